@@ -1,0 +1,57 @@
+# The two commands are `make demo` and `make test`; both set up what they need in .venv.
+# PYTHON=... chooses another interpreter (3.11 or newer, with pip 22.3 or newer).
+
+PYTHON ?=
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: setup demo test check bench soak clean help
+
+setup: $(STAMP)  ## make .venv and install p2pcrawl with its development tools
+
+# A name such as python3.12 may exist and still not run (pyenv's shims), so each candidate is tried.
+$(STAMP): pyproject.toml constraints.txt
+	@python= nopip=; \
+	for candidate in $(if $(PYTHON),"$(PYTHON)",python3 python3.14 python3.13 python3.12 python3.11 python); do \
+	    "$$candidate" -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 || continue; \
+	    "$$candidate" -m pip --version >/dev/null 2>&1 || { nopip="$$candidate"; continue; }; \
+	    python="$$candidate"; break; \
+	done; \
+	if [ -z "$$python" ] && [ -n "$$nopip" ]; then \
+	    echo "p2pcrawl: $$nopip is new enough but has no pip: install pip for it (on Debian: apt install python3-pip)" >&2; exit 1; \
+	elif [ -z "$$python" ]; then \
+	    echo "p2pcrawl: needs Python 3.11 or newer$(if $(PYTHON),; $(PYTHON) is not that,; none was found: install one or name it with make PYTHON=/path/to/python3)" >&2; exit 1; \
+	fi; \
+	echo "setting up $(VENV) with $$("$$python" --version)"; \
+	clear=; $(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 || clear=--clear; \
+	"$$python" -m venv --without-pip $$clear $(VENV) && \
+	"$$python" -m pip --disable-pip-version-check --python $(BIN)/python install --quiet -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(STAMP)  ## crawl the bundled synthetic site and check the result
+	@$(BIN)/python -m p2pcrawl demo
+
+test: $(STAMP)  ## run all tests (not the soak tests)
+	@$(BIN)/python -m pytest -n 2
+
+check: $(STAMP)  ## format, lint, types, the layer law, the fast tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/test_layers.py
+	$(BIN)/python -m pytest -q -n 2 -m 'not slow and not soak'
+
+bench: $(STAMP)  ## measure speed and memory
+	$(BIN)/python benchmarks/run.py
+
+soak: $(STAMP)  ## run the tests that take minutes
+	$(BIN)/python -m pytest -m soak
+
+clean:  ## remove .venv and what the tools left behind
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z]+):[^#]*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'

@@ -1,0 +1,48 @@
+"""p2pcrawl: a crawler that no kill can hurt. The public face."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from p2pcrawl.crawler import Crawler
+    from p2pcrawl.model.errors import CloseSpider, DropItem, IgnoreRequest, P2PCrawlError
+    from p2pcrawl.model.request import Request
+    from p2pcrawl.model.settings import Settings
+    from p2pcrawl.spiders.response import Response
+    from p2pcrawl.spiders.spider import Spider
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "CloseSpider": "p2pcrawl.model.errors",
+    "Crawler": "p2pcrawl.crawler",
+    "DropItem": "p2pcrawl.model.errors",
+    "IgnoreRequest": "p2pcrawl.model.errors",
+    "P2PCrawlError": "p2pcrawl.model.errors",
+    "Request": "p2pcrawl.model.request",
+    "Response": "p2pcrawl.spiders.response",
+    "Settings": "p2pcrawl.model.settings",
+    "Spider": "p2pcrawl.spiders.spider",
+}
+
+__all__ = [
+    "CloseSpider",
+    "Crawler",
+    "DropItem",
+    "IgnoreRequest",
+    "P2PCrawlError",
+    "Request",
+    "Response",
+    "Settings",
+    "Spider",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Each name is imported when it is first used, so that a slave does not load a master.
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'p2pcrawl' has no attribute {name!r}")
+    return getattr(import_module(home), name)

@@ -1,0 +1,1 @@
+"""Decisions: pure and synchronous. Time and randomness come in as arguments."""

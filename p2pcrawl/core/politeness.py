@@ -1,0 +1,201 @@
+"""When a host may be asked, and by how many at once.
+
+The theory. A host is in one of two modes. *Spaced*: it has a delay (its robots.txt, the setting,
+adaptive throttling, or a penalty it earned us by 429 and 503), and then one request is open at a time
+and the next begins no sooner than the delay after the end of the one before. *Free*: it has none, and
+then up to a window of requests is open. The window starts at two, grows by one with every answer and is
+halved by every failure to answer, so that a slow or dead host never holds many slots.
+
+A host's own wish (Retry-After) stops everything until it has passed.
+
+Invariants: ``open`` counts requests begun and not ended; ``may_begin`` is false while ``now < next_at``.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import zlib
+from dataclasses import dataclass
+
+from p2pcrawl.model.record import Order
+from p2pcrawl.model.settings import Settings
+
+WINDOW_START = 2.0
+PENALTY_START_S = 1.0
+PENALTY_MAX_S = 60.0
+ROBOTS_TTL_S = 24 * 3600.0
+ROBOTS_UNREACHABLE_TTL_S = 600.0
+"""How long "keep out, robots.txt cannot be read" is believed before it is asked again."""
+DEFAULT_DELAY_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What one job asks of the hosts it visits."""
+
+    delay_s: float | None
+    concurrency: int
+    agent: str
+    obey_robots: bool
+    order: Order
+    retry_after_max_s: float
+    autothrottle: bool
+    throttle_start_s: float
+    throttle_max_s: float
+    throttle_concurrency: float
+    losses_max: int
+
+    @classmethod
+    def of(cls, settings: Settings) -> Pace:
+        return cls(
+            delay_s=settings.download_delay,
+            concurrency=settings.concurrent_requests_per_domain,
+            agent=settings.robotstxt_user_agent or settings.user_agent,
+            obey_robots=settings.robotstxt_obey,
+            order=settings.queue_order,
+            retry_after_max_s=settings.retry_after_max,
+            autothrottle=settings.autothrottle_enabled,
+            throttle_start_s=settings.autothrottle_start_delay,
+            throttle_max_s=settings.autothrottle_max_delay,
+            throttle_concurrency=settings.autothrottle_target_concurrency,
+            losses_max=settings.slave_losses_max,
+        )
+
+
+@dataclass(slots=True)
+class RobotsEntry:
+    """What is known of one origin's robots.txt for one agent."""
+
+    verdict: str
+    packed: bytes
+    reason: str
+    crawl_delay_s: float
+    expires_at: float
+    tries: int = 0
+
+    @property
+    def body(self) -> str:
+        return zlib.decompress(self.packed).decode() if self.packed else ""
+
+
+def pack_body(body: str) -> bytes:
+    """robots.txt bodies stay in memory for every host, so they are kept small."""
+    return zlib.compress(body.encode("utf-8", "replace"), 1) if body else b""
+
+
+class Host:
+    """The politeness state of one host."""
+
+    __slots__ = (
+        "key",
+        "latency_s",
+        "name",
+        "next_at",
+        "open",
+        "paused_until",
+        "penalty_s",
+        "private",
+        "robots",
+        "throttle_s",
+        "unanswered",
+        "window",
+    )
+
+    def __init__(self, key: int, name: str, next_at: float = 0.0) -> None:
+        self.key = key
+        self.name = name
+        self.private = is_private_name(name)
+        self.open = 0
+        self.window = WINDOW_START
+        self.next_at = next_at
+        self.paused_until = 0.0
+        self.penalty_s = 0.0
+        self.throttle_s: float | None = None
+        self.latency_s = 0.0
+        self.unanswered = 0
+        """Failures to answer since the last answer."""
+        self.robots: dict[tuple[str, str], RobotsEntry] | None = None
+
+    def delay_s(self, pace: Pace) -> float:
+        """The delay in force for a job."""
+        base = pace.delay_s
+        if base is None:
+            base = 0.0 if self.private else DEFAULT_DELAY_S
+        if pace.autothrottle:
+            base = max(base, pace.throttle_start_s if self.throttle_s is None else self.throttle_s)
+        if pace.obey_robots and self.robots:
+            for (_, agent), entry in self.robots.items():
+                if agent == pace.agent and entry.crawl_delay_s > base:
+                    base = entry.crawl_delay_s
+        return max(base, self.penalty_s)
+
+    def may_begin(self, now: float, pace: Pace) -> bool:
+        if now < self.next_at:
+            return False
+        if self.open == 0:
+            return True
+        if self.delay_s(pace) > 0.0:
+            return False
+        return self.open < min(self.window, pace.concurrency)
+
+    def begin(self) -> None:
+        self.open += 1
+
+    def end(
+        self,
+        now: float,
+        pace: Pace,
+        *,
+        answered: bool,
+        latency_s: float = 0.0,
+        status: int = 0,
+        pause_s: float = 0.0,
+        slow_down: bool = False,
+    ) -> None:
+        """A request ended. ``answered``: an HTTP answer came, whatever its status."""
+        self.open -= 1
+        if answered:
+            self.unanswered = 0
+            self.window = min(self.window + 1.0, pace.concurrency)
+            if not slow_down and self.penalty_s:
+                self.penalty_s = self.penalty_s / 2 if self.penalty_s > PENALTY_START_S / 4 else 0.0
+        else:
+            self.unanswered += 1
+            self.window = max(1.0, self.window / 2)
+        if slow_down and not pause_s:
+            self.penalty_s = min(PENALTY_MAX_S, max(PENALTY_START_S, 2 * self.penalty_s))
+        if pace.autothrottle and answered:
+            self._throttle(pace, latency_s, status)
+        delay = self.delay_s(pace)
+        if delay > 0.0:
+            self.next_at = max(self.next_at, now + delay)
+        if pause_s > 0.0:
+            self.paused_until = max(self.paused_until, now + min(pause_s, pace.retry_after_max_s))
+            self.next_at = max(self.next_at, self.paused_until)
+
+    def release(self, now: float, pace: Pace | None) -> None:
+        """A request ended without a word from the host. ``pace``: it may have been asked all the same."""
+        self.open -= 1
+        if pace is not None and (delay := self.delay_s(pace)) > 0.0:
+            self.next_at = max(self.next_at, now + delay)
+
+    def _throttle(self, pace: Pace, latency_s: float, status: int) -> None:
+        """Follows latency, half way at a time; an error answer never lowers the delay."""
+        current = pace.throttle_start_s if self.throttle_s is None else self.throttle_s
+        target = latency_s / pace.throttle_concurrency
+        wanted = max(target, (current + target) / 2)
+        wanted = min(pace.throttle_max_s, max(wanted, pace.delay_s or 0.0))
+        if status != 200 and wanted <= current:
+            return
+        self.throttle_s = wanted
+
+
+def is_private_name(name: str) -> bool:
+    """Names that can only mean this machine or its own network."""
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return address.is_private or address.is_loopback

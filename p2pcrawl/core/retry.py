@@ -1,0 +1,46 @@
+"""When a failed attempt is tried again.
+
+A table says which failures may pass with time. The delay doubles with each attempt. Losses (the slave
+died with the page in its hands) are counted apart from attempts, by the master; see
+:mod:`p2pcrawl.core.workbench`.
+"""
+
+from __future__ import annotations
+
+from p2pcrawl.model.outcome import Failure
+from p2pcrawl.model.settings import Settings
+
+_PASSING: dict[Failure, float] = {
+    # failure: how many times the plain back-off it deserves
+    Failure.DNS: 2.0,
+    Failure.CONNECT: 1.0,
+    Failure.CONNECT_TIMEOUT: 1.0,
+    Failure.FIRST_BYTE_TIMEOUT: 1.0,
+    Failure.TOTAL_TIMEOUT: 1.0,
+    Failure.LOST_CONNECTION: 0.5,
+    Failure.PROTOCOL: 1.0,
+    Failure.PROXY: 1.0,
+    Failure.HTTP_429: 2.0,
+    Failure.HTTP_5XX: 1.0,
+}
+
+SLOW_DOWN_STATUS = frozenset({429, 503})
+"""Statuses that say that the host, not just this page, is in trouble."""
+
+
+def retry_in_s(failure: Failure, attempt: int, settings: Settings, *, status: int = 0) -> float | None:
+    """Seconds until the next attempt after the ``attempt``-th one failed; None: no more.
+
+    A status is retried if it is among ``retry_http_codes``, whatever its failure.
+    """
+    if not settings.retry_enabled or attempt > settings.retry_times:
+        return None
+    if status and failure in (Failure.HTTP_429, Failure.HTTP_5XX, Failure.HTTP_4XX, Failure.HTTP_OTHER):
+        if status not in settings.retry_http_codes:
+            return None
+        weight = _PASSING.get(failure, 1.0)
+    elif failure in _PASSING:
+        weight = _PASSING[failure]
+    else:
+        return None
+    return min(settings.retry_backoff_max, weight * settings.retry_backoff * 2.0 ** (attempt - 1))

@@ -1,0 +1,437 @@
+"""The workbench: the hosts that may be asked, and the best part of their queues, in bounded memory.
+
+The theory. Everything queued is on disk, in rank order, per (job, host, kind). A queue's *hot* part is
+in memory; its ``horizon`` is the rank up to which memory is complete: what lies on disk at or before the
+horizon is hot, open or delayed, what lies behind it is on disk only. A new candidate behind the horizon
+therefore needs no memory at all. When the hot part runs low the shell is asked to load what follows.
+
+A host is READY (in the round), WAITING (until a time), BUSY (as many open as it may have) or IDLE
+(nothing in memory to ask for). One round gives every ready host one turn, so no host starves another;
+within a host its index and detail queues, of every job, take turns.
+
+Invariants: a record is in memory at most once (``_members``); ``held`` is the number of hot candidates.
+The caller serialises loads with commits, so a load never races with what it loads.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from p2pcrawl.core.politeness import Host, Pace, RobotsEntry
+from p2pcrawl.core.ring import key_hash
+from p2pcrawl.model.job import START_URL
+from p2pcrawl.model.record import Order
+from p2pcrawl.model.url import host_of, origin_of
+
+HOT_MIN = 2
+HOT_MAX = 1024
+LOWEST = (-(1 << 63), -(1 << 63))
+"""Before every rank: a horizon at which memory knows nothing yet."""
+LOSSES_SUSPECT = 2
+
+Rank = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A queued URL, as it is held in memory."""
+
+    record: int
+    job: int
+    host: int
+    url: str
+    fingerprint: bytes
+    depth: int
+    priority: int
+    kind: str
+    callback: str
+    seed: bool
+    referer: str
+    extra: bytes
+    attempts: int = 0
+    losses: int = 0
+    rank: Rank = (0, 0)
+
+
+def rank_of(order: Order, record: int, priority: int, depth: int) -> Rank:
+    """Smaller is served first. Record numbers grow with discovery."""
+    if order is Order.FIFO:
+        return (0, record)
+    if order is Order.LIFO:
+        return (0, -record)
+    return (-priority, (min(depth, 0x3FFF) << 48) | record)
+
+
+class State(IntEnum):
+    IDLE = 0
+    READY = 1
+    WAITING = 2
+    BUSY = 3
+
+
+class Queue:
+    """One (job, host, kind)."""
+
+    __slots__ = ("horizon", "hot", "job", "kind", "loading", "more")
+
+    def __init__(self, job: int, kind: str) -> None:
+        self.job = job
+        self.kind = kind
+        self.hot: list[tuple[Rank, int, Candidate]] = []
+        self.horizon: Rank | None = None
+        self.more = False
+        self.loading = False
+
+
+class Seat:
+    """A host's place at the workbench: its politeness, its queues and its state."""
+
+    __slots__ = ("host", "queues", "robots_open", "session", "state", "turn")
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self.queues: list[Queue] = []
+        self.turn = 0
+        self.state = State.IDLE
+        self.robots_open = False
+        self.session = 0
+        """The slave session that served it last, kept while requests are open."""
+
+    def queue(self, job: int, kind: str) -> Queue:
+        for queue in self.queues:
+            if queue.job == job and queue.kind == kind:
+                return queue
+        queue = Queue(job, kind)
+        self.queues.append(queue)
+        return queue
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """The shell is asked to load what follows ``after`` in a queue."""
+
+    job: int
+    host: int
+    kind: str
+    after: Rank
+    limit: int
+
+
+@dataclass(slots=True)
+class Turn:
+    """What a host's turn came to: a candidate to fetch, or the robots.txt that must come first."""
+
+    seat: Seat
+    candidate: Candidate
+    session: int
+    robots_origin: str = ""
+
+
+@dataclass(slots=True)
+class Workbench:
+    """See the module."""
+
+    memory: int = 200_000
+    hosts_max: int = 100_000
+    seats: dict[int, Seat] = field(default_factory=dict)
+    held: int = 0
+    dormant: bool = False
+    """There may be queues on disk whose hosts have no seat; a new queue then knows nothing yet."""
+    _paces: dict[int, Pace] = field(default_factory=dict)
+    _halted: set[int] = field(default_factory=set)
+    _members: set[int] = field(default_factory=set)
+    _ready: deque[Seat] = field(default_factory=deque)
+    _waiting: list[tuple[float, int, Seat]] = field(default_factory=list)
+    _delayed: list[tuple[float, int, Candidate]] = field(default_factory=list)
+    _wants: dict[tuple[int, int, str], None] = field(default_factory=dict)
+    _queues: int = 0
+    _counter: int = 0
+    _now: float = 0.0
+    resumed_at: float | None = None
+    """When set, hosts without memory of their last visit wait their delay from here."""
+
+    # -- jobs ---------------------------------------------------------------------------------
+
+    def open_job(self, job: int, pace: Pace) -> None:
+        self._paces[job] = pace
+        self._halted.discard(job)
+
+    def halt_job(self, job: int) -> None:
+        """Nothing more of this job is granted; what is open goes on."""
+        self._halted.add(job)
+
+    def resume_job(self, job: int) -> None:
+        self._halted.discard(job)
+        for seat in self.seats.values():
+            if any(q.job == job for q in seat.queues):
+                self._wake(seat)
+
+    def pace(self, job: int) -> Pace:
+        return self._paces[job]
+
+    # -- what comes in ------------------------------------------------------------------------
+
+    def add(self, candidates: Iterable[Candidate]) -> None:
+        """New or returned candidates that are already on disk."""
+        for candidate in candidates:
+            seat = self.seats.get(candidate.host)
+            if seat is None:
+                if len(self.seats) >= self.hosts_max and not self._retire():
+                    self.dormant = True
+                    continue
+                seat = self.seat_of(candidate)
+            queue = self._queue(seat, candidate.job, candidate.kind)
+            if queue.more and not queue.loading and queue.horizon is not None and candidate.rank > queue.horizon:
+                continue
+            self._push(seat, queue, candidate)
+            if len(queue.hot) >= 2 * HOT_MIN and self._over(queue):
+                self._trim(queue)
+
+    def seat_of(self, candidate: Candidate) -> Seat:
+        seat = self.seats.get(candidate.host)
+        if seat is None:
+            host = Host(candidate.host, host_of(candidate.url))
+            if self.resumed_at is not None:
+                host.next_at = self.resumed_at + host.delay_s(self._paces[candidate.job])
+            seat = self.seats[candidate.host] = Seat(host)
+        return seat
+
+    def delay(self, candidate: Candidate, until: float) -> None:
+        """A retry: back into its queue at ``until``."""
+        self._members.add(candidate.record)
+        self._counter += 1
+        heapq.heappush(self._delayed, (until, self._counter, candidate))
+
+    def forget(self, record: int) -> None:
+        """The record left the queue: done, failed or dropped, and durably so."""
+        self._members.discard(record)
+
+    def loaded(self, want: Want, candidates: list[Candidate]) -> None:
+        """The answer to a Want: candidates in rank order; fewer than the limit means that was all."""
+        seat = self.seats.get(want.host)
+        if seat is None:
+            if not candidates:
+                return
+            seat = self.seat_of(candidates[0])
+        queue = self._queue(seat, want.job, want.kind)
+        queue.loading = False
+        queue.more = len(candidates) >= want.limit
+        queue.horizon = candidates[-1].rank if queue.more else None
+        for candidate in candidates:
+            if candidate.record not in self._members:
+                self._push(seat, queue, candidate)
+        if queue.more and not queue.hot:
+            self._want(seat, queue)
+
+    # -- what goes out ------------------------------------------------------------------------
+
+    def take(self, now: float, choose: Callable[[Seat, bool], int], limit: int) -> list[Turn]:
+        """Up to ``limit`` turns of hosts that are due.
+
+        ``choose(seat, suspect)`` names the slave session for a host, or 0 when none has room: then the
+        round ends for now.
+        """
+        self._advance(now)
+        turns: list[Turn] = []
+        skipped: list[Seat] = []
+        while self._ready and len(turns) < limit:
+            seat = self._ready.popleft()
+            queue = self._pick(seat)
+            if queue is None:
+                seat.state = State.IDLE
+                continue
+            candidate = queue.hot[0][2]
+            pace = self._paces[candidate.job]
+            host = seat.host
+            if now < host.next_at:
+                self._wait(seat)
+                continue
+            if seat.robots_open or not host.may_begin(now, pace):
+                seat.state = State.BUSY
+                continue
+            suspect = candidate.losses >= LOSSES_SUSPECT
+            session = choose(seat, suspect)
+            if not session:
+                skipped.append(seat)
+                if suspect:
+                    continue
+                break
+            origin = self._robots_needed(host, pace, candidate, now)
+            if origin and host.open:
+                # robots.txt comes alone: what is open must end first.
+                seat.state = State.BUSY
+                continue
+            host.begin()
+            seat.session = session
+            if origin:
+                seat.robots_open = True
+                seat.state = State.BUSY
+            else:
+                self._pop(seat, queue)
+                self._ready.append(seat)
+            turns.append(Turn(seat, candidate, session, origin))
+        self._ready.extendleft(reversed(skipped))
+        return turns
+
+    def ended(self, seat: Seat) -> None:
+        """A request of this host ended (``host.end`` has been called): it may have another turn."""
+        if seat.state is State.BUSY:
+            seat.state = State.IDLE
+        self._wake(seat)
+
+    def robots_known(self, seat: Seat, origin: str, agent: str, entry: RobotsEntry) -> None:
+        """The answer to a Turn with ``robots_origin``."""
+        seat.robots_open = False
+        if seat.host.robots is None:
+            seat.host.robots = {}
+        seat.host.robots[(origin, agent)] = entry
+
+    def wants(self, limit: int) -> list[Want]:
+        """Queues to be loaded, at most ``limit``."""
+        found: list[Want] = []
+        while self._wants and len(found) < limit:
+            (job, host, kind), _ = self._wants.popitem()
+            seat = self.seats.get(host)
+            if seat is None:
+                continue
+            queue = seat.queue(job, kind)
+            if queue.more and not queue.loading:
+                queue.loading = True
+                found.append(Want(job, host, kind, queue.horizon or LOWEST, self._hot_limit()))
+        return found
+
+    def next_at(self, now: float) -> float | None:
+        """When the next host or retry is due; ``now`` when one is; None when nothing is timed."""
+        if self._ready:
+            return now
+        times = [heap[0][0] for heap in (self._waiting, self._delayed) if heap]
+        return min(times) if times else None
+
+    def want_all(self, job: int, host: int, kind: str) -> Want:
+        """A Want for a queue found on disk whose host may have no seat yet."""
+        return Want(job, host, kind, LOWEST, self._hot_limit())
+
+    @property
+    def room(self) -> int:
+        """How many more hosts may have a seat."""
+        return max(0, self.hosts_max - len(self.seats))
+
+    @property
+    def idle(self) -> bool:
+        """Nothing in memory waits for its turn (there may be more on disk)."""
+        return not (self.held or self._delayed or self._wants)
+
+    def busiest(self, count: int) -> list[tuple[str, int, int]]:
+        """The hosts with most open and queued: (name, open, hot)."""
+        rows = ((s.host.name, s.host.open, sum(len(q.hot) for q in s.queues)) for s in self.seats.values())
+        return heapq.nlargest(count, rows, key=lambda r: (r[1], r[2]))
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _queue(self, seat: Seat, job: int, kind: str) -> Queue:
+        before = len(seat.queues)
+        queue = seat.queue(job, kind)
+        if len(seat.queues) > before:
+            self._queues += 1
+            if self.dormant:
+                queue.more, queue.horizon = True, LOWEST
+                self._want(seat, queue)
+        return queue
+
+    def _push(self, seat: Seat, queue: Queue, candidate: Candidate) -> None:
+        if candidate.record in self._members:
+            return
+        self._members.add(candidate.record)
+        heapq.heappush(queue.hot, (candidate.rank, candidate.record, candidate))
+        self.held += 1
+        self._wake(seat)
+
+    def _pop(self, seat: Seat, queue: Queue) -> None:
+        heapq.heappop(queue.hot)
+        self.held -= 1
+        seat.turn += 1
+        if queue.more and not queue.loading and len(queue.hot) <= self._hot_limit() // 4:
+            self._want(seat, queue)
+
+    def _want(self, seat: Seat, queue: Queue) -> None:
+        self._wants[(queue.job, seat.host.key, queue.kind)] = None
+
+    def _pick(self, seat: Seat) -> Queue | None:
+        count = len(seat.queues)
+        for step in range(count):
+            queue = seat.queues[(seat.turn + step) % count]
+            if queue.hot and queue.job not in self._halted:
+                return queue
+        return None
+
+    def _robots_needed(self, host: Host, pace: Pace, candidate: Candidate, now: float) -> str:
+        if not pace.obey_robots or candidate.url.startswith(START_URL):
+            return ""
+        origin = origin_of(candidate.url)
+        entry = host.robots.get((origin, pace.agent)) if host.robots else None
+        return "" if entry is not None and now < entry.expires_at else origin
+
+    def _wake(self, seat: Seat) -> None:
+        if seat.state is State.IDLE:
+            seat.state = State.READY
+            self._ready.append(seat)
+
+    def _wait(self, seat: Seat) -> None:
+        seat.state = State.WAITING
+        self._counter += 1
+        heapq.heappush(self._waiting, (seat.host.next_at, self._counter, seat))
+
+    def _advance(self, now: float) -> None:
+        self._now = now
+        while self._waiting and self._waiting[0][0] <= now:
+            seat = heapq.heappop(self._waiting)[2]
+            if seat.state is State.WAITING:
+                seat.state = State.READY
+                self._ready.append(seat)
+        while self._delayed and self._delayed[0][0] <= now:
+            candidate = heapq.heappop(self._delayed)[2]
+            self._members.discard(candidate.record)
+            seat = self.seat_of(candidate)
+            self._push(seat, self._queue(seat, candidate.job, candidate.kind), candidate)
+
+    def _hot_limit(self) -> int:
+        return max(HOT_MIN, min(HOT_MAX, self.memory // max(1, self._queues) // 2))
+
+    def _over(self, queue: Queue) -> bool:
+        limit = self._hot_limit()
+        return len(queue.hot) >= 2 * limit or (self.held > self.memory and len(queue.hot) > limit)
+
+    def _trim(self, queue: Queue) -> None:
+        """Leaves the tail of a hot queue to the disk, where it is anyway."""
+        queue.hot.sort()
+        limit = self._hot_limit()
+        for _, record, _ in queue.hot[limit:]:
+            self._members.discard(record)
+        self.held -= len(queue.hot) - limit
+        del queue.hot[limit:]
+        queue.horizon = queue.hot[-1][0]
+        queue.more = True
+
+    def _retire(self) -> bool:
+        """Makes room by forgetting hosts that have nothing to do. Costs a pass, so it frees many."""
+        gone = [
+            key
+            for key, seat in self.seats.items()
+            if seat.state is State.IDLE
+            and not seat.host.open
+            and seat.host.next_at <= self._now
+            and not any(q.hot or q.more for q in seat.queues)
+        ]
+        for key in gone[: max(1, self.hosts_max // 10)]:
+            self._queues -= len(self.seats[key].queues)
+            del self.seats[key]
+        return bool(gone)
+
+
+def host_key(url: str) -> int:
+    """The number of a URL's host, the same on every machine."""
+    return key_hash(host_of(url))

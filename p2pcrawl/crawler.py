@@ -1,0 +1,286 @@
+"""One crawl on this machine, from a script."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from p2pcrawl.master.delivery import Output
+from p2pcrawl.master.job import FINISHED, Job
+from p2pcrawl.master.master import Master
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.job import JobId, JobSpec, SpiderRef
+from p2pcrawl.model.settings import Settings
+from p2pcrawl.slave.slave import Slave
+from p2pcrawl.slave.tuning import tune_collector, tune_memory
+from p2pcrawl.spiders.load import load_spider, merged_settings, parse_target, reference_of
+from p2pcrawl.spiders.spider import Spider
+
+try:
+    from uvloop import new_event_loop
+except ImportError:  # Windows
+    from asyncio import new_event_loop
+
+Target = type[Spider] | SpiderRef | str
+
+
+class Crawler:
+    """A crawl of one or more spiders.
+
+    ``target``: a Spider class, what the command line takes (a URL, ``file.py:Spider``,
+    ``module:Spider``), or a list of these; URLs of a list are one crawl. ``output``: a file, or several;
+    it is appended to unless ``replace`` is set. ``data``: a folder that makes the crawl resumable.
+
+        Crawler(Quotes, output="quotes.jsonl").run()
+
+        async with Crawler(Quotes) as crawler:
+            async for item in crawler.items():
+                ...
+    """
+
+    def __init__(
+        self,
+        target: Target | Sequence[Target],
+        *,
+        output: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+        replace: bool = False,
+        data: str | os.PathLike[str] | None = None,
+        slaves: int | None = None,
+        settings: Settings | Mapping[str, Any] | None = None,
+        arguments: Mapping[str, str] | None = None,
+        outputs: Sequence[Output] = (),
+        output_to_stderr: bool = False,
+    ) -> None:
+        given = settings if isinstance(settings, Settings) else Settings()
+        overrides = {} if isinstance(settings, Settings) else dict(settings or {})
+        if slaves is not None:
+            overrides["slaves"] = slaves
+        self._plans = [
+            _plan(ref, cls, given, overrides, dict(arguments or {})) for ref, cls in _resolved(target)
+        ]
+        self.settings = self._plans[0].settings
+        names = [output] if isinstance(output, str | os.PathLike) else list(output)
+        self._outputs = [*outputs, *(Output(os.fspath(name), replace) for name in names)]
+        self._data = Path(data) if data is not None else None
+        self._output_to_stderr = output_to_stderr
+        self._temporary: str | None = None
+        self._master: Master | None = None
+        self._running: asyncio.Task[None] | None = None
+        self.jobs: list[Job] = []
+
+    # -- from plain code ----------------------------------------------------------------------
+
+    def run(self) -> dict[str, Any]:
+        """Crawls to the end and returns the certificate. Ctrl-C once drains, twice stops at once."""
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            return runner.run(self.crawl())
+
+    async def crawl(self, started: Callable[[Crawler], None] | None = None) -> dict[str, Any]:
+        """The same on a running loop; ``started`` is called when the crawl begins."""
+        async with self:
+            with _interruptible(self):
+                if started is not None:
+                    started(self)
+                await self.wait()
+            return self.certificate()
+
+    # -- from async code ----------------------------------------------------------------------
+
+    async def __aenter__(self) -> Self:
+        if not self._plans[0].settings.slaves:
+            tune_memory()
+        tune_collector()
+        folder = self._data
+        if folder is None:
+            self._temporary = tempfile.mkdtemp(prefix="p2pcrawl-")
+            folder = Path(self._temporary)
+        try:
+            await self._open(folder)
+        except BaseException:
+            self._remove_temporary()
+            raise
+        return self
+
+    async def _open(self, folder: Path) -> None:
+        settings = self.settings
+        slaves = settings.slaves if settings.slaves is not None else (os.cpu_count() or 1)
+        if any(not plan.portable for plan in self._plans):
+            if settings.slaves:
+                name = next(plan.name for plan in self._plans if not plan.portable)
+                raise ConfigurationError(
+                    f"spider {name} cannot be found by slave processes: define it at the top of a module, or use slaves=0"
+                )
+            slaves = 0
+        classes = {plan.name: plan.cls for plan in self._plans}
+
+        async def run_here(stream: Any) -> None:
+            await Slave(classes).run(stream)
+
+        master = Master(
+            folder, settings, slaves=slaves, run_here=run_here, output_to_stderr=self._output_to_stderr
+        )
+        await master.__aenter__()
+        self._master = master
+        try:
+            self.jobs = [await self._open_job(master, plan, folder) for plan in self._plans]
+        except BaseException:
+            await master.__aexit__()
+            raise
+        self._running = asyncio.create_task(master.run())
+        self._running.add_done_callback(lambda _: master.end_items())
+
+    async def _open_job(self, master: Master, plan: _Plan, folder: Path) -> Job:
+        spec = JobSpec(JobId(0), plan.name, plan.ref, plan.arguments, plan.settings.differences())
+        for job in master.jobs.values():
+            if (job.spec.spider, job.spec.arguments) == (spec.spider, spec.arguments):
+                return await master.resume(job.id, spec, self._outputs)
+        others = [j for j in master.jobs.values() if j not in self.jobs]
+        if others:
+            raise ConfigurationError(
+                f"the data folder {folder} holds another crawl ({_described(others[0].spec)}); use another --data folder"
+            )
+        return await master.submit(spec, self._outputs)
+
+    async def __aexit__(self, *_: object) -> None:
+        master, running = self._master, self._running
+        try:
+            if running is not None:
+                running.cancel()
+                with suppress(asyncio.CancelledError, Exception):
+                    await running
+            if master is not None:
+                await master.__aexit__()
+        finally:
+            self._remove_temporary()
+
+    async def wait(self) -> None:
+        """Until the crawl has ended. Raises what ended it before its time."""
+        assert self._running is not None
+        await asyncio.shield(self._running)
+
+    async def items(self) -> AsyncIterator[dict[str, Any]]:
+        """Every item, as it becomes safe. Ends with the crawl; raises what ended that before its time."""
+        assert self._master is not None
+        for job in self.jobs:
+            last = 0
+            while rows := await self._master.items_after(job, last):
+                for number, data in rows:
+                    last = number
+                    for line in data.split(b"\n"):
+                        yield msgspec.json.decode(line)
+        await self.wait()
+
+    def stop(self) -> None:
+        """Ends the crawl gently: what is open is finished; with a data folder it can be resumed."""
+        if self._master is not None:
+            self._master.drain()
+
+    def abort(self) -> None:
+        """Ends the crawl at once; with a data folder it can be resumed all the same."""
+        if self._running is not None:
+            self._running.cancel()
+
+    @property
+    def master(self) -> Master:
+        assert self._master is not None
+        return self._master
+
+    @property
+    def finished(self) -> bool:
+        return all(job.state == FINISHED for job in self.jobs)
+
+    def certificate(self) -> dict[str, Any]:
+        """What was discovered and what became of it; of one job, or of each under ``jobs``."""
+        certificates = [job.certificate() for job in self.jobs]
+        return certificates[0] if len(certificates) == 1 else {"jobs": certificates}
+
+    def _remove_temporary(self) -> None:
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+
+
+class _Plan:
+    """One spider with all that belongs to it."""
+
+    def __init__(
+        self, ref: SpiderRef, cls: type[Spider], settings: Settings, arguments: dict[str, str], portable: bool
+    ) -> None:
+        self.ref = ref
+        self.cls = cls
+        self.settings = settings
+        self.arguments = arguments
+        self.portable = portable
+        self.name = str(cls.name)
+
+
+def _plan(
+    ref: SpiderRef | None, cls: type[Spider], given: Settings, overrides: dict[str, Any], arguments: dict[str, str]
+) -> _Plan:
+    """Settings rank: the caller's, then the spider's, then the defaults."""
+    settings = merged_settings(given, cls).updated(overrides)
+    if given != Settings():
+        settings = settings.updated(given.differences())
+    portable = ref is not None
+    return _Plan(ref or SpiderRef(qualname=cls.__qualname__), cls, settings, arguments, portable)
+
+
+def _resolved(target: Target | Sequence[Target]) -> list[tuple[SpiderRef | None, type[Spider]]]:
+    targets = [target] if isinstance(target, str | SpiderRef | type) else list(target)
+    if not targets:
+        raise ConfigurationError("nothing to crawl: give a URL or a spider")
+    found: list[tuple[SpiderRef | None, type[Spider]]] = []
+    urls: list[str] = []
+    for each in targets:
+        if isinstance(each, type):
+            found.append((reference_of(each), each))
+            continue
+        ref = parse_target(each) if isinstance(each, str) else each
+        if ref.urls:
+            urls.extend(ref.urls)
+        else:
+            found.append((ref, load_spider(ref)))
+    if urls:
+        ref = SpiderRef(urls=tuple(dict.fromkeys(urls)))
+        found.insert(0, (ref, load_spider(ref)))
+    return found
+
+
+def _described(spec: JobSpec) -> str:
+    ref = spec.spider
+    if ref.urls:
+        return ref.urls[0] + (" and others" if len(ref.urls) > 1 else "")
+    return f"{ref.file or ref.module}:{ref.qualname}"
+
+
+class _interruptible:  # noqa: N801 - used as a context manager
+    """Ctrl-C and SIGTERM: once drains, twice stops at once."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._loop = asyncio.get_running_loop()
+        self._set: list[int] = []
+
+    def __enter__(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with suppress(NotImplementedError, ValueError, RuntimeError):
+                self._loop.add_signal_handler(number, self._interrupt)
+                self._set.append(number)
+
+    def __exit__(self, *_: object) -> None:
+        for number in self._set:
+            self._loop.remove_signal_handler(number)
+
+    def _interrupt(self) -> None:
+        if self._crawler.master.draining:
+            self._crawler.abort()
+        else:
+            self._crawler.stop()

@@ -1,0 +1,166 @@
+"""One HTTP fetch, on aiohttp: no redirects followed, no cookies kept, every limit enforced.
+
+This is the hottest path of the shell. aiohttp's own time limits, inflating and cookie jar are
+switched off where a cheaper or stricter way exists here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Final, Self, cast
+
+import aiohttp
+from yarl import URL
+
+from p2pcrawl.fetch.dial import Dialer
+from p2pcrawl.fetch.exchange import Exchange
+from p2pcrawl.fetch.failures import fetch_error
+from p2pcrawl.fetch.guard import Networks
+from p2pcrawl.fetch.inflate import ACCEPT_ENCODING, inflate, inflate_prefix
+from p2pcrawl.model.answer import Answer
+from p2pcrawl.model.errors import FetchError
+from p2pcrawl.model.outcome import Failure
+from p2pcrawl.model.request import Request
+from p2pcrawl.model.settings import Settings
+
+_PLAIN_URL: Final = re.compile(r"https?://[!-~]+\Z").match
+"""Nothing in it needs quoting: it is sent as it was found."""
+_HEADERS_MAX: Final = 256
+
+
+class Client:
+    """Fetches pages over pooled connections; an async context manager.
+
+    How many requests are open at once is the caller's business.
+    """
+
+    def __init__(self, settings: Settings, networks: Networks) -> None:
+        self.settings = settings
+        self.networks = networks
+        self._dialer = Dialer(settings, networks)
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        settings = self.settings
+        self._session = aiohttp.ClientSession(
+            connector=self._dialer.connector(),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={
+                "User-Agent": settings.user_agent,
+                "Accept-Encoding": ACCEPT_ENCODING if settings.compression_enabled else "identity",
+            },
+            auto_decompress=False,
+            timeout=_timeouts(settings, settings.download_timeout),
+            response_class=Exchange.limited(settings.first_byte_timeout, settings.header_maxsize, self._dialer),
+            max_line_size=settings.header_maxsize,
+            max_field_size=settings.header_maxsize,
+            max_headers=_HEADERS_MAX,
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections; a fetch that is under way fails."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+        await self._dialer.close()
+
+    async def fetch(self, request: Request, *, seed: bool = False, cut: int | None = None) -> Answer:
+        """The answer to ``request``, whatever its status, with its body inflated.
+
+        ``seed``: a start URL, which may enter loopback and private networks. ``cut``: take so many bytes
+        of the body and leave the rest, in place of failing for a body that is too large.
+        ``meta`` may hold download_timeout, download_maxsize and proxy.
+
+        Raises FetchError with the kind of the failure, or Blocked when the address is out of bounds. A
+        cancelled fetch leaves no connection behind.
+        """
+        session = self._session
+        if session is None:
+            raise RuntimeError("the client is not open: use it in `async with`")
+        meta = request.meta
+        limit = self.settings.download_maxsize
+        options: dict[str, Any] = {}
+        token = None
+        response: Exchange | None = None
+        try:
+            target = _target(request.url)
+            if meta:
+                limit = int(meta.get("download_maxsize") or limit)
+                options = await self._options(meta, target, seed=seed)
+            if request.body:
+                options["data"] = request.body
+            if seed or "proxy" in options:
+                token = self._dialer.permit(seed=seed, proxied="proxy" in options)
+            response = cast(
+                Exchange,
+                await session.request(
+                    request.method, target, headers=request.headers, allow_redirects=False, **options
+                ),
+            )
+            body = await _body(response, limit, cut)
+        except Exception as error:
+            raise fetch_error(error, request.url) from error
+        finally:
+            if token is not None:
+                self._dialer.revoke(token)
+            if response is not None and not response.closed:
+                response.close()
+        headers = response.headers
+        return Answer(
+            request.url,
+            response.status,
+            headers,
+            body,
+            response.latency_s,
+            response.ip,
+            tuple(headers.getall("Set-Cookie", ())),
+        )
+
+    async def _options(self, meta: Mapping[str, Any], target: URL, *, seed: bool) -> dict[str, Any]:
+        options: dict[str, Any] = {}
+        if meta.get("download_timeout"):
+            options["timeout"] = _timeouts(self.settings, float(meta["download_timeout"]))
+        if meta.get("proxy"):
+            options["proxy"] = meta["proxy"]
+            await self._dialer.check_target(target, seed=seed)
+        return options
+
+
+def _timeouts(settings: Settings, total_s: float) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=total_s, connect=settings.connect_timeout)
+
+
+def _target(url: str) -> URL:
+    return URL(url, encoded=True) if _PLAIN_URL(url) else URL(url)
+
+
+async def _body(response: Exchange, limit: int, cut: int | None) -> bytes:
+    """The inflated body. What is over the limit is never read."""
+    headers = response.headers
+    announced = headers.get("Content-Length")
+    content = response.content
+    if cut is None and announced is not None and not content.at_eof() and int(announced) > limit:
+        raise FetchError(Failure.TOO_LARGE, f"the body has {announced} bytes, over the limit of {limit}")
+    enough = limit if cut is None else cut
+    body = await content.readany()
+    if not content.at_eof() and len(body) <= enough:
+        # Pieces may be as small as a byte, so they are not kept apart.
+        gathered = bytearray(body)
+        while len(gathered) <= enough and (piece := await content.readany()):
+            gathered += piece
+        body = bytes(gathered)
+    encoding = headers.get("Content-Encoding")
+    if cut is not None:
+        body = inflate_prefix(body, encoding, cut) if encoding else body
+        return body[:cut]
+    if len(body) > limit:
+        raise FetchError(Failure.TOO_LARGE, f"the body is over the limit of {limit} bytes")
+    return inflate(body, encoding, limit) if encoding else body

@@ -1,0 +1,133 @@
+"""The components that every crawl has, in the positions that Scrapy gives them.
+
+On the way to the network a request passes them from the lowest to the highest order; its answer
+passes them the other way.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Collection, Mapping
+
+from p2pcrawl.fetch.chain import Component
+from p2pcrawl.fetch.cookies import Cookies
+from p2pcrawl.fetch.redirect import Redirect
+from p2pcrawl.fetch.robots import RobotsRules
+from p2pcrawl.fetch.status import HttpStatus
+from p2pcrawl.model.errors import IgnoreRequest
+from p2pcrawl.model.outcome import Drop
+from p2pcrawl.model.request import Request
+from p2pcrawl.model.settings import Settings
+from p2pcrawl.model.url import host_of, origin_of
+
+RulesFor = Callable[[str], RobotsRules | None]
+
+
+def default_components(settings: Settings, rules_for: RulesFor, handled: Collection[int] = ()) -> list[Component]:
+    """What ``settings`` ask for. ``handled``: the spider's handle_httpstatus_list."""
+    components: list[Component] = [
+        DefaultHeaders(settings.default_request_headers),
+        UserAgent(settings.user_agent),
+        HttpStatus(settings, handled),
+    ]
+    if settings.robotstxt_obey:
+        components.append(RobotsCheck(rules_for))
+    if settings.http_user:
+        components.append(HttpAuth(settings.http_user, settings.http_pass, settings.http_auth_domain))
+    if settings.redirect_enabled:
+        components.append(Redirect(settings, handled))
+    if settings.cookies_enabled:
+        components.append(Cookies())
+    if settings.http_proxy:
+        components.append(Proxy(settings.http_proxy))
+    return components
+
+
+class Disallowed(IgnoreRequest):
+    """robots.txt keeps us out; ``drop`` says whether by a rule or because it could not be had."""
+
+    def __init__(self, drop: Drop, url: str) -> None:
+        super().__init__(f"{drop}: {url}")
+        self.drop = drop
+
+
+class RobotsCheck(Component):
+    """Raises Disallowed for what robots.txt forbids. ``meta["dont_obey_robotstxt"]`` skips it."""
+
+    order = 100
+
+    def __init__(self, rules_for: RulesFor) -> None:
+        self._rules_for = rules_for
+
+    def process_request(self, request: Request) -> None:
+        if request.meta and request.meta.get("dont_obey_robotstxt"):
+            return
+        rules = self._rules_for(origin_of(request.url))
+        if rules is not None and not rules.allowed(request.url):
+            raise Disallowed(Drop.ROBOTS_UNREACHABLE if rules.unreachable else Drop.ROBOTS, request.url)
+
+
+class HttpAuth(Component):
+    """Basic authentication for one domain and what is below it, never for another."""
+
+    order = 300
+
+    def __init__(self, user: str, password: str, domain: str) -> None:
+        self._domain = domain.lower().rstrip(".")
+        self._below = "." + self._domain
+        self._value = "Basic " + b64encode(f"{user}:{password}".encode()).decode()
+
+    def process_request(self, request: Request) -> None:
+        host = host_of(request.url)
+        if host == self._domain or host.endswith(self._below):
+            _set_default(request.headers, "Authorization", self._value)
+
+
+class DefaultHeaders(Component):
+    """Headers for requests that do not bring their own."""
+
+    order = 400
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self._headers = dict(headers)
+
+    def process_request(self, request: Request) -> None:
+        if not request.headers:
+            request.headers = self._headers.copy()
+            return
+        for name, value in self._headers.items():
+            _set_default(request.headers, name, value)
+
+
+class UserAgent(Component):
+    """The User-Agent for requests that do not bring their own."""
+
+    order = 500
+
+    def __init__(self, user_agent: str) -> None:
+        self._user_agent = user_agent
+
+    def process_request(self, request: Request) -> None:
+        _set_default(request.headers, "User-Agent", self._user_agent)
+
+
+class Proxy(Component):
+    """The proxy of the settings, for requests without a ``meta["proxy"]``; an empty one there means none."""
+
+    order = 750
+
+    def __init__(self, proxy: str) -> None:
+        self._proxy = proxy
+
+    def process_request(self, request: Request) -> None:
+        request.meta.setdefault("proxy", self._proxy)
+
+
+def _set_default(headers: dict[str, str], name: str, value: str) -> None:
+    if name in headers:
+        return
+    lower = name.lower()
+    for known in headers:
+        if len(known) == len(name) and known.lower() == lower:
+            return
+    headers[name] = value

@@ -1,0 +1,146 @@
+"""Connections and the guard at their door.
+
+The guard sits where sockets are made, after DNS: every address that is about to be connected to
+passes it, whatever name, redirect or spelling led there. A proxy is the user's own choice and always
+allowed; behind it, the guard looks at the target's name instead, since the proxy does the connecting.
+"""
+
+from __future__ import annotations
+
+import resource
+import socket
+from asyncio import AbstractEventLoop
+from contextvars import ContextVar, Token
+from enum import Enum
+from functools import partial
+from time import monotonic
+from typing import Any, Final
+from weakref import WeakSet
+
+import aiohttp
+from aiohttp.abc import ResolveResult
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.resolver import ThreadedResolver
+from yarl import URL
+
+from p2pcrawl.fetch.exchange import Line
+from p2pcrawl.fetch.guard import Blocked, Networks
+from p2pcrawl.model.settings import Settings
+
+AddressInfo = tuple[int | socket.AddressFamily, int | socket.SocketKind, int, str, tuple[object, ...]]
+
+_NAMES_MAX: Final = 10_000
+
+
+class Refused(OSError):
+    """The guard's refusal, in the shape that connecting passes on."""
+
+
+REFUSED_ERRNO: Final = 0x7050
+"""No system uses it. It survives where errors of several addresses are folded into one."""
+
+
+class Permit(Enum):
+    """Why a connection may go where others may not."""
+
+    SEED = "seed"
+    PROXY = "proxy"
+
+
+class Dialer:
+    """Makes the connector of one client and holds the rules for its sockets."""
+
+    def __init__(self, settings: Settings, networks: Networks) -> None:
+        self._networks = networks
+        self._dns_ttl_s = settings.dnscache_ttl
+        self._resolver: ThreadedResolver | None = None
+        self._targets: dict[str, tuple[float, tuple[str, ...]]] = {}
+        self._open: WeakSet[socket.socket] = WeakSet()
+        self._open_max = _sockets_max()
+        self.crowded = False
+        """So many connections are open that new ones should not be kept."""
+
+    def connector(self) -> aiohttp.TCPConnector:
+        self._resolver = ThreadedResolver()
+        return _Connector(
+            limit=0,
+            dns_cache_max_size=_NAMES_MAX,
+            use_dns_cache=self._dns_ttl_s > 0,
+            ttl_dns_cache=int(self._dns_ttl_s) or 1,
+            resolver=self._resolver,
+            socket_factory=self._socket,
+        )
+
+    async def close(self) -> None:
+        resolver, self._resolver = self._resolver, None
+        if resolver is not None:
+            await resolver.close()
+
+    def permit(self, *, seed: bool, proxied: bool) -> Token[Permit | None]:
+        """Let connections that this task makes pass as what they are, until revoked."""
+        return _PERMIT.set(Permit.PROXY if proxied else Permit.SEED if seed else None)
+
+    def revoke(self, token: Token[Permit | None]) -> None:
+        _PERMIT.reset(token)
+
+    async def check_target(self, url: URL, *, seed: bool) -> None:
+        """Raise Blocked when a proxy would be asked to go where this crawl may not.
+
+        A name that does not resolve here is left to the proxy, which may know it.
+        """
+        host = url.raw_host or ""
+        for ip in await self._addresses(host):
+            self._networks.check(ip, seed=seed, port=url.port)
+
+    async def _addresses(self, host: str) -> tuple[str, ...]:
+        if ":" in host or host.replace(".", "").isdigit():
+            return (host,)
+        now = monotonic()
+        known = self._targets.get(host)
+        if known is not None and known[0] > now:
+            return known[1]
+        if self._resolver is None:
+            return ()
+        try:
+            found: list[ResolveResult] = await self._resolver.resolve(host, 0, socket.AF_UNSPEC)
+        except OSError:
+            found = []
+        if len(self._targets) >= _NAMES_MAX:
+            self._targets.clear()
+        addresses = tuple(each["host"] for each in found)
+        self._targets[host] = (now + self._dns_ttl_s, addresses)
+        return addresses
+
+    def _socket(self, info: AddressInfo) -> socket.socket:
+        family, kind, protocol, _, address = info
+        permit = _PERMIT.get()
+        if permit is not Permit.PROXY:
+            try:
+                self._networks.check(str(address[0]), seed=permit is Permit.SEED, port=int(str(address[1])))
+            except Blocked as blocked:
+                raise Refused(REFUSED_ERRNO, str(blocked)) from blocked
+        made = socket.socket(family, kind, protocol)
+        self._open.add(made)
+        self.crowded = len(self._open) > self._open_max
+        return made
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Makes connections that are a Line."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._factory = partial(_line, loop=self._loop)
+
+
+def _line(loop: AbstractEventLoop) -> ResponseHandler:
+    return Line(loop)
+
+
+_PERMIT: ContextVar[Permit | None] = ContextVar("permit", default=None)
+
+
+def _sockets_max() -> int:
+    """Half of the files that this process may open; the rest is for connections in use and for others."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 16_384 if soft == resource.RLIM_INFINITY else min(soft // 2, 16_384)

@@ -1,0 +1,126 @@
+"""Redirects, as new requests that pass scope, dedupe and politeness like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+from urllib.parse import urljoin
+
+from yarl import URL
+
+from p2pcrawl.fetch.chain import Component, Redirected
+from p2pcrawl.fetch.status import wants_status
+from p2pcrawl.model.answer import Answer
+from p2pcrawl.model.errors import ConfigurationError, FetchError
+from p2pcrawl.model.outcome import Failure
+from p2pcrawl.model.request import Request
+from p2pcrawl.model.settings import Settings
+from p2pcrawl.model.url import canonical
+
+_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
+_OF_THE_BODY: Final = frozenset(
+    {"content-type", "content-length", "content-encoding", "content-language", "transfer-encoding"}
+)
+_SECRET: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
+_NAMES_SHOWN_MAX: Final = 200
+
+
+class Redirect(Component):
+    """Raises Redirected for a redirect, with the method that browsers would use.
+
+    Honours meta's dont_redirect and handle_httpstatus_list, and counts in its redirect_times and
+    redirect_urls. Raises FetchError(BAD_REDIRECT) for one that cannot be followed.
+    """
+
+    order = 600
+
+    def __init__(self, settings: Settings, handled: Collection[int] = ()) -> None:
+        self._times_max = settings.redirect_max_times
+        self._handled = frozenset(handled)
+        self._added = {
+            name.lower(): value
+            for name, value in {**settings.default_request_headers, "User-Agent": settings.user_agent}.items()
+        }
+        self._proxy = settings.http_proxy
+        self._jar = settings.cookies_enabled
+
+    def process_answer(self, request: Request, answer: Answer) -> Answer:
+        status = answer.status
+        if status not in _STATUSES or status in self._handled:
+            return answer
+        if request.meta and (request.meta.get("dont_redirect") or wants_status(request.meta, status)):
+            return answer
+        raise Redirected(self._next(request, answer), status)
+
+    def _next(self, request: Request, answer: Answer) -> Request:
+        url = _location(request.url, answer)
+        times = int(request.meta.get("redirect_times", 0)) + 1
+        if times > self._times_max:
+            raise FetchError(Failure.BAD_REDIRECT, f"redirected more than {self._times_max} times")
+        method, body = request.method, request.body
+        if (answer.status == 303 and method != "HEAD") or (answer.status in (301, 302) and method == "POST"):
+            method, body = "GET", b""
+        if method == request.method and not answer.set_cookies and canonical(url) == canonical(request.url):
+            raise FetchError(Failure.BAD_REDIRECT, "redirected to itself")
+        meta = dict(request.meta)
+        meta["redirect_times"] = times
+        meta["redirect_urls"] = [*meta.get("redirect_urls", ()), request.url]
+        if meta.get("proxy") == self._proxy:
+            meta.pop("proxy", None)
+        headers = self._headers(request, url, keeps_body=method == request.method)
+        return request.replace(
+            url=url,
+            method=method,
+            body=body,
+            headers=headers,
+            cookies={},
+            meta=meta,
+            callback=request.callback or None,
+            errback=request.errback or None,
+        )
+
+    def _headers(self, request: Request, url: str, *, keeps_body: bool) -> dict[str, str]:
+        """The request's own headers: what components added is theirs to add again."""
+        trusted = _same_site(request.url, url)
+        headers = {}
+        for name, value in request.headers.items():
+            lower = name.lower()
+            if lower in ("host", "cookie") and (self._jar or not trusted or lower == "host"):
+                continue
+            if lower in _SECRET and not trusted:
+                continue
+            if lower in _OF_THE_BODY and not keeps_body:
+                continue
+            if self._added.get(lower) != value:
+                headers[name] = value
+        return headers
+
+
+def _location(base: str, answer: Answer) -> str:
+    location = answer.headers.get("Location", "").strip()
+    if not location:
+        raise FetchError(Failure.BAD_REDIRECT, f"status {answer.status} without a Location")
+    try:
+        target = urljoin(base, _as_text(location))
+        url = str(URL(target).with_fragment(None))
+        return Request(url).url
+    except (ConfigurationError, ValueError) as error:
+        shown = location[:_NAMES_SHOWN_MAX]
+        raise FetchError(Failure.BAD_REDIRECT, f"redirected to {shown!r}, which cannot be fetched") from error
+
+
+def _as_text(location: str) -> str:
+    """Headers arrive decoded as UTF-8 with the odd byte escaped; those bytes belong into the URL as they were."""
+    return "".join(
+        c if ord(c) < 0x80 else "".join(f"%{b:02X}" for b in c.encode("utf-8", "surrogateescape")) for c in location
+    )
+
+
+def _same_site(before: str, after: str) -> bool:
+    """Whether secrets may go along: the same origin, or its upgrade to TLS."""
+    old, new = URL(before), URL(after)
+    if old.host != new.host:
+        return False
+    if old.scheme == new.scheme:
+        return old.port == new.port
+    return old.scheme == "http" and old.is_default_port() and new.is_default_port()

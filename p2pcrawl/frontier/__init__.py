@@ -1,0 +1,1 @@
+"""The durable frontier: what is known of every URL, in SQLite."""

@@ -1,0 +1,123 @@
+"""What one commit holds, and what comes back from it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from p2pcrawl.core.workbench import Candidate, Want
+from p2pcrawl.model.record import Order, Phase
+
+
+class NewLink(NamedTuple):
+    """A discovered link; the store decides whether it is new."""
+
+    job: int
+    parent: int
+    fingerprint: bytes
+    host: int
+    kind: str
+    priority: int
+    depth: int
+    seed: bool
+    callback: str
+    referer: str
+    url: str
+    extra: bytes
+
+
+class Ending(NamedTuple):
+    """What a lease came to. ``phase`` QUEUED: back into the queue."""
+
+    record: int
+    job: int
+    phase: Phase
+    attempts: int
+    losses: int
+    status: int
+    reason: str
+    size: int
+    digest: bytes
+    detail: str
+    latency_s: float
+    kind: str
+    host: int
+    rank: tuple[int, int]
+    staged: bool
+
+
+class ItemRow(NamedTuple):
+    """The items of one page (or a part of it), joined by newlines."""
+
+    record: int
+    job: int
+    count: int
+    data: bytes
+
+
+class HostRow(NamedTuple):
+    """What a host told about itself."""
+
+    key: int
+    origin: str
+    agent: str
+    verdict: str
+    body: bytes
+    reason: str
+    crawl_delay_s: float
+
+
+@dataclass(slots=True)
+class Batch:
+    """All that is to be written at once."""
+
+    links: list[NewLink] = field(default_factory=list)
+    endings: list[Ending] = field(default_factory=list)
+    items: list[ItemRow] = field(default_factory=list)
+    staged: list[ItemRow] = field(default_factory=list)
+    unstage: list[int] = field(default_factory=list)
+    leases: list[tuple[int, int, int, int]] = field(default_factory=list)
+    """(record, job, lease, attempt)"""
+    returned: list[int] = field(default_factory=list)
+    """Leases given back unused."""
+    hosts: list[HostRow] = field(default_factory=list)
+    pauses: list[tuple[int, float]] = field(default_factory=list)
+    tallies: dict[int, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    specs: dict[int, bytes] = field(default_factory=dict)
+    states: dict[int, tuple[str, str]] = field(default_factory=dict)
+    delivered: list[tuple[int, str, int, str]] = field(default_factory=list)
+    """(job, path, last item, position)"""
+    wants: list[Want] = field(default_factory=list)
+    orders: Mapping[int, Order] = field(default_factory=dict)
+
+    @property
+    def writes(self) -> bool:
+        return bool(
+            self.links
+            or self.endings
+            or self.items
+            or self.staged
+            or self.unstage
+            or self.leases
+            or self.returned
+            or self.hosts
+            or self.pauses
+            or self.tallies
+            or self.specs
+            or self.states
+            or self.delivered
+        )
+
+
+@dataclass(slots=True)
+class Committed:
+    """What the caller learns from a commit."""
+
+    fresh: list[Candidate] = field(default_factory=list)
+    known: int = 0
+    loaded: list[tuple[Want, list[Candidate]]] = field(default_factory=list)
+    hosts: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
+    """Rows of ``host`` for the loaded queues."""
+    pauses: dict[int, float] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""A master: owns the frontier, decides who is asked when, leads its slaves."""

@@ -1,0 +1,66 @@
+"""Items from the journal to the outputs, exactly once.
+
+Runs in the storage thread. The order is: write, sync the file, and in the next transaction store how far
+it came; ``docs/architecture.md`` tells why that is safe.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from p2pcrawl.frontier.store import Store
+from p2pcrawl.stores.files import open_sink
+from p2pcrawl.stores.sink import Sink
+
+ROWS = 500
+BYTES_MAX = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where items are to go: a path (or "-"), and whether what is there is replaced."""
+
+    path: str
+    replace: bool = False
+
+
+class Delivery:
+    """One output of one job."""
+
+    def __init__(self, job: int, path: str, sink: Sink, last: int) -> None:
+        self.job = job
+        self.path = path
+        self.last = last
+        self._sink = sink
+        self._position: object = None
+
+    @classmethod
+    def open(cls, store: Store, job: int, output: Output, fields: tuple[str, ...]) -> Delivery:
+        """Begins, or goes on where the store says. Raises ConfigurationError for an output that cannot work."""
+        for path, spec, last, position in store.sinks(job):
+            if path == output.path:
+                sink = open_sink(path, replace=json.loads(spec)["replace"], fields=fields)
+                sink.resume(json.loads(position))
+                return cls(job, path, sink, last)
+        sink = open_sink(output.path, replace=output.replace, fields=fields)
+        position_now = sink.resume(None)
+        store.add_sink(job, output.path, json.dumps({"replace": output.replace}), position_now)
+        return cls(job, output.path, sink, 0)
+
+    def step(self, store: Store) -> tuple[int, str, int, str] | None:
+        """Delivers some; what to store about it, or None when there was nothing to deliver."""
+        rows = store.items_after(self.job, self.last, ROWS)
+        if not rows:
+            return None
+        for _, data in rows:
+            self._sink.write(data.split(b"\n"))
+        self.last = rows[-1][0]
+        return (self.job, self.path, self.last, json.dumps(self._sink.sync()))
+
+    def finish(self) -> None:
+        """Makes the file whole (closing brackets and the like)."""
+        self._sink.finish()
+
+    def close(self) -> None:
+        self._sink.close()

@@ -1,0 +1,141 @@
+"""The slaves of this machine: started, watched, replaced.
+
+A slave is a process of its own session, so that Ctrl-C reaches the master alone; it holds one end of a
+socket pair and leaves when the other end closes, whatever happens to its master.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from p2pcrawl.model.errors import P2PCrawlError
+
+log = logging.getLogger(__name__)
+
+RESPAWN_FIRST_S = 0.05
+RESPAWN_MAX_S = 5.0
+STILLBORN_MAX = 5
+"""Slaves in a row that die before they say Hello, before the crawl gives up."""
+
+Connect = Callable[[socket.socket], Awaitable[None]]
+"""Is given the master's end of a new slave's link."""
+RunHere = Callable[[socket.socket], Awaitable[None]]
+"""Runs a slave on this loop, with its end of the link."""
+
+
+class Group:
+    """Keeps ``count`` slave processes alive; with 0, one slave inside this process."""
+
+    def __init__(
+        self,
+        count: int,
+        connect: Connect,
+        run_here: RunHere,
+        *,
+        output_to_stderr: bool = False,
+    ) -> None:
+        self._count = count
+        self._connect = connect
+        self._run_slave_here = run_here
+        self._output_to_stderr = output_to_stderr
+        self._processes: dict[int, asyncio.subprocess.Process] = {}
+        self._keepers: list[asyncio.Task[None]] = []
+        self._stillborn = 0
+        self._stopping = False
+        self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Gets an exception when slaves cannot be started at all."""
+
+    def start(self) -> None:
+        keepers = [self._keep(self._run_process) for _ in range(self._count)] or [self._keep(self._run_here)]
+        self._keepers = [asyncio.create_task(k) for k in keepers]
+
+    def greeted(self) -> None:
+        """A slave said Hello: starting them works."""
+        self._stillborn = 0
+
+    def kill(self, pid: int) -> None:
+        """Ends a slave that is beyond talking to; it is replaced."""
+        process = self._processes.get(pid)
+        if process is not None:
+            with suppress(ProcessLookupError):
+                process.kill()
+
+    def stop_replacing(self) -> None:
+        self._stopping = True
+
+    async def stop(self, patience_s: float) -> None:
+        """Waits for the slaves to leave, then makes them."""
+        self._stopping = True
+        if self._keepers:
+            await asyncio.wait(self._keepers, timeout=patience_s)
+        for pid in list(self._processes):
+            self.kill(pid)
+        for keeper in self._keepers:
+            if not keeper.done() and not self._count:
+                keeper.cancel()
+        await asyncio.gather(*self._keepers, return_exceptions=True)
+        if not self.failed.done():
+            self.failed.cancel()
+
+    async def _keep(self, run: Callable[[], Awaitable[None]]) -> None:
+        pause_s = RESPAWN_FIRST_S
+        while not self._stopping:
+            started = asyncio.get_running_loop().time()
+            self._stillborn += 1
+            await run()
+            if self._stopping:
+                return
+            if self._stillborn > STILLBORN_MAX:
+                if not self.failed.done():
+                    self.failed.set_exception(
+                        P2PCrawlError(f"{STILLBORN_MAX} slaves in a row died while starting; see the messages above")
+                    )
+                return
+            lived_s = asyncio.get_running_loop().time() - started
+            pause_s = RESPAWN_FIRST_S if lived_s > 10.0 else min(RESPAWN_MAX_S, 2 * pause_s)
+            await asyncio.sleep(pause_s)
+
+    async def _run_process(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            theirs.set_inheritable(True)
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "p2pcrawl.slave",
+                str(theirs.fileno()),
+                pass_fds=[theirs.fileno()],
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=2 if self._output_to_stderr else None,
+                start_new_session=True,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(p or os.getcwd() for p in sys.path)},
+            )
+        self._processes[process.pid] = process
+        try:
+            await self._connect(ours)
+            code = await process.wait()
+            if code and not self._stopping:
+                log.warning("slave %d ended with %s", process.pid, _spoken(code))
+        finally:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+            del self._processes[process.pid]
+
+    async def _run_here(self) -> None:
+        ours, theirs = socket.socketpair()
+        await self._connect(ours)
+        try:
+            await self._run_slave_here(theirs)
+        except Exception:
+            log.exception("the slave in this process failed")
+
+
+def _spoken(code: int) -> str:
+    return f"exit code {code}" if code > 0 else f"signal {-code}"

@@ -1,0 +1,112 @@
+"""A job as its master sees it while it runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from p2pcrawl.core.politeness import Pace
+from p2pcrawl.model.job import JobId, JobSpec, SpiderRef
+from p2pcrawl.model.settings import Settings
+from p2pcrawl.wire.messages import JobSpec as WireSpec
+
+RUNNING, PAUSED, FINISHED, CANCELLED = "running", "paused", "finished", "cancelled"
+
+
+@dataclass(slots=True)
+class Job:
+    """Its specification, its counters and its state.
+
+    ``counts`` is what the store's counters are, as of the last commit.
+    """
+
+    spec: JobSpec
+    settings: Settings
+    pace: Pace
+    state: str = RUNNING
+    reason: str = ""
+    counts: Counter[str] = field(default_factory=Counter)
+    leased: int = 0
+    version: int = 1
+    """Raised whenever slaves must be told of a change."""
+    closing: str = ""
+    """Why it is being closed before its queue is empty."""
+
+    @property
+    def id(self) -> int:
+        return self.spec.id
+
+    @property
+    def queued(self) -> int:
+        """Waiting, and not in a slave's hands."""
+        return self.counts["queued"] - self.leased
+
+    def wire(self) -> WireSpec:
+        spec, ref = self.spec, self.spec.spider
+        return WireSpec(
+            spec.id,
+            spec.name,
+            ref.file,
+            ref.module,
+            ref.qualname,
+            list(ref.urls),
+            spec.arguments,
+            spec.settings,
+            list(spec.open_networks),
+        )
+
+    def certificate(self) -> dict[str, Any]:
+        """The conservation count: everything discovered is somewhere."""
+        counts = self.counts
+        by = {
+            group: {k.partition(":")[2]: n for k, n in sorted(counts.items()) if k.startswith(group + ":") and n}
+            for group in ("failed", "dropped", "retries", "filtered", "statuses")
+        }
+        whole = counts["done"] + counts["failed"] + counts["dropped"] + counts["queued"]
+        return {
+            "job": self.id,
+            "name": self.spec.name,
+            "state": self.state,
+            "reason": self.reason,
+            "discovered": counts["discovered"],
+            "done": counts["done"],
+            "failed": counts["failed"],
+            "dropped": counts["dropped"],
+            "queued": self.queued,
+            "leased": self.leased,
+            "conserved": counts["discovered"] == whole,
+            "pages": counts["pages"],
+            "redirects": counts["redirects"],
+            "items": counts["items"],
+            "items_dropped": counts["items_dropped"],
+            "fetches": counts["fetches"],
+            "interrupted": counts["interrupted"],
+            "slave_losses": counts["losses"],
+            "bytes": counts["bytes"],
+            "failed_by_reason": by["failed"],
+            "dropped_by_reason": by["dropped"],
+            "retries_by_reason": by["retries"],
+            "filtered_links": by["filtered"],
+            "statuses": by["statuses"],
+        }
+
+
+def pack_spec(spec: JobSpec) -> bytes:
+    """For the job table."""
+    return msgspec.msgpack.encode(spec)
+
+
+def unpack_spec(data: bytes) -> JobSpec:
+    """Raises msgspec.MsgspecError for what is none."""
+    return msgspec.msgpack.decode(data, type=JobSpec)
+
+
+def job_of(spec: JobSpec, state: str = RUNNING, reason: str = "") -> Job:
+    settings = Settings().updated(spec.settings)
+    return Job(spec, settings, Pace.of(settings), state, reason)
+
+
+__all__ = ["CANCELLED", "FINISHED", "PAUSED", "RUNNING", "Job", "JobId", "SpiderRef", "job_of", "pack_spec", "unpack_spec"]

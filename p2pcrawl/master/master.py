@@ -1,0 +1,639 @@
+"""The master's loop: reports in, one transaction, grants out.
+
+Everything goes round in one circle (``_cycle``): what has arrived is gathered into a batch together with
+the leases that can be granted now; the batch is committed; what follows from it is applied. While the
+storage thread commits, the loop collects what arrives for the next turn. There is no other writer and
+no other order, so nothing needs a lock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from p2pcrawl.core.politeness import ROBOTS_TTL_S, Pace, RobotsEntry
+from p2pcrawl.core.ring import preference
+from p2pcrawl.core.workbench import Candidate, Seat, Turn, Workbench, host_key
+from p2pcrawl.frontier.batch import Batch, Committed, NewLink
+from p2pcrawl.frontier.store import Store
+from p2pcrawl.master.delivery import Delivery, Output
+from p2pcrawl.master.group import Group, RunHere
+from p2pcrawl.master.intake import Intake
+from p2pcrawl.master.job import CANCELLED, FINISHED, RUNNING, Job, job_of, pack_spec, unpack_spec
+from p2pcrawl.master.session import Lease, RobotsLease, Session
+from p2pcrawl.model.errors import ConfigurationError, LinkError
+from p2pcrawl.model.fingerprint import fingerprint
+from p2pcrawl.model.job import START_URL, JobId, JobSpec
+from p2pcrawl.model.record import Order
+from p2pcrawl.model.settings import Settings
+from p2pcrawl.model.url import origin_of
+from p2pcrawl.overlay.link import open_link
+from p2pcrawl.wire.messages import (
+    PROTOCOL,
+    Ack,
+    Beat,
+    Bye,
+    Grant,
+    Hello,
+    Message,
+    OpenJob,
+    Report,
+    Returned,
+    Robots,
+    RobotsTask,
+    Stop,
+    Task,
+    Welcome,
+)
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+GRANTS_MAX = 512
+LOADS_MAX = 256
+DELIVER_S = 0.5
+ACTIVATE = 512
+STOP_S = 15.0
+
+
+class Master:
+    """Crawls the jobs of one data folder with the slaves of this machine.
+
+    Open it with ``async with``; then ``submit`` or ``resume`` jobs, and ``run`` until they are finished.
+    """
+
+    def __init__(self, folder: Path, settings: Settings, *, slaves: int, run_here: RunHere, output_to_stderr: bool = False) -> None:
+        self._folder = folder
+        self._settings = settings
+        self._slaves = slaves
+        self._run_here = run_here
+        self._output_to_stderr = output_to_stderr
+        self.jobs: dict[int, Job] = {}
+        self.workbench = Workbench(memory=settings.frontier_memory)
+        self.sessions: dict[int, Session] = {}
+        self.recovered = 0
+        """Leases of an earlier run that never reported."""
+        self._deliveries: list[Delivery] = []
+        self._intake = Intake(self.jobs, self.workbench)
+        self._gone: deque[Session] = deque()
+        self._orders: dict[int, Order] = {}
+        self._session_last = 0
+        self._lease_last = 0
+        self._turns: list[Turn] = []
+        self._wake = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self._draining = False
+        self._fatal: Exception | None = None
+        self._cursor: tuple[int, int, str] | None = None
+        self._sweeping = False
+        self._undelivered = False
+        self._delivered_at = 0.0
+        self._delivered: list[tuple[int, str, int, str]] = []
+        self._states: dict[int, tuple[str, str]] = {}
+        self._specs: dict[int, bytes] = {}
+        self._items_grew = asyncio.Condition()
+
+    # -- life ---------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Master:
+        self._loop = asyncio.get_running_loop()
+        self._thread = ThreadPoolExecutor(1, "frontier")
+        try:
+            self._store: Store = await self._in_thread(lambda: Store(self._folder))
+            self.recovered = await self._in_thread(self._store.recover)
+            for number, _, spec, state, reason in await self._in_thread(self._store.jobs):
+                await self._adopt(unpack_spec(spec), state, reason, number)
+        except BaseException:
+            self._thread.shutdown()
+            raise
+        self._group = Group(
+            self._slaves, self._connected, self._run_here, output_to_stderr=self._output_to_stderr
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._draining = True
+        self._group.stop_replacing()
+        for session in list(self.sessions.values()):
+            session.link.abort()
+        await self._group.stop(0.0)
+        if self._timer is not None:
+            self._timer.cancel()
+        try:
+            for delivery in self._deliveries:
+                await self._in_thread(delivery.close)
+        finally:
+            try:
+                await self._in_thread(self._store.close)
+            finally:
+                self._thread.shutdown()
+
+    def _in_thread(self, call: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
+        return self._loop.run_in_executor(self._thread, call, *arguments)
+
+    # -- jobs ---------------------------------------------------------------------------------
+
+    async def submit(self, spec: JobSpec, outputs: Sequence[Output] = ()) -> Job:
+        """A new job; durable when this returns."""
+        number = JobId(max(self.jobs, default=0) + 1)
+        spec = replace(spec, id=number)
+        job = job_of(spec)
+        url = f"{START_URL}{number}"
+        link = NewLink(
+            number, 0, fingerprint(url, salt=f"job {number}"), host_key(url), "index", 0, 0, True, "", "", url, b""
+        )
+        self._orders[number] = job.settings.queue_order
+        batch = Batch(orders=self._orders)
+        committed = await self._in_thread(self._store.add_job, number, spec.name, pack_spec(spec), link, batch)
+        self._register(job)
+        await self._open_outputs(job, outputs)
+        self._count(batch)
+        self.workbench.add(committed.fresh)
+        return job
+
+    async def resume(self, number: int, spec: JobSpec, outputs: Sequence[Output] = ()) -> Job:
+        """Goes on with a job of this data folder, under changed settings and with more outputs if given."""
+        job = self.jobs[number]
+        spec = replace(spec, id=job.spec.id, open_networks=job.spec.open_networks)
+        job.spec, job.settings = spec, Settings().updated(spec.settings)
+        job.pace = Pace.of(job.settings)
+        job.version += 1
+        self._specs[number] = pack_spec(spec)
+        self._register(job)
+        if job.counts["queued"] or not await self._in_thread(self._store.census, number):
+            job.state, job.reason = RUNNING, ""
+            self._states[number] = (RUNNING, "")
+        await self._open_outputs(job, outputs)
+        return job
+
+    def pause(self, job: Job) -> None:
+        self.workbench.halt_job(job.id)
+
+    def _register(self, job: Job) -> None:
+        self.jobs[job.id] = job
+        self._orders[job.id] = job.settings.queue_order
+        self.workbench.open_job(job.id, job.pace)
+
+    async def _adopt(self, spec: JobSpec, state: str, reason: str, number: int) -> None:
+        job = job_of(replace(spec, id=JobId(number)), state, reason)
+        job.counts.update(await self._in_thread(self._store.tallies, number))
+        self._register(job)
+        self.workbench.halt_job(number)
+        self.workbench.dormant = self._sweeping = True
+        self.workbench.resumed_at = self._loop.time()
+
+    async def _open_outputs(self, job: Job, outputs: Iterable[Output]) -> None:
+        wanted = {o.path: o for o in outputs}
+        for path, *_ in await self._in_thread(self._store.sinks, job.id):
+            wanted.setdefault(path, Output(path))
+        for output in wanted.values():
+            opened = await self._in_thread(
+                Delivery.open, self._store, job.id, output, job.settings.feed_export_fields
+            )
+            self._deliveries.append(opened)
+            self._undelivered = True
+
+    # -- running ------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Until every job is finished, or ``drain`` has run its course. Raises what makes going on impossible."""
+        self._started_at = self._loop.time()
+        watch = asyncio.create_task(self._watch())
+        try:
+            if self._active():
+                self._group.start()
+            while self._fatal is None and (self._active() or self._draining):
+                await self._cycle()
+                self._settle_jobs()
+                if self._draining and not self.sessions and not self._gone:
+                    break
+                if self._active() or self._draining:
+                    await self._until_due()
+            if self._fatal is not None:
+                raise self._fatal
+            await self._cycle()
+            await self._dismiss()
+            await self._finish_outputs()
+        finally:
+            watch.cancel()
+            async with self._items_grew:
+                self._items_grew.notify_all()
+
+    def drain(self) -> None:
+        """No new fetches; what is open ends, is stored, and ``run`` returns."""
+        if not self._draining:
+            self._draining = True
+            self._stop_sessions()
+            self._wake.set()
+
+    @property
+    def draining(self) -> bool:
+        return self._draining
+
+    def _active(self) -> list[Job]:
+        return [j for j in self.jobs.values() if j.state == RUNNING]
+
+    async def _cycle(self) -> None:
+        """One turn: gather, commit, apply."""
+        batch, acks = Batch(orders=self._orders), []
+        now = self._loop.time()
+        for session in list(self.sessions.values()):
+            if session.inbox:
+                acks.append((session, self._take_inbox(session, batch, now)))
+        while self._gone:
+            self._bury(self._gone.popleft(), batch, now)
+        if not self._draining:
+            self._grant(batch, now)
+        batch.wants = self.workbench.wants(LOADS_MAX)
+        if self._sweeping:
+            batch.wants += await self._sweep()
+        batch.delivered, self._delivered = self._delivered, []
+        batch.states, self._states = self._states, {}
+        batch.specs.update(self._specs)
+        self._specs = {}
+        retries, self._intake.retries = self._intake.retries, []
+        forgotten, self._intake.forgotten = self._intake.forgotten, []
+        items = bool(batch.items or batch.staged)
+        if batch.writes or batch.wants:
+            committed = await self._in_thread(self._store.commit, batch)
+            self._count(batch)
+            self._apply(committed, retries, forgotten)
+        for session, sequence in acks:
+            if sequence:
+                session.link.send(Ack(sequence))
+        self._send_grants()
+        self._undelivered = self._undelivered or items
+        if self._undelivered and now - self._delivered_at >= DELIVER_S:
+            await self._deliver()
+        if items:
+            async with self._items_grew:
+                self._items_grew.notify_all()
+
+    def _take_inbox(self, session: Session, batch: Batch, now: float) -> int:
+        """The sequence of the last report taken, or 0."""
+        sequence = 0
+        while session.inbox:
+            message = session.inbox.popleft()
+            if isinstance(message, Returned):
+                session.rules.difference_update(message.missing_robots)
+                for record in message.records:
+                    self._intake.returned(session, record, batch, now)
+                continue
+            for result in message.robots:
+                self._intake.robots(session, result, batch, now)
+            for page in message.pages:
+                self._intake.page(session, page, batch, now)
+            sequence = message.sequence
+        return sequence
+
+    def _apply(self, committed: Committed, retries: list[tuple[Candidate, float]], forgotten: list[int]) -> None:
+        bench = self.workbench
+        for record in forgotten:
+            bench.forget(record)
+        for candidate, until in retries:
+            bench.delay(candidate, until)
+        bench.add(committed.fresh)
+        for want, candidates in committed.loaded:
+            bench.loaded(want, candidates)
+            self._recall(want.host, committed)
+
+    def _recall(self, key: int, committed: Committed) -> None:
+        """What the store knows of a host that has just got a seat."""
+        seat = self.workbench.seats.get(key)
+        if seat is None:
+            return
+        now = self._loop.time()
+        for _, origin, agent, verdict, body, reason, delay, _ in committed.hosts.get(key, ()):
+            if seat.host.robots is None:
+                seat.host.robots = {}
+            known = RobotsEntry(verdict, body, reason, delay, now + ROBOTS_TTL_S)
+            seat.host.robots.setdefault((origin, agent), known)
+        if key in committed.pauses:
+            seat.host.next_at = max(seat.host.next_at, now + committed.pauses[key])
+
+    def _count(self, batch: Batch) -> None:
+        for number, counter in batch.tallies.items():
+            self.jobs[number].counts.update(counter)
+
+    # -- granting -----------------------------------------------------------------------------
+
+    def _grant(self, batch: Batch, now: float) -> None:
+        room = sum(s.room for s in self.sessions.values())
+        if room <= 0:
+            return
+        self._turns = self.workbench.take(now, self._choose, min(room, GRANTS_MAX))
+        for turn in self._turns:
+            self._lease_last += 1
+            session, job = self.sessions[turn.session], self.jobs[turn.candidate.job]
+            if turn.robots_origin:
+                session.robots[self._lease_last] = RobotsLease(
+                    self._lease_last, job.id, turn.robots_origin, job.pace.agent, turn.seat
+                )
+                continue
+            candidate = turn.candidate
+            candidate.attempts += 1
+            job.leased += 1
+            session.leases[candidate.record] = Lease(self._lease_last, candidate, turn.seat)
+            batch.leases.append((candidate.record, job.id, self._lease_last, candidate.attempts))
+
+    def _choose(self, seat: Seat, suspect: bool) -> int:
+        """The session for a host: the one its key prefers, or the next with room."""
+        if seat.host.open and seat.session in self.sessions and not suspect:
+            held = self.sessions[seat.session]
+            if held.room > 0:
+                return held.id
+        for number in preference(seat.host.key, self.sessions):
+            session = self.sessions[number]
+            if session.room > 0 and not (suspect and session.has_suspect):
+                return number
+        return 0
+
+    def _send_grants(self) -> None:
+        turns, self._turns = self._turns, []
+        grants: dict[int, Grant] = {}
+        for turn in turns:
+            session = self.sessions.get(turn.session)
+            if session is None or session.lost:
+                continue
+            grant = grants.get(session.id)
+            if grant is None:
+                grant = grants[session.id] = Grant([], [], [])
+            job = self.jobs[turn.candidate.job]
+            if session.jobs.get(job.id) != job.version:
+                session.jobs[job.id] = job.version
+                session.link.send(OpenJob(job.wire()))
+            if turn.robots_origin:
+                self._add_robots_task(grant, session, turn, job)
+            else:
+                self._add_task(grant, session, turn, job)
+        for number, grant in grants.items():
+            self.sessions[number].link.send(grant)
+
+    def _add_robots_task(self, grant: Grant, session: Session, turn: Turn, job: Job) -> None:
+        for lease in session.robots.values():
+            if lease.seat is turn.seat and lease.origin == turn.robots_origin:
+                delay = turn.seat.host.delay_s(job.pace)
+                grant.robots_tasks.append(
+                    RobotsTask(lease.number, job.id, lease.origin, lease.agent, delay, turn.candidate.seed)
+                )
+
+    def _add_task(self, grant: Grant, session: Session, turn: Turn, job: Job) -> None:
+        c = turn.candidate
+        if job.pace.obey_robots and not c.url.startswith(START_URL):
+            self._add_rules(grant, session, turn.seat, job, c.url)
+        lease = session.leases[c.record]
+        grant.tasks.append(
+            Task(
+                lease.number,
+                c.record,
+                c.job,
+                c.url,
+                c.fingerprint,
+                c.depth,
+                c.priority,
+                c.kind,
+                c.callback,
+                c.attempts,
+                c.seed,
+                c.referer,
+                c.extra,
+            )
+        )
+
+    def _add_rules(self, grant: Grant, session: Session, seat: Seat, job: Job, url: str) -> None:
+        origin = origin_of(url)
+        if origin in session.rules:
+            return
+        entry = (seat.host.robots or {}).get((origin, job.pace.agent))
+        if entry is not None:
+            session.rules.add(origin)
+            grant.robots.append(Robots(origin, entry.verdict, entry.body, entry.reason))
+
+    # -- the end of jobs ----------------------------------------------------------------------
+
+    def _settle_jobs(self) -> None:
+        """Closes jobs that reached a limit, finishes those that have nothing left."""
+        now = self._loop.time()
+        for job in self._active():
+            if not job.closing:
+                job.closing = self._limit_reached(job, now)
+                if job.closing:
+                    log.info("job %s is closing: %s", job.spec.name, job.closing)
+            if job.closing:
+                self.workbench.halt_job(job.id)
+            if not job.leased and (job.closing or not job.counts["queued"]):
+                self._finish(job, FINISHED, job.closing)
+
+    def _finish(self, job: Job, state: str, reason: str) -> None:
+        job.state, job.reason = state, reason
+        self._states[job.id] = (state, reason)
+        self._wake.set()
+
+    def cancel(self, job: Job) -> None:
+        """Ends a job where it is; its queue stays as it is on disk."""
+        self.workbench.halt_job(job.id)
+        self._finish(job, CANCELLED, "cancelled")
+
+    def _limit_reached(self, job: Job, now: float) -> str:
+        settings, counts = job.settings, job.counts
+        if settings.closespider_pagecount and counts["pages"] >= settings.closespider_pagecount:
+            return "closespider_pagecount"
+        if settings.closespider_itemcount and counts["items"] >= settings.closespider_itemcount:
+            return "closespider_itemcount"
+        if settings.closespider_errorcount and counts["failed:callback"] >= settings.closespider_errorcount:
+            return "closespider_errorcount"
+        if settings.closespider_timeout and now - self._started_at >= settings.closespider_timeout:
+            return "closespider_timeout"
+        return ""
+
+    async def _dismiss(self) -> None:
+        """Lets the slaves close their spiders and leave; keeps what they still report."""
+        self._group.stop_replacing()
+        self._stop_sessions()
+        stopping = asyncio.ensure_future(self._group.stop(STOP_S))
+        while not stopping.done():
+            self._wake.clear()
+            woken = asyncio.ensure_future(self._wake.wait())
+            await asyncio.wait([stopping, woken], return_when=asyncio.FIRST_COMPLETED)
+            woken.cancel()
+            await self._cycle()
+        await stopping
+        await self._cycle()
+
+    def _stop_sessions(self) -> None:
+        self._group.stop_replacing()
+        for session in self.sessions.values():
+            if not session.stopping:
+                session.stopping = True
+                session.link.send(Stop())
+
+    # -- items --------------------------------------------------------------------------------
+
+    async def _deliver(self) -> None:
+        """One step of every output; what came of it is stored with the next commit."""
+        self._delivered_at = self._loop.time()
+        more = False
+        for delivery in self._deliveries:
+            told = await self._in_thread(delivery.step, self._store)
+            if told is not None:
+                self._delivered.append(told)
+                more = True
+        self._undelivered = more
+
+    async def _finish_outputs(self) -> None:
+        self._undelivered = bool(self._deliveries)
+        while self._undelivered:
+            await self._deliver()
+            await self._cycle()
+        for delivery in self._deliveries:
+            await self._in_thread(delivery.finish)
+        await self._cycle()
+
+    async def items_after(self, job: Job, last: int) -> list[tuple[int, bytes]]:
+        """The next items of a job, waiting for them; empty when the crawl has ended and there are no more."""
+        while True:
+            rows = await self._in_thread(self._store.items_after, job.id, last, 100)
+            if rows or self._ended:
+                return rows
+            async with self._items_grew:
+                await self._items_grew.wait()
+
+    _ended = False
+
+    def end_items(self) -> None:
+        """No more items will come."""
+        self._ended = True
+
+    async def census(self, job: Job) -> dict[str, int]:
+        """The records counted one by one."""
+        return await self._in_thread(self._store.census, job.id)
+
+    # -- slaves -------------------------------------------------------------------------------
+
+    async def _connected(self, stream: socket.socket) -> None:
+        self._session_last += 1
+        number = self._session_last
+        count = max(1, self._slaves)
+        slots = max(1, -(-self._settings.concurrent_requests // count))
+
+        def received(message: Message) -> None:
+            self._received(session, message)
+
+        def lost(error: Exception | None) -> None:
+            self._lost(session, error)
+
+        link = await open_link(stream, received, lost)
+        session = Session(number, link, slots + slots // 2, self._loop.time())
+        self.sessions[number] = session
+        link.send(Welcome(PROTOCOL, number, slots, self._settings.log_level.upper()))
+
+    def _received(self, session: Session, message: Message) -> None:
+        session.heard_at = self._loop.time()
+        match message:
+            case Report() | Returned():
+                session.inbox.append(message)
+                self._wake.set()
+            case Beat():
+                session.rss_bytes = message.rss_bytes
+            case Hello():
+                if message.protocol != PROTOCOL:
+                    raise LinkError(f"the slave speaks protocol {message.protocol}, this master {PROTOCOL}")
+                session.pid, session.ready = message.pid, True
+                self._group.greeted()
+                if self._draining:
+                    session.stopping = True
+                    session.link.send(Stop())
+                self._wake.set()
+            case Bye():
+                session.stopping = True
+                if message.reason:
+                    self._fail(ConfigurationError(message.reason) if message.usage else LinkError(message.reason))
+            case _:
+                raise LinkError(f"a slave does not say {type(message).__name__}")
+
+    def _lost(self, session: Session, error: Exception | None) -> None:
+        session.lost = True
+        if error is not None:
+            log.warning("slave %d: %s", session.pid, error)
+        self._gone.append(session)
+        self._wake.set()
+
+    def _bury(self, session: Session, batch: Batch, now: float) -> None:
+        """The slave is gone: what it reported counts, what it held comes back."""
+        self.sessions.pop(session.id, None)
+        self._take_inbox(session, batch, now)
+        if session.leases:
+            log.warning("slave %d died with %d pages in hand", session.pid, len(session.leases))
+        for lease in session.leases.values():
+            self._intake.lost(lease, batch, now, f"slave process {session.pid} died")
+        for robots in session.robots.values():
+            self._intake.lost_robots(robots, now)
+        session.leases.clear()
+        session.robots.clear()
+
+    def _fail(self, error: Exception) -> None:
+        self._fatal = self._fatal or error
+        self._wake.set()
+
+    async def _watch(self) -> None:
+        """Replaces slaves that have fallen silent; ends a crawl whose slaves cannot start."""
+        self._group.failed.add_done_callback(self._group_failed)
+        while True:
+            await asyncio.sleep(1.0)
+            now = self._loop.time()
+            for session in self.sessions.values():
+                if now - session.heard_at > self._settings.slave_silence:
+                    log.warning("slave %d has been silent for %.0f s and is replaced", session.pid, now - session.heard_at)
+                    session.heard_at = now
+                    self._group.kill(session.pid)
+            self._wake.set()
+
+    def _group_failed(self, failed: asyncio.Future[None]) -> None:
+        if not failed.cancelled() and (error := failed.exception()) is not None:
+            self._fail(error if isinstance(error, Exception) else RuntimeError(str(error)))
+
+    # -- loading and waiting ------------------------------------------------------------------
+
+    async def _sweep(self) -> list[Any]:
+        """After a restart, or when there were more hosts than seats: brings queues from disk to the bench."""
+        room = self.workbench.room
+        if room <= 0:
+            return []
+        found = await self._in_thread(self._store.queues_after, self._cursor, min(ACTIVATE, room))
+        if not found:
+            self._cursor = None
+            self._sweeping = False
+            self.workbench.dormant = False
+            return []
+        self._cursor = found[-1]
+        return [self.workbench.want_all(*key) for key in found]
+
+    async def _until_due(self) -> None:
+        """Sleeps until a message, a timer of the workbench, or an output wants attention."""
+        now = self._loop.time()
+        if self.workbench.dormant and not self._sweeping and self.workbench.room > self.workbench.hosts_max // 10:
+            self._sweeping = True
+        due = [now + 1.0]
+        if self._sweeping and self.workbench.room:
+            due.append(now)
+        if self._undelivered:
+            due.append(self._delivered_at + DELIVER_S)
+        at = self.workbench.next_at(now)
+        if at is not None and not self._draining and any(s.room > 0 for s in self.sessions.values()):
+            due.append(at)
+        delay = min(due) - now
+        if delay <= 0 or any(s.inbox for s in self.sessions.values()) or self._gone:
+            await asyncio.sleep(0)
+            return
+        self._wake.clear()
+        self._timer = self._loop.call_later(delay, self._wake.set)
+        await self._wake.wait()
+        self._timer.cancel()

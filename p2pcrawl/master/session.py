@@ -1,0 +1,65 @@
+"""A slave's standing with its master: what it holds, what it has been told."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from p2pcrawl.core.workbench import LOSSES_SUSPECT, Candidate, Seat
+from p2pcrawl.overlay.link import Link
+from p2pcrawl.wire.messages import Report, Returned
+
+
+@dataclass(slots=True)
+class Lease:
+    """A page in a slave's hands. ``staged``: items that came in parts ahead of its end."""
+
+    number: int
+    candidate: Candidate
+    seat: Seat
+    staged: int = 0
+
+
+@dataclass(slots=True)
+class RobotsLease:
+    """A robots.txt in a slave's hands."""
+
+    number: int
+    job: int
+    origin: str
+    agent: str
+    seat: Seat
+
+
+@dataclass(slots=True)
+class Session:
+    """One slave, from Hello to the end of its link."""
+
+    id: int
+    link: Link
+    window: int
+    heard_at: float
+    pid: int = 0
+    leases: dict[int, Lease] = field(default_factory=dict)
+    """By record."""
+    robots: dict[int, RobotsLease] = field(default_factory=dict)
+    """By lease number."""
+    inbox: deque[Report | Returned] = field(default_factory=deque)
+    jobs: dict[int, int] = field(default_factory=dict)
+    """The version of each job that it was told."""
+    rules: set[str] = field(default_factory=set)
+    """The origins whose robots.txt it was told."""
+    ready: bool = False
+    stopping: bool = False
+    lost: bool = False
+    rss_bytes: int = 0
+
+    @property
+    def room(self) -> int:
+        if not self.ready or self.stopping or self.lost:
+            return 0
+        return self.window - len(self.leases) - len(self.robots)
+
+    @property
+    def has_suspect(self) -> bool:
+        return any(lease.candidate.losses >= LOSSES_SUSPECT for lease in self.leases.values())

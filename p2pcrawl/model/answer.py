@@ -1,0 +1,21 @@
+"""What a host answered, before anyone interprets it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Answer:
+    """Status, headers (case-insensitive, first value by ``[]``) and the inflated body."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    latency_s: float = 0.0
+    """From sending the request to the head of the answer."""
+    ip: str = ""
+    set_cookies: tuple[str, ...] = ()
+    flags: list[str] = field(default_factory=list)

@@ -1,0 +1,57 @@
+"""Errors, branched by who can act on them.
+
+Every error that p2pcrawl raises on purpose descends from :class:`P2PCrawlError`. Faces print its
+message as one line (a traceback only with ``--debug``) and exit with its ``exit_code``.
+"""
+
+from __future__ import annotations
+
+from p2pcrawl.model.outcome import Failure
+
+
+class P2PCrawlError(Exception):
+    """The root: its message is one clear line that says what to do."""
+
+    exit_code = 1
+
+
+class ConfigurationError(P2PCrawlError):
+    """What the user typed or wrote cannot work: a bad URL, setting, spider, output or data folder."""
+
+    exit_code = 2
+
+
+class StorageError(P2PCrawlError):
+    """The data folder or an output could not be read or written."""
+
+
+class DiskFullError(StorageError):
+    """There is no room left; what was acknowledged is safe and the crawl can be resumed."""
+
+
+class LinkError(P2PCrawlError):
+    """The other end of a link spoke nonsense, another version, or went away."""
+
+
+class FetchError(P2PCrawlError):
+    """One page could not be fetched. ``kind`` decides about retries, the message explains."""
+
+    def __init__(self, kind: Failure, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class DropItem(Exception):
+    """Raised by a pipeline's ``process_item``: the item is not wanted."""
+
+
+class IgnoreRequest(Exception):
+    """Raised by a component of the chain: this request is dropped, not failed."""
+
+
+class CloseSpider(Exception):
+    """Raised by a callback: the crawl ends after what is in flight, with ``reason``."""
+
+    def __init__(self, reason: str = "cancelled") -> None:
+        super().__init__(reason)
+        self.reason = reason

@@ -1,0 +1,35 @@
+"""Identity of a request: 16 bytes over method, canonical URL, body and chosen headers.
+
+BLAKE2b, so that nobody can make a page vanish by building a URL that collides with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import NewType
+
+from p2pcrawl.model.url import canonical
+
+Fingerprint = NewType("Fingerprint", bytes)
+
+SIZE = 16
+
+
+def fingerprint(
+    url: str,
+    method: str = "GET",
+    body: bytes = b"",
+    headers: Iterable[tuple[str, str]] = (),
+    salt: str = "",
+) -> Fingerprint:
+    """``salt`` sets a request apart from its equals, as ``dont_filter`` asks."""
+    text = canonical(url)
+    if method == "GET" and not body and not headers and not salt:
+        return Fingerprint(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest())
+    state = blake2b(digest_size=SIZE, person=b"p2pcrawl-request")
+    parts = [method, text, salt, *(f"{name.lower()}:{value}" for name, value in sorted(headers))]
+    for part in (*(p.encode("utf-8", "surrogatepass") for p in parts), body):
+        state.update(len(part).to_bytes(8, "big"))
+        state.update(part)
+    return Fingerprint(state.digest())

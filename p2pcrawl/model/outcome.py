@@ -1,0 +1,61 @@
+"""How a page can end: the vocabulary of failures and drops.
+
+A ``Failure`` may be retried, by the policy of :mod:`p2pcrawl.core.retry`. A ``Drop`` is a decision
+not to fetch or not to keep, and never is. Their values are what people read in summaries.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Failure(StrEnum):
+    """Why an attempt failed."""
+
+    DNS = "dns"
+    CONNECT = "connect"
+    CONNECT_TIMEOUT = "connect-timeout"
+    FIRST_BYTE_TIMEOUT = "first-byte-timeout"
+    TOTAL_TIMEOUT = "total-timeout"
+    TLS = "tls"
+    LOST_CONNECTION = "lost-connection"
+    PROTOCOL = "protocol"
+    """The answer is not HTTP, or its head is over the limits."""
+    PROXY = "proxy"
+    TOO_LARGE = "too-large"
+    INFLATE_LIMIT = "inflate-limit"
+    BAD_ENCODING = "bad-content-encoding"
+    BAD_REDIRECT = "bad-redirect"
+    """A redirect without a usable Location, to itself, or one too many."""
+    HTTP_429 = "http-429"
+    HTTP_5XX = "http-5xx"
+    HTTP_4XX = "http-4xx"
+    HTTP_OTHER = "http-other"
+    CALLBACK = "callback"
+    """The spider's code raised; the traceback is kept."""
+    SLAVE_LOST = "slave-lost"
+    """The slave that held the lease died or fell silent."""
+
+
+class Drop(StrEnum):
+    """Why a record was put aside without being a failure."""
+
+    ROBOTS = "robots"
+    ROBOTS_UNREACHABLE = "robots-unreachable"
+    """robots.txt answered 5xx or not at all, which RFC 9309 reads as "keep out"."""
+    PRIVATE_NETWORK = "private-network"
+    OFFSITE = "offsite"
+    IGNORED = "ignored"
+    """A component of the chain raised IgnoreRequest."""
+    CLOSED = "closed"
+    """The crawl was closed (page limit, CloseSpider) before its turn came."""
+
+
+class Filter(StrEnum):
+    """Why a slave did not report a link at all; counted apart from what was discovered."""
+
+    SEEN = "seen"
+    OFFSITE = "offsite"
+    DEPTH = "depth"
+    URL_LENGTH = "url-length"
+    INVALID = "invalid"

@@ -1,0 +1,269 @@
+"""Settings: frozen, typed, validated once, each default justified where it is defined.
+
+In Python they are lower-case fields; on the command line and in ``custom_settings`` they have
+Scrapy's upper-case names, in any case, where the meaning is the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.record import Order
+
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"0", "false", "no", "off"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All that a user can set about a crawl."""
+
+    # -- pace ---------------------------------------------------------------------------------
+    concurrent_requests: int = 128
+    """Requests open at once over all slaves: enough for a broad crawl at 50 ms, cheap in memory."""
+    concurrent_requests_per_domain: int = 8
+    """Requests open at once to one host while it has no delay (Scrapy's default)."""
+    download_delay: float | None = None
+    """Seconds from the end of one answer of a host to the next request. None: 1 s, but none for
+    loopback and private hosts that a start URL named."""
+    autothrottle_enabled: bool = False
+    autothrottle_start_delay: float = 5.0
+    autothrottle_max_delay: float = 60.0
+    autothrottle_target_concurrency: float = 1.0
+    retry_after_max: float = 600.0
+    """A host's Retry-After is obeyed up to this many seconds."""
+
+    # -- robots.txt ---------------------------------------------------------------------------
+    robotstxt_obey: bool = True
+    robotstxt_user_agent: str = ""
+    """The name looked up in robots.txt; the user agent's product name when empty."""
+
+    # -- requests -----------------------------------------------------------------------------
+    user_agent: str = "p2pcrawl/0.1"
+    default_request_headers: Mapping[str, str] = field(
+        default_factory=lambda: {
+            "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+            "Accept-Language": "en",
+        }
+    )
+    cookies_enabled: bool = True
+    http_user: str = ""
+    http_pass: str = ""
+    http_auth_domain: str = ""
+    """The host that the credentials are for; required with http_user, so that they never leak."""
+    http_proxy: str = ""
+    """A proxy for every request, as http://user:password@host:port; a request's meta["proxy"] wins."""
+    referer_enabled: bool = True
+    fingerprint_headers: tuple[str, ...] = ()
+    """Request headers that are part of a request's identity."""
+
+    # -- limits of one fetch ------------------------------------------------------------------
+    connect_timeout: float = 10.0
+    first_byte_timeout: float = 30.0
+    download_timeout: float = 60.0
+    """The whole fetch. Scrapy waits 180 s, in which one slow host can hold its slots too long."""
+    download_maxsize: int = 32 * 1024 * 1024
+    """Bytes of a body, before and after inflating. Scrapy's 1 GiB would exhaust a slave."""
+    header_maxsize: int = 64 * 1024
+    """Bytes of an answer's head."""
+    compression_enabled: bool = True
+    dnscache_ttl: float = 300.0
+
+    # -- redirects and retries ----------------------------------------------------------------
+    redirect_enabled: bool = True
+    redirect_max_times: int = 20
+    retry_enabled: bool = True
+    retry_times: int = 2
+    """Attempts after the first (Scrapy's default)."""
+    retry_http_codes: tuple[int, ...] = (500, 502, 503, 504, 522, 524, 408, 429)
+    retry_backoff: float = 1.0
+    """Seconds before the first retry; doubled for each one after it."""
+    retry_backoff_max: float = 300.0
+    slave_losses_max: int = 5
+    """Times that a page may be in the hands of a slave that dies before it is put aside."""
+    slave_silence: float = 60.0
+    """Seconds without a sign of life (a callback that never returns) before a slave is replaced."""
+
+    # -- scope --------------------------------------------------------------------------------
+    depth_limit: int = 0
+    """0: none."""
+    urllength_limit: int = 2083
+    offsite_enabled: bool = True
+    allow_private_networks: bool = False
+    """Open every loopback and private address to this crawl; link-local and metadata stay shut."""
+    httperror_allow_all: bool = False
+    httperror_allowed_codes: tuple[int, ...] = ()
+
+    # -- frontier -----------------------------------------------------------------------------
+    queue_order: Order = Order.PRIORITY
+    frontier_memory: int = 200_000
+    """URLs held in memory, over all hosts; the rest waits on disk."""
+
+    # -- spider, items, ending ----------------------------------------------------------------
+    item_pipelines: Mapping[str, int] = field(default_factory=dict)
+    closespider_pagecount: int = 0
+    closespider_itemcount: int = 0
+    closespider_timeout: float = 0.0
+    closespider_errorcount: int = 0
+    feed_export_fields: tuple[str, ...] = ()
+    """Columns of CSV; without it, the fields of the first item."""
+
+    # -- processes and talk -------------------------------------------------------------------
+    slaves: int | None = None
+    """Slave processes; None: as many as cores. 0: everything in one process."""
+    log_level: str = "INFO"
+    log_file: str = ""
+    logstats_interval: float = 10.0
+    """Seconds between progress lines where there is no terminal."""
+
+    def __post_init__(self) -> None:
+        self._validate()
+
+    def _validate(self) -> None:
+        for name in _POSITIVE:
+            if not getattr(self, name) > 0:
+                raise ConfigurationError(f"setting {name.upper()} must be above 0, not {getattr(self, name)}")
+        for name in _NOT_NEGATIVE:
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise ConfigurationError(f"setting {name.upper()} must not be negative: {value}")
+        if self.http_user and not self.http_auth_domain:
+            raise ConfigurationError("HTTP_USER needs HTTP_AUTH_DOMAIN, the host that the credentials are for")
+        if self.http_proxy and not self.http_proxy.startswith(("http://", "https://")):
+            raise ConfigurationError(f"HTTP_PROXY must begin with http:// or https://: {self.http_proxy!r}")
+        if self.log_level.upper() not in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"):
+            raise ConfigurationError(f"LOG_LEVEL is DEBUG, INFO, WARNING, ERROR or CRITICAL, not {self.log_level!r}")
+        if "\n" in self.user_agent or "\r" in self.user_agent:
+            raise ConfigurationError("USER_AGENT must be one line")
+
+    def updated(self, values: Mapping[str, Any], source: str = "settings") -> Settings:
+        """These settings with some values replaced.
+
+        Names may be written in any case; text values are read by the field's type. Raises
+        ConfigurationError for a name that does not exist, naming the nearest one that does.
+        """
+        changes: dict[str, Any] = {}
+        for given, value in values.items():
+            name = _ALIASES.get(given.lower(), given.lower())
+            if name not in _TYPES:
+                raise ConfigurationError(_unknown(given, source))
+            changes[name] = _read(name, value)
+        return replace(self, **changes)
+
+    def differences(self) -> dict[str, Any]:
+        """The fields that differ from the defaults, as plain data that can travel."""
+        default = Settings()
+        return {
+            f.name: _plain(getattr(self, f.name))
+            for f in fields(self)
+            if getattr(self, f.name) != getattr(default, f.name)
+        }
+
+
+_ALIASES = {
+    "httpproxy": "http_proxy",
+    "concurrent_requests_per_host": "concurrent_requests_per_domain",
+    "robots_obey": "robotstxt_obey",
+    "loglevel": "log_level",
+    "logfile": "log_file",
+}
+_POSITIVE = (
+    "concurrent_requests",
+    "concurrent_requests_per_domain",
+    "autothrottle_target_concurrency",
+    "connect_timeout",
+    "first_byte_timeout",
+    "download_timeout",
+    "download_maxsize",
+    "header_maxsize",
+    "frontier_memory",
+    "slave_losses_max",
+    "slave_silence",
+    "logstats_interval",
+)
+_NOT_NEGATIVE = (
+    "download_delay",
+    "autothrottle_start_delay",
+    "autothrottle_max_delay",
+    "retry_after_max",
+    "dnscache_ttl",
+    "redirect_max_times",
+    "retry_times",
+    "retry_backoff",
+    "retry_backoff_max",
+    "depth_limit",
+    "urllength_limit",
+    "closespider_pagecount",
+    "closespider_itemcount",
+    "closespider_timeout",
+    "closespider_errorcount",
+    "slaves",
+)
+
+
+def _unknown(name: str, source: str) -> str:
+    near = get_close_matches(name.lower(), _TYPES, n=1, cutoff=0.6)
+    hint = f"; did you mean {near[0].upper()}?" if near else ""
+    return f"unknown setting {name!r} in {source}{hint}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, tuple):
+        return list(value)
+    return str(value) if isinstance(value, Order) else value
+
+
+def _read(name: str, value: Any) -> Any:
+    """A value of the field's type, from text or plain data."""
+    wanted = _TYPES[name]
+    optional = get_origin(wanted) in (Union, UnionType)
+    if optional:
+        if value is None or (isinstance(value, str) and value.lower() in ("", "none", "auto")):
+            return None
+        wanted = next(t for t in get_args(wanted) if t is not type(None))
+    try:
+        return _convert(wanted, value)
+    except (TypeError, ValueError) as error:
+        kind = getattr(wanted, "__name__", str(wanted)).lower()
+        raise ConfigurationError(f"setting {name.upper()} needs a value of type {kind}, not {value!r}") from error
+
+
+def _convert(wanted: Any, value: Any) -> Any:
+    origin = get_origin(wanted)
+    if origin is tuple:
+        inner = get_args(wanted)[0]
+        if isinstance(value, str):
+            value = [part.strip() for part in value.strip("[]()").split(",") if part.strip()]
+        return tuple(inner(part) for part in value)
+    if origin is not None:
+        if isinstance(value, str):
+            value = json.loads(value)
+        if not isinstance(value, Mapping):
+            raise TypeError
+        return dict(value)
+    if wanted is bool:
+        if isinstance(value, str):
+            if value.lower() in _TRUE:
+                return True
+            if value.lower() in _FALSE:
+                return False
+            raise ValueError
+        return bool(value)
+    if wanted is int and isinstance(value, float) and value != int(value):
+        raise ValueError
+    if wanted is str and not isinstance(value, str):
+        raise TypeError
+    if wanted is Order and isinstance(value, str):
+        return Order(value.lower())
+    return wanted(value)
+
+
+_TYPES: dict[str, Any] = get_type_hints(Settings)

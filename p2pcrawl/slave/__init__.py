@@ -1,0 +1,1 @@
+"""A slave: fetches what its master grants, runs the spider, reports."""

@@ -1,0 +1,283 @@
+"""One job in one slave: its spider, its pipelines, its way to the network."""
+
+from __future__ import annotations
+
+import traceback
+from collections import OrderedDict
+from contextlib import AsyncExitStack
+from hashlib import blake2b
+from inspect import isgenerator
+from typing import Any
+
+from p2pcrawl.core.retry import SLOW_DOWN_STATUS, retry_in_s
+from p2pcrawl.fetch.chain import Chain, Redirected
+from p2pcrawl.fetch.client import Client
+from p2pcrawl.fetch.components import Disallowed, default_components
+from p2pcrawl.fetch.guard import Blocked, Networks
+from p2pcrawl.fetch.robots import RobotsRules, RobotsText, fetch_robots
+from p2pcrawl.fetch.status import StatusError
+from p2pcrawl.model.answer import Answer
+from p2pcrawl.model.errors import CloseSpider, DropItem, FetchError, IgnoreRequest
+from p2pcrawl.model.job import START_URL
+from p2pcrawl.model.outcome import Drop, Failure
+from p2pcrawl.model.record import Phase
+from p2pcrawl.model.request import Request
+from p2pcrawl.model.settings import Settings
+from p2pcrawl.slave.harvest import Harvest, Scope
+from p2pcrawl.slave.memory import Memory
+from p2pcrawl.slave.outbox import Outbox
+from p2pcrawl.slave.travel import request_of
+from p2pcrawl.spiders.failure import PageFailure
+from p2pcrawl.spiders.items import encode_item
+from p2pcrawl.spiders.links import LinkBatch
+from p2pcrawl.spiders.pipelines import Pipelines
+from p2pcrawl.spiders.response import Response
+from p2pcrawl.spiders.run import iterate
+from p2pcrawl.spiders.spider import Spider
+from p2pcrawl.wire.messages import Outcome, RobotsResult, RobotsTask, Task
+
+RULES_MAX = 20_000
+ITEM_MAX = 16 * 1024 * 1024
+
+
+class MissingRules(Exception):
+    """The origin's robots.txt is not (or no longer) known here: the master must send it again."""
+
+
+class JobRun:
+    """See the module. Use :meth:`open` first and :meth:`close` last."""
+
+    def __init__(
+        self, job: int, cls: type[Spider], arguments: dict[str, str], settings: Settings, networks: Networks
+    ) -> None:
+        self.job = job
+        self.settings = settings
+        self.networks = networks
+        self.agent = settings.robotstxt_user_agent or settings.user_agent
+        self.memory = Memory()
+        self.spider = cls(**arguments)
+        self.spider.settings = settings
+        self._scope = Scope(self.spider.allowed_domains, settings.offsite_enabled)
+        self._pipelines = Pipelines.load(settings.item_pipelines, self.spider)
+        self._rules: OrderedDict[str, RobotsRules] = OrderedDict()
+        self._stack = AsyncExitStack()
+        self._open_seeds: set[str] = set()
+
+    async def open(self) -> None:
+        client = await self._stack.enter_async_context(Client(self.settings, self.networks))
+        self._client = client
+        components = default_components(
+            self.settings, self._rules_for, tuple(self.spider.handle_httpstatus_list)
+        )
+        self._chain = Chain(components, client.fetch)
+        self._seed_chain = Chain(components, lambda request: client.fetch(request, seed=True))
+        await self._pipelines.open()
+        self._stack.push_async_callback(self._pipelines.close)
+
+    async def close(self) -> None:
+        await self._stack.aclose()
+
+    # -- robots.txt ---------------------------------------------------------------------------
+
+    def learn_rules(self, origin: str, verdict: Any, body: str, reason: str) -> None:
+        self._rules[origin] = RobotsRules(RobotsText(verdict, body, reason), self.agent)
+        self._rules.move_to_end(origin)
+        if len(self._rules) > RULES_MAX:
+            self._rules.popitem(last=False)
+
+    def _rules_for(self, origin: str) -> RobotsRules | None:
+        rules = self._rules.get(origin)
+        if rules is None:
+            raise MissingRules(origin)
+        return rules
+
+    async def robots(self, task: RobotsTask, pause: Any) -> RobotsResult:
+        """Fetches a robots.txt; whatever happens is a verdict."""
+        delay = 0.0
+        try:
+            text = await fetch_robots(self._client, task.origin, self.settings, pause, seed=task.seed)
+        except Blocked as error:
+            # The page's own fetch will say so; there is nothing to obey at an address we never ask.
+            text = RobotsText("allow", reason=str(error))
+        self.learn_rules(task.origin, text.verdict, text.body, text.reason)
+        rules = self._rules[task.origin]
+        if rules.crawl_delay is not None:
+            delay = rules.crawl_delay
+        return RobotsResult(task.lease, task.origin, task.agent, text.verdict, text.body, text.reason, delay)
+
+    # -- pages --------------------------------------------------------------------------------
+
+    async def work(self, task: Task, outbox: Outbox) -> None:
+        """One task from request to report. Raises MissingRules when it could not begin."""
+        start = task.url.startswith(START_URL)
+        harvest = Harvest(task, self.settings, self._scope, self.memory, start=start)
+        outcome = await (self._start(harvest, outbox) if start else self._page(task, harvest, outbox))
+        outcome.filtered = dict(harvest.filtered)
+        outcome.dropped_items = harvest.dropped_items
+        page = harvest.take()
+        page.outcome = outcome
+        outbox.put(page)
+
+    async def _start(self, harvest: Harvest, outbox: Outbox) -> Outcome:
+        return await self._collect(self.spider.start(), harvest, outbox, Outcome(Phase.DONE, "start"))
+
+    async def _page(self, task: Task, harvest: Harvest, outbox: Outbox) -> Outcome:
+        request = request_of(task)
+        try:
+            chain = self._seed_chain if task.seed else self._chain
+            answer = await chain.run(request)
+        except Redirected as redirect:
+            harvest.add_request(redirect.request, redirect=True)
+            outcome = Outcome(
+                Phase.DONE, "redirect", redirect.request.url, redirect.status, answered=True
+            )
+            self._note_seed(task, outcome, "")
+            return outcome
+        except MissingRules:
+            raise
+        except Disallowed as error:
+            if error.drop is Drop.ROBOTS_UNREACHABLE:
+                rules = "robots.txt could not be read, so the page is left alone"
+                return Outcome(Phase.FAILED, error.drop, rules)
+            return Outcome(Phase.DROPPED, error.drop, "robots.txt forbids it")
+        except IgnoreRequest as error:
+            return Outcome(Phase.DROPPED, Drop.IGNORED, str(error))
+        except Blocked as error:
+            return Outcome(Phase.DROPPED, Drop.PRIVATE_NETWORK, str(error))
+        except FetchError as error:
+            return await self._failed(task, request, error, harvest, outbox)
+        except Exception as error:
+            return Outcome(Phase.FAILED, Failure.CALLBACK, _trace(error), answered=True)
+        request.meta["download_latency"] = answer.latency_s
+        outcome = Outcome(
+            Phase.DONE,
+            status=answer.status,
+            size=len(answer.body),
+            latency_s=answer.latency_s,
+            answered=True,
+            digest=blake2b(answer.body, digest_size=8).digest(),
+        )
+        self._note_seed(task, outcome, answer.ip)
+        response = Response(answer, request, task.depth)
+        callback = getattr(self.spider, request.callback or "parse", None)
+        if callback is None:
+            outcome.phase, outcome.reason = Phase.FAILED, Failure.CALLBACK
+            outcome.detail = f"spider {self.spider.name} has no method {request.callback}"
+            return outcome
+        return await self._call(callback, response, request, harvest, outbox, outcome)
+
+    async def _call(
+        self, callback: Any, argument: Any, request: Request, harvest: Harvest, outbox: Outbox, outcome: Outcome
+    ) -> Outcome:
+        try:
+            result = callback(argument, **request.cb_kwargs) if request.cb_kwargs else callback(argument)
+        except CloseSpider as close:
+            outcome.close = close.reason
+            return outcome
+        except Exception as error:
+            return self._raised(request.url, outcome, error)
+        return await self._collect(result, harvest, outbox, outcome)
+
+    async def _collect(self, result: Any, harvest: Harvest, outbox: Outbox, outcome: Outcome) -> Outcome:
+        """Takes all that a callback yields; an exception keeps what came before it."""
+        try:
+            if isgenerator(result):
+                # The common case, without the cost of an asynchronous step per item.
+                for thing in result:
+                    if thing is not None:
+                        await self._take(thing, harvest)
+                        if harvest.full:
+                            await self._send_part(harvest, outbox)
+            else:
+                async for thing in iterate(result):
+                    await self._take(thing, harvest)
+                    if harvest.full:
+                        await self._send_part(harvest, outbox)
+        except CloseSpider as close:
+            outcome.close = close.reason
+        except Exception as error:
+            return self._raised(harvest.url, outcome, error)
+        return outcome
+
+    async def _send_part(self, harvest: Harvest, outbox: Outbox) -> None:
+        outbox.put(harvest.take())
+        await outbox.room()
+
+    async def _take(self, thing: Any, harvest: Harvest) -> None:
+        if isinstance(thing, LinkBatch):
+            harvest.add_links(thing)
+        elif isinstance(thing, Request):
+            harvest.add_request(thing)
+        else:
+            if self._pipelines:
+                try:
+                    thing = await self._pipelines.process(thing)
+                except DropItem:
+                    harvest.dropped_items += 1
+                    return
+            data = encode_item(thing)
+            if len(data) > ITEM_MAX:
+                raise ValueError(f"an item of {len(data)} bytes is over the limit of {ITEM_MAX}")
+            harvest.add_item(data)
+
+    async def _failed(
+        self, task: Task, request: Request, error: FetchError, harvest: Harvest, outbox: Outbox
+    ) -> Outcome:
+        answer: Answer | None = error.answer if isinstance(error, StatusError) else None
+        status = answer.status if answer is not None else 0
+        outcome = Outcome(
+            Phase.FAILED,
+            error.kind,
+            str(error),
+            status,
+            size=len(answer.body) if answer is not None else 0,
+            latency_s=answer.latency_s if answer is not None else 0.0,
+            answered=answer is not None,
+            slow_down=status in SLOW_DOWN_STATUS,
+        )
+        if isinstance(error, StatusError) and outcome.slow_down:
+            outcome.host_pause_s = error.retry_after_s or 0.0
+        self._note_seed(task, outcome, answer.ip if answer is not None else "")
+        if request.meta.get("dont_retry"):
+            again = None
+        else:
+            again = retry_in_s(error.kind, task.attempt, self.settings, status=status)
+        if again is not None:
+            outcome.phase, outcome.retry_in_s = Phase.QUEUED, again
+            return outcome
+        if request.errback:
+            errback = getattr(self.spider, request.errback, None)
+            response = Response(answer, request, task.depth) if answer is not None else None
+            if errback is not None:
+                await self._call(errback, PageFailure(request, error, response), _bare(request), harvest, outbox, outcome)
+        return outcome
+
+    def _raised(self, url: str, outcome: Outcome, error: Exception) -> Outcome:
+        outcome.phase, outcome.reason, outcome.detail = Phase.FAILED, Failure.CALLBACK, _trace(error)
+        self.spider.logger.error("the spider raised on %s\n%s", url, outcome.detail)
+        return outcome
+
+    def _note_seed(self, task: Task, outcome: Outcome, ip: str) -> None:
+        """What the master must know of an address that a start URL led to."""
+        if not ip:
+            return
+        try:
+            network = self.networks.opened_by(ip)
+        except Blocked:
+            return
+        outcome.private = network is not None
+        if network is not None and task.seed and network not in self._open_seeds:
+            self._open_seeds.add(network)
+            self.networks.open(network)
+            outcome.opened = [network]
+
+
+def _bare(request: Request) -> Request:
+    """Errbacks get no cb_kwargs."""
+    return request.replace(cb_kwargs={}) if request.cb_kwargs else request
+
+
+
+
+def _trace(error: Exception) -> str:
+    return "".join(traceback.format_exception(error))

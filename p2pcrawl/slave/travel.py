@@ -1,0 +1,76 @@
+"""Requests as they travel: what a task holds, and back.
+
+A plain GET travels as its URL alone. What else a request asks for is packed as plain data; an object
+that cannot be told apart from plain data on the other side is refused here, where its author sees it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from p2pcrawl.model.request import Request
+from p2pcrawl.spiders.links import LinkBatch
+from p2pcrawl.wire.messages import Task
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(dict[str, Any])
+_PLAIN = (str, int, float, bool, bytes, datetime, type(None))
+_COMPUTED = ("depth", "retry_times", "download_latency")
+"""Keys of meta that each slave sets itself."""
+_FIELDS = ("headers", "body", "cookies", "meta", "cb_kwargs", "errback", "dont_filter")
+
+
+def packed(request: Request | LinkBatch) -> bytes:
+    """What a request asks for beyond its URL, callback, kind and priority; b"" for nothing.
+
+    Raises TypeError for meta or cb_kwargs that are not plain data.
+    """
+    extra = {name: value for name in _FIELDS if (value := getattr(request, name))}
+    if "meta" in extra:
+        extra["meta"] = {key: value for key, value in extra["meta"].items() if key not in _COMPUTED}
+        if not extra["meta"]:
+            del extra["meta"]
+    if request.method != "GET":
+        extra["method"] = request.method
+    if not extra:
+        return b""
+    for name in ("meta", "cb_kwargs"):
+        if name in extra:
+            _check_plain(extra[name], f"{name} of the request")
+    return _encoder.encode(extra)
+
+
+def request_of(task: Task) -> Request:
+    """The request that a task stands for, as its callback will see it."""
+    extra = _decoder.decode(task.extra) if task.extra else {}
+    request = Request(
+        task.url, callback=task.callback or None, priority=task.priority, kind=task.kind, **extra
+    )
+    request.meta["depth"] = task.depth
+    if task.attempt > 1:
+        request.meta["retry_times"] = task.attempt - 1
+    if task.referer:
+        request.headers.setdefault("Referer", task.referer)
+    return request
+
+
+def _check_plain(value: Any, where: str) -> None:
+    if isinstance(value, _PLAIN):
+        return
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if not isinstance(key, str | int):
+                raise TypeError(f"{where} has a key of type {type(key).__name__}; keys are text or numbers")
+            _check_plain(inner, f"{where}[{key!r}]")
+        return
+    if isinstance(value, list | tuple):
+        for inner in value:
+            _check_plain(inner, where)
+        return
+    raise TypeError(
+        f"{where} holds a {type(value).__name__}, which cannot travel to another process: use plain data "
+        "(text, numbers, bytes, dates, lists, dicts)"
+    )

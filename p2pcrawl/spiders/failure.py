@@ -1,0 +1,28 @@
+"""What an errback gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from p2pcrawl.model.request import Request
+
+
+@dataclass(slots=True)
+class PageFailure:
+    """A request that failed for good: ``value`` is the exception, ``response`` the answer if one came."""
+
+    request: Request
+    value: Exception
+    response: Any = None
+
+    @property
+    def type(self) -> type[Exception]:
+        return type(self.value)
+
+    def check(self, *kinds: type[Exception]) -> type[Exception] | None:
+        """The first of ``kinds`` that the exception is an instance of."""
+        return next((kind for kind in kinds if isinstance(self.value, kind)), None)
+
+    def getErrorMessage(self) -> str:  # noqa: N802 - the name that Scrapy's users know
+        return str(self.value)

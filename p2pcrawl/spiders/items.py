@@ -1,0 +1,122 @@
+"""Items as people write them, and as the one JSON object that travels."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Set
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import msgspec
+import parsel
+
+from p2pcrawl.model.request import Request
+
+_Answer = TypeVar("_Answer")
+
+
+def _remembered(ask: Callable[[type[Any]], _Answer]) -> Callable[[type[Any]], _Answer]:
+    cached: Callable[[Any], _Answer] = lru_cache(maxsize=1024)(ask)
+    return cached
+
+
+DEPTH_LIMIT = 200
+"""Levels of nesting in an item."""
+
+
+def is_item(obj: object) -> bool:
+    """Whether it can be an item: a dict or other mapping, a dataclass, an attrs or a pydantic object, a Struct."""
+    return isinstance(obj, dict) or _is_item_type(type(obj)) or isinstance(obj, Mapping)
+
+
+def encode_item(item: Any) -> bytes:
+    """One JSON object in UTF-8. Raises TypeError, saying which field is wrong, for what cannot become one."""
+    if not is_item(item):
+        raise TypeError(_not_an_item(item))
+    try:
+        if type(item) is dict or not _has_hidden_fields(type(item)):
+            return _encode(item)
+    except (TypeError, ValueError, RecursionError):
+        # Odd keys, subclasses of text, lone surrogates: seldom, so that the common case pays nothing for them.
+        pass
+    plain = _plain(item, "", 0)
+    return _encode(plain)
+
+
+def _hook(value: Any) -> Any:
+    if _is_pydantic(type(value)):
+        return value.model_dump()
+    raise TypeError(type(value).__name__)
+
+
+_encode = msgspec.json.Encoder(enc_hook=_hook).encode
+
+
+@_remembered
+def _is_item_type(kind: type) -> bool:
+    return (
+        dataclasses.is_dataclass(kind)
+        or hasattr(kind, "__attrs_attrs__")
+        or _is_pydantic(kind)
+        or issubclass(kind, msgspec.Struct)
+    )
+
+
+@_remembered
+def _is_pydantic(kind: type) -> bool:
+    return hasattr(kind, "model_dump") and hasattr(kind, "model_fields")
+
+
+@_remembered
+def _has_hidden_fields(kind: type) -> bool:
+    """msgspec leaves out fields of dataclasses and attrs classes that begin with an underscore; we do not."""
+    return any(name.startswith("_") for name in _fields(kind))
+
+
+@_remembered
+def _fields(kind: type) -> tuple[str, ...]:
+    if dataclasses.is_dataclass(kind):
+        return tuple(field.name for field in dataclasses.fields(kind))
+    return tuple(field.name for field in getattr(kind, "__attrs_attrs__", ()))
+
+
+def _plain(value: Any, path: str, depth: int) -> Any:
+    if depth > DEPTH_LIMIT:
+        raise TypeError(f"item field {path.partition('.')[0]!r} is nested too deeply or holds itself")
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str):
+        return str(value).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, parsel.Selector | parsel.SelectorList):
+        raise TypeError(f"item field {path!r} holds a selector: add .get() or .getall() to it")
+    kind = type(value)
+    if _is_pydantic(kind):
+        return _plain(value.model_dump(), path, depth + 1)
+    names = _fields(kind)
+    if names:
+        value = {name: getattr(value, name) for name in names if hasattr(value, name)}
+    if isinstance(value, Mapping):
+        return {
+            _key(key): _plain(each, f"{path}.{key}" if path else str(key), depth + 1) for key, each in value.items()
+        }
+    if isinstance(value, list | tuple | Set):
+        return [_plain(each, path, depth + 1) for each in value]
+    try:
+        _encode(value)
+    except TypeError:
+        raise TypeError(f"item field {path!r} holds a {kind.__name__}, which has no JSON form") from None
+    return value
+
+
+def _key(key: Any) -> str:
+    text = key if isinstance(key, str) else str(key)
+    return str(_plain(text, "", 0))
+
+
+def _not_an_item(obj: object) -> str:
+    kind = type(obj).__name__
+    if isinstance(obj, Request):
+        return "a Request is not an item"
+    if hasattr(obj, "__iter__") and not isinstance(obj, str | bytes):
+        return f"a callback yielded a {kind}; yield its parts one by one, for example with 'yield from'"
+    return f"a callback yields requests and items (dict, dataclass, attrs or pydantic object), not {kind}: {obj!r:.80}"

@@ -1,0 +1,132 @@
+"""Importing a user's code by file or by module name.
+
+A file is imported under a name of its own, so that a script's ``if __name__ == "__main__"`` block does not run a
+second time in the process that imports it. Each file is imported once in a process; the script that a process runs
+is not imported again in it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from types import ModuleType
+
+from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+
+_depth = 0
+
+
+def importing() -> bool:
+    """Whether a user's code is being imported right now: a crawl must not be started from there."""
+    return _depth > 0
+
+
+def import_file(path: str | Path) -> ModuleType:
+    """The module that the file defines. Raises ConfigurationError with one line when it cannot be imported."""
+    file = Path(path).expanduser()
+    if file.is_dir():
+        raise ConfigurationError(f"{path} is a folder; name a spider's .py file in it")
+    if not file.is_file():
+        raise ConfigurationError(f"there is no file {path}")
+    file = file.resolve()
+    main = sys.modules.get("__main__")
+    if main is not None and main_file() == file:
+        return main
+    root, dotted = _place(file)
+    name = (
+        dotted if "." in dotted else f"p2pcrawl_user_{blake2b(str(file).encode(), digest_size=6).hexdigest()}_{dotted}"
+    )
+    known = sys.modules.get(name)
+    if known is not None and _file_of(known) == file:
+        return known
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    with _explained(str(path), file):
+        if "." in dotted:
+            module = importlib.import_module(dotted)
+            if _file_of(module) == file:
+                return module
+            name = f"p2pcrawl_user_{blake2b(str(file).encode(), digest_size=6).hexdigest()}"
+        return _load(name, file)
+
+
+def import_module(name: str) -> ModuleType:
+    """The module of that name, looked for in the current folder too."""
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    main = sys.modules.get("__main__")
+    spec = getattr(main, "__spec__", None)
+    if main is not None and spec is not None and spec.name == name:
+        return main
+    with _explained(name, None):
+        return importlib.import_module(name)
+
+
+def main_file() -> Path | None:
+    """The script that this process runs, if it is a file."""
+    return _file_of(sys.modules.get("__main__"))
+
+
+def _load(name: str, file: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ConfigurationError(f"{file} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
+    return module
+
+
+def _place(file: Path) -> tuple[Path, str]:
+    """The folder that imports start from, and the dotted name from there: packages are found by their __init__.py."""
+    parts = [file.stem] if file.stem != "__init__" else []
+    folder = file.parent
+    while (folder / "__init__.py").is_file() and folder.name.isidentifier():
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return folder, ".".join(parts) or file.parent.name
+
+
+def _file_of(module: ModuleType | None) -> Path | None:
+    name = getattr(module, "__file__", None)
+    return Path(name).resolve() if name else None
+
+
+@contextmanager
+def _explained(shown: str, file: Path | None) -> Iterator[None]:
+    """Whatever importing raises, as one line with the place in the user's file."""
+    global _depth
+    _depth += 1
+    try:
+        yield
+    except P2PCrawlError:
+        raise
+    except SyntaxError as error:
+        where = error.filename if error.filename and error.filename != str(file) else shown
+        raise ConfigurationError(f"{where}, line {error.lineno}: syntax error: {error.msg}") from error
+    except (Exception, SystemExit) as error:
+        if isinstance(error, ModuleNotFoundError) and file is None and error.name and shown.startswith(error.name):
+            raise ConfigurationError(f"there is no module {shown}") from error
+        line = _line_of(error, file)
+        text = str(error).partition("\n")[0]
+        raise ConfigurationError(f"{shown}{line} cannot be imported: {type(error).__name__}: {text}") from error
+    finally:
+        _depth -= 1
+
+
+def _line_of(error: BaseException, file: Path | None) -> str:
+    trace, number = error.__traceback__, 0
+    while trace is not None:
+        if file is not None and trace.tb_frame.f_code.co_filename == str(file):
+            number = trace.tb_lineno
+        trace = trace.tb_next
+    return f", line {number}," if number else ""

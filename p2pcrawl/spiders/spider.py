@@ -1,0 +1,77 @@
+"""The class that people write."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Any
+
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.request import Request
+from p2pcrawl.model.settings import Settings
+from p2pcrawl.spiders.addresses import checked_url
+from p2pcrawl.spiders.response import Response
+from p2pcrawl.spiders.run import iterate
+
+
+class Spider:
+    """Where a crawl starts, and what it takes from each page.
+
+    There is one instance in each slave: attributes are not shared between slaves.
+    """
+
+    name: str = ""
+    """The class's name in lower case unless given."""
+    start_urls: Iterable[str] = ()
+    allowed_domains: Iterable[str] = ()
+    """Hosts to stay within, their subdomains included; empty: no bound."""
+    custom_settings: Mapping[str, Any] | None = None
+    handle_httpstatus_list: Iterable[int] = ()
+    settings: Settings = Settings()
+
+    _name_given = False
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if cls.__dict__.get("name"):
+            cls._name_given = True
+        elif not cls._name_given or "name" in cls.__dict__:
+            cls.name = cls.__name__.lower()
+
+    def __init__(self, name: str | None = None, **arguments: Any) -> None:
+        """``arguments`` (``-a NAME=VALUE``) become attributes."""
+        if name is not None:
+            self.name = name
+        elif not self.name:
+            self.name = type(self).__name__.lower()
+        self.__dict__.update(arguments)
+
+    @property
+    def logger(self) -> logging.LoggerAdapter[logging.Logger]:
+        """A logger by the spider's name."""
+        return logging.LoggerAdapter(logging.getLogger(self.name), {"spider": self})
+
+    def log(self, message: object, level: int = logging.DEBUG, **keywords: Any) -> None:
+        self.logger.log(level, message, **keywords)
+
+    async def start(self) -> AsyncIterator[Any]:
+        """The first requests (items are fine too). Unless overridden, those of :meth:`start_requests`."""
+        async for each in iterate(self.start_requests()):
+            yield each
+
+    def start_requests(self) -> Iterable[Any]:
+        """A Request for each of ``start_urls``. Raises ConfigurationError for what is no URL."""
+        urls = self.start_urls
+        if not urls and hasattr(self, "start_url"):
+            raise ConfigurationError(f"spider {self.name} has start_url, but it is start_urls (a list) that counts")
+        for url in urls.split() if isinstance(urls, str) else urls:
+            yield Request(checked_url(url, f"start_urls of spider {self.name}"))
+
+    def parse(self, response: Response, **cb_kwargs: Any) -> Any:
+        """The callback of requests that name no other."""
+        raise NotImplementedError(
+            f"{type(self).__name__}.parse is not defined: write it, or give each Request a callback"
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"

@@ -1,0 +1,67 @@
+"""From what the user typed after -o or -O to a sink, or to one line that says why not."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Sequence
+
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.stores.csv_format import Csv
+from p2pcrawl.stores.file_sink import FileSink
+from p2pcrawl.stores.formats import Format, JsonArray, JsonLines
+from p2pcrawl.stores.sink import Sink
+from p2pcrawl.stores.stream_sink import StreamSink
+from p2pcrawl.stores.xml_format import Xml
+
+STANDARD_OUTPUT = "-"
+
+_FORMATS: dict[str, Callable[[Sequence[str]], Format]] = {
+    ".jsonl": lambda fields: JsonLines(),
+    ".jl": lambda fields: JsonLines(),
+    ".ndjson": lambda fields: JsonLines(),
+    ".json": lambda fields: JsonArray(),
+    ".csv": Csv,
+    ".xml": lambda fields: Xml(),
+}
+
+
+def open_sink(path: str, *, replace: bool, fields: Sequence[str] = ()) -> Sink:
+    """The sink for ``path``, in the format that its ending names; ``-`` is standard output.
+
+    Nothing is opened, made or changed before the sink's ``resume``. ``fields`` are the columns of CSV.
+    Raises ConfigurationError when the path can already be seen not to work.
+    """
+    if path == STANDARD_OUTPUT:
+        return StreamSink()
+    lowered = path.lower()
+    gzip = lowered.endswith(".gz")
+    extension = os.path.splitext("x" + os.path.basename(lowered.removesuffix(".gz")))[1]
+    if extension not in _FORMATS:
+        raise ConfigurationError(
+            f"cannot tell the format of the output {path!r}: "
+            "end it in .jsonl, .json, .csv or .xml (and .gz to compress it), or give - for standard output"
+        )
+    _check_place(path)
+    return FileSink(path, _FORMATS[extension](fields), gzip=gzip, replace=replace)
+
+
+def _check_place(path: str) -> None:
+    folder = os.path.dirname(path) or "."
+    try:
+        if not os.path.isdir(folder):
+            raise ConfigurationError(f"cannot write {path}: there is no folder {folder}; make it first")
+        try:
+            mode = os.stat(path).st_mode
+        except FileNotFoundError:
+            if not os.access(folder, os.W_OK | os.X_OK):
+                raise ConfigurationError(f"cannot write {path}: no permission to make files in {folder}") from None
+            return
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"cannot write {path!r}: {getattr(error, 'strerror', None) or error}") from None
+    if stat.S_ISDIR(mode):
+        raise ConfigurationError(f"cannot write {path}: it is a folder; name a file in it")
+    if not stat.S_ISREG(mode):
+        raise ConfigurationError(f"cannot write {path}: it is not a regular file; give - for standard output")
+    if not os.access(path, os.R_OK | os.W_OK):
+        raise ConfigurationError(f"cannot write {path}: no permission to read and write it")

@@ -1,0 +1,1 @@
+"""Messages between peers: bytes in, typed values out. What does not fit is refused here."""

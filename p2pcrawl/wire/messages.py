@@ -1,0 +1,214 @@
+"""What a master and a slave say to each other.
+
+Structs are arrays on the wire, tagged by number. A field is only ever added at the end, with a
+default; anything else raises ``PROTOCOL``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+PROTOCOL = 1
+
+
+class Record(Struct, array_like=True, gc=False):
+    """Base of the rows inside messages."""
+
+
+class JobSpec(Struct, array_like=True):
+    """A job as a slave needs it; see :class:`p2pcrawl.model.job.JobSpec`."""
+
+    id: int
+    name: str
+    file: str
+    module: str
+    qualname: str
+    urls: list[str]
+    arguments: dict[str, str]
+    settings: dict[str, Any]
+    open_networks: list[str]
+
+
+class Task(Record):
+    """One granted page. ``lease`` comes back in its report."""
+
+    lease: int
+    record: int
+    job: int
+    url: str
+    fingerprint: bytes
+    depth: int
+    priority: int
+    kind: str
+    callback: str
+    attempt: int
+    """1 for the first."""
+    seed: bool
+    referer: str = ""
+    extra: bytes = b""
+    """What else the request asks for (see spiders.travel); empty for a plain GET."""
+
+
+class RobotsTask(Record):
+    """One granted robots.txt."""
+
+    lease: int
+    job: int
+    origin: str
+    agent: str
+    delay_s: float = 0.0
+    """What to wait before each redirect within the host."""
+    seed: bool = False
+
+
+class Robots(Record):
+    """The robots.txt of an origin, as its host's owner knows it."""
+
+    origin: str
+    verdict: str
+    body: str
+    reason: str
+
+
+class Links(Struct, array_like=True):
+    """New links that share everything but their URL."""
+
+    urls: list[str]
+    fingerprints: bytes
+    """16 bytes for each URL."""
+    depth: int
+    priority: int = 0
+    kind: str = "index"
+    callback: str = ""
+    seed: bool = False
+    referer: str = ""
+    extra: bytes = b""
+
+
+class Outcome(Struct, array_like=True):
+    """How a page ended."""
+
+    phase: int
+    """A model.record.Phase; QUEUED asks for a retry after ``retry_in_s``."""
+    reason: str = ""
+    detail: str = ""
+    status: int = 0
+    size: int = 0
+    latency_s: float = 0.0
+    retry_in_s: float = 0.0
+    host_pause_s: float = 0.0
+    """The host's own wish (Retry-After), or 0."""
+    slow_down: bool = False
+    """The host said 429 or 503, or could not be reached."""
+    answered: bool = False
+    private: bool = False
+    """The host is at a private address that a seed opened."""
+    digest: bytes = b""
+    opened: list[str] = []
+    """Networks that this page, being a seed, opened."""
+    filtered: dict[str, int] = {}
+    dropped_items: int = 0
+    close: str = ""
+    """The callback asked to end the crawl, with this reason."""
+
+
+class Page(Struct, array_like=True):
+    """What came of one task; without ``outcome`` it is a part, and more follows."""
+
+    lease: int
+    record: int
+    job: int
+    links: list[Links] = []
+    items: list[bytes] = []
+    outcome: Outcome | None = None
+
+
+class RobotsResult(Record):
+    """What came of one RobotsTask."""
+
+    lease: int
+    origin: str
+    agent: str
+    verdict: str
+    body: str
+    reason: str
+    crawl_delay_s: float = 0.0
+    opened: list[str] = []
+    private: bool = False
+
+
+class Hello(Struct, array_like=True, tag=1):
+    """Slave to master, first."""
+
+    protocol: int
+    pid: int
+
+
+class Welcome(Struct, array_like=True, tag=2):
+    """Master to slave, in answer."""
+
+    protocol: int
+    session: int
+    slots: int
+    """How many fetches the slave may have open."""
+    log_level: str = "WARNING"
+
+
+class OpenJob(Struct, array_like=True, tag=3):
+    """Master to slave: a job that tasks will name, or its changed form."""
+
+    job: JobSpec
+
+
+class Grant(Struct, array_like=True, tag=4):
+    """Master to slave: leases. Rules of the tasks' origins come with the first task that needs them."""
+
+    tasks: list[Task]
+    robots: list[Robots] = []
+    robots_tasks: list[RobotsTask] = []
+
+
+class Report(Struct, array_like=True, tag=5):
+    """Slave to master: what came of tasks, in order."""
+
+    sequence: int
+    pages: list[Page]
+    robots: list[RobotsResult] = []
+
+
+class Ack(Struct, array_like=True, tag=6):
+    """Master to slave: all reports up to this one are durable."""
+
+    sequence: int
+
+
+class Beat(Struct, array_like=True, tag=7):
+    """Slave to master, every second: still here."""
+
+    open: int
+    waiting: int
+    rss_bytes: int = 0
+
+
+class Stop(Struct, array_like=True, tag=8):
+    """Master to slave: finish what is open, say Bye and leave."""
+
+
+class Bye(Struct, array_like=True, tag=9):
+    """Slave to master: nothing more will come; ``reason`` when it leaves in anger."""
+
+    reason: str = ""
+    usage: bool = False
+    """The reason is the user's to mend (a spider that cannot be loaded)."""
+
+
+class Returned(Struct, array_like=True, tag=10):
+    """Slave to master: tasks that it did not begin, and why."""
+
+    records: list[int]
+    missing_robots: list[str] = []
+
+
+Message = Hello | Welcome | OpenJob | Grant | Report | Ack | Beat | Stop | Bye | Returned

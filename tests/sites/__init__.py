@@ -1,0 +1,1 @@
+"""Sites on loopback that the tests crawl. Their HTTP is that of p2pcrawl.demo.server."""

@@ -1,0 +1,166 @@
+"""The components of every crawl, alone and together."""
+
+from __future__ import annotations
+
+import pytest
+
+from p2pcrawl.fetch.chain import Chain, Redirected
+from p2pcrawl.fetch.components import (
+    DefaultHeaders,
+    Disallowed,
+    HttpAuth,
+    Proxy,
+    RobotsCheck,
+    UserAgent,
+    default_components,
+)
+from p2pcrawl.fetch.robots import RobotsRules, RobotsText
+from p2pcrawl.fetch.status import StatusError
+from p2pcrawl.model.outcome import Drop, Failure
+from p2pcrawl.model.request import Request
+from p2pcrawl.model.settings import Settings
+
+URL = "http://a.example/x"
+
+
+def test_default_headers_do_not_replace_what_a_request_brings():
+    request = Request(URL, headers={"accept": "mine", "user-AGENT": "me"})
+
+    DefaultHeaders({"Accept": "theirs", "Accept-Language": "en"}).process_request(request)
+    UserAgent("p2pcrawl").process_request(request)
+
+    assert request.headers == {"accept": "mine", "user-AGENT": "me", "Accept-Language": "en"}
+
+
+def test_requests_do_not_share_their_headers():
+    component = DefaultHeaders({"Accept": "x"})
+    first, second = Request(URL), Request(URL)
+
+    for request in (first, second):
+        component.process_request(request)
+    first.headers["X-A"] = "1"
+
+    assert second.headers == {"Accept": "x"}
+
+
+@pytest.mark.parametrize(
+    ("url", "goes"),
+    [
+        ("http://a.example/", True),
+        ("http://sub.a.example/", True),
+        ("http://A.EXAMPLE./", True),
+        ("http://nota.example/", False),
+        ("http://a.example.evil.example/", False),
+        ("http://a.example@evil.example/", False),
+    ],
+)
+def test_credentials_go_to_their_domain_only(url, goes):
+    request = Request(url)
+
+    HttpAuth("user", "pass", "a.example").process_request(request)
+
+    assert request.headers == ({"Authorization": "Basic dXNlcjpwYXNz"} if goes else {})
+
+
+def test_a_requests_own_proxy_wins_and_may_be_none():
+    proxied, direct, other = Request(URL), Request(URL, meta={"proxy": None}), Request(URL, meta={"proxy": "http://b"})
+
+    for request in (proxied, direct, other):
+        Proxy("http://a").process_request(request)
+
+    assert [r.meta["proxy"] for r in (proxied, direct, other)] == ["http://a", None, "http://b"]
+
+
+def test_robots_rules_are_looked_up_by_origin():
+    asked: list[str] = []
+
+    def rules_for(origin: str) -> RobotsRules:
+        asked.append(origin)
+        return RobotsRules(RobotsText("rules", "User-agent: *\nDisallow: /x"), "p2pcrawl")
+
+    check = RobotsCheck(rules_for)
+
+    with pytest.raises(Disallowed) as caught:
+        check.process_request(Request("http://u:p@a.example:81/x"))
+    check.process_request(Request("http://a.example:81/y"))
+    check.process_request(Request("http://a.example:81/x", meta={"dont_obey_robotstxt": True}))
+
+    assert caught.value.drop is Drop.ROBOTS
+    assert asked == ["http://a.example:81", "http://a.example:81"]
+
+
+def test_an_unreachable_robots_txt_keeps_out_under_its_own_name():
+    check = RobotsCheck(lambda origin: RobotsRules(RobotsText("disallow"), "p2pcrawl"))
+
+    with pytest.raises(Disallowed) as caught:
+        check.process_request(Request(URL))
+
+    assert caught.value.drop is Drop.ROBOTS_UNREACHABLE
+
+
+def test_without_rules_everything_may_be_asked():
+    RobotsCheck(lambda origin: None).process_request(Request(URL))
+
+
+async def test_a_login_survives_its_redirect(serve, new_client, page):
+    server = await serve(
+        page(b"", "Set-Cookie: session=42; Path=/", "Location: /home", status="303 See Other"), page(b"welcome")
+    )
+    client = await new_client()
+    chain = Chain(default_components(client.settings, lambda origin: None), client.fetch)
+
+    with pytest.raises(Redirected) as caught:
+        await chain.run(Request(server.url + "/login", method="POST", body=b"user=me"))
+    answer = await chain.run(caught.value.request)
+
+    assert answer.body == b"welcome"
+    second = server.heads[1]
+    assert second.startswith(b"GET /home ")
+    assert b"\r\nCookie: session=42\r\n" in second
+    assert b"\r\nUser-Agent: p2pcrawl/0.1\r\n" in second
+    assert b"\r\nAccept-Language: en\r\n" in second
+    assert b"\r\nContent-Type" not in second
+
+
+async def test_a_redirect_to_metadata_becomes_a_request_that_is_refused(serve, new_client, page):
+    from p2pcrawl.fetch.guard import Blocked
+
+    server = await serve(
+        page(b"", "Location: http://169.254.169.254/latest", status="302 Found"),
+        page(b"", "Location: http://[::ffff:127.0.0.1]:1/", status="302 Found"),
+        page(b"", "Location: http://[::ffff:10.0.0.1]/", status="302 Found"),
+    )
+    client = await new_client()
+    chain = Chain(default_components(client.settings, lambda origin: None), client.fetch)
+
+    for path in ("/a", "/c"):
+        with pytest.raises(Redirected) as caught:
+            await chain.run(Request(server.url + path))
+        if "127.0.0.1" in caught.value.request.url:
+            with pytest.raises(Redirected) as caught:
+                await chain.run(Request(server.url + path))
+        with pytest.raises(Blocked):
+            await chain.run(caught.value.request)
+
+
+async def test_a_busy_host_says_when_to_come_back(serve, new_client, page):
+    server = await serve(page(b"later", "Retry-After: 7", status="503 Busy"))
+    client = await new_client()
+    chain = Chain(default_components(client.settings, lambda origin: None), client.fetch)
+
+    with pytest.raises(StatusError) as caught:
+        await chain.run(Request(server.url))
+
+    assert caught.value.kind is Failure.HTTP_5XX
+    assert (caught.value.retry_after_s, caught.value.answer.body) == (7.0, b"later")
+
+
+def test_what_is_switched_off_is_not_in_the_chain():
+    names = {
+        type(component).__name__
+        for component in default_components(
+            Settings(robotstxt_obey=False, cookies_enabled=False, redirect_enabled=False), lambda origin: None
+        )
+    }
+
+    assert names == {"DefaultHeaders", "UserAgent", "HttpStatus"}
