@@ -22,7 +22,7 @@ from p2pcrawl.model.job import JobId, JobSpec, SpiderRef
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.slave.tuning import tune_collector, tune_memory
-from p2pcrawl.spiders.load import load_spider, merged_settings, parse_target, reference_of
+from p2pcrawl.spiders.load import importing, load_spider, merged_settings, parse_target, reference_of
 from p2pcrawl.spiders.spider import Spider
 
 try:
@@ -80,7 +80,16 @@ class Crawler:
     # -- from plain code ----------------------------------------------------------------------
 
     def run(self) -> dict[str, Any]:
-        """Crawls to the end and returns the certificate. Ctrl-C once drains, twice stops at once."""
+        """Crawls to the end and returns the certificate. Ctrl-C once drains, twice stops at once.
+
+        A script must call it under ``if __name__ == "__main__":``, since slave processes import the script
+        to find the spider; this raises ConfigurationError where it is called by such an import.
+        """
+        if importing():
+            raise ConfigurationError(
+                "a crawl was started while the script was being imported by a slave: "
+                'put the call under `if __name__ == "__main__":`'
+            )
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             return runner.run(self.crawl())
 

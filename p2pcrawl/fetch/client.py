@@ -107,7 +107,10 @@ class Client:
             )
             body = await _body(response, limit, cut)
         except Exception as error:
-            raise fetch_error(error, request.url) from error
+            failure = fetch_error(error)
+            if failure is None:
+                raise
+            raise failure from error
         finally:
             if token is not None:
                 self._dialer.revoke(token)
@@ -157,7 +160,7 @@ async def _body(response: Exchange, limit: int, cut: int | None) -> bytes:
         while len(gathered) <= enough and (piece := await content.readany()):
             gathered += piece
         body = bytes(gathered)
-    encoding = headers.get("Content-Encoding")
+    encoding = ",".join(headers.getall("Content-Encoding")) if "Content-Encoding" in headers else ""
     if cut is not None:
         body = inflate_prefix(body, encoding, cut) if encoding else body
         return body[:cut]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from asyncio import AbstractEventLoop, BaseTransport
+from asyncio import BaseTransport
+from time import monotonic
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 import aiohttp
@@ -58,13 +59,12 @@ class Exchange(aiohttp.ClientResponse):
         line = connection.protocol
         if not isinstance(line, Line):
             raise aiohttp.ServerDisconnectedError
-        loop: AbstractEventLoop = self._loop
         self.ip = line.ip
         reused = line.begin(self.head_maxsize)
         if self.crowd.crowded:
             line.force_close()
-        sent_at = loop.time()
-        alarm = loop.call_later(self.head_timeout_s, line.give_up)
+        sent_at = monotonic()
+        alarm = self._loop.call_later(self.head_timeout_s, line.give_up)
         try:
             await super().start(connection)
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
@@ -73,7 +73,7 @@ class Exchange(aiohttp.ClientResponse):
             raise Dropped(str(error)) from error
         finally:
             alarm.cancel()
-        self.latency_s = loop.time() - sent_at
+        self.latency_s = monotonic() - sent_at
         self._check_head()
         return self
 

@@ -15,21 +15,21 @@ from p2pcrawl.model.errors import FetchError, P2PCrawlError
 from p2pcrawl.model.outcome import Failure
 
 
-def fetch_error(error: Exception, url: str) -> Exception:
-    """The error to raise in place of ``error``; one that is no failure of a fetch comes back as it is."""
+def fetch_error(error: Exception) -> FetchError | Blocked | None:
+    """What to raise in place of ``error``; None when it is ours already, or no failure of a fetch."""
     if isinstance(error, P2PCrawlError):
-        return error
+        return None
     if isinstance(error, OSError) and (refusal := _refusal(error)):
         return Blocked(refusal)
     kind = _kind(error)
-    if kind is None:
-        return error
-    return FetchError(kind, _message(kind, error))
+    return None if kind is None else FetchError(kind, _message(kind, error))
 
 
 def _refusal(error: OSError) -> str:
     cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-    return (cause.strerror or str(cause)) if cause.errno == REFUSED_ERRNO else ""
+    return (
+        (cause.strerror or str(cause)).replace(f"[Errno {REFUSED_ERRNO}] ", "") if cause.errno == REFUSED_ERRNO else ""
+    )
 
 
 def _kind(error: Exception) -> Failure | None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from typing import Final
-from urllib.parse import urljoin
+from urllib.parse import quote
 
+import can_ada
 from yarl import URL
 
 from p2pcrawl.fetch.chain import Component, Redirected
 from p2pcrawl.fetch.status import wants_status
 from p2pcrawl.model.answer import Answer
-from p2pcrawl.model.errors import ConfigurationError, FetchError
+from p2pcrawl.model.errors import FetchError
 from p2pcrawl.model.outcome import Failure
 from p2pcrawl.model.request import Request
 from p2pcrawl.model.settings import Settings
@@ -22,7 +23,6 @@ _OF_THE_BODY: Final = frozenset(
     {"content-type", "content-length", "content-encoding", "content-language", "transfer-encoding"}
 )
 _SECRET: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
-_NAMES_SHOWN_MAX: Final = 200
 
 
 class Redirect(Component):
@@ -53,7 +53,12 @@ class Redirect(Component):
         raise Redirected(self._next(request, answer), status)
 
     def _next(self, request: Request, answer: Answer) -> Request:
-        url = _location(request.url, answer)
+        location = answer.headers.get("Location", "")
+        if not location:
+            raise FetchError(Failure.BAD_REDIRECT, f"status {answer.status} without a Location")
+        url = resolve(request.url, location)
+        if url is None:
+            raise FetchError(Failure.BAD_REDIRECT, f"redirected to {location[:200]!r}, which cannot be fetched")
         times = int(request.meta.get("redirect_times", 0)) + 1
         if times > self._times_max:
             raise FetchError(Failure.BAD_REDIRECT, f"redirected more than {self._times_max} times")
@@ -96,24 +101,23 @@ class Redirect(Component):
         return headers
 
 
-def _location(base: str, answer: Answer) -> str:
-    location = answer.headers.get("Location", "").strip()
-    if not location:
-        raise FetchError(Failure.BAD_REDIRECT, f"status {answer.status} without a Location")
+def resolve(base: str, location: str) -> str | None:
+    """Where a Location leads, as a browser would request it; None when that is no http(s) URL."""
     try:
-        target = urljoin(base, _as_text(location))
-        url = str(URL(target).with_fragment(None))
-        return Request(url).url
-    except (ConfigurationError, ValueError) as error:
-        shown = location[:_NAMES_SHOWN_MAX]
-        raise FetchError(Failure.BAD_REDIRECT, f"redirected to {shown!r}, which cannot be fetched") from error
+        url = can_ada.parse(base) + _as_ascii(location)
+    except ValueError:
+        return None
+    if url.protocol not in ("http:", "https:"):
+        return None
+    whole: str = url.href
+    return whole.partition("#")[0]
 
 
-def _as_text(location: str) -> str:
-    """Headers arrive decoded as UTF-8 with the odd byte escaped; those bytes belong into the URL as they were."""
-    return "".join(
-        c if ord(c) < 0x80 else "".join(f"%{b:02X}" for b in c.encode("utf-8", "surrogateescape")) for c in location
-    )
+def _as_ascii(location: str) -> str:
+    """aiohttp reads headers as UTF-8 and escapes odd bytes as surrogates; in the URL they are what they were."""
+    if location.isascii():
+        return location
+    return "".join(c if c.isascii() else quote(c.encode("utf-8", "surrogateescape")) for c in location)
 
 
 def _same_site(before: str, after: str) -> bool:

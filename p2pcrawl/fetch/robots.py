@@ -11,14 +11,14 @@ import re
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
-from urllib.parse import urljoin
 
 from protego import Protego
 
 from p2pcrawl.fetch.client import Client
 from p2pcrawl.fetch.guard import Blocked
+from p2pcrawl.fetch.redirect import resolve
 from p2pcrawl.model.answer import Answer
-from p2pcrawl.model.errors import ConfigurationError, FetchError
+from p2pcrawl.model.errors import FetchError
 from p2pcrawl.model.request import Request
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.model.url import host_of
@@ -71,10 +71,10 @@ async def fetch_robots(
         location = answer.headers.get("Location", "")
         if not location:
             return RobotsText("allow", reason=f"robots.txt answered {answer.status} without a Location")
-        try:
-            url = Request(urljoin(url, location).partition("#")[0]).url
-        except (ConfigurationError, ValueError):
+        target = resolve(url, location)
+        if target is None:
             return RobotsText("allow", reason=f"robots.txt is redirected to {location[:200]!r}")
+        url = target
     return RobotsText("allow", reason=f"robots.txt is redirected more than {REDIRECTS_MAX} times")
 
 
@@ -90,7 +90,8 @@ def _verdict(answer: Answer) -> RobotsText:
 
 def robots_agent(settings: Settings) -> str:
     """The name to look up in robots.txt: as set, else the user agent's product name."""
-    return settings.robotstxt_user_agent or settings.user_agent.partition("/")[0].strip()
+    product = re.match(r"[^/\s(;]*", settings.user_agent.lstrip())
+    return settings.robotstxt_user_agent or (product[0] if product else "")
 
 
 class RobotsRules:
@@ -134,13 +135,13 @@ def _rules_for(body: str, agent: str) -> str:
     best, score = "", 0
     named: list[list[tuple[str, str]]] = []
     in_names = False
-    scores = _Scores(agent)
+    agent = agent.strip().lower()
     for line in _lines(body):
         if match := _AGENT_LINE.match(line):
             if not in_names:
                 named, in_names = [], True
             name = match[1].strip().lower()
-            if points := scores.of(name):
+            if points := _score(name, agent):
                 group = groups.setdefault(name, [])
                 if not any(group is known for known in named):
                     named.append(group)
@@ -155,20 +156,22 @@ def _rules_for(body: str, agent: str) -> str:
     return "\n".join(["User-agent: *", *_bounded(groups[best])])
 
 
-class _Scores:
+def _score(name: str, agent: str) -> int:
     """How well a group's name fits an agent: 0 not at all, 1 for ``*``, else by length."""
+    if name == "*":
+        return 1
+    token = name.partition("/")[0].strip(" *")
+    at = agent.find(token) if token else -1
+    while at >= 0:
+        after = at + len(token)
+        if not (at and _is_word(agent[at - 1])) and not (after < len(agent) and _is_word(agent[after])):
+            return 1 + len(token)
+        at = agent.find(token, at + 1)
+    return 0
 
-    def __init__(self, agent: str) -> None:
-        self._agent = agent.strip().lower()
 
-    def of(self, name: str) -> int:
-        if name == "*":
-            return 1
-        token = name.partition("/")[0].strip(" *")
-        if not token or len(token) > len(self._agent):
-            return 0
-        fits = re.search(rf"(?<![\w-]){re.escape(token)}(?![\w-])", self._agent)
-        return 1 + len(token) if fits else 0
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character in "-_"
 
 
 def _lines(body: str) -> Iterator[str]:
@@ -188,7 +191,7 @@ def _bounded(rules: list[tuple[str, str]]) -> Iterator[str]:
             continue
         allows = field == "allow"
         pattern = re.sub(r"\*{2,}", "*", value)
-        count = pattern.count("*")
+        count = pattern.count("*") + pattern.endswith("$")
         wildcards += count
         excess = (
             count > _WILDCARDS_PER_PATTERN_MAX
@@ -199,7 +202,7 @@ def _bounded(rules: list[tuple[str, str]]) -> Iterator[str]:
         if not excess:
             yield f"{'Allow' if allows else 'Disallow'}: {pattern}"
         elif not allows:
-            yield f"Disallow: {pattern.partition('*')[0][:_PATTERN_MAX] or '/'}"
+            yield f"Disallow: {pattern.rstrip('$').partition('*')[0][:_PATTERN_MAX] or '/'}"
 
 
 def _delay(rules: Protego) -> float | None:

@@ -93,7 +93,7 @@ class Request:
 
 def callback_name(callback: Callback) -> str:
     """The method's name; "" for the default. Raises ConfigurationError for what cannot travel."""
-    if callback is None:
+    if callback is None or callback == "":
         return ""
     if isinstance(callback, str):
         if not callback.isidentifier():

@@ -124,7 +124,7 @@ class Harvest:
                 filtered[Filter.SEEN] += 1
             elif limit and len(url) > limit:
                 filtered[Filter.URL_LENGTH] += 1
-            elif not allows(url):
+            elif not (self._seed or allows(url)):
                 filtered[Filter.OFFSITE] += 1
             else:
                 keys.add(url)
@@ -146,8 +146,8 @@ class Harvest:
         if settings.urllength_limit and len(url) > settings.urllength_limit:
             self.filtered[Filter.URL_LENGTH] += 1
             return
-        # A request that insists on being made may leave the site, as in Scrapy.
-        if not request.dont_filter and not self._scope.allows(url):
+        # A start URL, or a request that insists on being made, may leave the site, as in Scrapy.
+        if not (self._seed or request.dont_filter or self._scope.allows(url)):
             self.filtered[Filter.OFFSITE] += 1
             return
         self._ordinal += 1

@@ -1,6 +1,6 @@
 """Reports on their way to the master: in order, in batches, bounded.
 
-Pages wait a few milliseconds for company. What is sent and not yet acknowledged is counted in bytes;
+Pages wait a few milliseconds for company, but not while the slave itself waits for work. What is sent and not yet acknowledged is counted in bytes;
 over the window, ``room`` makes the workers wait, and with them the fetching.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 
 from p2pcrawl.overlay.link import Link
 from p2pcrawl.wire.messages import Page, Report, RobotsResult
@@ -19,10 +20,11 @@ WINDOW_BYTES = 16 * 1024 * 1024
 
 
 class Outbox:
-    """The sending half of a slave."""
+    """The sending half of a slave. ``hungry`` says whether the slave has run out of tasks."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Link, hungry: Callable[[], bool] = lambda: False) -> None:
         self._link = link
+        self._hungry = hungry
         self._pages: list[Page] = []
         self._robots: list[RobotsResult] = []
         self._size = 0
@@ -82,4 +84,5 @@ class Outbox:
         if len(self._pages) >= PAGES_MAX or self._size >= BYTES_MAX:
             self.flush()
         elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(GATHER_S, self.flush)
+            wait_s = 0.0 if self._hungry() else GATHER_S
+            self._timer = asyncio.get_running_loop().call_later(wait_s, self.flush)

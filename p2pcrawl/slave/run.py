@@ -6,7 +6,7 @@ import traceback
 from collections import OrderedDict
 from contextlib import AsyncExitStack
 from hashlib import blake2b
-from inspect import isgenerator
+from inspect import isawaitable, isgenerator
 from typing import Any
 
 from p2pcrawl.core.retry import SLOW_DOWN_STATUS, retry_in_s
@@ -73,8 +73,12 @@ class JobRun:
         self._seed_chain = Chain(components, lambda request: client.fetch(request, seed=True))
         await self._pipelines.open()
         self._stack.push_async_callback(self._pipelines.close)
+        closed = getattr(self.spider, "closed", None)
+        if callable(closed):
+            self._stack.push_async_callback(_call_closed, closed)
 
     async def close(self) -> None:
+        """Calls the spider's ``closed(reason)``, then closes pipelines and connections."""
         await self._stack.aclose()
 
     # -- robots.txt ---------------------------------------------------------------------------
@@ -270,6 +274,12 @@ class JobRun:
             self._open_seeds.add(network)
             self.networks.open(network)
             outcome.opened = [network]
+
+
+async def _call_closed(closed: Any) -> None:
+    result = closed("finished")
+    if isawaitable(result):
+        await result
 
 
 def _bare(request: Request) -> Request:

@@ -66,7 +66,7 @@ class Slave:
     async def run(self, stream: socket.socket) -> None:
         """Serves one link until it is stopped or lost."""
         link = await open_link(stream, self._received, self._lost)
-        self._link, self._outbox = link, Outbox(link)
+        self._link, self._outbox = link, Outbox(link, self._tasks.empty)
         link.send(Hello(PROTOCOL, os.getpid()))
         try:
             slots = await self._until_closed(self._slots)

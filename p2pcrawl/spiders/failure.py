@@ -16,13 +16,10 @@ class PageFailure:
     value: Exception
     response: Any = None
 
-    @property
-    def type(self) -> type[Exception]:
-        return type(self.value)
-
     def check(self, *kinds: type[Exception]) -> type[Exception] | None:
         """The first of ``kinds`` that the exception is an instance of."""
         return next((kind for kind in kinds if isinstance(self.value, kind)), None)
 
-    def getErrorMessage(self) -> str:  # noqa: N802 - the name that Scrapy's users know
+    def getErrorMessage(self) -> str:
+        """The message, under the name that Scrapy's users know."""
         return str(self.value)

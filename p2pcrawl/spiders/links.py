@@ -8,7 +8,7 @@ settles them; the rest goes through ada, the URL parser of a browser's standard 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -32,6 +32,7 @@ _known_form = re.compile(
 # Fragments of the page itself, and schemes that lead to no page.
 _leads_nowhere = re.compile(r"[\x00-\x20]*(?:#|\Z|(?:javascript|mailto|tel|data|about|blob):)", re.IGNORECASE).match
 
+_ROUNDS_MAX = 4
 _ORIGINS_MAX = 20_000
 _origins: set[str] = set()
 """Origins met before that ada leaves as they are."""
@@ -56,32 +57,33 @@ def page_links(tree: LexborHTMLParser, url: str) -> list[str]:
     return join_all(hrefs, (normalise(base, url) if base else None) or url)
 
 
-def join_all(hrefs: Iterable[str], base: str) -> list[str]:
+def join_all(hrefs: Sequence[str], base: str) -> list[str]:
     """Each of ``hrefs`` as :func:`normalise` has it, once, in order; what leads nowhere is left out."""
     parsed = _parsed(base)
     prefixes = _prefixes(parsed)
-    found: dict[str, None] = {}
-    known_form, origins = _known_form, _origins
-    for href in hrefs:
-        hit = known_form(href)
-        if hit is not None:
+    found: list[str] = []
+    add, origins = found.append, _origins
+    for href, hit in zip(hrefs, map(_known_form, hrefs), strict=True):
+        if hit is None:
+            if href[:1] == "#" or _leads_nowhere(href) is not None:
+                continue
+        else:
             form = hit.lastindex or 0
-            if form == 1:
-                url, origin = hit.group(1, 2)
-                if "/." not in url and (origin in origins or _is_normal(origin)):
-                    found[url] = None
+            url = hit[form]
+            if form > 1:
+                if prefixes is not None:
+                    add(prefixes[form] + url)
                     continue
-            elif prefixes is not None:
-                url = prefixes[form] + hit[form]
-                if "/." not in url:
-                    found[url] = None
-                    continue
-        elif _leads_nowhere(href) is not None:
-            continue
+            elif hit[2] in origins or _is_normal(hit[2]):
+                add(url)
+                continue
         slow = _by_ada(href, parsed)
         if slow is not None:
-            found[slow] = None
-    return list(found)
+            add(slow)
+    if "/." in "\n".join(found):
+        # One look for all of them, since steps like these are rare; they are absolute by now.
+        return list(dict.fromkeys((_by_ada(url, None) or url) if "/." in url else url for url in found))
+    return list(dict.fromkeys(found))
 
 
 def _is_normal(origin: str) -> bool:
@@ -122,8 +124,17 @@ def _by_ada(href: str, base: can_ada.URL | None) -> str | None:
         return None
     if url.protocol not in ("http:", "https:"):
         return None
-    whole: str = url.href
-    return whole.partition("#")[0]
+    whole: str = url.href.partition("#")[0]
+    # ada leaves some steps in a path ("//.0/./") that it takes when asked again.
+    for _ in range(_ROUNDS_MAX):
+        try:
+            again: str = can_ada.parse(whole).href
+        except ValueError:
+            return None
+        if again == whole:
+            return whole
+        whole = again
+    return None
 
 
 def _sound(text: str) -> str:

@@ -43,7 +43,7 @@ def parse_target(text: str) -> SpiderRef:
     module = _MODULE.match(target)
     if module is not None:
         return SpiderRef(module=module[1], qualname=_choose(import_module(module[1]), module[2], module[1]))
-    if Path(target).is_dir():
+    if target and Path(target).is_dir():
         raise ConfigurationError(f"{target} is a folder; name a spider's .py file in it")
     if looks_like_domain(target):
         raise ConfigurationError(f"{target!r} has no scheme; did you mean https://{target}?")

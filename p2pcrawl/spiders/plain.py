@@ -18,9 +18,8 @@ class Links(Spider):
     def __init__(self, name: str | None = None, **arguments: Any) -> None:
         super().__init__(name, **arguments)
         if not self.allowed_domains:
-            urls = self.start_urls.split() if isinstance(self.start_urls, str) else self.start_urls
             # Without "www.", since sites commonly send visitors from one form to the other.
-            self.allowed_domains = list(dict.fromkeys(host_of(url).removeprefix("www.") for url in urls))
+            self.allowed_domains = list(dict.fromkeys(host_of(url).removeprefix("www.") for url in self.start_urls))
 
     def parse(self, response: Response, **cb_kwargs: Any) -> Iterator[Any]:
         yield {"url": response.url, "status": response.status, "title": response.title, "depth": response.depth}

@@ -138,7 +138,7 @@ class Response:
         return parsel.Selector(self.text, type="json").jmespath(query, **options)
 
     def re(self, pattern: str | Pattern[str]) -> list[str]:
-        """All matches of ``pattern`` in the text: the groups if it has any, else the whole."""
+        """All matches of ``pattern`` in the markup: the groups if it has any, else the whole. Entities are read."""
         return self.selector.re(pattern)
 
     def re_first(self, pattern: str | Pattern[str], default: str | None = None) -> str | None:
@@ -304,7 +304,7 @@ def _selected(selectors: Iterable[parsel.Selector]) -> list[str]:
     return hrefs
 
 
-def _href(link: Href) -> str:
+def _href(link: object) -> str:
     if isinstance(link, str):
         return link
     if isinstance(link, parsel.SelectorList):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
@@ -45,6 +46,11 @@ class Spider:
         elif not self.name:
             self.name = type(self).__name__.lower()
         self.__dict__.update(arguments)
+        # "-a start_urls=URL" is text, and so is a forgotten pair of brackets.
+        for attribute in ("start_urls", "allowed_domains"):
+            value = getattr(self, attribute)
+            if isinstance(value, str):
+                setattr(self, attribute, [part for part in re.split(r"[\s,]+", value) if part])
 
     @property
     def logger(self) -> logging.LoggerAdapter[logging.Logger]:
@@ -61,10 +67,9 @@ class Spider:
 
     def start_requests(self) -> Iterable[Any]:
         """A Request for each of ``start_urls``. Raises ConfigurationError for what is no URL."""
-        urls = self.start_urls
-        if not urls and hasattr(self, "start_url"):
+        if not self.start_urls and hasattr(self, "start_url"):
             raise ConfigurationError(f"spider {self.name} has start_url, but it is start_urls (a list) that counts")
-        for url in urls.split() if isinstance(urls, str) else urls:
+        for url in self.start_urls:
             yield Request(checked_url(url, f"start_urls of spider {self.name}"))
 
     def parse(self, response: Response, **cb_kwargs: Any) -> Any:

@@ -8,12 +8,19 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 
 import pytest
+import uvloop
 
 from p2pcrawl.fetch.client import Client
 from p2pcrawl.fetch.guard import Networks
 from p2pcrawl.model.settings import Settings
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter, bytes], Awaitable[None]]
+
+
+def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> dict[str, Callable[[], object]]:
+    """What touches sockets runs on both loops: they differ in how they close, pause and report errors."""
+    both = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
+    return both if "serve" in getattr(item, "fixturenames", ()) else {"asyncio": asyncio.new_event_loop}
 
 
 @dataclass

@@ -134,6 +134,14 @@ async def test_a_compressed_body_comes_inflated(serve, new_client, page):
     assert b"accept-encoding: gzip, deflate, br, zstd\r\n" in server.heads[0].lower()
 
 
+async def test_codings_in_several_header_lines_are_one_list(serve, new_client, page):
+    twice = gzip.compress(gzip.compress(b"text"))
+    server = await serve(page(twice, "Content-Encoding: gzip", "Content-Encoding: gzip"))
+    client = await new_client()
+
+    assert (await client.fetch(Request(server.url))).body == b"text"
+
+
 async def test_compression_is_not_asked_for_when_switched_off(serve, new_client, page):
     server = await serve(page())
     client = await new_client(compression_enabled=False)
@@ -272,3 +280,32 @@ async def test_a_proxy_that_is_away_is_a_proxy_failure(new_client, unused_tcp_po
         await client.fetch(Request("http://8.8.8.8/", meta={"proxy": f"http://127.0.0.1:{unused_tcp_port}"}))
 
     assert caught.value.kind is Failure.PROXY
+
+
+async def test_an_https_request_goes_through_a_tunnel_which_the_proxy_may_refuse(serve, new_client, page):
+    proxy = await serve(page(b"no", status="403 Forbidden"))
+    client = await new_client()
+
+    with pytest.raises(FetchError) as caught:
+        await client.fetch(Request("https://8.8.8.8/", meta={"proxy": proxy.url}))
+
+    assert caught.value.kind is Failure.PROXY
+    assert proxy.heads[0].startswith(b"CONNECT 8.8.8.8:443 HTTP/1.1\r\n")
+
+
+async def test_a_tls_handshake_that_goes_nowhere_is_a_connect_timeout(serve, new_client):
+    server = await serve(b"")
+    client = await new_client(connect_timeout=0.2)
+
+    with pytest.raises(FetchError) as caught:
+        await client.fetch(Request(server.url.replace("http:", "https:")))
+
+    assert caught.value.kind is Failure.CONNECT_TIMEOUT
+
+
+async def test_a_closed_client_says_so(new_client):
+    client = await new_client()
+    await client.close()
+
+    with pytest.raises(RuntimeError, match="not open"):
+        await client.fetch(Request("http://127.0.0.1/"))

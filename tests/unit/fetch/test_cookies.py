@@ -143,9 +143,9 @@ def answer(*cookies: str) -> Answer:
     return Answer(URL, 200, {}, b"", set_cookies=cookies)
 
 
-def header_of(cookies: Cookies, **request: object) -> str | None:
+def header_of(component: Cookies, **request: object) -> str | None:
     asked = Request(URL, **request)  # type: ignore[arg-type]
-    cookies.process_request(asked)
+    component.process_request(asked)
     return asked.headers.get("Cookie")
 
 

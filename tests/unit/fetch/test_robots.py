@@ -228,7 +228,7 @@ def test_an_unreachable_robots_txt_forbids_and_a_missing_one_allows():
 
 @pytest.mark.parametrize(
     ("user_agent", "set_name", "agent"),
-    [("p2pcrawl/0.1", "", "p2pcrawl"), ("MyBot (+http://x)", "", "MyBot (+http:"), ("x/1", "Other", "Other")],
+    [("p2pcrawl/0.1", "", "p2pcrawl"), ("MyBot (+http://x)", "", "MyBot"), ("x/1", "Other", "Other")],
 )
 def test_the_agents_name_is_its_product(user_agent, set_name, agent):
     assert robots_agent(Settings(user_agent=user_agent, robotstxt_user_agent=set_name)) == agent

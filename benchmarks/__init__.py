@@ -1,0 +1,1 @@
+"""Measurements at full size. The acceptance tests run the same scenarios, smaller."""

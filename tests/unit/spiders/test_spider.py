@@ -1,0 +1,189 @@
+"""Spider, the default spider, iterate."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pydantic
+import pytest
+
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.request import Request
+from p2pcrawl.spiders.links import LinkBatch
+from p2pcrawl.spiders.plain import Links
+from p2pcrawl.spiders.run import iterate
+from p2pcrawl.spiders.spider import Spider
+from tests.unit.spiders.pages import page
+
+
+async def gathered(result: Any) -> list[Any]:
+    return [each async for each in iterate(result)]
+
+
+async def started(spider: Spider) -> list[str]:
+    return [request.url async for request in spider.start()]
+
+
+def test_spider_without_a_name_is_called_by_its_class() -> None:
+    class Shop(Spider): ...
+
+    class Sale(Shop): ...
+
+    class Named(Spider):
+        name = "named"
+
+    class Heir(Named): ...
+
+    assert (Shop.name, Sale.name, Named.name, Heir.name) == ("shop", "sale", "named", "named")
+    assert Shop(name="other").name == "other"
+
+
+def test_arguments_become_attributes() -> None:
+    spider = Links(category="books", pages="3")
+
+    assert (spider.category, spider.pages) == ("books", "3")  # type: ignore[attr-defined]
+
+
+async def test_start_asks_for_the_start_urls() -> None:
+    class Shop(Spider):
+        start_urls = ("http://h", "http://h/a b")
+
+    assert await started(Shop()) == ["http://h/", "http://h/a%20b"]
+    assert await started(Shop(start_urls="http://x/, http://y/")) == ["http://x/", "http://y/"]
+
+
+async def test_start_uses_start_requests_when_there_is_one() -> None:
+    class Shop(Spider):
+        def start_requests(self) -> Iterator[Request]:
+            yield Request("http://h/1")
+
+    class Listed(Spider):
+        def start_requests(self) -> list[Request]:
+            return [Request("http://h/2")]
+
+    assert await started(Shop()) == ["http://h/1"]
+    assert await started(Listed()) == ["http://h/2"]
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("example.com", "did you mean https://example.com"),
+        ("ftp://h/", "ftp cannot be fetched"),
+        ("http://", "host cannot be read"),
+        ("http://exa mple/", "host cannot be read"),
+        ("nonsense", "must begin with http"),
+        (3, "is text"),
+    ],
+)
+async def test_bad_start_url_is_one_clear_line(url: Any, message: str) -> None:
+    class Shop(Spider):
+        start_urls = (url,)
+
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        await started(Shop())
+    assert "start_urls of spider shop" in str(caught.value)
+
+
+async def test_start_url_without_its_s_is_pointed_out() -> None:
+    class Shop(Spider):
+        start_url = "http://h/"
+
+    with pytest.raises(ConfigurationError, match="start_urls"):
+        await started(Shop())
+
+
+def test_missing_parse_says_what_to_do() -> None:
+    with pytest.raises(NotImplementedError, match=r"Spider\.parse is not defined"):
+        Spider().parse(page(""))
+
+
+def test_logger_goes_by_the_name_of_the_spider(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        Spider(name="shop").logger.info("hello %s", "you")
+
+    assert [(r.name, r.getMessage()) for r in caplog.records] == [("shop", "hello you")]
+
+
+def test_default_spider_tells_of_the_page_and_follows_its_links() -> None:
+    spider = Links(start_urls=["http://www.h.org/"])
+
+    item, batch = spider.parse(page("<title>t</title><a href=x>", depth=2))
+
+    assert item == {"url": "https://example.com/shop/list.html", "status": 200, "title": "t", "depth": 2}
+    assert batch.urls == ["https://example.com/shop/x"]
+    assert spider.allowed_domains == ["h.org"]
+
+
+class Model(pydantic.BaseModel):
+    x: int = 1
+
+
+BATCH = LinkBatch(["http://h/"])
+REQUEST = Request("http://h/")
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        (None, []),
+        (REQUEST, [REQUEST]),
+        (BATCH, [BATCH]),
+        ({"a": 1}, [{"a": 1}]),
+        (Model(), [Model()]),
+        ([REQUEST, None, {"a": 1}], [REQUEST, {"a": 1}]),
+        ("text", ["text"]),
+        (3, [3]),
+    ],
+    ids=repr,
+)
+async def test_any_result_of_a_callback_is_one_stream(result: Any, expected: list[Any]) -> None:
+    async def later() -> Any:
+        return result
+
+    assert await gathered(result) == expected
+    assert await gathered(later()) == expected
+
+
+async def test_generators_of_both_kinds_are_streams() -> None:
+    def plain() -> Iterator[Any]:
+        yield from BATCH
+        yield BATCH
+
+    async def asynchronous() -> AsyncIterator[Any]:
+        yield {"a": 1}
+
+    assert [str(each) for each in await gathered(plain())] == ["<GET http://h/>", str(BATCH)]
+    assert await gathered(asynchronous()) == [{"a": 1}]
+
+
+async def test_what_was_yielded_before_an_error_is_kept() -> None:
+    def fails() -> Iterator[Any]:
+        yield {"a": 1}
+        raise RuntimeError("boom")
+
+    kept = []
+    with pytest.raises(RuntimeError, match="boom"):
+        async for each in iterate(fails()):
+            kept.append(each)
+
+    assert kept == [{"a": 1}]
+
+
+async def test_generator_that_is_left_early_is_closed() -> None:
+    closed = []
+
+    def plain() -> Iterator[int]:
+        try:
+            yield 1
+            yield 2
+        finally:
+            closed.append(True)
+
+    stream = iterate(plain())
+    await anext(stream)
+    await stream.aclose()  # type: ignore[attr-defined]
+
+    assert closed == [True]
