@@ -24,10 +24,10 @@ CONTROL = "127.0.0.1"
 BRANCHES = 4
 FOLDERS = 13
 SAME_HOST_LINKS = 14
-WORDS = (
-    "amber basin cedar delta ember field grove harbour inlet juniper kettle lantern meadow needle orchard pebble quarry "
-    "river saddle timber upland valley willow yarrow anchor bridge canal dock engine ferry gate hull jetty ledger mill"
-).split()
+WORDS = """
+amber basin cedar delta ember field grove harbour inlet juniper kettle lantern meadow needle orchard pebble quarry river
+saddle timber upland valley willow yarrow anchor bridge canal dock engine ferry gate hull jetty ledger mill
+""".split()  # noqa: SIM905
 
 
 class SyntheticSite:

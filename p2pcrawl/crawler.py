@@ -7,8 +7,10 @@ import os
 import shutil
 import signal
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,11 +26,8 @@ from p2pcrawl.slave.slave import Slave
 from p2pcrawl.slave.tuning import tune_collector, tune_memory
 from p2pcrawl.spiders.load import importing, load_spider, merged_settings, parse_target, reference_of
 from p2pcrawl.spiders.spider import Spider
-
-try:
-    from uvloop import new_event_loop
-except ImportError:  # Windows
-    from asyncio import new_event_loop
+from p2pcrawl.spiders.trial import try_spider
+from p2pcrawl.stores.files import STANDARD_OUTPUT, open_sink
 
 Target = type[Spider] | SpiderRef | str
 
@@ -64,18 +63,24 @@ class Crawler:
         overrides = {} if isinstance(settings, Settings) else dict(settings or {})
         if slaves is not None:
             overrides["slaves"] = slaves
-        self._plans = [
-            _plan(ref, cls, given, overrides, dict(arguments or {})) for ref, cls in _resolved(target)
-        ]
+        self._plans = [_plan(ref, cls, given, overrides, dict(arguments or {})) for ref, cls in _resolved(target)]
         self.settings = self._plans[0].settings
         names = [output] if isinstance(output, str | os.PathLike) else list(output)
-        self._outputs = [*outputs, *(Output(os.fspath(name), replace) for name in names)]
+        self._outputs = _placed([*outputs, *(Output(os.fspath(name), replace) for name in names)])
         self._data = Path(data) if data is not None else None
-        self._output_to_stderr = output_to_stderr
+        self.output_to_stderr = output_to_stderr
+        """Whether what spiders print goes to standard error, because standard output holds the items."""
+        self.errors_to: int | None = None
+        """A file descriptor that slaves get as standard error; None: the one of this process."""
         self._temporary: str | None = None
         self._master: Master | None = None
         self._running: asyncio.Task[None] | None = None
+        self._aborted = False
         self.jobs: list[Job] = []
+        self.resumed = False
+        """Whether the data folder knew this crawl already."""
+        self.was_finished = False
+        """Whether it had come to its end already, so that nothing is left but to fill new outputs."""
 
     # -- from plain code ----------------------------------------------------------------------
 
@@ -96,7 +101,7 @@ class Crawler:
     async def crawl(self, started: Callable[[Crawler], None] | None = None) -> dict[str, Any]:
         """The same on a running loop; ``started`` is called when the crawl begins."""
         async with self:
-            with _interruptible(self):
+            with interruptible(self):
                 if started is not None:
                     started(self)
                 await self.wait()
@@ -108,6 +113,7 @@ class Crawler:
         if not self._plans[0].settings.slaves:
             tune_memory()
         tune_collector()
+        self._check()
         folder = self._data
         if folder is None:
             self._temporary = tempfile.mkdtemp(prefix="p2pcrawl-")
@@ -119,6 +125,14 @@ class Crawler:
             raise
         return self
 
+    def _check(self) -> None:
+        """Everything that can be seen not to work before anything is written."""
+        if len(self._plans) > 1 and any(output.path != STANDARD_OUTPUT for output in self._outputs):
+            names = " and ".join(plan.name for plan in self._plans[:2])
+            raise ConfigurationError(f"{names} are separate crawls and cannot share an output: run them one by one")
+        for plan in self._plans:
+            try_spider(plan.cls, plan.arguments, plan.settings)
+
     async def _open(self, folder: Path) -> None:
         settings = self.settings
         slaves = settings.slaves if settings.slaves is not None else (os.cpu_count() or 1)
@@ -126,7 +140,8 @@ class Crawler:
             if settings.slaves:
                 name = next(plan.name for plan in self._plans if not plan.portable)
                 raise ConfigurationError(
-                    f"spider {name} cannot be found by slave processes: define it at the top of a module, or use slaves=0"
+                    f"spider {name} cannot be found by slave processes: "
+                    "define it at the top of a module, or use slaves=0"
                 )
             slaves = 0
         classes = {plan.name: plan.cls for plan in self._plans}
@@ -135,7 +150,12 @@ class Crawler:
             await Slave(classes).run(stream)
 
         master = Master(
-            folder, settings, slaves=slaves, run_here=run_here, output_to_stderr=self._output_to_stderr
+            folder,
+            settings,
+            slaves=slaves,
+            run_here=run_here,
+            output_to_stderr=self.output_to_stderr,
+            errors_to=self.errors_to,
         )
         await master.__aenter__()
         self._master = master
@@ -144,6 +164,7 @@ class Crawler:
         except BaseException:
             await master.__aexit__()
             raise
+        self.was_finished = self.finished
         self._running = asyncio.create_task(master.run())
         self._running.add_done_callback(lambda _: master.end_items())
 
@@ -151,11 +172,13 @@ class Crawler:
         spec = JobSpec(JobId(0), plan.name, plan.ref, plan.arguments, plan.settings.differences())
         for job in master.jobs.values():
             if (job.spec.spider, job.spec.arguments) == (spec.spider, spec.arguments):
+                self.resumed = True
                 return await master.resume(job.id, spec, self._outputs)
         others = [j for j in master.jobs.values() if j not in self.jobs]
         if others:
             raise ConfigurationError(
-                f"the data folder {folder} holds another crawl ({_described(others[0].spec)}); use another --data folder"
+                f"the data folder {folder} holds another crawl ({_described(others[0].spec)}); "
+                "use another --data folder"
             )
         return await master.submit(spec, self._outputs)
 
@@ -172,9 +195,13 @@ class Crawler:
             self._remove_temporary()
 
     async def wait(self) -> None:
-        """Until the crawl has ended. Raises what ended it before its time."""
+        """Until the crawl has ended, or was aborted. Raises what else ended it before its time."""
         assert self._running is not None
-        await asyncio.shield(self._running)
+        try:
+            await asyncio.shield(self._running)
+        except asyncio.CancelledError:
+            if not self._aborted:
+                raise
 
     async def items(self) -> AsyncIterator[dict[str, Any]]:
         """Every item, as it becomes safe. Ends with the crawl; raises what ended that before its time."""
@@ -196,7 +223,23 @@ class Crawler:
     def abort(self) -> None:
         """Ends the crawl at once; with a data folder it can be resumed all the same."""
         if self._running is not None:
+            self._aborted = True
             self._running.cancel()
+
+    @property
+    def folder(self) -> Path | None:
+        """The data folder that makes the crawl resumable, if it has one."""
+        return self._data
+
+    @property
+    def names(self) -> list[str]:
+        """The spiders' names."""
+        return [plan.name for plan in self._plans]
+
+    @property
+    def outputs(self) -> list[str]:
+        """Where items go: absolute paths, or "-"."""
+        return [output.path for output in self._outputs]
 
     @property
     def master(self) -> Master:
@@ -212,9 +255,33 @@ class Crawler:
         certificates = [job.certificate() for job in self.jobs]
         return certificates[0] if len(certificates) == 1 else {"jobs": certificates}
 
+    async def audit(self) -> list[dict[str, Any]]:
+        """The certificate of each job as it is stored, with ``verified``: whether counting the records one by
+        one gives the same; and with ``outputs``: the items written to each."""
+        found = []
+        for job in self.jobs:
+            stored, census = Counter(await self.master.tallies(job)), await self.master.census(job)
+            agreed = self._aborted or stored == job.counts
+            job.counts, job.leased = stored, census["leased"]
+            counted = all(census.get(name, 0) == stored[name] for name in ("done", "failed", "dropped", "queued"))
+            certificate = job.certificate()
+            certificate["verified"] = agreed and counted and certificate["conserved"]
+            certificate["outputs"] = await self.master.delivered(job)
+            found.append(certificate)
+        return found
+
     def _remove_temporary(self) -> None:
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
+
+
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """uvloop's where there is one."""
+    try:
+        import uvloop
+    except ImportError:  # Windows
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
 
 
 class _Plan:
@@ -263,6 +330,18 @@ def _resolved(target: Target | Sequence[Target]) -> list[tuple[SpiderRef | None,
     return found
 
 
+def _placed(outputs: Sequence[Output]) -> list[Output]:
+    """With absolute paths, so that a resumed crawl finds them from any folder."""
+    for output in outputs:
+        # Opens nothing; it raises for what can already be seen not to work, in the words that were typed.
+        open_sink(output.path, replace=output.replace)
+    placed = [o if o.path == STANDARD_OUTPUT else replace(o, path=os.path.abspath(o.path)) for o in outputs]
+    for number, output in enumerate(placed):
+        if any(output.path == other.path for other in placed[:number]):
+            raise ConfigurationError(f"the output {outputs[number].path} is given twice")
+    return placed
+
+
 def _described(spec: JobSpec) -> str:
     ref = spec.spider
     if ref.urls:
@@ -270,11 +349,13 @@ def _described(spec: JobSpec) -> str:
     return f"{ref.file or ref.module}:{ref.qualname}"
 
 
-class _interruptible:  # noqa: N801 - used as a context manager
-    """Ctrl-C and SIGTERM: once drains, twice stops at once."""
+class interruptible:
+    """Ctrl-C and SIGTERM: once drains, twice stops at once. ``told`` is called each time, with 1 or 2."""
 
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, told: Callable[[int], None] | None = None) -> None:
         self._crawler = crawler
+        self._told = told
+        self._times = 0
         self._loop = asyncio.get_running_loop()
         self._set: list[int] = []
 
@@ -289,7 +370,11 @@ class _interruptible:  # noqa: N801 - used as a context manager
             self._loop.remove_signal_handler(number)
 
     def _interrupt(self) -> None:
-        if self._crawler.master.draining:
+        self._times += 1
+        again = self._times > 1 or self._crawler.master.draining
+        if self._told is not None:
+            self._told(2 if again else 1)
+        if again:
             self._crawler.abort()
         else:
             self._crawler.stop()

@@ -28,10 +28,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     **{name: BELOW_SHELL for name in SHELL},
     "master": BELOW_SHELL | SHELL,
     "slave": BELOW_SHELL | SHELL,
+    "peer": BELOW_CRAWLER,
     "crawler": BELOW_CRAWLER,
-    "p2pcrawl": BELOW_CRAWLER | {"crawler"},
-    "demo": BELOW_CRAWLER | {"crawler", "p2pcrawl", "cli"},
-    "cli": BELOW_CRAWLER | {"crawler", "p2pcrawl", "demo"},
+    "p2pcrawl": BELOW_CRAWLER | {"crawler", "peer"},
+    "demo": BELOW_CRAWLER | {"crawler", "peer", "p2pcrawl", "cli"},
+    "cli": BELOW_CRAWLER | {"crawler", "peer", "p2pcrawl", "demo"},
     "__main__": {"cli"},
 }
 

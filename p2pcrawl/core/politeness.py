@@ -72,6 +72,9 @@ class RobotsEntry:
     crawl_delay_s: float
     expires_at: float
     tries: int = 0
+    """Times in a row that it could not be read."""
+    losses: int = 0
+    """Times in a row that the slave which asked for it was lost."""
 
     @property
     def body(self) -> str:

@@ -43,4 +43,4 @@ def retry_in_s(failure: Failure, attempt: int, settings: Settings, *, status: in
         weight = _PASSING[failure]
     else:
         return None
-    return min(settings.retry_backoff_max, weight * settings.retry_backoff * 2.0 ** (attempt - 1))
+    return min(settings.retry_backoff_max, weight * settings.retry_backoff * 2.0 ** min(attempt - 1, 64))

@@ -131,6 +131,20 @@ class Turn:
     robots_origin: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A host as it stands now. ``waiting`` counts its URLs in memory; ``more``: there are others on disk."""
+
+    name: str
+    open: int
+    waiting: int
+    more: bool
+    waits: str
+    """What its next request waits for: "robots.txt", "Retry-After", "delay", "answers", "a slave", or nothing."""
+    seconds: float
+    """How much longer, where that is known."""
+
+
 @dataclass(slots=True)
 class Workbench:
     """See the module."""
@@ -141,10 +155,14 @@ class Workbench:
     held: int = 0
     dormant: bool = False
     """There may be queues on disk whose hosts have no seat; a new queue then knows nothing yet."""
+    _missed: bool = False
+    """A host was turned away since the last sweep began, perhaps behind it."""
     _paces: dict[int, Pace] = field(default_factory=dict)
     _halted: set[int] = field(default_factory=set)
     _members: set[int] = field(default_factory=set)
     _ready: deque[Seat] = field(default_factory=deque)
+    _held_back: list[Seat] = field(default_factory=list)
+    """Ready, but with a suspect that no slave could take at the last look."""
     _waiting: list[tuple[float, int, Seat]] = field(default_factory=list)
     _delayed: list[tuple[float, int, Candidate]] = field(default_factory=list)
     _wants: dict[tuple[int, int, str], None] = field(default_factory=dict)
@@ -153,6 +171,8 @@ class Workbench:
     _now: float = 0.0
     resumed_at: float | None = None
     """When set, hosts without memory of their last visit wait their delay from here."""
+    pauses: dict[int, float] = field(default_factory=dict)
+    """Until when hosts asked to be left alone (Retry-After) in an earlier run."""
 
     # -- jobs ---------------------------------------------------------------------------------
 
@@ -181,14 +201,15 @@ class Workbench:
             seat = self.seats.get(candidate.host)
             if seat is None:
                 if len(self.seats) >= self.hosts_max and not self._retire():
-                    self.dormant = True
+                    self.dormant = self._missed = True
                     continue
                 seat = self.seat_of(candidate)
             queue = self._queue(seat, candidate.job, candidate.kind)
             if queue.more and not queue.loading and queue.horizon is not None and candidate.rank > queue.horizon:
                 continue
             self._push(seat, queue, candidate)
-            if len(queue.hot) >= 2 * HOT_MIN and self._over(queue):
+            # While it loads it may not shrink: the load is what follows the horizon that it had.
+            if not queue.loading and len(queue.hot) >= 2 * HOT_MIN and self._over(queue):
                 self._trim(queue)
 
     def seat_of(self, candidate: Candidate) -> Seat:
@@ -197,6 +218,9 @@ class Workbench:
             host = Host(candidate.host, host_of(candidate.url))
             if self.resumed_at is not None:
                 host.next_at = self.resumed_at + host.delay_s(self._paces[candidate.job])
+            if candidate.host in self.pauses:
+                host.paused_until = self.pauses[candidate.host]
+                host.next_at = max(host.next_at, host.paused_until)
             seat = self.seats[candidate.host] = Seat(host)
         return seat
 
@@ -219,11 +243,17 @@ class Workbench:
             seat = self.seat_of(candidates[0])
         queue = self._queue(seat, want.job, want.kind)
         queue.loading = False
+        if queue.more and queue.horizon is not None and want.after > queue.horizon:
+            # Memory ends before the place where this begins.
+            self._want(seat, queue)
+            return
         queue.more = len(candidates) >= want.limit
         queue.horizon = candidates[-1].rank if queue.more else None
         for candidate in candidates:
             if candidate.record not in self._members:
                 self._push(seat, queue, candidate)
+        if self._over(queue):
+            self._trim(queue)
         if queue.more and not queue.hot:
             self._want(seat, queue)
 
@@ -236,8 +266,9 @@ class Workbench:
         round ends for now.
         """
         self._advance(now)
+        self._ready.extendleft(reversed(self._held_back))
+        self._held_back.clear()
         turns: list[Turn] = []
-        skipped: list[Seat] = []
         while self._ready and len(turns) < limit:
             seat = self._ready.popleft()
             queue = self._pick(seat)
@@ -253,18 +284,19 @@ class Workbench:
             if seat.robots_open or not host.may_begin(now, pace):
                 seat.state = State.BUSY
                 continue
-            suspect = candidate.losses >= LOSSES_SUSPECT
-            session = choose(seat, suspect)
-            if not session:
-                skipped.append(seat)
-                if suspect:
-                    continue
-                break
             origin = self._robots_needed(host, pace, candidate, now)
             if origin and host.open:
                 # robots.txt comes alone: what is open must end first.
                 seat.state = State.BUSY
                 continue
+            suspect = candidate.losses >= LOSSES_SUSPECT
+            session = choose(seat, suspect)
+            if not session:
+                if suspect:
+                    self._held_back.append(seat)
+                    continue
+                self._ready.appendleft(seat)
+                break
             host.begin()
             seat.session = session
             if origin:
@@ -274,7 +306,6 @@ class Workbench:
                 self._pop(seat, queue)
                 self._ready.append(seat)
             turns.append(Turn(seat, candidate, session, origin))
-        self._ready.extendleft(reversed(skipped))
         return turns
 
     def ended(self, seat: Seat) -> None:
@@ -315,20 +346,62 @@ class Workbench:
         """A Want for a queue found on disk whose host may have no seat yet."""
         return Want(job, host, kind, LOWEST, self._hot_limit())
 
+    # -- more hosts than seats ----------------------------------------------------------------
+
     @property
     def room(self) -> int:
         """How many more hosts may have a seat."""
         return max(0, self.hosts_max - len(self.seats))
+
+    def make_room(self) -> int:
+        """The room, after hosts that have nothing to do gave up their seats if there was little."""
+        if self.room <= self.hosts_max // 10:
+            self._retire()
+        return self.room
+
+    def knows(self, job: int, host: int, kind: str) -> bool:
+        """Whether the queue is at the bench, so that it is loaded as it is used up."""
+        seat = self.seats.get(host)
+        return seat is not None and any(q.job == job and q.kind == kind for q in seat.queues)
+
+    def sweeping(self) -> None:
+        """A sweep over the queues on disk begins: each is to be loaded (``want_all``)."""
+        self._missed = False
+
+    def swept(self) -> None:
+        """The sweep is through: only hosts turned away since it began may still be without a seat."""
+        self.dormant = self._missed
+
+    @property
+    def wanting(self) -> bool:
+        """Some queue waits to be loaded."""
+        return bool(self._wants)
 
     @property
     def idle(self) -> bool:
         """Nothing in memory waits for its turn (there may be more on disk)."""
         return not (self.held or self._delayed or self._wants)
 
-    def busiest(self, count: int) -> list[tuple[str, int, int]]:
-        """The hosts with most open and queued: (name, open, hot)."""
-        rows = ((s.host.name, s.host.open, sum(len(q.hot) for q in s.queues)) for s in self.seats.values())
-        return heapq.nlargest(count, rows, key=lambda r: (r[1], r[2]))
+    def busiest(self, count: int, now: float) -> list[Standing]:
+        """The hosts with most waiting and open. Costs a pass over all seats."""
+        rows = ((sum(len(q.hot) for q in s.queues), s.host.open, s) for s in self.seats.values())
+        best = heapq.nlargest(count, rows, key=lambda r: (r[0], r[1]))
+        return [self._standing(seat, waiting, now) for waiting, open_, seat in best if waiting or open_]
+
+    def _standing(self, seat: Seat, waiting: int, now: float) -> Standing:
+        host = seat.host
+        waits, seconds = "", 0.0
+        if seat.robots_open:
+            waits = "robots.txt"
+        elif now < host.paused_until:
+            waits, seconds = "Retry-After", host.paused_until - now
+        elif now < host.next_at:
+            waits, seconds = "delay", host.next_at - now
+        elif seat.state is State.BUSY:
+            waits = "answers"
+        elif seat.state is State.READY:
+            waits = "a slave"
+        return Standing(host.name, host.open, waiting, any(q.more for q in seat.queues), waits, seconds)
 
     # -- inside -------------------------------------------------------------------------------
 
@@ -353,7 +426,7 @@ class Workbench:
     def _pop(self, seat: Seat, queue: Queue) -> None:
         heapq.heappop(queue.hot)
         self.held -= 1
-        seat.turn += 1
+        seat.turn = seat.queues.index(queue) + 1
         if queue.more and not queue.loading and len(queue.hot) <= self._hot_limit() // 4:
             self._want(seat, queue)
 

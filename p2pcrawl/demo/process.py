@@ -64,6 +64,8 @@ async def site_process(module: str, *arguments: str) -> AsyncIterator[dict[str, 
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         limit=READY_BYTES_MAX,
+        # Ctrl-C is for the one who crawls; the site serves until then.
+        start_new_session=True,
     )
     assert process.stdin is not None and process.stdout is not None
     try:

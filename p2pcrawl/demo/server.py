@@ -54,7 +54,7 @@ class Reply:
     delay_s: float = 0.0
     close: bool = False
     ended: Callable[[], None] | None = None
-    """Called once, when the answer has been written or the client has gone."""
+    """Called once, when the answer is complete and about to be written, or the client has gone."""
 
 
 class Wire:
@@ -249,11 +249,12 @@ class _Connection(asyncio.Protocol):
 
     def _send(self) -> None:
         reply = self._pending
+        # Before it is written: the client must not see the end earlier than it is noted here.
+        self._end_pending()
         if reply is not None and not self._transport.is_closing():
             self._transport.write(reply.data)
             if reply.close:
                 self._transport.close()
-        self._end_pending()
 
     def _end_pending(self) -> None:
         reply, self._pending = self._pending, None

@@ -37,12 +37,16 @@ class Component:
 
 
 class Redirected(Exception):
-    """The answer says to look elsewhere: ``request`` is what to ask for next, as a new request."""
+    """The answer says to look elsewhere: ``request`` is what to ask for next, as a new request.
 
-    def __init__(self, request: Request, status: int) -> None:
+    ``ip`` is the address that said so.
+    """
+
+    def __init__(self, request: Request, status: int, ip: str = "") -> None:
         super().__init__(f"{status} to {request.url}")
         self.request = request
         self.status = status
+        self.ip = ip
 
 
 class Chain:

@@ -88,13 +88,14 @@ class Client:
         meta = request.meta
         limit = self.settings.download_maxsize
         options: dict[str, Any] = {}
+        target_ip = ""
         token = None
         response: Exchange | None = None
         try:
             target = _target(request.url)
             if meta:
                 limit = int(meta.get("download_maxsize") or limit)
-                options = await self._options(meta, target, seed=seed)
+                options, target_ip = await self._options(meta, target, seed=seed)
             if request.body:
                 options["data"] = request.body
             if seed or "proxy" in options:
@@ -123,18 +124,21 @@ class Client:
             headers,
             body,
             response.latency_s,
-            response.ip,
+            # Never the proxy's own: what a start URL's address opens would be opened by the proxy's.
+            target_ip if "proxy" in options else response.ip,
             tuple(headers.getall("Set-Cookie", ())),
         )
 
-    async def _options(self, meta: Mapping[str, Any], target: URL, *, seed: bool) -> dict[str, Any]:
+    async def _options(self, meta: Mapping[str, Any], target: URL, *, seed: bool) -> tuple[dict[str, Any], str]:
+        """For the session; and the target's address when it is asked through a proxy."""
         options: dict[str, Any] = {}
+        ip = ""
         if meta.get("download_timeout"):
             options["timeout"] = _timeouts(self.settings, float(meta["download_timeout"]))
         if meta.get("proxy"):
             options["proxy"] = meta["proxy"]
-            await self._dialer.check_target(target, seed=seed)
-        return options
+            ip = await self._dialer.check_target(target, seed=seed)
+        return options, ip
 
 
 def _timeouts(settings: Settings, total_s: float) -> aiohttp.ClientTimeout:

@@ -20,11 +20,11 @@ from weakref import WeakSet
 import aiohttp
 from aiohttp.abc import ResolveResult
 from aiohttp.client_proto import ResponseHandler
-from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
 from p2pcrawl.fetch.exchange import Line
 from p2pcrawl.fetch.guard import Blocked, Networks
+from p2pcrawl.fetch.names import Names
 from p2pcrawl.model.settings import Settings
 
 AddressInfo = tuple[int | socket.AddressFamily, int | socket.SocketKind, int, str, tuple[object, ...]]
@@ -53,7 +53,7 @@ class Dialer:
     def __init__(self, settings: Settings, networks: Networks) -> None:
         self._networks = networks
         self._dns_ttl_s = settings.dnscache_ttl
-        self._resolver: ThreadedResolver | None = None
+        self._resolver: Names | None = None
         self._targets: dict[str, tuple[float, tuple[str, ...]]] = {}
         self._open: WeakSet[socket.socket] = WeakSet()
         self._open_max = _sockets_max()
@@ -61,7 +61,7 @@ class Dialer:
         """So many connections are open that new ones should not be kept."""
 
     def connector(self) -> aiohttp.TCPConnector:
-        self._resolver = ThreadedResolver()
+        self._resolver = Names()
         return _Connector(
             limit=0,
             dns_cache_max_size=_NAMES_MAX,
@@ -83,14 +83,15 @@ class Dialer:
     def revoke(self, token: Token[Permit | None]) -> None:
         _PERMIT.reset(token)
 
-    async def check_target(self, url: URL, *, seed: bool) -> None:
-        """Raise Blocked when a proxy would be asked to go where this crawl may not.
+    async def check_target(self, url: URL, *, seed: bool) -> str:
+        """The target's address. Raise Blocked when a proxy would be asked to go where this crawl may not.
 
-        A name that does not resolve here is left to the proxy, which may know it.
+        A name that does not resolve here is left to the proxy, which may know it; its address is "".
         """
-        host = url.raw_host or ""
-        for ip in await self._addresses(host):
+        addresses = await self._addresses(url.raw_host or "")
+        for ip in addresses:
             self._networks.check(ip, seed=seed, port=url.port)
+        return addresses[0] if addresses else ""
 
     async def _addresses(self, host: str) -> tuple[str, ...]:
         if ":" in host or host.replace(".", "").isdigit():

@@ -50,7 +50,7 @@ class Redirect(Component):
             return answer
         if request.meta and (request.meta.get("dont_redirect") or wants_status(request.meta, status)):
             return answer
-        raise Redirected(self._next(request, answer), status)
+        raise Redirected(self._next(request, answer), status, answer.ip)
 
     def _next(self, request: Request, answer: Answer) -> Request:
         location = answer.headers.get("Location", "")

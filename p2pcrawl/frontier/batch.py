@@ -53,7 +53,7 @@ class ItemRow(NamedTuple):
 
     record: int
     job: int
-    count: int
+    number: int
     data: bytes
 
 
@@ -120,4 +120,3 @@ class Committed:
     loaded: list[tuple[Want, list[Candidate]]] = field(default_factory=list)
     hosts: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
     """Rows of ``host`` for the loaded queues."""
-    pauses: dict[int, float] = field(default_factory=dict)

@@ -24,8 +24,8 @@ LOCK = "lock"
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE job (
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL, spec BLOB NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '',
-    created INTEGER NOT NULL
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, spec BLOB NOT NULL, state TEXT NOT NULL,
+    reason TEXT NOT NULL DEFAULT '', created INTEGER NOT NULL
 );
 CREATE TABLE tally (job INTEGER, name TEXT, count INTEGER NOT NULL, PRIMARY KEY (job, name)) WITHOUT ROWID;
 CREATE TABLE record (
@@ -58,7 +58,9 @@ CREATE TABLE pause (key INTEGER PRIMARY KEY, until INTEGER NOT NULL, seconds REA
 """
 
 _GENERATION = """
-CREATE TABLE seen{0} (hi INTEGER, lo INTEGER, job INTEGER, id INTEGER NOT NULL, PRIMARY KEY (hi, lo, job)) WITHOUT ROWID;
+CREATE TABLE seen{0} (
+    hi INTEGER, lo INTEGER, job INTEGER, id INTEGER NOT NULL, PRIMARY KEY (hi, lo, job)
+) WITHOUT ROWID;
 CREATE TABLE queue{0} (
     job INTEGER, host INTEGER, kind TEXT, prio INTEGER, seq INTEGER, id INTEGER NOT NULL,
     PRIMARY KEY (job, host, kind, prio, seq)
@@ -102,20 +104,26 @@ def open_for_reading(folder: Path) -> sqlite3.Connection:
         raise ConfigurationError(f"{folder} is not a p2pcrawl data folder (there is no {FILE} in it)")
     with mapped_errors(folder):
         connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
-        _check_format(connection, folder)
+        try:
+            _check_format(connection, folder)
+        except BaseException:
+            connection.close()
+            raise
     return connection
 
 
 def _prepare(connection: sqlite3.Connection, folder: Path) -> None:
     execute = connection.execute
+    tables = execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    if tables:
+        # Before anything is changed: it may be someone else's.
+        _check_format(connection, folder)
     execute("PRAGMA journal_mode=WAL")
     execute("PRAGMA synchronous=FULL")
     execute("PRAGMA cache_size=-65536")
     execute("PRAGMA wal_autocheckpoint=8000")
     execute("PRAGMA temp_store=MEMORY")
-    tables = execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
     if tables:
-        _check_format(connection, folder)
         return
     execute("BEGIN IMMEDIATE")
     for script in (_TABLES, _GENERATION.format(""), _GENERATION.format("_young"), _LEAVE):
@@ -186,6 +194,8 @@ class FolderLock:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._file = open(folder / LOCK, "a+")  # noqa: SIM115 - held until release
+        except (FileExistsError, NotADirectoryError) as error:
+            raise ConfigurationError(f"cannot use the data folder {folder}: it, or what it is in, is a file") from error
         except OSError as error:
             raise ConfigurationError(f"cannot use the data folder {folder}: {error.strerror}") from error
         try:

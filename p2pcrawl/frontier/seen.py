@@ -30,8 +30,8 @@ class SeenFilter:
         """Remembers ``key``; True if it is surely new."""
         if not self._filters:
             return False
-        known = any(key in older for older in self._filters[:-1])
-        if self._filters[-1].add(key) or known:
+        # What an older filter knows must not take room in the last one, which raises when it is full.
+        if any(key in older for older in self._filters[:-1]) or self._filters[-1].add(key):
             return False
         self._room -= 1
         if self._room <= 1:

@@ -23,6 +23,9 @@ YOUNG_MAX = 200_000
 MERGE_STEP = 20_000
 _REBUILD_STEP = 5_000
 _DETAIL_MAX = 8_192
+_KEYS = {"seen": "hi, lo, job", "queue": "job, host, kind, prio, seq"}
+ITEM_BYTES_MAX = 8 * 1024 * 1024
+"""Bytes of items that are read at once."""
 
 _halves = struct.Struct(">qq").unpack
 
@@ -40,10 +43,14 @@ class Store:
             self._lock.release()
             raise
         self._filter = filter_ or SeenFilter()
-        with mapped_errors(folder):
-            self._last = self._one("SELECT coalesce(max(id), 0) FROM record")
-            self._item = self._one("SELECT coalesce(max(id), 0) FROM item")
-            self._young = self._one("SELECT count(*) FROM seen_young")
+        try:
+            with mapped_errors(folder):
+                self._last = self._one("SELECT coalesce(max(id), 0) FROM record")
+                self._item = self._one("SELECT coalesce(max(id), 0) FROM item")
+                self._young = self._one("SELECT count(*) FROM seen_young")
+        except BaseException:
+            self.close()
+            raise
         self._rebuilt = 0
         self._rebuild_until = self._last
         self._filter.complete = self._last == 0
@@ -60,7 +67,11 @@ class Store:
     # -- the one write ------------------------------------------------------------------------
 
     def commit(self, batch: Batch) -> Committed:
-        """Writes the batch in one transaction, then loads what it wants."""
+        """Writes the batch in one transaction, then loads what it wants.
+
+        If a load or the upkeep after it raises, the batch is written all the same: an error ends the crawl,
+        and a resume finds what is there.
+        """
         result = Committed()
         with mapped_errors(self.folder):
             if batch.writes:
@@ -90,7 +101,7 @@ class Store:
         if batch.staged:
             run_many(db, "INSERT INTO staged (record, job, count, data)", batch.staged)
         if batch.items:
-            rows = [(self._item + n, i.job, i.record, i.count, i.data) for n, i in enumerate(batch.items, 1)]
+            rows = [(self._item + n, i.job, i.record, i.number, i.data) for n, i in enumerate(batch.items, 1)]
             self._item += len(rows)
             run_many(db, "INSERT INTO item (id, job, record, count, data)", rows)
         if batch.endings:
@@ -104,8 +115,13 @@ class Store:
         if batch.hosts:
             run_many(db, "INSERT OR REPLACE INTO host", [(*h, now) for h in batch.hosts])
         if batch.pauses:
-            rows = [(key, now + int(seconds) + 1, seconds) for key, seconds in batch.pauses]
-            run_many(db, "INSERT OR REPLACE INTO pause", rows)
+            run_many(
+                db,
+                "INSERT INTO pause",
+                [(key, now + int(seconds) + 1, seconds) for key, seconds in batch.pauses],
+                "ON CONFLICT (key) DO UPDATE SET until = excluded.until, seconds = excluded.seconds"
+                " WHERE excluded.until > pause.until",
+            )
         self._write_jobs(batch)
 
     def _write_jobs(self, batch: Batch) -> None:
@@ -133,8 +149,10 @@ class Store:
             record = self._last
             rank = rank_of(batch.orders[link.job], record, link.priority, link.depth)
             records.append(
-                (record, link.job, hi, lo, link.host, link.kind, link.priority, link.depth, int(link.seed))
-                + (link.callback, link.parent, now, 0, 0, 0, 0, "", 0, 0, None, link.url, link.extra or None)
+                (
+                    *(record, link.job, hi, lo, link.host, link.kind, link.priority, link.depth, int(link.seed)),
+                    *(link.callback, link.parent, now, 0, 0, 0, 0, "", 0, 0, None, link.url, link.extra or None),
+                )
             )
             seen.append((hi, lo, link.job, record))
             queue.append((link.job, link.host, link.kind, rank[0], rank[1], record))
@@ -196,8 +214,8 @@ class Store:
         run_many(db, "INSERT INTO leave", gone)
         staged = [e.record for e in endings if e.staged and e.phase is not Phase.QUEUED]
         for record in staged:
-            rows = db.execute("SELECT job, record, count, data FROM staged WHERE record = ? ORDER BY rowid", (record,))
-            for row in rows.fetchall():
+            parts = db.execute("SELECT job, record, count, data FROM staged WHERE record = ? ORDER BY rowid", (record,))
+            for row in parts.fetchall():
                 self._item += 1
                 db.execute("INSERT INTO item (id, job, record, count, data) VALUES (?, ?, ?, ?, ?)", (self._item, *row))
         self._delete_in("staged", [e.record for e in endings if e.staged])
@@ -212,30 +230,15 @@ class Store:
         part = "SELECT prio, seq, id FROM {} WHERE job = ? AND host = ? AND kind = ? AND (prio, seq) > (?, ?)"
         rows = self._db.execute(
             "SELECT r.id, r.job, r.host, r.url, r.hi, r.lo, r.depth, r.priority, r.kind, r.callback, r.seed,"
-            " coalesce(p.url, ''), r.extra, r.attempts, r.losses, q.prio, q.seq FROM ("
+            " CASE WHEN p.reason = 'redirect' THEN '' ELSE coalesce(p.url, '') END, r.extra, r.attempts, r.losses,"
+            " q.prio, q.seq FROM ("
             f"{part.format('queue_young')} UNION ALL {part.format('queue')} ORDER BY prio, seq LIMIT ?"
             ") AS q JOIN record AS r ON r.id = q.id LEFT JOIN record AS p ON p.id = r.parent ORDER BY q.prio, q.seq",
             (*key, *key, want.limit),
         ).fetchall()
         if want.host not in result.hosts:
             result.hosts[want.host] = self._db.execute("SELECT * FROM host WHERE key = ?", (want.host,)).fetchall()
-            pause = self._db.execute("SELECT until, seconds FROM pause WHERE key = ?", (want.host,)).fetchone()
-            if pause is not None:
-                result.pauses[want.host] = max(0.0, min(pause[1], pause[0] - time.time()))
-        return [
-            Candidate(
-                *row[:4],
-                struct.pack(">qq", row[4], row[5]),
-                *row[6:10],
-                bool(row[10]),
-                row[11] if row[11].startswith("http") else "",
-                row[12] or b"",
-                row[13],
-                row[14],
-                (row[15], row[16]),
-            )
-            for row in rows
-        ]
+        return [_candidate_from(*row) for row in rows]
 
     def queues_after(self, cursor: tuple[int, int, str] | None, count: int) -> list[tuple[int, int, str]]:
         """The next (job, host, kind) that have something queued, in key order."""
@@ -258,12 +261,21 @@ class Store:
 
     # -- items --------------------------------------------------------------------------------
 
-    def items_after(self, job: int, last: int, limit: int) -> list[tuple[int, bytes]]:
-        """The next rows of items of a job: (number, items joined by newlines)."""
+    def items_after(self, job: int, last: int, limit: int, bytes_max: int = ITEM_BYTES_MAX) -> list[tuple[int, bytes]]:
+        """The next rows of items of a job: (number, items joined by newlines). Stops behind ``bytes_max``."""
+        rows: list[tuple[int, bytes]] = []
+        size = 0
         with mapped_errors(self.folder):
-            return self._db.execute(
+            found = self._db.execute(
                 "SELECT id, data FROM item WHERE id > ? AND job = ? ORDER BY id LIMIT ?", (last, job, limit)
-            ).fetchall()
+            )
+            for number, data in found:
+                rows.append((number, data))
+                size += len(data)
+                if size >= bytes_max:
+                    break
+            found.close()
+        return rows
 
     # -- upkeep -------------------------------------------------------------------------------
 
@@ -291,14 +303,12 @@ class Store:
             self._rebuilt = self._rebuild_until
             self._filter.complete = True
 
-    _KEYS = {"seen": "hi, lo, job", "queue": "job, host, kind, prio, seq"}
-
     def _merge_step(self, name: str) -> bool:
         """Moves the next rows, in key order, from the young table to the old; True when it was all.
 
         Key order makes neighbours land on the same page: an old page is written once for many rows.
         """
-        keys = self._KEYS[name]
+        keys = _KEYS[name]
         edge = self._db.execute(
             f"SELECT {keys} FROM {name}_young ORDER BY {keys} LIMIT 1 OFFSET {MERGE_STEP - 1}"
         ).fetchone()
@@ -308,9 +318,7 @@ class Store:
             parameters = tuple(edge)
         self._begin()
         try:
-            self._db.execute(
-                f"INSERT INTO {name} SELECT * FROM {name}_young {where} ORDER BY {keys}", parameters
-            )
+            self._db.execute(f"INSERT INTO {name} SELECT * FROM {name}_young {where} ORDER BY {keys}", parameters)
             self._db.execute(f"DELETE FROM {name}_young {where}", parameters)
             self._db.execute("COMMIT")
         except BaseException:
@@ -346,9 +354,7 @@ class Store:
     def sinks(self, job: int) -> list[tuple[str, str, int, str]]:
         """The job's outputs: (path, spec, last delivered item, position)."""
         with mapped_errors(self.folder):
-            return self._db.execute(
-                "SELECT path, spec, delivered, position FROM sink WHERE job = ?", (job,)
-            ).fetchall()
+            return self._db.execute("SELECT path, spec, delivered, position FROM sink WHERE job = ?", (job,)).fetchall()
 
     def add_sink(self, job: int, path: str, spec: str, position: object) -> None:
         with mapped_errors(self.folder):
@@ -387,6 +393,14 @@ class Store:
                     raise
             return len(open_leases)
 
+    def pauses(self) -> list[tuple[int, float]]:
+        """Hosts that asked to be left alone, and for how many seconds more."""
+        with mapped_errors(self.folder):
+            now = time.time()
+            rows = self._db.execute("SELECT key, until, seconds FROM pause WHERE until > ?", (int(now),)).fetchall()
+            # Never longer than they asked for, though the clock may have been set back.
+            return [(key, min(seconds, until - now)) for key, until, seconds in rows if until > now]
+
     def tallies(self, job: int) -> dict[str, int]:
         """The job's counters, as of the last commit."""
         with mapped_errors(self.folder):
@@ -400,8 +414,55 @@ class Store:
             counts["leased"] = self._one("SELECT count(*) FROM lease WHERE job = ?", job)
             return counts
 
+    def troubles(self, job: int, limit: int) -> list[tuple[str, str, str]]:
+        """Some records that failed or were dropped, start URLs first: (url, reason, detail)."""
+        with mapped_errors(self.folder):
+            return self._db.execute(
+                "SELECT r.url, r.reason, coalesce(a.detail, '') FROM record AS r LEFT JOIN attempt AS a"
+                " ON a.record = r.id AND a.number = r.attempts WHERE r.job = ? AND r.phase IN (?, ?)"
+                " ORDER BY r.id LIMIT ?",
+                (job, int(Phase.FAILED), int(Phase.DROPPED), limit),
+            ).fetchall()
+
     def _one(self, sql: str, *parameters: int) -> int:
         return int(self._db.execute(sql, parameters).fetchone()[0])
+
+
+def _candidate_from(
+    record: int,
+    job: int,
+    host: int,
+    url: str,
+    hi: int,
+    lo: int,
+    depth: int,
+    priority: int,
+    kind: str,
+    callback: str,
+    seed: int,
+    referer: str,
+    extra: bytes | None,
+    attempts: int,
+    losses: int,
+    *rank: int,
+) -> Candidate:
+    return Candidate(
+        record,
+        job,
+        host,
+        url,
+        struct.pack(">qq", hi, lo),
+        depth,
+        priority,
+        kind,
+        callback,
+        bool(seed),
+        referer if referer.startswith("http") else "",
+        extra or b"",
+        attempts,
+        losses,
+        (rank[0], rank[1]),
+    )
 
 
 def _candidate_of(record: int, link: NewLink, rank: tuple[int, int]) -> Candidate:
@@ -420,4 +481,3 @@ def _candidate_of(record: int, link: NewLink, rank: tuple[int, int]) -> Candidat
         link.extra,
         rank=rank,
     )
-

@@ -14,7 +14,6 @@ from p2pcrawl.stores.files import open_sink
 from p2pcrawl.stores.sink import Sink
 
 ROWS = 500
-BYTES_MAX = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import os
 import socket
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 from p2pcrawl.model.errors import P2PCrawlError
 
@@ -23,14 +23,21 @@ RESPAWN_MAX_S = 5.0
 STILLBORN_MAX = 5
 """Slaves in a row that die before they say Hello, before the crawl gives up."""
 
-Connect = Callable[[socket.socket], Awaitable[None]]
-"""Is given the master's end of a new slave's link."""
+LINGER_S = 2.0
+"""How long a link may stay open after its slave has ended."""
+
+Connect = Callable[[socket.socket], Awaitable[Callable[[], None]]]
+"""Is given the master's end of a new slave's link; returns what cuts it."""
 RunHere = Callable[[socket.socket], Awaitable[None]]
 """Runs a slave on this loop, with its end of the link."""
 
 
 class Group:
-    """Keeps ``count`` slave processes alive; with 0, one slave inside this process."""
+    """Keeps ``count`` slave processes alive; with 0, one slave inside this process.
+
+    ``errors_to``: the file descriptor that processes get as standard error instead of this one's;
+    ``output_to_stderr`` sends their standard output there too.
+    """
 
     def __init__(
         self,
@@ -39,15 +46,19 @@ class Group:
         run_here: RunHere,
         *,
         output_to_stderr: bool = False,
+        errors_to: int | None = None,
     ) -> None:
         self._count = count
         self._connect = connect
         self._run_slave_here = run_here
-        self._output_to_stderr = output_to_stderr
+        self._errors_to = errors_to
+        # A spider's print() must not get between the items on standard output.
+        self._output_to = (2 if errors_to is None else errors_to) if output_to_stderr else None
         self._processes: dict[int, asyncio.subprocess.Process] = {}
         self._keepers: list[asyncio.Task[None]] = []
         self._stillborn = 0
-        self._stopping = False
+        self._greeted: set[int] = set()
+        self._stopping = asyncio.Event()
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Gets an exception when slaves cannot be started at all."""
 
@@ -55,8 +66,9 @@ class Group:
         keepers = [self._keep(self._run_process) for _ in range(self._count)] or [self._keep(self._run_here)]
         self._keepers = [asyncio.create_task(k) for k in keepers]
 
-    def greeted(self) -> None:
-        """A slave said Hello: starting them works."""
+    def greeted(self, pid: int) -> None:
+        """This slave said Hello: starting them works."""
+        self._greeted.add(pid)
         self._stillborn = 0
 
     def kill(self, pid: int) -> None:
@@ -67,11 +79,11 @@ class Group:
                 process.kill()
 
     def stop_replacing(self) -> None:
-        self._stopping = True
+        self._stopping.set()
 
     async def stop(self, patience_s: float) -> None:
         """Waits for the slaves to leave, then makes them."""
-        self._stopping = True
+        self._stopping.set()
         if self._keepers:
             await asyncio.wait(self._keepers, timeout=patience_s)
         for pid in list(self._processes):
@@ -83,15 +95,20 @@ class Group:
         if not self.failed.done():
             self.failed.cancel()
 
-    async def _keep(self, run: Callable[[], Awaitable[None]]) -> None:
+    async def _keep(self, run: Callable[[], Awaitable[bool]]) -> None:
         pause_s = RESPAWN_FIRST_S
-        while not self._stopping:
+        while not self._stopping.is_set():
             started = asyncio.get_running_loop().time()
-            self._stillborn += 1
-            await run()
-            if self._stopping:
+            try:
+                greeted = await run()
+            except OSError as error:
+                log.warning("a slave could not be started: %s", error)
+                greeted = False
+            if self._stopping.is_set():
                 return
-            if self._stillborn > STILLBORN_MAX:
+            if not greeted:
+                self._stillborn += 1
+            if self._stillborn >= STILLBORN_MAX:
                 if not self.failed.done():
                     self.failed.set_exception(
                         P2PCrawlError(f"{STILLBORN_MAX} slaves in a row died while starting; see the messages above")
@@ -99,12 +116,16 @@ class Group:
                 return
             lived_s = asyncio.get_running_loop().time() - started
             pause_s = RESPAWN_FIRST_S if lived_s > 10.0 else min(RESPAWN_MAX_S, 2 * pause_s)
-            await asyncio.sleep(pause_s)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), pause_s)
 
-    async def _run_process(self) -> None:
+    async def _run_process(self) -> bool:
+        """One slave from birth to death; whether it said Hello."""
         ours, theirs = socket.socketpair()
-        with theirs:
-            theirs.set_inheritable(True)
+        with ExitStack() as on_failure, theirs:
+            on_failure.callback(ours.close)
+            # pass_fds makes it inheritable for this one child. It must not be so for longer: a slave that is
+            # started meanwhile would hold it too, and the death of this one would go unnoticed.
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",
@@ -112,29 +133,38 @@ class Group:
                 str(theirs.fileno()),
                 pass_fds=[theirs.fileno()],
                 stdin=asyncio.subprocess.DEVNULL,
-                stdout=2 if self._output_to_stderr else None,
+                stdout=self._output_to,
+                stderr=self._errors_to,
                 start_new_session=True,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(p or os.getcwd() for p in sys.path)},
             )
+            on_failure.pop_all()
         self._processes[process.pid] = process
         try:
-            await self._connect(ours)
+            hang_up = await self._connect(ours)
             code = await process.wait()
-            if code and not self._stopping:
+            # Usually the end of the stream says so too; not when a child of the slave still holds it.
+            asyncio.get_running_loop().call_later(LINGER_S, hang_up)
+            if code and not self._stopping.is_set():
                 log.warning("slave %d ended with %s", process.pid, _spoken(code))
         finally:
             with suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
             del self._processes[process.pid]
+        greeted = process.pid in self._greeted
+        self._greeted.discard(process.pid)
+        return greeted
 
-    async def _run_here(self) -> None:
+    async def _run_here(self) -> bool:
+        self._greeted.clear()
         ours, theirs = socket.socketpair()
         await self._connect(ours)
         try:
             await self._run_slave_here(theirs)
         except Exception:
             log.exception("the slave in this process failed")
+        return bool(self._greeted)
 
 
 def _spoken(code: int) -> str:

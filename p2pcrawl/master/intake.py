@@ -17,6 +17,7 @@ from p2pcrawl.frontier.batch import Batch, Ending, HostRow, ItemRow, NewLink
 from p2pcrawl.master.job import Job, pack_spec
 from p2pcrawl.master.session import Lease, RobotsLease, Session
 from p2pcrawl.model.fingerprint import SIZE
+from p2pcrawl.model.job import START_URL
 from p2pcrawl.model.outcome import Failure
 from p2pcrawl.model.record import Phase
 from p2pcrawl.model.url import host_of
@@ -51,7 +52,7 @@ class Intake:
         if page.outcome is None:
             if items is not None:
                 batch.staged.append(items)
-                lease.staged += items.count
+                lease.staged += items.number
             return
         if items is not None:
             if lease.staged:
@@ -96,10 +97,11 @@ class Intake:
     def _outcome(self, job: Job, lease: Lease, outcome: Outcome, batch: Batch, now: float) -> None:
         candidate, host = lease.candidate, lease.seat.host
         tally = batch.tallies[job.id]
-        fetched = outcome.answered or outcome.reason not in _UNFETCHED
+        start = candidate.url.startswith(START_URL)
+        fetched = not start and (outcome.answered or outcome.reason not in _UNFETCHED)
         if outcome.private:
             host.private = True
-        if fetched and outcome.reason != "start":
+        if fetched:
             tally["fetches"] += 1
             host.end(
                 now,
@@ -200,7 +202,6 @@ class Intake:
         if unreachable and entry.tries:
             host.next_at = max(host.next_at, now + ROBOTS_RETRY_S * 2 ** (tries - 1))
         self._workbench.ended(lease.seat)
-        session.rules.add(lease.origin)
         batch.tallies[lease.job]["robots"] += 1
         if not unreachable:
             batch.hosts.append(
@@ -256,8 +257,16 @@ class Intake:
             batch.unstage.append(candidate.record)
 
     def lost_robots(self, lease: RobotsLease, now: float) -> None:
-        lease.seat.robots_open = False
-        lease.seat.host.release(now, self._jobs[lease.job].pace)
+        """The slave died with the robots.txt in its hands; one that kills every slave is not asked for again."""
+        host, pace = lease.seat.host, self._jobs[lease.job].pace
+        before = host.robots.get((lease.origin, lease.agent)) if host.robots else None
+        entry = RobotsEntry("disallow", b"", "the slave died each time it was read", 0.0, now, losses=1)
+        if before is not None:
+            entry.crawl_delay_s, entry.tries, entry.losses = before.crawl_delay_s, before.tries, before.losses + 1
+        if entry.losses >= pace.losses_max:
+            entry.expires_at, entry.losses = now + ROBOTS_UNREACHABLE_TTL_S, 0
+        self._workbench.robots_known(lease.seat, lease.origin, lease.agent, entry)
+        host.release(now, pace)
         self._workbench.ended(lease.seat)
 
     def returned(self, session: Session, record: int, batch: Batch, now: float) -> None:
@@ -273,5 +282,5 @@ class Intake:
         self.retries.append((lease.candidate, now))
 
 
-_UNFETCHED = frozenset({"start", "robots", "robots-unreachable", "private-network", "ignored"})
+_UNFETCHED = frozenset({"robots", "robots-unreachable", "private-network", "ignored"})
 """Ends that came about without a request to the host."""

@@ -109,4 +109,15 @@ def job_of(spec: JobSpec, state: str = RUNNING, reason: str = "") -> Job:
     return Job(spec, settings, Pace.of(settings), state, reason)
 
 
-__all__ = ["CANCELLED", "FINISHED", "PAUSED", "RUNNING", "Job", "JobId", "SpiderRef", "job_of", "pack_spec", "unpack_spec"]
+__all__ = [
+    "CANCELLED",
+    "FINISHED",
+    "PAUSED",
+    "RUNNING",
+    "Job",
+    "JobId",
+    "SpiderRef",
+    "job_of",
+    "pack_spec",
+    "unpack_spec",
+]

@@ -9,24 +9,28 @@ no other order, so nothing needs a lock.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import socket
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from typing import Any, TypeVar
+
+import msgspec
 
 from p2pcrawl.core.politeness import ROBOTS_TTL_S, Pace, RobotsEntry
 from p2pcrawl.core.ring import preference
-from p2pcrawl.core.workbench import Candidate, Seat, Turn, Workbench, host_key
+from p2pcrawl.core.workbench import Candidate, Seat, Turn, Want, Workbench, host_key
 from p2pcrawl.frontier.batch import Batch, Committed, NewLink
 from p2pcrawl.frontier.store import Store
 from p2pcrawl.master.delivery import Delivery, Output
 from p2pcrawl.master.group import Group, RunHere
 from p2pcrawl.master.intake import Intake
-from p2pcrawl.master.job import CANCELLED, FINISHED, RUNNING, Job, job_of, pack_spec, unpack_spec
+from p2pcrawl.master.job import CANCELLED, FINISHED, PAUSED, RUNNING, Job, job_of, pack_spec, unpack_spec
 from p2pcrawl.master.session import Lease, RobotsLease, Session
 from p2pcrawl.model.errors import ConfigurationError, LinkError
 from p2pcrawl.model.fingerprint import fingerprint
@@ -35,6 +39,7 @@ from p2pcrawl.model.record import Order
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.model.url import origin_of
 from p2pcrawl.overlay.link import open_link
+from p2pcrawl.wire.codec import AnyMessage
 from p2pcrawl.wire.messages import (
     PROTOCOL,
     Ack,
@@ -42,7 +47,6 @@ from p2pcrawl.wire.messages import (
     Bye,
     Grant,
     Hello,
-    Message,
     OpenJob,
     Report,
     Returned,
@@ -61,7 +65,11 @@ GRANTS_MAX = 512
 LOADS_MAX = 256
 DELIVER_S = 0.5
 ACTIVATE = 512
+ROOM_EVERY_S = 0.01
+ROOM_SEATS_PER_S = 100_000
+"""How often, and over how many seats, hosts that are through are looked for when others wait for a seat."""
 STOP_S = 15.0
+WATCH_S = 1.0
 
 
 class Master:
@@ -70,12 +78,22 @@ class Master:
     Open it with ``async with``; then ``submit`` or ``resume`` jobs, and ``run`` until they are finished.
     """
 
-    def __init__(self, folder: Path, settings: Settings, *, slaves: int, run_here: RunHere, output_to_stderr: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        settings: Settings,
+        *,
+        slaves: int,
+        run_here: RunHere,
+        output_to_stderr: bool = False,
+        errors_to: int | None = None,
+    ) -> None:
         self._folder = folder
         self._settings = settings
         self._slaves = slaves
         self._run_here = run_here
         self._output_to_stderr = output_to_stderr
+        self._errors_to = errors_to
         self.jobs: dict[int, Job] = {}
         self.workbench = Workbench(memory=settings.frontier_memory)
         self.sessions: dict[int, Session] = {}
@@ -88,18 +106,23 @@ class Master:
         self._session_last = 0
         self._lease_last = 0
         self._turns: list[Turn] = []
+        self._promised: Counter[int] = Counter()
+        self._suspected: set[int] = set()
         self._wake = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._draining = False
+        self._leaving = False
         self._fatal: Exception | None = None
         self._cursor: tuple[int, int, str] | None = None
         self._sweeping = False
+        self._room_at = 0.0
         self._undelivered = False
         self._delivered_at = 0.0
         self._delivered: list[tuple[int, str, int, str]] = []
         self._states: dict[int, tuple[str, str]] = {}
         self._specs: dict[int, bytes] = {}
-        self._items_grew = asyncio.Condition()
+        self._items_grew = asyncio.Event()
+        self._ended = False
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -108,16 +131,37 @@ class Master:
         self._thread = ThreadPoolExecutor(1, "frontier")
         try:
             self._store: Store = await self._in_thread(lambda: Store(self._folder))
-            self.recovered = await self._in_thread(self._store.recover)
-            for number, _, spec, state, reason in await self._in_thread(self._store.jobs):
-                await self._adopt(unpack_spec(spec), state, reason, number)
+            try:
+                await self._recover()
+            except BaseException:
+                await self._in_thread(self._store.close)
+                raise
         except BaseException:
             self._thread.shutdown()
             raise
         self._group = Group(
-            self._slaves, self._connected, self._run_here, output_to_stderr=self._output_to_stderr
+            self._slaves,
+            self._connected,
+            self._run_here,
+            output_to_stderr=self._output_to_stderr,
+            errors_to=self._errors_to,
         )
         return self
+
+    async def _recover(self) -> None:
+        """What an earlier run left."""
+        self.recovered = await self._in_thread(self._store.recover)
+        for number, name, packed, state, reason in await self._in_thread(self._store.jobs):
+            try:
+                spec = unpack_spec(packed)
+            except msgspec.MsgspecError as error:
+                raise ConfigurationError(
+                    f"job {name} in the data folder {self._folder} is damaged ({error}); use another --data folder"
+                ) from error
+            await self._adopt(spec, state, reason, number)
+        now = monotonic()
+        for host, seconds in await self._in_thread(self._store.pauses):
+            self.workbench.pauses[host] = now + seconds
 
     async def __aexit__(self, *_: object) -> None:
         self._draining = True
@@ -168,7 +212,7 @@ class Master:
         job.version += 1
         self._specs[number] = pack_spec(spec)
         self._register(job)
-        if job.counts["queued"] or not await self._in_thread(self._store.census, number):
+        if job.counts["queued"] or job.state != FINISHED:
             job.state, job.reason = RUNNING, ""
             self._states[number] = (RUNNING, "")
         await self._open_outputs(job, outputs)
@@ -183,21 +227,21 @@ class Master:
         self.workbench.open_job(job.id, job.pace)
 
     async def _adopt(self, spec: JobSpec, state: str, reason: str, number: int) -> None:
-        job = job_of(replace(spec, id=JobId(number)), state, reason)
+        # It runs when it is resumed; till then it has no part in this crawl.
+        job = job_of(replace(spec, id=JobId(number)), PAUSED if state == RUNNING else state, reason)
         job.counts.update(await self._in_thread(self._store.tallies, number))
         self._register(job)
         self.workbench.halt_job(number)
         self.workbench.dormant = self._sweeping = True
-        self.workbench.resumed_at = self._loop.time()
+        self.workbench.sweeping()
+        self.workbench.resumed_at = monotonic()
 
     async def _open_outputs(self, job: Job, outputs: Iterable[Output]) -> None:
         wanted = {o.path: o for o in outputs}
         for path, *_ in await self._in_thread(self._store.sinks, job.id):
             wanted.setdefault(path, Output(path))
         for output in wanted.values():
-            opened = await self._in_thread(
-                Delivery.open, self._store, job.id, output, job.settings.feed_export_fields
-            )
+            opened = await self._in_thread(Delivery.open, self._store, job.id, output, job.settings.feed_export_fields)
             self._deliveries.append(opened)
             self._undelivered = True
 
@@ -205,7 +249,7 @@ class Master:
 
     async def run(self) -> None:
         """Until every job is finished, or ``drain`` has run its course. Raises what makes going on impossible."""
-        self._started_at = self._loop.time()
+        self._started_at = monotonic()
         watch = asyncio.create_task(self._watch())
         try:
             if self._active():
@@ -224,8 +268,7 @@ class Master:
             await self._finish_outputs()
         finally:
             watch.cancel()
-            async with self._items_grew:
-                self._items_grew.notify_all()
+            self.end_items()
 
     def drain(self) -> None:
         """No new fetches; what is open ends, is stored, and ``run`` returns."""
@@ -238,13 +281,18 @@ class Master:
     def draining(self) -> bool:
         return self._draining
 
+    @property
+    def now(self) -> float:
+        """The clock that the workbench's times are told by."""
+        return monotonic()
+
     def _active(self) -> list[Job]:
         return [j for j in self.jobs.values() if j.state == RUNNING]
 
     async def _cycle(self) -> None:
         """One turn: gather, commit, apply."""
         batch, acks = Batch(orders=self._orders), []
-        now = self._loop.time()
+        now = monotonic()
         for session in list(self.sessions.values()):
             if session.inbox:
                 acks.append((session, self._take_inbox(session, batch, now)))
@@ -261,7 +309,7 @@ class Master:
         self._specs = {}
         retries, self._intake.retries = self._intake.retries, []
         forgotten, self._intake.forgotten = self._intake.forgotten, []
-        items = bool(batch.items or batch.staged)
+        items = bool(batch.items) or any(ending.staged for ending in batch.endings)
         if batch.writes or batch.wants:
             committed = await self._in_thread(self._store.commit, batch)
             self._count(batch)
@@ -274,8 +322,7 @@ class Master:
         if self._undelivered and now - self._delivered_at >= DELIVER_S:
             await self._deliver()
         if items:
-            async with self._items_grew:
-                self._items_grew.notify_all()
+            self._tell_items()
 
     def _take_inbox(self, session: Session, batch: Batch, now: float) -> int:
         """The sequence of the last report taken, or 0."""
@@ -289,10 +336,19 @@ class Master:
                 continue
             for result in message.robots:
                 self._intake.robots(session, result, batch, now)
+                self._spread_rules(session, result.origin)
             for page in message.pages:
                 self._intake.page(session, page, batch, now)
             sequence = message.sequence
         return sequence
+
+    def _spread_rules(self, reader: Session, origin: str) -> None:
+        """An origin has a new robots.txt: all but the slave that read it are to be told, when they next ask there."""
+        for session in self.sessions.values():
+            session.rules.discard(origin)
+        # That slave told it to the spider it was read for, not to others that it runs.
+        if len(self.jobs) == 1:
+            reader.knows_rules(origin)
 
     def _apply(self, committed: Committed, retries: list[tuple[Candidate, float]], forgotten: list[int]) -> None:
         bench = self.workbench
@@ -303,21 +359,22 @@ class Master:
         bench.add(committed.fresh)
         for want, candidates in committed.loaded:
             bench.loaded(want, candidates)
-            self._recall(want.host, committed)
+            self._recall(want.host, self.jobs[want.job].pace, committed)
 
-    def _recall(self, key: int, committed: Committed) -> None:
+    def _recall(self, key: int, pace: Pace, committed: Committed) -> None:
         """What the store knows of a host that has just got a seat."""
         seat = self.workbench.seats.get(key)
         if seat is None:
             return
-        now = self._loop.time()
+        now = monotonic()
         for _, origin, agent, verdict, body, reason, delay, _ in committed.hosts.get(key, ()):
             if seat.host.robots is None:
                 seat.host.robots = {}
             known = RobotsEntry(verdict, body, reason, delay, now + ROBOTS_TTL_S)
             seat.host.robots.setdefault((origin, agent), known)
-        if key in committed.pauses:
-            seat.host.next_at = max(seat.host.next_at, now + committed.pauses[key])
+        if self.workbench.resumed_at is not None:
+            # Nobody knows when the host was last asked, but it was before this.
+            seat.host.next_at = max(seat.host.next_at, self.workbench.resumed_at + seat.host.delay_s(pace))
 
     def _count(self, batch: Batch) -> None:
         for number, counter in batch.tallies.items():
@@ -329,6 +386,8 @@ class Master:
         room = sum(s.room for s in self.sessions.values())
         if room <= 0:
             return
+        self._promised.clear()
+        self._suspected.clear()
         self._turns = self.workbench.take(now, self._choose, min(room, GRANTS_MAX))
         for turn in self._turns:
             self._lease_last += 1
@@ -345,15 +404,25 @@ class Master:
             batch.leases.append((candidate.record, job.id, self._lease_last, candidate.attempts))
 
     def _choose(self, seat: Seat, suspect: bool) -> int:
-        """The session for a host: the one its key prefers, or the next with room."""
+        """The session for a host: the one its key prefers, or the next with room.
+
+        What was promised in this turn counts, too: the leases are made when all turns are known.
+        """
         if seat.host.open and seat.session in self.sessions and not suspect:
             held = self.sessions[seat.session]
-            if held.room > 0:
+            if held.room > self._promised[held.id]:
+                self._promised[held.id] += 1
                 return held.id
         for number in preference(seat.host.key, self.sessions):
             session = self.sessions[number]
-            if session.room > 0 and not (suspect and session.has_suspect):
-                return number
+            if session.room <= self._promised[number]:
+                continue
+            if suspect:
+                if number in self._suspected or session.has_suspect:
+                    continue
+                self._suspected.add(number)
+            self._promised[number] += 1
+            return number
         return 0
 
     def _send_grants(self) -> None:
@@ -403,7 +472,7 @@ class Master:
                 c.callback,
                 c.attempts,
                 c.seed,
-                c.referer,
+                c.referer if job.settings.referer_enabled else "",
                 c.extra,
             )
         )
@@ -414,14 +483,14 @@ class Master:
             return
         entry = (seat.host.robots or {}).get((origin, job.pace.agent))
         if entry is not None:
-            session.rules.add(origin)
+            session.knows_rules(origin)
             grant.robots.append(Robots(origin, entry.verdict, entry.body, entry.reason))
 
     # -- the end of jobs ----------------------------------------------------------------------
 
     def _settle_jobs(self) -> None:
         """Closes jobs that reached a limit, finishes those that have nothing left."""
-        now = self._loop.time()
+        now = monotonic()
         for job in self._active():
             if not job.closing:
                 job.closing = self._limit_reached(job, now)
@@ -456,7 +525,6 @@ class Master:
 
     async def _dismiss(self) -> None:
         """Lets the slaves close their spiders and leave; keeps what they still report."""
-        self._group.stop_replacing()
         self._stop_sessions()
         stopping = asyncio.ensure_future(self._group.stop(STOP_S))
         while not stopping.done():
@@ -469,17 +537,21 @@ class Master:
         await self._cycle()
 
     def _stop_sessions(self) -> None:
+        self._leaving = True
         self._group.stop_replacing()
         for session in self.sessions.values():
-            if not session.stopping:
-                session.stopping = True
-                session.link.send(Stop())
+            self._stop(session)
+
+    def _stop(self, session: Session) -> None:
+        if not session.stopping:
+            session.stopping = True
+            session.link.send(Stop())
 
     # -- items --------------------------------------------------------------------------------
 
     async def _deliver(self) -> None:
         """One step of every output; what came of it is stored with the next commit."""
-        self._delivered_at = self._loop.time()
+        self._delivered_at = monotonic()
         more = False
         for delivery in self._deliveries:
             told = await self._in_thread(delivery.step, self._store)
@@ -500,43 +572,63 @@ class Master:
     async def items_after(self, job: Job, last: int) -> list[tuple[int, bytes]]:
         """The next items of a job, waiting for them; empty when the crawl has ended and there are no more."""
         while True:
+            # Looked at before the store is, so that nothing can come in between unnoticed.
+            ended, grew = self._ended, self._items_grew
             rows = await self._in_thread(self._store.items_after, job.id, last, 100)
-            if rows or self._ended:
+            if rows or ended:
                 return rows
-            async with self._items_grew:
-                await self._items_grew.wait()
-
-    _ended = False
+            await grew.wait()
 
     def end_items(self) -> None:
         """No more items will come."""
         self._ended = True
+        self._tell_items()
+
+    def _tell_items(self) -> None:
+        self._items_grew.set()
+        self._items_grew = asyncio.Event()
 
     async def census(self, job: Job) -> dict[str, int]:
         """The records counted one by one."""
         return await self._in_thread(self._store.census, job.id)
 
+    async def troubles(self, job: Job, limit: int) -> list[tuple[str, str, str]]:
+        """Some pages that failed or were dropped: (url, reason, detail)."""
+        return await self._in_thread(self._store.troubles, job.id, limit)
+
+    async def tallies(self, job: Job) -> dict[str, int]:
+        """The counters as they are stored, which is what a resumed crawl will know."""
+        return await self._in_thread(self._store.tallies, job.id)
+
+    async def delivered(self, job: Job) -> dict[str, int]:
+        """Items written so far, by output."""
+        rows = await self._in_thread(self._store.sinks, job.id)
+        return {path: int(json.loads(position).get("count", 0)) for path, _, _, position in rows}
+
     # -- slaves -------------------------------------------------------------------------------
 
-    async def _connected(self, stream: socket.socket) -> None:
+    async def _connected(self, stream: socket.socket) -> Callable[[], None]:
         self._session_last += 1
         number = self._session_last
         count = max(1, self._slaves)
         slots = max(1, -(-self._settings.concurrent_requests // count))
 
-        def received(message: Message) -> None:
+        def received(message: AnyMessage) -> None:
             self._received(session, message)
 
         def lost(error: Exception | None) -> None:
             self._lost(session, error)
 
         link = await open_link(stream, received, lost)
-        session = Session(number, link, slots + slots // 2, self._loop.time())
+        session = Session(number, link, slots + slots // 2, monotonic())
         self.sessions[number] = session
         link.send(Welcome(PROTOCOL, number, slots, self._settings.log_level.upper()))
+        if self._leaving:
+            self._stop(session)
+        return link.abort
 
-    def _received(self, session: Session, message: Message) -> None:
-        session.heard_at = self._loop.time()
+    def _received(self, session: Session, message: AnyMessage) -> None:
+        session.heard_at = monotonic()
         match message:
             case Report() | Returned():
                 session.inbox.append(message)
@@ -547,10 +639,7 @@ class Master:
                 if message.protocol != PROTOCOL:
                     raise LinkError(f"the slave speaks protocol {message.protocol}, this master {PROTOCOL}")
                 session.pid, session.ready = message.pid, True
-                self._group.greeted()
-                if self._draining:
-                    session.stopping = True
-                    session.link.send(Stop())
+                self._group.greeted(message.pid)
                 self._wake.set()
             case Bye():
                 session.stopping = True
@@ -587,14 +676,21 @@ class Master:
         """Replaces slaves that have fallen silent; ends a crawl whose slaves cannot start."""
         self._group.failed.add_done_callback(self._group_failed)
         while True:
-            await asyncio.sleep(1.0)
-            now = self._loop.time()
-            for session in self.sessions.values():
-                if now - session.heard_at > self._settings.slave_silence:
-                    log.warning("slave %d has been silent for %.0f s and is replaced", session.pid, now - session.heard_at)
-                    session.heard_at = now
-                    self._group.kill(session.pid)
+            before = monotonic()
+            await asyncio.sleep(WATCH_S)
+            now = monotonic()
+            for session in self._silent(now, now - before - WATCH_S):
+                silence = now - session.heard_at
+                log.warning("slave %d has been silent for %.0f s and is replaced", session.pid, silence)
+                session.heard_at = now
+                self._group.kill(session.pid)
             self._wake.set()
+
+    def _silent(self, now: float, late_s: float) -> list[Session]:
+        """The slaves to be replaced. For the time in which this process itself stood still none is blamed."""
+        for session in self.sessions.values():
+            session.heard_at = min(now, session.heard_at + late_s)
+        return [s for s in self.sessions.values() if now - s.heard_at > self._settings.slave_silence]
 
     def _group_failed(self, failed: asyncio.Future[None]) -> None:
         if not failed.cancelled() and (error := failed.exception()) is not None:
@@ -602,28 +698,39 @@ class Master:
 
     # -- loading and waiting ------------------------------------------------------------------
 
-    async def _sweep(self) -> list[Any]:
+    async def _sweep(self) -> list[Want]:
         """After a restart, or when there were more hosts than seats: brings queues from disk to the bench."""
-        room = self.workbench.room
-        if room <= 0:
+        bench = self.workbench
+        if not bench.room:
             return []
-        found = await self._in_thread(self._store.queues_after, self._cursor, min(ACTIVATE, room))
+        found = await self._in_thread(self._store.queues_after, self._cursor, min(ACTIVATE, bench.room))
         if not found:
             self._cursor = None
             self._sweeping = False
-            self.workbench.dormant = False
+            bench.swept()
             return []
         self._cursor = found[-1]
-        return [self.workbench.want_all(*key) for key in found]
+        active = {job.id for job in self._active()}
+        return [bench.want_all(*key) for key in found if key[0] in active and not bench.knows(*key)]
+
+    def _seat_more(self, now: float) -> None:
+        """When hosts have no seat: those that are through give up theirs, and a sweep looks for the others."""
+        bench = self.workbench
+        if bench.dormant and now >= self._room_at:
+            self._room_at = now + max(ROOM_EVERY_S, bench.hosts_max / ROOM_SEATS_PER_S)
+            if bench.make_room() and not self._sweeping:
+                self._sweeping = True
+                bench.sweeping()
 
     async def _until_due(self) -> None:
         """Sleeps until a message, a timer of the workbench, or an output wants attention."""
-        now = self._loop.time()
-        if self.workbench.dormant and not self._sweeping and self.workbench.room > self.workbench.hosts_max // 10:
-            self._sweeping = True
+        now = monotonic()
+        self._seat_more(now)
         due = [now + 1.0]
-        if self._sweeping and self.workbench.room:
+        if (self._sweeping and self.workbench.room) or self.workbench.wanting:
             due.append(now)
+        if self.workbench.dormant:
+            due.append(self._room_at)
         if self._undelivered:
             due.append(self._delivered_at + DELIVER_S)
         at = self.workbench.next_at(now)

@@ -9,6 +9,9 @@ from p2pcrawl.core.workbench import LOSSES_SUSPECT, Candidate, Seat
 from p2pcrawl.overlay.link import Link
 from p2pcrawl.wire.messages import Report, Returned
 
+RULES_MAX = 20_000
+"""Origins whose robots.txt a slave keeps."""
+
 
 @dataclass(slots=True)
 class Lease:
@@ -53,6 +56,13 @@ class Session:
     stopping: bool = False
     lost: bool = False
     rss_bytes: int = 0
+
+    def knows_rules(self, origin: str) -> None:
+        """The slave was told the origin's robots.txt."""
+        if len(self.rules) >= RULES_MAX:
+            # The slave has dropped some by now; those that it misses it asks for.
+            self.rules.clear()
+        self.rules.add(origin)
 
     @property
     def room(self) -> int:

@@ -28,7 +28,7 @@ def fingerprint(
     if method == "GET" and not body and not headers and not salt:
         return Fingerprint(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest())
     state = blake2b(digest_size=SIZE, person=b"p2pcrawl-request")
-    parts = [method, text, salt, *(f"{name.lower()}:{value}" for name, value in sorted(headers))]
+    parts = [method, text, salt, *sorted(f"{name.lower()}:{value}" for name, value in headers)]
     for part in (*(p.encode("utf-8", "surrogatepass") for p in parts), body):
         state.update(len(part).to_bytes(8, "big"))
         state.update(part)

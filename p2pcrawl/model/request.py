@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
+from types import ModuleType
 from typing import Any
 
 from p2pcrawl.model.errors import ConfigurationError
@@ -31,18 +32,18 @@ class Request:
     """
 
     __slots__ = (
-        "url",
-        "callback",
-        "method",
-        "headers",
         "body",
-        "cookies",
-        "meta",
+        "callback",
         "cb_kwargs",
-        "priority",
+        "cookies",
         "dont_filter",
         "errback",
+        "headers",
         "kind",
+        "meta",
+        "method",
+        "priority",
+        "url",
     )
 
     def __init__(
@@ -100,7 +101,8 @@ def callback_name(callback: Callback) -> str:
             raise ConfigurationError(f"not the name of a callback: {callback!r}")
         return callback
     name = getattr(callback, "__name__", "")
-    if getattr(callback, "__self__", None) is None or not name.isidentifier():
+    owner = getattr(callback, "__self__", None)
+    if owner is None or isinstance(owner, ModuleType) or not name.isidentifier():
         raise ConfigurationError(
             f"callback {callback!r} cannot travel to another machine: pass a method of the spider, such as self.parse"
         )

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
+from math import isfinite
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -231,7 +232,7 @@ def _read(name: str, value: Any) -> Any:
         wanted = next(t for t in get_args(wanted) if t is not type(None))
     try:
         return _convert(wanted, value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         kind = getattr(wanted, "__name__", str(wanted)).lower()
         raise ConfigurationError(f"setting {name.upper()} needs a value of type {kind}, not {value!r}") from error
 
@@ -248,6 +249,9 @@ def _convert(wanted: Any, value: Any) -> Any:
             value = json.loads(value)
         if not isinstance(value, Mapping):
             raise TypeError
+        inner = get_args(wanted)[1]
+        if not all(isinstance(each, inner) for each in value.values()):
+            raise TypeError
         return dict(value)
     if wanted is bool:
         if isinstance(value, str):
@@ -263,7 +267,10 @@ def _convert(wanted: Any, value: Any) -> Any:
         raise TypeError
     if wanted is Order and isinstance(value, str):
         return Order(value.lower())
-    return wanted(value)
+    converted = wanted(value)
+    if wanted is float and not isfinite(converted):
+        raise ValueError
+    return converted
 
 
 _TYPES: dict[str, Any] = get_type_hints(Settings)

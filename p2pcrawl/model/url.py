@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
-_ALREADY_CANONICAL = re.compile(r"https?://[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::[0-9]+)?/[A-Za-z0-9/._~-]*\Z")
+_ALREADY_CANONICAL = re.compile(r"https?://[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::(?!80/|443/)[0-9]+)?/[A-Za-z0-9/._~-]*\Z")
+_ESCAPED_SLASH = re.compile("%2f", re.IGNORECASE)
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 _PATH_SAFE = "/!$&'()*+,;=:@~"
 _QUERY_SAFE = "/?!$'()*,;:@~"
@@ -37,8 +38,8 @@ def canonical(url: str) -> str:
     if port == _DEFAULT_PORTS.get(scheme):
         port = ""
     netloc = f"{credentials}{at}{host}:{port}" if port else f"{credentials}{at}{host}"
-    path = quote(unquote_to_bytes(parts.path.replace("%2F", "%252F").replace("%2f", "%252F")), safe=_PATH_SAFE)
-    path = path.replace("%252F", "%2F")
+    # An escaped slash is no separator: it stays escaped.
+    path = "%2F".join(quote(unquote_to_bytes(part), safe=_PATH_SAFE) for part in _ESCAPED_SLASH.split(parts.path))
     query = _canonical_query(parts.query)
     return f"{scheme}://{netloc}{path or '/'}{'?' + query if query else ''}"
 

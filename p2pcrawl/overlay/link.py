@@ -2,53 +2,82 @@
 
 Received messages go to ``on_message`` at once, in order; inbound never waits on outbound. The sender
 bounds what it has in flight: a slave by the acknowledgements of its reports, a master by the slots it
-grants. ``on_close`` is called once, with the error that ended the link, if any.
+grants and the calls it has open. ``on_close`` is called once, with the error that ended the link, if any.
+
+Across machines a link is sealed; between a master and its own child processes, over a socket pair that
+nobody else can reach, it is not.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import socket
 from collections.abc import Callable
 from typing import cast
 
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire.codec import FrameReader, encode
-from p2pcrawl.wire.messages import Message
+from p2pcrawl.wire.codec import AnyMessage, FrameReader, encode
+from p2pcrawl.wire.handshake import RemotePeer
+from p2pcrawl.wire.streams import StreamSeal
 
-log = logging.getLogger(__name__)
+HANDSHAKE_S = 10.0
+"""A connection that is not established after this time is closed."""
+WAITING_MAX = 1024
+"""Messages that wait for the handshake."""
+
+OnMessage = Callable[[AnyMessage], None]
+OnClose = Callable[[Exception | None], None]
 
 
 class Link(asyncio.Protocol):
-    """One end. Create it with :func:`open_link`."""
+    """One end. ``on_message`` may be exchanged when it is known who is at the other end."""
 
-    def __init__(
-        self,
-        on_message: Callable[[Message], None],
-        on_close: Callable[[Exception | None], None],
-    ) -> None:
-        self._on_message = on_message
+    def __init__(self, on_message: OnMessage, on_close: OnClose, seal: StreamSeal | None = None) -> None:
+        self.on_message = on_message
         self._on_close = on_close
+        self._seal = seal
         self._reader = FrameReader()
         self._transport: asyncio.Transport | None = None
         self._error: Exception | None = None
         self._closed = False
+        self._waiting: list[bytes] = []
+        self._alarm: asyncio.TimerHandle | None = None
 
-    def send(self, message: Message) -> int:
+    def send(self, message: AnyMessage) -> int:
         """Queues one message and returns its size; a link that is closed swallows it."""
         frame = encode(message)
-        if self._transport is not None and not self._closed:
+        if self._transport is None or self._closed or self._transport.is_closing():
+            return len(frame)
+        if self._seal is None:
             self._transport.write(frame)
+        elif self._seal.established:
+            self._transport.write(self._seal.send(frame))
+        elif len(self._waiting) < WAITING_MAX:
+            self._waiting.append(frame)
+        else:
+            self._fail(LinkError("too much was said before the other end introduced itself"))
         return len(frame)
 
     @property
     def closed(self) -> bool:
         return self._closed
 
+    @property
+    def peer(self) -> RemotePeer | None:
+        """Who is at the other end, once that is proven."""
+        return self._seal.peer if self._seal is not None else None
+
+    @property
+    def remote_host(self) -> str:
+        """The address that the connection comes from."""
+        name = self._transport.get_extra_info("peername") if self._transport is not None else None
+        return str(name[0]) if isinstance(name, tuple) and name else ""
+
     def close(self) -> None:
         """Sends what is queued, then closes."""
-        if self._transport is not None:
+        if self._transport is not None and not self._transport.is_closing():
+            if self._seal is not None:
+                self._transport.write(self._seal.finish())
             self._transport.close()
 
     def abort(self, error: Exception | None = None) -> None:
@@ -57,27 +86,65 @@ class Link(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
+    # -- called by the transport --------------------------------------------------------------
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        if self._seal is not None:
+            self._transport.write(self._seal.begin())
+            self._alarm = asyncio.get_running_loop().call_later(HANDSHAKE_S, self._too_slow)
 
     def data_received(self, data: bytes) -> None:
         try:
-            for message in self._reader.feed(data):
-                self._on_message(message)
+            for piece in (data,) if self._seal is None else self._opened(self._seal, data):
+                for message in self._reader.feed(piece):
+                    self.on_message(message)
         except LinkError as error:
-            self.abort(error)
+            self._fail(error)
+
+    def eof_received(self) -> None:
+        if self._seal is not None:
+            try:
+                self._seal.eof()
+            except LinkError as error:
+                self._error = self._error or error
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._closed = True
+        if self._alarm is not None:
+            self._alarm.cancel()
         self._on_close(self._error or exc)
 
+    # -- inside -------------------------------------------------------------------------------
 
-async def open_link(
-    stream: socket.socket,
-    on_message: Callable[[Message], None],
-    on_close: Callable[[Exception | None], None],
-) -> Link:
-    """Takes over a connected stream socket."""
+    def _opened(self, seal: StreamSeal, data: bytes) -> list[bytes]:
+        was_established = seal.established
+        try:
+            plain = seal.receive(data)
+        finally:
+            if self._transport is not None and (output := seal.take_output()):
+                self._transport.write(output)
+        if seal.established and not was_established:
+            if self._alarm is not None:
+                self._alarm.cancel()
+            waiting, self._waiting = self._waiting, []
+            for frame in waiting:
+                if self._transport is not None:
+                    self._transport.write(seal.send(frame))
+        return plain
+
+    def _fail(self, error: LinkError) -> None:
+        self._error = self._error or error
+        if self._transport is not None:
+            # Not aborted: a refusal that the handshake left must still reach the other end.
+            self._transport.close()
+
+    def _too_slow(self) -> None:
+        self._fail(LinkError("the other end did not introduce itself in time"))
+
+
+async def open_link(stream: socket.socket, on_message: OnMessage, on_close: OnClose) -> Link:
+    """Takes over a connected stream socket, unsealed."""
     stream.setblocking(False)
     loop = asyncio.get_running_loop()
     _, link = await loop.create_connection(lambda: Link(on_message, on_close), sock=stream)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import logging
 import signal
 import socket
@@ -11,10 +12,14 @@ import sys
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.slave.tuning import tune_collector, tune_memory
 
-try:
-    from uvloop import new_event_loop
-except ImportError:  # Windows
-    from asyncio import new_event_loop
+
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """uvloop's where there is one."""
+    try:
+        import uvloop
+    except ImportError:  # Windows
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
 
 
 def main() -> int:
@@ -24,11 +29,17 @@ def main() -> int:
     # The master decides when to stop, for all its slaves together.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.basicConfig(format="%(asctime)s [%(name)s] %(levelname)s: %(message)s", level="WARNING")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # What spiders print is shared by all slaves, so it leaves line by line.
+        sys.stdout.reconfigure(line_buffering=True)
     tune_memory()
 
     async def serve() -> None:
         tune_collector()
-        await Slave().run(socket.socket(fileno=int(sys.argv[1])))
+        stream = socket.socket(fileno=int(sys.argv[1]))
+        # What a spider starts must not hold the link: this slave's death would go unnoticed.
+        stream.set_inheritable(False)
+        await Slave().run(stream)
 
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(serve())

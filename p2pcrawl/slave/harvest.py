@@ -7,7 +7,7 @@ what is left is fingerprinted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.model.outcome import Filter
@@ -101,11 +101,20 @@ class Harvest:
         self._items.append(data)
         self._size += len(data)
 
-    def add_links(self, batch: LinkBatch) -> None:
-        """A whole batch; only the URLs differ, so the rest is looked at once."""
+    def pieces(self, batch: LinkBatch) -> Iterator[None]:
+        """Adds a batch of any length, and pauses wherever a part may be full."""
+        urls = batch.urls
+        for start in range(0, len(urls), PART_LINKS):
+            self.add_links(batch, urls[start : start + PART_LINKS])
+            yield
+
+    def add_links(self, batch: LinkBatch, some: Sequence[str] | None = None) -> None:
+        """A whole batch, or some of its URLs; only these differ, so the rest is looked at once."""
+        if some is None:
+            some = batch.urls
         if batch.method != "GET" or batch.body or batch.dont_filter or self._identifying(batch.headers):
-            for request in batch:
-                self.add_request(request)
+            for url in some:
+                self.add_request(batch.request(url))
             return
         filtered, settings, memory, keys, allows = (
             self.filtered,
@@ -115,11 +124,11 @@ class Harvest:
             self._scope.allows,
         )
         if settings.depth_limit and self._depth > settings.depth_limit:
-            filtered[Filter.DEPTH] += len(batch.urls)
+            filtered[Filter.DEPTH] += len(some)
             return
         urls: list[str] = []
         limit = settings.urllength_limit
-        for url in batch.urls:
+        for url in some:
             if url in memory or url in keys:
                 filtered[Filter.SEEN] += 1
             elif limit and len(url) > limit:
@@ -179,7 +188,15 @@ class Harvest:
         else:
             self._links.append(
                 Links(
-                    urls, prints, depth, source.priority, str(source.kind), str(source.callback), self._seed, referer, extra
+                    urls,
+                    prints,
+                    depth,
+                    source.priority,
+                    str(source.kind),
+                    str(source.callback),
+                    self._seed,
+                    referer,
+                    extra,
                 )
             )
         self._rows += len(urls)

@@ -1,7 +1,8 @@
 """Reports on their way to the master: in order, in batches, bounded.
 
-Pages wait a few milliseconds for company, but not while the slave itself waits for work. What is sent and not yet acknowledged is counted in bytes;
-over the window, ``room`` makes the workers wait, and with them the fetching.
+Pages wait a few milliseconds for company, but not while the slave itself waits for work. What is sent and
+not yet acknowledged is counted in bytes; over the window, ``room`` makes the workers wait, and with them the
+fetching.
 """
 
 from __future__ import annotations
@@ -72,7 +73,12 @@ class Outbox:
         if not self._pages and not self._robots:
             return
         self._sequence += 1
-        size = self._link.send(Report(self._sequence, self._pages, self._robots))
+        try:
+            size = self._link.send(Report(self._sequence, self._pages, self._robots))
+        except Exception as error:
+            # It could never be sent, and nothing after it: the master is to see that this slave is lost.
+            self._link.abort(error)
+            return
         self._pages, self._robots, self._size = [], [], 0
         self._sent.append((self._sequence, size))
         self._flying += size

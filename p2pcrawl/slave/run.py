@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import traceback
 from collections import OrderedDict
 from contextlib import AsyncExitStack
@@ -23,6 +24,8 @@ from p2pcrawl.model.outcome import Drop, Failure
 from p2pcrawl.model.record import Phase
 from p2pcrawl.model.request import Request
 from p2pcrawl.model.settings import Settings
+from p2pcrawl.model.url import origin_of
+from p2pcrawl.slave.complaints import Complaints
 from p2pcrawl.slave.harvest import Harvest, Scope
 from p2pcrawl.slave.memory import Memory
 from p2pcrawl.slave.outbox import Outbox
@@ -36,8 +39,12 @@ from p2pcrawl.spiders.run import iterate
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.wire.messages import Outcome, RobotsResult, RobotsTask, Task
 
+log = logging.getLogger(__name__)
+
 RULES_MAX = 20_000
 ITEM_MAX = 16 * 1024 * 1024
+DETAIL_MAX = 8_000
+"""Characters of an error's explanation."""
 
 
 class MissingRules(Exception):
@@ -57,18 +64,18 @@ class JobRun:
         self.memory = Memory()
         self.spider = cls(**arguments)
         self.spider.settings = settings
+        self._complaints = Complaints(self.spider.logger)
         self._scope = Scope(self.spider.allowed_domains, settings.offsite_enabled)
         self._pipelines = Pipelines.load(settings.item_pipelines, self.spider)
         self._rules: OrderedDict[str, RobotsRules] = OrderedDict()
+        self._unreachable: dict[str, str] = {}
         self._stack = AsyncExitStack()
         self._open_seeds: set[str] = set()
 
     async def open(self) -> None:
         client = await self._stack.enter_async_context(Client(self.settings, self.networks))
         self._client = client
-        components = default_components(
-            self.settings, self._rules_for, tuple(self.spider.handle_httpstatus_list)
-        )
+        components = default_components(self.settings, self._rules_for, tuple(self.spider.handle_httpstatus_list))
         self._chain = Chain(components, client.fetch)
         self._seed_chain = Chain(components, lambda request: client.fetch(request, seed=True))
         await self._pipelines.open()
@@ -79,15 +86,19 @@ class JobRun:
 
     async def close(self) -> None:
         """Calls the spider's ``closed(reason)``, then closes pipelines and connections."""
+        self._complaints.told_all()
         await self._stack.aclose()
 
     # -- robots.txt ---------------------------------------------------------------------------
 
     def learn_rules(self, origin: str, verdict: Any, body: str, reason: str) -> None:
         self._rules[origin] = RobotsRules(RobotsText(verdict, body, reason), self.agent)
+        if verdict == "disallow":
+            self._unreachable[origin] = reason
         self._rules.move_to_end(origin)
         if len(self._rules) > RULES_MAX:
-            self._rules.popitem(last=False)
+            forgotten, _ = self._rules.popitem(last=False)
+            self._unreachable.pop(forgotten, None)
 
     def _rules_for(self, origin: str) -> RobotsRules | None:
         rules = self._rules.get(origin)
@@ -107,7 +118,8 @@ class JobRun:
         rules = self._rules[task.origin]
         if rules.crawl_delay is not None:
             delay = rules.crawl_delay
-        return RobotsResult(task.lease, task.origin, task.agent, text.verdict, text.body, text.reason, delay)
+        reason = _sendable(text.reason)
+        return RobotsResult(task.lease, task.origin, task.agent, text.verdict, text.body, reason, delay)
 
     # -- pages --------------------------------------------------------------------------------
 
@@ -116,6 +128,7 @@ class JobRun:
         start = task.url.startswith(START_URL)
         harvest = Harvest(task, self.settings, self._scope, self.memory, start=start)
         outcome = await (self._start(harvest, outbox) if start else self._page(task, harvest, outbox))
+        outcome.detail, outcome.close = _sendable(outcome.detail), _sendable(outcome.close)
         outcome.filtered = dict(harvest.filtered)
         outcome.dropped_items = harvest.dropped_items
         page = harvest.take()
@@ -123,7 +136,15 @@ class JobRun:
         outbox.put(page)
 
     async def _start(self, harvest: Harvest, outbox: Outbox) -> Outcome:
-        return await self._collect(self.spider.start(), harvest, outbox, Outcome(Phase.DONE, "start"))
+        outcome = Outcome(Phase.DONE, "start")
+        try:
+            result = self.spider.start()
+        except CloseSpider as close:
+            outcome.close = close.reason
+            return outcome
+        except Exception as error:
+            return self._raised(harvest.url, outcome, error)
+        return await self._collect(result, harvest, outbox, outcome)
 
     async def _page(self, task: Task, harvest: Harvest, outbox: Outbox) -> Outcome:
         request = request_of(task)
@@ -132,17 +153,16 @@ class JobRun:
             answer = await chain.run(request)
         except Redirected as redirect:
             harvest.add_request(redirect.request, redirect=True)
-            outcome = Outcome(
-                Phase.DONE, "redirect", redirect.request.url, redirect.status, answered=True
-            )
-            self._note_seed(task, outcome, "")
+            outcome = Outcome(Phase.DONE, "redirect", redirect.request.url, redirect.status, answered=True)
+            self._note_seed(task, outcome, redirect.ip)
             return outcome
         except MissingRules:
             raise
         except Disallowed as error:
             if error.drop is Drop.ROBOTS_UNREACHABLE:
-                rules = "robots.txt could not be read, so the page is left alone"
-                return Outcome(Phase.FAILED, error.drop, rules)
+                reason = self._unreachable.get(origin_of(task.url), "")
+                told = f"robots.txt could not be read, so the page is left alone: {reason}"
+                return Outcome(Phase.FAILED, error.drop, told)
             return Outcome(Phase.DROPPED, error.drop, "robots.txt forbids it")
         except IgnoreRequest as error:
             return Outcome(Phase.DROPPED, Drop.IGNORED, str(error))
@@ -151,7 +171,7 @@ class JobRun:
         except FetchError as error:
             return await self._failed(task, request, error, harvest, outbox)
         except Exception as error:
-            return Outcome(Phase.FAILED, Failure.CALLBACK, _trace(error), answered=True)
+            return self._raised(request.url, Outcome(Phase.FAILED, answered=True), error)
         request.meta["download_latency"] = answer.latency_s
         outcome = Outcome(
             Phase.DONE,
@@ -189,14 +209,10 @@ class JobRun:
                 # The common case, without the cost of an asynchronous step per item.
                 for thing in result:
                     if thing is not None:
-                        await self._take(thing, harvest)
-                        if harvest.full:
-                            await self._send_part(harvest, outbox)
+                        await self._take(thing, harvest, outbox)
             else:
                 async for thing in iterate(result):
-                    await self._take(thing, harvest)
-                    if harvest.full:
-                        await self._send_part(harvest, outbox)
+                    await self._take(thing, harvest, outbox)
         except CloseSpider as close:
             outcome.close = close.reason
         except Exception as error:
@@ -207,9 +223,11 @@ class JobRun:
         outbox.put(harvest.take())
         await outbox.room()
 
-    async def _take(self, thing: Any, harvest: Harvest) -> None:
+    async def _take(self, thing: Any, harvest: Harvest, outbox: Outbox) -> None:
         if isinstance(thing, LinkBatch):
-            harvest.add_links(thing)
+            for _ in harvest.pieces(thing):
+                if harvest.full:
+                    await self._send_part(harvest, outbox)
         elif isinstance(thing, Request):
             harvest.add_request(thing)
         else:
@@ -223,6 +241,8 @@ class JobRun:
             if len(data) > ITEM_MAX:
                 raise ValueError(f"an item of {len(data)} bytes is over the limit of {ITEM_MAX}")
             harvest.add_item(data)
+        if harvest.full:
+            await self._send_part(harvest, outbox)
 
     async def _failed(
         self, task: Task, request: Request, error: FetchError, harvest: Harvest, outbox: Outbox
@@ -248,17 +268,20 @@ class JobRun:
             again = retry_in_s(error.kind, task.attempt, self.settings, status=status)
         if again is not None:
             outcome.phase, outcome.retry_in_s = Phase.QUEUED, again
+            log.debug("%s: %s (%s); attempt %d, again in %.1f s", request.url, error.kind, error, task.attempt, again)
             return outcome
+        log.debug("%s failed: %s (%s)", request.url, error.kind, error)
         if request.errback:
             errback = getattr(self.spider, request.errback, None)
             response = Response(answer, request, task.depth) if answer is not None else None
             if errback is not None:
-                await self._call(errback, PageFailure(request, error, response), _bare(request), harvest, outbox, outcome)
+                failure = PageFailure(request, error, response)
+                await self._call(errback, failure, _bare(request), harvest, outbox, outcome)
         return outcome
 
     def _raised(self, url: str, outcome: Outcome, error: Exception) -> Outcome:
-        outcome.phase, outcome.reason, outcome.detail = Phase.FAILED, Failure.CALLBACK, _trace(error)
-        self.spider.logger.error("the spider raised on %s\n%s", url, outcome.detail)
+        outcome.phase, outcome.reason, outcome.detail = Phase.FAILED, Failure.CALLBACK, _sendable(_trace(error))
+        self._complaints.raised(url, error, outcome.detail)
         return outcome
 
     def _note_seed(self, task: Task, outcome: Outcome, ip: str) -> None:
@@ -287,6 +310,12 @@ def _bare(request: Request) -> Request:
     return request.replace(cb_kwargs={}) if request.cb_kwargs else request
 
 
+def _sendable(text: str) -> str:
+    """Text as it may go into a report: neither endless nor with halves of characters, which pages can bring in."""
+    text = str(text)
+    if len(text) > DETAIL_MAX:
+        text = f"{text[: DETAIL_MAX // 2]}\n[...]\n{text[-DETAIL_MAX // 2 :]}"
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _trace(error: Exception) -> str:

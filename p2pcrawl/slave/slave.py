@@ -18,11 +18,13 @@ from p2pcrawl.fetch.guard import Networks
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.job import SpiderRef
 from p2pcrawl.model.settings import Settings
-from p2pcrawl.overlay.link import Link, open_link
+from p2pcrawl.overlay.link import open_link
 from p2pcrawl.slave.outbox import Outbox
 from p2pcrawl.slave.run import JobRun, MissingRules
 from p2pcrawl.spiders.load import load_spider
 from p2pcrawl.spiders.spider import Spider
+from p2pcrawl.spiders.trial import told
+from p2pcrawl.wire.codec import AnyMessage
 from p2pcrawl.wire.messages import (
     PROTOCOL,
     Ack,
@@ -31,7 +33,6 @@ from p2pcrawl.wire.messages import (
     Grant,
     Hello,
     JobSpec,
-    Message,
     OpenJob,
     Returned,
     RobotsTask,
@@ -121,7 +122,7 @@ class Slave:
 
     # -- messages -----------------------------------------------------------------------------
 
-    def _received(self, message: Message) -> None:
+    def _received(self, message: AnyMessage) -> None:
         match message:
             case Grant():
                 self._granted(message)
@@ -148,7 +149,9 @@ class Slave:
         for robots in grant.robots:
             for run in self._opened():
                 run.learn_rules(robots.origin, robots.verdict, robots.body, robots.reason)
-        for task in (*grant.robots_tasks, *grant.tasks):
+        for robots_task in grant.robots_tasks:
+            self._tasks.put_nowait(robots_task)
+        for task in grant.tasks:
             self._tasks.put_nowait(task)
 
     def _opened(self) -> list[JobRun]:
@@ -170,13 +173,17 @@ class Slave:
             ref = SpiderRef(spec.file, spec.module, spec.qualname, tuple(spec.urls))
             cls = self._classes.get(spec.name) or load_spider(ref)
             run = JobRun(spec.id, cls, spec.arguments, settings, networks)
-            await run.open()
+            try:
+                await run.open()
+            except BaseException:
+                await run.close()
+                raise
         except P2PCrawlError as error:
             self._fail(str(error), usage=error.exit_code == 2)
             raise
         except Exception as error:
-            log.exception("spider %s could not be opened", spec.name)
-            self._fail(f"spider {spec.name} could not be opened: {type(error).__name__}: {error}", usage=True)
+            log.debug("spider %s could not be opened", spec.name, exc_info=True)
+            self._fail(f"spider {spec.name} could not be opened: {told(error)}", usage=True)
             raise
         return run
 

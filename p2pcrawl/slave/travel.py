@@ -46,9 +46,7 @@ def packed(request: Request | LinkBatch) -> bytes:
 def request_of(task: Task) -> Request:
     """The request that a task stands for, as its callback will see it."""
     extra = _decoder.decode(task.extra) if task.extra else {}
-    request = Request(
-        task.url, callback=task.callback or None, priority=task.priority, kind=task.kind, **extra
-    )
+    request = Request(task.url, callback=task.callback or None, priority=task.priority, kind=task.kind, **extra)
     request.meta["depth"] = task.depth
     if task.attempt > 1:
         request.meta["retry_times"] = task.attempt - 1

@@ -15,7 +15,7 @@ from typing import Any
 import can_ada
 from selectolax.lexbor import LexborHTMLParser
 
-from p2pcrawl.model.request import Callback, Kind, Request, callback_name
+from p2pcrawl.model.request import PRIORITY_LIMIT, Callback, Kind, Request, callback_name
 from p2pcrawl.spiders import markup
 
 # The characters that ada leaves as they are. What may be a step up (a segment that begins with a dot), an escape (%2e
@@ -193,7 +193,7 @@ class LinkBatch:
         self.cookies = dict(cookies or {})
         self.meta = dict(meta or {})
         self.cb_kwargs = dict(cb_kwargs or {})
-        self.priority = priority
+        self.priority = max(-PRIORITY_LIMIT, min(PRIORITY_LIMIT, int(priority)))
         self.dont_filter = dont_filter
         self.errback = callback_name(errback)
         self.kind = Kind(kind)

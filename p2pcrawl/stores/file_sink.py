@@ -57,6 +57,8 @@ class FileSink:
             try:
                 self._file = open_locked(self._path, create=not begun)
             except FileNotFoundError:
+                if position is None:
+                    raise ConfigurationError(f"cannot write {self._path}: no file can be made there") from None
                 raise StorageError(
                     f"{self._path}, or its folder, is gone; put it back, or start anew in another data folder"
                 ) from None

@@ -11,16 +11,19 @@ from collections.abc import Iterator
 import msgspec
 
 from p2pcrawl.model.errors import LinkError
+from p2pcrawl.wire.cluster import ClusterMessage
 from p2pcrawl.wire.messages import Message
 
 FRAME_MAX = 64 * 1024 * 1024
 _HEAD = 4
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(Message)
+AnyMessage = Message | ClusterMessage
+
+_decoder: msgspec.msgpack.Decoder[AnyMessage] = msgspec.msgpack.Decoder(AnyMessage)
 
 
-def encode(message: Message) -> bytes:
+def encode(message: AnyMessage) -> bytes:
     """One frame. Raises LinkError when the message is over the limit."""
     frame = bytearray(_HEAD)
     _encoder.encode_into(message, frame, _HEAD)
@@ -38,7 +41,7 @@ class FrameReader:
         self._buffer = bytearray()
         self._frame_max = frame_max
 
-    def feed(self, data: bytes) -> Iterator[Message]:
+    def feed(self, data: bytes) -> Iterator[AnyMessage]:
         """Yields every message that is complete now. Raises LinkError on nonsense."""
         buffer = self._buffer
         buffer += data
@@ -54,7 +57,7 @@ class FrameReader:
                 body = bytes(memoryview(buffer)[start + _HEAD : end])
                 start = end
                 try:
-                    message: Message = _decoder.decode(body)
+                    message = _decoder.decode(body)
                 except (msgspec.MsgspecError, RecursionError, ValueError) as error:
                     raise LinkError(f"not a message: {error}") from error
                 yield message

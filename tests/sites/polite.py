@@ -1,8 +1,8 @@
 """A site that watches its visitors' manners: when each request of each host began and ended.
 
-A request begins when its last byte has been read and ends when its answer has been written, or when the client goes
-away. So a visitor that counts its delay from the end of the answer, as it sees it, is never early here; the tolerance
-is for one that is told a different time by its own clock.
+A request begins when its last byte has been read and ends when its answer is about to be written, or when the client
+goes away. So a visitor that counts its delay from the end of the answer, as it sees it, is never early here; the
+tolerance is for one that is told a different time by its own clock.
 """
 
 from __future__ import annotations

@@ -276,7 +276,7 @@ def _robots() -> list[Trap]:
         ("robots-huge", huge, DONE),
         ("robots-loop", redirect("/robots-a"), DONE | unreachable),
         ("robots-bomb", bomb(bombs.gzip_bomb, "gzip", plain), DONE | unreachable),
-        ("robots-patterns", whole(pattern_robots(), plain), DONE),
+        ("robots-patterns", whole(pattern_robots(), plain), DONE | {"robots"}),
         ("robots-endless", repeated(head(200, {"Content-Type": plain}), b"# x\n" * 16384), DONE | unreachable),
         ("robots-slow", dripped(head(200, {"Content-Type": plain}), b"#"), DONE | unreachable),
         ("robots-500", lambda asked, port: Reply(answer("", 500)), unreachable),

@@ -269,3 +269,16 @@ def test_rules_that_are_too_many_forbid_more_and_never_less():
 def test_no_text_breaks_the_rules(body, path):
     rules("User-agent: *\nDisallow: " + body).allowed(A + "/" + path)
     rules(body).allowed(A + "/" + path)
+
+
+async def test_robots_of_a_private_seed_may_move_within_its_origin(serve, new_client, page):
+    moved = "Location: /robots-moved.txt"
+    server = await serve(page(b"", moved, status="302 Found"), page(b"User-agent: *\nDisallow: /x\n"))
+    client = await new_client(networks=Networks())
+
+    async def pause(host: str) -> None:
+        pass
+
+    text = await fetch_robots(client, server.url, client.settings, pause, seed=True)
+
+    assert (text.verdict, text.body) == ("rules", "User-agent: *\nDisallow: /x\n")

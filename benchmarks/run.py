@@ -1,0 +1,48 @@
+"""All measurements, or those that are named: ``python benchmarks/run.py [NAME ...]``; ``--list`` tells the names."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MEASURES = {
+    "coverage": "20,000 pages once each, with 0, 1 and 2 slaves",
+    "kill_tree": "10 kill -9 of the whole tree in one crawl of 20,000 pages",
+    "kill_slaves": "20 kill -9 of slaves in one crawl of 20,000 pages",
+    "hostile": "a site that means harm: memory, and how each trap ends",
+    "politeness": "delays, Crawl-delay and Retry-After as the server saw them",
+    "frontier_memory": "5 million queued URLs: memory and rate",
+    "speed": "pages/s and CPU beside Scrapy and a bare loop",
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="what to measure; all by default")
+    parser.add_argument("--list", action="store_true", help="tell the names and end")
+    options, more = parser.parse_known_args()
+    if options.list:
+        for name, what in MEASURES.items():
+            print(f"{name:16} {what}")
+        return 0
+    if unknown := [name for name in options.names if name not in MEASURES]:
+        parser.error(f"no such measurement: {unknown[0]} (there are {', '.join(MEASURES)})")
+    names = options.names or list(MEASURES)
+    if more and len(names) != 1:
+        parser.error(f"{more[0]} can only be given with one NAME")
+    failed = []
+    for name in names:
+        began_s = time.monotonic()
+        if subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *more], cwd=ROOT).returncode:
+            failed.append(name)
+        print(f"-- {name}: {time.monotonic() - began_s:.0f} s", flush=True)
+    print(f"\nFAILED: {', '.join(failed)}" if failed else "\nall claims hold")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,62 @@
+"""The command line. Nothing heavy is imported until a verb needs it, so that ``--help`` answers at once."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The console script: runs a verb and exits with its code.
+
+    0: done; 1: failed; 2: a mistake in what was typed or written; 130: interrupted. Errors are one line on
+    standard error, with a traceback only when ``--debug`` is given.
+    """
+    typed = list(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(run(typed))
+
+
+def run(typed: list[str]) -> int:
+    """A verb's exit code."""
+    import click
+
+    from p2pcrawl.cli.verbs import p2pcrawl
+    from p2pcrawl.model.errors import P2PCrawlError
+
+    try:
+        code = p2pcrawl.main(typed, prog_name="p2pcrawl", standalone_mode=False)
+        sys.stdout.flush()
+        return int(code or 0)
+    except click.UsageError as error:
+        return _told(_usage(error), 2, typed)
+    except click.ClickException as error:
+        return _told(error.format_message(), 2, typed)
+    except P2PCrawlError as error:
+        return _told(str(error), error.exit_code, typed)
+    except (KeyboardInterrupt, click.Abort):
+        return _told("interrupted", 130, typed)
+    except BrokenPipeError:
+        # Whoever read our standard output has gone; the interpreter must not try to flush it again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except MemoryError as error:
+        return _told(f"there is not enough memory{': ' + str(error) if str(error) else ''}", 1, typed)
+    except Exception as error:
+        return _told(f"this is a bug: {type(error).__name__}: {error} (--debug shows where)", 1, typed)
+
+
+def _told(text: str, code: int, typed: list[str]) -> int:
+    """One line, whatever the message held; and where it came from, for those who asked."""
+    if "--debug" in typed and sys.exc_info()[0] is not None:
+        import traceback
+
+        traceback.print_exc()
+    print("p2pcrawl: " + " ".join(text.split()), file=sys.stderr)
+    return code
+
+
+def _usage(error: Exception) -> str:
+    context = getattr(error, "ctx", None)
+    message = str(getattr(error, "format_message", lambda: error)()).rstrip(".")
+    return f"{message}; see `{context.command_path} --help`" if context is not None else message

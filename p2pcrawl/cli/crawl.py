@@ -1,0 +1,167 @@
+"""The verb ``crawl``: from options to a crawl, and from its end to an exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from contextlib import nullcontext, redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from p2pcrawl.cli.logs import log_to
+from p2pcrawl.cli.progress import progress
+from p2pcrawl.cli.relay import Relay
+from p2pcrawl.cli.summary import Ending, summary
+from p2pcrawl.cli.terminal import Terminal
+from p2pcrawl.cli.words import counted
+from p2pcrawl.crawler import Crawler, interruptible, new_event_loop
+from p2pcrawl.master.delivery import Output
+
+STANDARD_OUTPUT = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What was typed."""
+
+    targets: tuple[str, ...]
+    appended: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
+    slaves: int | None = None
+    data: Path | None = None
+    settings: dict[str, str] = field(default_factory=dict)
+    arguments: dict[str, str] = field(default_factory=dict)
+    as_json: bool = False
+    loglevel: str | None = None
+    logfile: str | None = None
+    debug: bool = False
+
+
+def run_crawl(options: Options) -> int:
+    """Crawls, tells how it goes and how it ended, and returns the exit code."""
+    crawler = Crawler(
+        list(options.targets),
+        outputs=[Output(p) for p in options.appended] + [Output(p, True) for p in options.replaced],
+        data=options.data,
+        slaves=options.slaves,
+        settings=_settings(options),
+        arguments=options.arguments,
+    )
+    items_on_stdout = STANDARD_OUTPUT in crawler.outputs
+    crawler.output_to_stderr = items_on_stdout or options.as_json
+    terminal = Terminal(live=False if items_on_stdout and sys.stdout.isatty() else None)
+    ending = crawl_in(terminal, crawler, again="the same command")
+    for line in summary(ending):
+        terminal.say(line)
+    if options.as_json:
+        print(json.dumps(ending.as_json(), ensure_ascii=False), file=sys.stderr if items_on_stdout else sys.stdout)
+    return ending.exit_code
+
+
+def _settings(options: Options) -> dict[str, str]:
+    values = dict(options.settings)
+    names = {name.lower() for name in values}
+    if options.debug and not names & {"log_level", "loglevel"}:
+        values["LOG_LEVEL"] = "DEBUG"
+    if options.loglevel is not None:
+        values = {n: v for n, v in values.items() if n.lower() not in ("log_level", "loglevel")}
+        values["LOG_LEVEL"] = options.loglevel
+    if options.logfile is not None:
+        values = {n: v for n, v in values.items() if n.lower() not in ("log_file", "logfile")}
+        values["LOG_FILE"] = os.path.abspath(options.logfile)
+    return values
+
+
+def crawl_in(terminal: Terminal, crawler: Crawler, *, again: str) -> Ending:
+    """A whole crawl, told of in ``terminal``. ``again``: what to run to go on with it."""
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        return runner.run(crawl_on_loop(terminal, crawler, again=again))
+
+
+async def crawl_on_loop(terminal: Terminal, crawler: Crawler, *, again: str) -> Ending:
+    """The same on the running loop."""
+    relay = None
+    with log_to(terminal, crawler.settings.log_level, crawler.settings.log_file) as log_descriptor:
+        crawler.errors_to = log_descriptor
+        if terminal.live and log_descriptor is None:
+            # Slaves writing to the terminal themselves would tear the live display.
+            relay = Relay(terminal.write)
+            crawler.errors_to = relay.descriptor
+            crawler.output_to_stderr |= sys.stdout.isatty()
+        try:
+            with redirect_stdout(sys.stderr) if crawler.output_to_stderr else nullcontext():
+                return await _crawl(terminal, crawler, again)
+        finally:
+            if relay is not None:
+                relay.close()
+
+
+async def _crawl(terminal: Terminal, crawler: Crawler, again: str) -> Ending:
+    begun = time.monotonic()
+    times = 0
+
+    def interrupted(count: int) -> None:
+        nonlocal times
+        times = count
+        terminal.say(_interruption(crawler, count, again))
+
+    async with crawler:
+        for line in _opening(crawler):
+            terminal.say(line)
+        pages_before = sum(job.counts["pages"] for job in crawler.jobs)
+        with interruptible(crawler, interrupted):
+            async with progress(terminal, crawler):
+                await crawler.wait()
+        certificates = await crawler.audit()
+        troubles = await _troubles(crawler) if any(c["failed"] or c["dropped"] for c in certificates) else []
+    return Ending(
+        certificates,
+        seconds=time.monotonic() - begun,
+        pages=sum(c["pages"] for c in certificates) - pages_before,
+        interrupted=times > 0 and not crawler.finished,
+        resumable=str(crawler.folder) if crawler.folder is not None else "",
+        nothing_to_do=crawler.was_finished,
+        troubles=troubles,
+    )
+
+
+async def _troubles(crawler: Crawler) -> list[Any]:
+    """A few pages that did not succeed, as examples."""
+    found: list[Any] = []
+    for job in crawler.jobs:
+        found.extend(await crawler.master.troubles(job, 3))
+    return found[:3]
+
+
+def _opening(crawler: Crawler) -> list[str]:
+    lines = []
+    for job in crawler.jobs:
+        count = job.counts
+        if not crawler.resumed:
+            continue
+        if crawler.was_finished:
+            got = f"{counted(count['pages'], 'page')}, {counted(count['items'], 'item')}"
+            lines.append(f"{job.spec.name} is finished already: {got}")
+            continue
+        lines.append(
+            f"going on with {job.spec.name}: {counted(count['pages'], 'page')} done, {count['queued']:,} queued"
+        )
+    lost = crawler.master.recovered
+    if lost and not crawler.was_finished:
+        lines.append(f"{counted(lost, 'fetch', 'fetches')} had been interrupted and will be made again")
+    return lines
+
+
+def _interruption(crawler: Crawler, count: int, again: str) -> str:
+    if count > 1:
+        return "stopping at once"
+    open_ = sum(job.leased for job in crawler.jobs)
+    resume = (
+        f"to go on later, run {again} again" if crawler.folder is not None else "without --data it cannot be resumed"
+    )
+    waits = f": {counted(open_, 'open request')} may end (Ctrl-C again stops at once)" if open_ else ""
+    return f"stopping{waits}; {resume}"

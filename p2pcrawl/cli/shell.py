@@ -1,0 +1,220 @@
+"""The verb ``shell``: one page, fetched as a crawl would fetch it, and a prompt to try things on it."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import code
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlsplit
+
+from p2pcrawl.cli.logs import log_to
+from p2pcrawl.cli.terminal import Terminal
+from p2pcrawl.cli.words import counted
+from p2pcrawl.crawler import new_event_loop
+from p2pcrawl.fetch.chain import Chain, Redirected
+from p2pcrawl.fetch.client import Client
+from p2pcrawl.fetch.components import default_components
+from p2pcrawl.fetch.guard import Blocked, Networks
+from p2pcrawl.fetch.robots import RobotsRules, fetch_robots
+from p2pcrawl.fetch.status import StatusError
+from p2pcrawl.model.errors import ConfigurationError, FetchError, P2PCrawlError
+from p2pcrawl.model.request import Request
+from p2pcrawl.model.settings import Settings
+from p2pcrawl.model.url import host_of, origin_of
+from p2pcrawl.spiders.addresses import checked_url
+from p2pcrawl.spiders.response import Response
+
+BANNER = """
+response   the page: .css() .xpath() .re() .json() .text .links .title .headers .follow_all()
+request    what was asked for
+fetch(url) gets another page (a URL or a Request); view() tells about the present one
+Ctrl-D leaves."""
+
+
+def run_shell(text: str, *, code: str | None, settings: dict[str, str], level: str) -> int:
+    """Fetches the page, then runs ``code``, or what is piped in, or a prompt."""
+    url = checked_url(text)
+    terminal = Terminal(live=False)
+    with log_to(terminal, level), asyncio.Runner(loop_factory=new_event_loop) as runner:
+        visitor = Visitor(Settings().updated(settings))
+        runner.run(visitor.open())
+        try:
+            shell = Shell(visitor, runner.run, terminal.write)
+            shell.fetch(url)
+            if code is not None:
+                return shell.execute(code, "-c")
+            if not sys.stdin.isatty():
+                return shell.execute(sys.stdin.read(), "<stdin>")
+            return shell.prompt()
+        finally:
+            runner.run(visitor.close())
+
+
+class Visitor:
+    """Gets single pages through the chain that a crawl has. robots.txt is asked for, and only told of."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._agent = settings.robotstxt_user_agent or settings.user_agent
+        self._networks = Networks((), allow_private=settings.allow_private_networks)
+        # The check of robots.txt is left out of the chain: its verdict is shown instead.
+        self._components = default_components(settings.updated({"robotstxt_obey": False}), lambda origin: None)
+        self._client = Client(settings, self._networks)
+
+    async def open(self) -> None:
+        await self._client.__aenter__()
+
+    async def close(self) -> None:
+        await self._client.__aexit__(None, None, None)
+
+    async def get(self, request: Request, told: Callable[[str], None]) -> Response:
+        """The page where the redirects end, whatever its status. Raises P2PCrawlError when there is none."""
+        chain = Chain(self._components, lambda r: self._client.fetch(r, seed=r is request))
+        here = request
+        try:
+            while True:
+                try:
+                    answer = await chain.run(here)
+                    break
+                except Redirected as redirect:
+                    told(f"  {redirect.status}, on to {redirect.request.url}")
+                    self._open_network(redirect.ip)
+                    here = redirect.request
+                except StatusError as error:
+                    answer = error.answer
+                    break
+        except FetchError as error:
+            raise P2PCrawlError(f"{here.url} could not be fetched: {error.kind}: {error}") from error
+        except Blocked as error:
+            raise P2PCrawlError(f"{here.url} is out of bounds: {error}") from error
+        self._open_network(answer.ip)
+        return Response(answer, here)
+
+    async def robots(self, url: str, *, seed: bool) -> str:
+        """What robots.txt says about a URL, in words. ``seed``: the user named the URL."""
+        origin = origin_of(url)
+        try:
+            text = await fetch_robots(self._client, origin, self._settings, _no_pause, seed=seed)
+        except Blocked as error:
+            return f"not asked: {error}"
+        rules = RobotsRules(text, self._agent)
+        delay = f", Crawl-delay {rules.crawl_delay:g} s" if rules.crawl_delay else ""
+        reason = f" ({text.reason})" if text.reason else ""
+        if text.verdict == "disallow":
+            return f"could not be had{reason}: a crawl would leave the page alone"
+        if rules.allowed(url):
+            return f"allows it{reason}{delay}"
+        return f"forbids it to {self._agent!r}: a crawl would leave the page alone{delay}"
+
+    def _open_network(self, ip: str) -> None:
+        """As for start URLs: what the user asked for may lead on within its own network."""
+        with suppress(Blocked):
+            network = self._networks.opened_by(ip) if ip else None
+            if network is not None:
+                self._networks.open(network)
+
+
+class Shell:
+    """The names that the prompt knows, and the ways to run code with them."""
+
+    def __init__(self, visitor: Visitor, run: Callable[[Any], Any], told: Callable[[str], None]) -> None:
+        self._visitor = visitor
+        self._run = run
+        self._told = told
+        self._robots: list[str] = []
+        self.names: dict[str, Any] = {"fetch": self.fetch, "view": self.view, "Request": Request}
+
+    def fetch(self, target: str | Request) -> Response:
+        """Gets a page; ``response`` and ``request`` are its from now on."""
+        asked = target if isinstance(target, Request) else Request(checked_url(target))
+        response: Response = self._run(self._visitor.get(asked, self._told))
+        first = self._run(self._visitor.robots(asked.url, seed=True))
+        self._robots = [f"robots.txt: {first}"]
+        if response.request.url != asked.url:
+            # A crawl asks for each step of a redirect.
+            there = self._run(self._visitor.robots(response.request.url, seed=False))
+            self._robots = [f"robots.txt for {asked.url}: {first}", f"robots.txt for {response.request.url}: {there}"]
+        self.names |= {"response": response, "request": response.request}
+        self.view()
+        return response
+
+    def view(self) -> None:
+        """Tells about the present page."""
+        for line in _described(self.names["response"]):
+            self._told(line)
+        for line in self._robots:
+            self._told(f"  {line}")
+
+    def execute(self, source: str, name: str) -> int:
+        """Runs code and prints the value of its last expression, if it has one. 1 when it raises."""
+        try:
+            tree = ast.parse(source, name)
+        except SyntaxError as error:
+            raise ConfigurationError(f"{name}, line {error.lineno}: syntax error: {error.msg}") from error
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        try:
+            exec(compile(tree, name, "exec"), self.names)
+            if isinstance(last, ast.Expr):
+                value = eval(compile(ast.Expression(last.value), name, "eval"), self.names)
+                if value is not None and not (isinstance(value, Response) and _is_call_of_fetch(last.value)):
+                    print(value)
+        except P2PCrawlError:
+            raise
+        except BrokenPipeError:
+            raise
+        except Exception as error:
+            # Without our own frames at the top.
+            trace = error.__traceback__
+            traceback.print_exception(error.with_traceback(trace.tb_next if trace is not None else None))
+            return 1
+        return 0
+
+    def prompt(self) -> int:
+        """An interactive prompt until its end."""
+        with suppress(ImportError):
+            import readline
+            import rlcompleter
+
+            readline.set_completer(rlcompleter.Completer(self.names).complete)
+            readline.parse_and_bind("tab: complete")
+        _Console(self.names).interact(BANNER.strip("\n"), exitmsg="")
+        return 0
+
+
+class _Console(code.InteractiveConsole):
+    def showtraceback(self) -> None:
+        """Our own errors are one line, as everywhere."""
+        error = sys.exc_info()[1]
+        if isinstance(error, P2PCrawlError):
+            self.write(f"{error}\n")
+        else:
+            super().showtraceback()
+
+
+def _is_call_of_fetch(node: ast.expr) -> bool:
+    """``fetch(...)`` has told about the page already."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "fetch"
+
+
+def _described(response: Response) -> list[str]:
+    answer = response.answer
+    kind = response.headers.get("Content-Type", "no content type")
+    hosts = len({host_of(link) for link in response.links})
+    ip = f", from {answer.ip}" if answer.ip and answer.ip != urlsplit(answer.url).hostname else ""
+    lines = [
+        f"{response.status} {response.url}",
+        f"  {len(response.body):,} bytes, {kind}, {answer.latency_s * 1000:.0f} ms{ip}",
+    ]
+    if response.title:
+        lines.append(f"  title: {response.title}")
+    lines.append(f"  links: {len(response.links)} to {counted(hosts, 'host')}")
+    return lines
+
+
+async def _no_pause(host: str) -> None:
+    pass

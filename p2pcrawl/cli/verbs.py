@@ -1,0 +1,193 @@
+"""The verbs and their options. What a verb does is imported when it is used."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import click
+
+from p2pcrawl import __version__
+
+LEVELS = click.Choice(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], case_sensitive=False)
+
+
+class Verbs(click.Group):
+    """Names the nearest verb when there is no such verb."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            ctx.fail(_no_verb(args[0], self.list_commands(ctx)))
+        return super().resolve_command(ctx, args)
+
+
+def _no_verb(typed: str, verbs: list[str]) -> str:
+    if "://" in typed or typed.endswith(".py") or ".py:" in typed:
+        return f"{typed!r} is not a verb; did you mean `p2pcrawl crawl {typed}`?"
+    near = get_close_matches(typed.lower(), verbs, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(verbs)}"
+    return f"there is no verb {typed!r}; {hint}"
+
+
+def _pairs(what: str) -> Any:
+    """Reads KEY=VALUE options into a dict."""
+
+    def read(ctx: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+        pairs = {}
+        for value in values:
+            name, equals, rest = value.partition("=")
+            if not equals or not name.strip():
+                flag = option.opts[0]
+                raise click.UsageError(f"{flag} {value} needs the form {flag} {what}", ctx)
+            pairs[name.strip()] = rest
+        return pairs
+
+    return read
+
+
+_settings = click.option(
+    "-s", "--set", "settings", multiple=True, metavar="KEY=VALUE", callback=_pairs("KEY=VALUE"),
+    help="A setting, such as DOWNLOAD_DELAY=0.5, in any case. May be repeated.",
+)  # fmt: skip
+_slaves = click.option(
+    "--slaves", type=click.IntRange(min=0), metavar="N",
+    help="Slave processes; as many as cores by default. 0 runs everything in one process.",
+)  # fmt: skip
+_level = click.option("--loglevel", type=LEVELS, metavar="LEVEL", help="DEBUG, INFO, WARNING, ERROR or CRITICAL.")
+_debug = click.option("--debug", is_flag=True, help="Show tracebacks, and log at level DEBUG unless told otherwise.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object on standard output.")
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, "--version", message="p2pcrawl %(version)s")
+def p2pcrawl() -> None:
+    """A web crawler that a kill -9 cannot hurt.
+
+    \b
+    p2pcrawl demo                                      see it work, on a site of its own
+    p2pcrawl crawl https://example.com -o pages.jsonl  follow links within the host
+    p2pcrawl crawl quotes.py -o quotes.csv             run a spider
+    p2pcrawl shell https://example.com                 fetch one page and try selectors on it
+    p2pcrawl why URL --data run1                       what became of a URL, and why
+
+    Exit codes: 0 done (failed pages are in the summary), 1 failed (no page could be had, the disk is
+    full), 2 a mistake in what was typed or written, 130 interrupted.
+    """
+
+
+@p2pcrawl.command()
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+@click.option(
+    "-o", "--output", "appended", multiple=True, metavar="FILE", help="Append items to FILE; - is standard output."
+)
+@click.option(
+    "-O", "--overwrite", "replaced", multiple=True, metavar="FILE", help="The same, replacing what is in FILE."
+)
+@_slaves
+@click.option(
+    "--data", type=click.Path(path_type=Path), metavar="DIR", help="Keep the crawl in DIR, so that it can be resumed."
+)
+@_settings
+@click.option(
+    "-a", "--argument", "arguments", multiple=True, metavar="NAME=VALUE", callback=_pairs("NAME=VALUE"),
+    help="An argument for the spider. May be repeated.",
+)  # fmt: skip
+@_json
+@_level
+@click.option("--logfile", type=click.Path(), metavar="FILE", help="Write the log to FILE instead of standard error.")
+@_debug
+def crawl(
+    targets: tuple[str, ...],
+    appended: tuple[str, ...],
+    replaced: tuple[str, ...],
+    slaves: int | None,
+    data: Path | None,
+    settings: dict[str, str],
+    arguments: dict[str, str],
+    as_json: bool,
+    loglevel: str | None,
+    logfile: str | None,
+    debug: bool,
+) -> int:
+    """Crawl: a URL, a spider's file (spider.py or spider.py:Class), or module:Class.
+
+    A URL without a spider follows links within its host and tells url, status, title and depth of each
+    page. The format of an output is that of its name: .jsonl, .json, .csv or .xml, each also with .gz.
+
+    \b
+    p2pcrawl crawl https://example.com -o pages.jsonl
+    p2pcrawl crawl quotes.py -O quotes.csv -a tag=humor -s DOWNLOAD_DELAY=0.5
+    p2pcrawl crawl quotes.py -o quotes.jsonl --data run1     # run it again and it goes on
+    p2pcrawl crawl https://example.com -s DEPTH_LIMIT=2 -o - | head
+
+    Ctrl-C once lets open requests end and stops; twice stops at once. With --data both can be resumed
+    by the same command.
+    """
+    from p2pcrawl.cli.crawl import Options, run_crawl
+
+    options = Options(targets, appended, replaced, slaves, data, settings, arguments, as_json, loglevel, logfile, debug)
+    return run_crawl(options)
+
+
+@p2pcrawl.command()
+@click.argument("url")
+@click.option("--data", type=click.Path(path_type=Path), metavar="DIR", required=True, help="The folder of the crawl.")
+@_json
+@_debug
+def why(url: str, data: Path, as_json: bool, debug: bool) -> int:
+    """Tell what became of a URL, and why; also while the crawl goes on.
+
+    \b
+    p2pcrawl why https://example.com/page --data run1
+    p2pcrawl why https://example.com/page --data run1 --json
+
+    The exit code is 1 when the URL was never seen.
+    """
+    from p2pcrawl.cli.why import run_why
+
+    return run_why(url, data, as_json=as_json)
+
+
+@p2pcrawl.command()
+@click.argument("url")
+@click.option("-c", "--code", metavar="CODE", help="Run CODE, print its value and leave.")
+@_settings
+@_level
+@_debug
+def shell(url: str, code: str | None, settings: dict[str, str], loglevel: str | None, debug: bool) -> int:
+    """Fetch one page as a crawl would, and try things on it.
+
+    There are `response` and `request`; `fetch(url)` gets another page, `view()` tells about the
+    present one. What robots.txt says is shown, but does not keep you from looking.
+
+    \b
+    p2pcrawl shell https://example.com
+    p2pcrawl shell https://example.com -c "response.css('h1::text').get()"
+    echo "response.links" | p2pcrawl shell https://example.com
+    """
+    from p2pcrawl.cli.shell import run_shell
+
+    return run_shell(url, code=code, settings=settings, level=loglevel or ("DEBUG" if debug else "WARNING"))
+
+
+@p2pcrawl.command()
+@click.option("--output", default="demo-output/pages.jsonl", show_default=True, metavar="FILE", help="Where items go.")
+@click.option(
+    "--pages", type=click.IntRange(min=200, max=200_000), default=3000, show_default=True, help="Pages of the site."
+)
+@click.option("--hosts", type=click.IntRange(min=1, max=200), default=40, show_default=True, help="Hosts of the site.")
+@_slaves
+@_debug
+def demo(output: str, pages: int, hosts: int, slaves: int | None, debug: bool) -> int:
+    """Serve a synthetic site on loopback, crawl it, and check that every page is there exactly once.
+
+    \b
+    p2pcrawl demo
+    p2pcrawl demo --pages 20000 --hosts 100 --output pages.csv.gz
+    """
+    from p2pcrawl.demo.run import run_demo
+
+    return run_demo(output, pages=pages, hosts=hosts, slaves=slaves, level="DEBUG" if debug else "INFO")

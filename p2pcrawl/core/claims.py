@@ -1,0 +1,109 @@
+"""What others say about this very node: rumours to refute, earlier lives to outlive, impostors to report.
+
+The theory. A rumour of one's own death is refuted by announcing a higher incarnation than the rumour's. An
+announcement under our id with another boot id is either an earlier life of this node, which cannot answer any
+more, or another process that uses a copy of the identity, which can. So its address is pinged: an ack under that
+boot id, or any message of it, is proof of a conflict.
+
+Invariants: ``courier.me`` has a higher incarnation than any rumour against it that was heard; each foreign boot
+id is reported once, and costs at most one incarnation per ``repair_s``, so that two claimants do not storm.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from p2pcrawl.core.courier import Courier
+from p2pcrawl.core.dissemination import News
+from p2pcrawl.core.membership_config import MembershipConfig
+from p2pcrawl.core.membership_output import Event, EventKind, Output
+from p2pcrawl.core.probing import Prober
+from p2pcrawl.core.view import View
+from p2pcrawl.model.gossip import Ack, Alive, Update
+from p2pcrawl.model.node import INCARNATION_MAX, Address, Member, Status
+
+_BOOTS_MAX = 64
+
+
+class Claims:
+    """The word on ``courier.me``."""
+
+    def __init__(self, config: MembershipConfig, courier: Courier, view: View, news: News, prober: Prober) -> None:
+        self._config = config
+        self._courier = courier
+        self._view = view
+        self._news = news
+        self._prober = prober
+        self.joined = True
+        """Whether this identity's last incarnation was asked for, as far as there is anybody to ask."""
+        self._outlived_at = -math.inf
+        self._challenged: dict[bytes, tuple[int, float]] = {}
+        self._reported: set[bytes] = set()
+
+    def announce(self, now: float, incarnation: int, **fields: Any) -> None:
+        """Says something new of this node, under a higher incarnation."""
+        me = replace(self._courier.me, incarnation=min(incarnation, INCARNATION_MAX), **fields)
+        me.check()
+        self._courier.me = me
+        self._view.merge_facts(me, now)
+        self._news.spread(Alive(me))
+
+    def exceed(self, now: float, incarnation: int) -> None:
+        """The cluster knew an earlier life of this node up to ``incarnation``."""
+        if self._courier.me.status is not Status.LEFT:
+            self.announce(now, max(self._courier.me.incarnation, incarnation + 1))
+
+    def join(self, now: float) -> None:
+        """A first exchange of views took place: this node may speak now."""
+        self.joined = True
+        self.exceed(now, 0)
+
+    def hear(self, update: Update, now: float, out: Output) -> bool:
+        """A rumour about this node; True if it was refuted and the refutation should hurry."""
+        me = self._courier.me
+        if isinstance(update, Alive) and update.member.boot != me.boot:
+            self._doubt_identity(update.member, now, out)
+            if update.incarnation < me.incarnation or now - self._outlived_at < self._config.repair_s:
+                return False
+            self._outlived_at = now
+        elif isinstance(update, Alive):
+            if update.incarnation <= me.incarnation:
+                return False
+        elif update.incarnation < me.incarnation:
+            return False
+        if me.status is Status.LEFT or update.incarnation >= INCARNATION_MAX:
+            return False
+        self.announce(now, update.incarnation + 1)
+        if not isinstance(update, Alive):
+            self._prober.doubt(1)
+            out.events.append(Event(EventKind.REFUTED, self._courier.me, me))
+        return True
+
+    def met(self, boot: bytes, address: Address, out: Output) -> None:
+        """A message came from a process that says it is this node."""
+        me = self._courier.me
+        if boot == me.boot or boot in self._reported or len(self._reported) >= _BOOTS_MAX:
+            return
+        self._reported.add(boot)
+        out.events.append(Event(EventKind.CONFLICT, replace(me, boot=boot, address=address), me))
+
+    def acked(self, ack: Ack, sender: Address, out: Output) -> None:
+        """An ack under our own id: an impostor answered the challenge."""
+        if any(seq == ack.seq for seq, _ in self._challenged.values()):
+            self.met(ack.boot, sender, out)
+
+    def _doubt_identity(self, claimant: Member, now: float, out: Output) -> None:
+        """Pings the address of an announcement that is not ours; an earlier life will not answer."""
+        me = self._courier.me
+        if claimant.address == me.address or claimant.boot in self._reported:
+            return
+        _, challenged_at = self._challenged.get(claimant.boot, (0, -math.inf))
+        if now - challenged_at < self._config.repair_s:
+            return
+        if len(self._challenged) >= _BOOTS_MAX:
+            self._challenged.clear()
+        seq = self._prober.next_seq()
+        self._challenged[claimant.boot] = (seq, now)
+        out.datagrams.append((claimant.address, self._courier.challenge(seq)))

@@ -1,0 +1,107 @@
+"""Makes this member's messages: who it is, and as much news as the packet holds.
+
+Two rules make gossip heal itself. A member is told first what is held against it, so that it can refute in its
+very answer; and when news about oneself has to go out, the load makes room for it.
+
+Invariant: no message takes more than ``message_max`` bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from p2pcrawl.core.dissemination import News
+from p2pcrawl.core.view import View
+from p2pcrawl.model.gossip import (
+    HEAD_SIZE_MAX,
+    Ack,
+    Alive,
+    Dead,
+    Gossip,
+    Left,
+    Nack,
+    Ping,
+    PingRequest,
+    Suspect,
+    Update,
+)
+from p2pcrawl.model.node import Member, NodeId, Status
+
+
+class Courier:
+    """Speaks for ``me``."""
+
+    def __init__(self, me: Member, view: View, news: News, message_max: int) -> None:
+        self.me = me
+        self.load = b""
+        self._view = view
+        self._news = news
+        self._budget = message_max - HEAD_SIZE_MAX
+
+    def ping(self, seq: int, target: NodeId) -> Ping:
+        """A ping that tells its target what is held against it."""
+        me = self.me
+        return Ping(seq, target, me.id, me.boot, me.incarnation, self._fill(self.charge(target)))
+
+    def challenge(self, seq: int) -> Ping:
+        """A ping to whoever else claims to be this node."""
+        me = self.me
+        return Ping(seq, me.id, me.id, me.boot, me.incarnation)
+
+    def ack(self, seq: int, asker: NodeId, incarnation: int) -> Ack:
+        """An answer that corrects what the asker does not know about itself."""
+        me = self.me
+        first: list[Update] = []
+        verdict = self._view.verdict(asker)
+        if verdict is not None and verdict > (incarnation, Status.ALIVE):
+            first = self.charge(asker) or self._past(asker, verdict[0])
+        if me.status is Status.LEFT:
+            first.append(Left(me.id, me.incarnation))
+        elif self._news.about(me.id):
+            first.append(Alive(me))
+        load = self.load
+        if sum(update.size_max for update in first) > self._budget - len(load):
+            load = b""
+        updates = self._fill(first, len(load))
+        return Ack(seq, me.id, me.boot, me.incarnation, self._view.digest, load, updates)
+
+    def pass_on(self, ack: Ack, seq: int) -> Ack:
+        """Another's answer, for the one who asked through us."""
+        return replace(ack, seq=seq, updates=self._fill((), len(ack.load)))
+
+    def ping_request(self, seq: int, target: Member) -> PingRequest:
+        updates = self._fill((), len(target.address.encode()))
+        return PingRequest(seq, target.id, target.address, self.me.id, updates)
+
+    def nack(self, seq: int) -> Nack:
+        return Nack(seq, self.me.id, self._fill(()))
+
+    def gossip(self) -> Gossip | None:
+        """News; None when there is none."""
+        updates = self._fill(())
+        return Gossip(self.me.id, updates) if updates else None
+
+    def charge(self, id: NodeId) -> list[Update]:
+        """What is held against a member, for its own ears."""
+        verdict = self._view.verdict(id)
+        if verdict is None:
+            return []
+        incarnation, status = verdict
+        match status:
+            case Status.ALIVE:
+                return []
+            case Status.SUSPECT:
+                return [Suspect(id, incarnation, self.me.id)]
+            case Status.DEAD:
+                return [Dead(id, incarnation, self.me.id)]
+            case Status.LEFT:
+                return [Left(id, incarnation)]
+
+    def _past(self, id: NodeId, incarnation: int) -> list[Update]:
+        """An earlier life of a member, under a higher incarnation than it has now."""
+        facts = self._view.facts(id)
+        return [] if facts is None else [Alive(replace(facts, incarnation=incarnation))]
+
+    def _fill(self, first: Sequence[Update], taken: int = 0) -> tuple[Update, ...]:
+        return self._news.fill(self._budget - taken, len(self._view.members), first)

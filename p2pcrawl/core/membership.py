@@ -1,0 +1,236 @@
+"""Who lives: SWIM with Lifeguard as a state machine without clock, dice or sockets.
+
+The theory. Each member probes one other per period (:mod:`p2pcrawl.core.probing`). Who does not answer is
+suspected, not condemned (:mod:`p2pcrawl.core.suspicion`): the suspicion is gossiped, and the suspect refutes
+it by raising its incarnation, which only it may do. Unrefuted in time, it is declared dead. What members know
+merges in any order to the same result (:mod:`p2pcrawl.core.view`) and travels on every message
+(:mod:`p2pcrawl.core.dissemination`); from time to time two members compare all they know over a stream. The
+dead are pinged now and then, and told so: a healed partition thus finds itself, each side refuting its death.
+
+The shell calls :meth:`Membership.tick` when ``next_at`` has come, and hands in what arrives; it performs the
+:class:`Output` of every call. For each address in ``sync_with`` it opens a stream, sends
+:meth:`Membership.push_pull_message`, and hands the reply to :meth:`Membership.receive_push_pull`; the other end
+makes its own message *before* it takes in the one that arrived. An exchange that fails needs no report.
+
+Invariants:
+
+* No datagram is sent before the last incarnation of this identity was asked for (``joined``), and what the
+  cluster knows is exceeded.
+* A death that is merely told in a push/pull accuses; it never condemns a member that lives here.
+* A call that comes late means that this process was stopped: it blames nobody for that time.
+* Ticking at ``next_at`` again and again makes time pass; memory is bounded by the members known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from p2pcrawl.core.claims import Claims
+from p2pcrawl.core.courier import Courier
+from p2pcrawl.core.dice import Dice
+from p2pcrawl.core.dissemination import News
+from p2pcrawl.core.exchanges import Exchanges
+from p2pcrawl.core.hearsay import Hearsay
+from p2pcrawl.core.listening import Listener
+from p2pcrawl.core.membership_config import MembershipConfig
+from p2pcrawl.core.membership_output import Event, EventKind, Output
+from p2pcrawl.core.probing import Prober
+from p2pcrawl.core.spreading import Spreader
+from p2pcrawl.core.suspicion import Suspicions
+from p2pcrawl.core.view import View
+from p2pcrawl.model.gossip import LOAD_BYTES_MAX, Left, Message, PushPull
+from p2pcrawl.model.node import Address, Member, NodeId, Status
+
+__all__ = ["Event", "EventKind", "Membership", "MembershipConfig", "Output"]
+
+_FORGET_EVERY_S = 60.0
+
+
+class Membership:
+    """One member's part in the protocol.
+
+    ``me.incarnation`` is one above the last that this identity is known to have used, 1 if none is; what the
+    cluster remembers is exceeded when joining. Raises ValueError when ``me`` or ``config`` cannot work.
+    """
+
+    def __init__(self, me: Member, config: MembershipConfig, dice: Dice) -> None:
+        config.validate()
+        me.check()
+        if me.status is not Status.ALIVE:
+            raise ValueError("a member starts alive")
+        self._config = config
+        self._view = View()
+        self._news = News(config.retransmit_factor)
+        self._suspicions = Suspicions(config.suspicion_min_s, config.suspicion_max_factor, config.confirmations)
+        self._courier = Courier(me, self._view, self._news, config.message_max)
+        self._prober = Prober(config, dice, self._view, self._courier)
+        self._spreader = Spreader(config, dice, self._view, self._news, self._courier, self._prober)
+        self._claims = Claims(config, self._courier, self._view, self._news, self._prober)
+        self._exchanges = Exchanges(config, dice, self._view, me.id)
+        self._hearsay = Hearsay(
+            self._courier, self._view, self._news, self._suspicions, self._exchanges, self._claims, config.dead_forget_s
+        )
+        self._listener = Listener(
+            self._courier, self._view, self._news, self._prober, self._exchanges, self._claims, self._hearsay
+        )
+        self.loads: Mapping[NodeId, bytes] = MappingProxyType(self._listener.loads)
+        """What each member last said of its load, as far as it was asked by this one."""
+        self.views: Mapping[NodeId, int] = MappingProxyType(self._listener.views)
+        """Each member's view digest, likewise."""
+        self.members: Mapping[NodeId, Member] = self._view.members
+        """Everybody known, this member, the dead and the departed included."""
+        self._forget_at = math.inf
+        self._called_at = -math.inf
+        self.stalls = 0
+        """How often this process was found to have been stopped."""
+        self._view.merge_facts(me, 0.0)
+
+    @property
+    def me(self) -> Member:
+        return self._courier.me
+
+    @property
+    def joined(self) -> bool:
+        """False from :meth:`join` until a first exchange of views: till then nothing is sent but exchanges."""
+        return self._claims.joined
+
+    @property
+    def load(self) -> bytes:
+        """What acks tell of this member, opaque here; at most 200 bytes."""
+        return self._courier.load
+
+    @load.setter
+    def load(self, load: bytes) -> None:
+        if len(load) > LOAD_BYTES_MAX:
+            raise ValueError(f"a load of {len(load)} bytes is over the limit of {LOAD_BYTES_MAX}")
+        self._courier.load = load
+
+    @property
+    def awareness(self) -> int:
+        """0: all is well; higher: this member has reason to doubt itself and probes more slowly."""
+        return self._prober.awareness
+
+    @property
+    def view_digest(self) -> int:
+        return self._view.digest
+
+    @property
+    def quiet(self) -> bool:
+        """No news is left to send: after :meth:`leave`, the time to go."""
+        return not self._news
+
+    @property
+    def next_at(self) -> float:
+        """When :meth:`tick` is due; infinite before :meth:`start`."""
+        return min(
+            self._forget_at, self._prober.next_at(), self._suspicions.next_at(),
+            self._exchanges.next_at(), self._spreader.next_at(),
+        )  # fmt: skip
+
+    def alive(self) -> list[Member]:
+        """Who counts for ownership, this member included: the living and the suspect."""
+        return self._view.living()
+
+    def start(self, now: float) -> None:
+        """Begins to probe whoever is known."""
+        self._called_at = now
+        if self.joined:
+            self._prober.start(now)
+        self._exchanges.start(now)
+        self._spreader.start(now)
+        self._forget_at = now + _FORGET_EVERY_S
+
+    def join(self, now: float, addresses: Sequence[Address]) -> Output:
+        """Joins the cluster through any of ``addresses``; they are tried again for as long as it takes."""
+        out = self._begin(now)
+        seeds = [address for address in addresses if address != self.me.address]
+        if seeds and len(self.alive()) <= 1:
+            self._claims.joined = False
+            self._prober.stop()
+        self._exchanges.join(now, seeds)
+        self._exchanges.tick(now, self.joined, out)
+        return self._end(now, out)
+
+    def leave(self, now: float) -> Output:
+        """Says good-bye. The shell goes on ticking till ``quiet``, or as long as it likes."""
+        out = self._begin(now)
+        me = self.me
+        if me.status is not Status.LEFT:
+            self._view.merge_verdict(me.id, me.incarnation, Status.LEFT, now)
+            self._courier.me = self._view.members[me.id]
+            self._prober.stop()
+            self._exchanges.stop()
+            self._spreader.stop_retrying()
+            self._news.spread(Left(me.id, me.incarnation))
+            self._spreader.gossip(now, out)
+        return self._end(now, out)
+
+    def update_me(self, now: float, **fields: Any) -> Output:
+        """Changes what this member says of itself (address, weight, holds, drained, api, store).
+
+        Raises ValueError when a value cannot travel. Without a change nothing is sent.
+        """
+        out = self._begin(now)
+        if {"id", "incarnation", "status", "boot"} & fields.keys():
+            raise ValueError("a member's id, boot, incarnation and status are not its shell's to change")
+        me = self.me
+        if me.status is Status.ALIVE and any(getattr(me, name) != value for name, value in fields.items()):
+            self._claims.announce(now, me.incarnation + 1, **fields)
+        return self._end(now, out)
+
+    def tick(self, now: float) -> Output:
+        """Does what is due."""
+        out = self._begin(now)
+        silent = self._prober.tick(now, out)
+        if silent is not None:
+            self._hearsay.silent(silent, now, out)
+        self._hearsay.condemn(now, out)
+        self._exchanges.tick(now, self.joined, out)
+        if now >= self._forget_at:
+            self._forget_at = now + _FORGET_EVERY_S
+            self._forget(now, out)
+        self._spreader.tick(now, out)
+        return self._end(now, out)
+
+    def receive(self, now: float, sender: Address, message: Message) -> Output:
+        """Takes in a datagram that ``sender`` sent."""
+        out = self._begin(now)
+        self._listener.receive(now, sender, message, out)
+        return self._end(now, out)
+
+    def push_pull_message(self, now: float) -> PushPull:
+        """All that this member knows, to send on a stream."""
+        return PushPull(self.me.id, self.me.boot, not self.joined, self._view.entries(now))
+
+    def receive_push_pull(self, now: float, sender: Address, message: PushPull) -> Output:
+        """Takes in another's view, whichever end began the exchange."""
+        out = self._begin(now)
+        self._listener.receive_push_pull(now, sender, message, out)
+        return self._end(now, out)
+
+    def _begin(self, now: float) -> Output:
+        """Every call: notices that this process was stopped since the last one."""
+        stalled_s = now - max(self.next_at, self._called_at)
+        self._called_at = now
+        if stalled_s > self._config.probe_timeout_s:
+            self.stalls += 1
+            self._suspicions.put_off(now, stalled_s, self._config.probe_s)
+            self._prober.void(now)
+        return Output()
+
+    def _end(self, now: float, out: Output) -> Output:
+        if self._hearsay.hurry:
+            self._hearsay.hurry = False
+            self._spreader.gossip(now, out)
+        elif self.joined:
+            self._spreader.wake(now)
+        return out
+
+    def _forget(self, now: float, out: Output) -> None:
+        for member in self._view.forget(now, self._config.dead_forget_s):
+            self._listener.forget(member.id)
+            if member.id != self.me.id:
+                out.events.append(Event(EventKind.FORGOTTEN, member))

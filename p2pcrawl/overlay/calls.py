@@ -1,0 +1,229 @@
+"""Calls between peers: a request on a link, and its answer.
+
+Each peer keeps one outgoing link to every other that it has something to say to, opened when it is first needed;
+answers come back on the same link. Incoming links are served side by side, each request in a task of its own,
+so that a slow answer holds up nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+from p2pcrawl.model.errors import LinkError, P2PCrawlError
+from p2pcrawl.model.node import Address, NodeId, parse_address
+from p2pcrawl.overlay.link import Link
+from p2pcrawl.wire.cluster import Answered, Introduce, Query, Reply, Request
+from p2pcrawl.wire.codec import AnyMessage
+from p2pcrawl.wire.messages import Hello
+from p2pcrawl.wire.streams import StreamSeal
+
+log = logging.getLogger(__name__)
+
+CONNECT_S = 5.0
+CALL_S = 10.0
+OPEN_MAX = 256
+"""Requests of one link that are being served at once; the next one ends the link."""
+UNPROVEN_MAX = 256
+"""Incoming connections that have not introduced themselves yet; beyond that the oldest one goes."""
+
+Serve = Callable[[Any, NodeId], Awaitable[Reply]]
+OnSlave = Callable[[Link, Hello], None]
+
+
+class Caller:
+    """Outgoing links, by address."""
+
+    def __init__(self, seal: Callable[[], StreamSeal], role: str) -> None:
+        self._seal = seal
+        self._role = role
+        self._lines: dict[Address, _Line] = {}
+        self._last = 0
+
+    async def call(self, address: Address, request: Request, timeout_s: float = CALL_S) -> Any:
+        """The answer to ``request``, whose ``id`` is set here. Raises LinkError when there is none in time."""
+        self._last += 1
+        request.id = self._last
+        line = self._lines.get(address)
+        if line is None or line.closed:
+            line = self._lines[address] = _Line(address, self._seal, self._role)
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await line.ask(request)
+        except TimeoutError:
+            raise LinkError(f"{address} did not answer in {timeout_s:g} s") from None
+
+    async def query(self, address: Address, what: str, arguments: bytes = b"{}", timeout_s: float = CALL_S) -> bytes:
+        """The JSON answer to a question. Raises LinkError, or P2PCrawlError with the other's own words."""
+        answer = await self.call(address, Query(0, what, arguments), timeout_s)
+        if not isinstance(answer, Answered):
+            raise LinkError(f"{address} gave no answer to {what}")
+        if answer.error:
+            raise P2PCrawlError(answer.error)
+        return answer.body
+
+    def hang_up(self, address: Address) -> None:
+        """The peer there is gone: calls to it fail now."""
+        line = self._lines.pop(address, None)
+        if line is not None:
+            line.close()
+
+    def close(self) -> None:
+        for address in list(self._lines):
+            self.hang_up(address)
+
+
+class _Line:
+    """One outgoing link and the answers that it waits for."""
+
+    def __init__(self, address: Address, seal: Callable[[], StreamSeal], role: str) -> None:
+        self._address = address
+        self._seal = seal
+        self._role = role
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._link: Link | None = None
+        self._opening: asyncio.Task[Link] | None = None
+        self.closed = False
+
+    async def ask(self, request: Request) -> Any:
+        if self._link is None:
+            if self._opening is None:
+                self._opening = asyncio.create_task(self._open())
+            await asyncio.shield(self._opening)
+        link = self._link
+        if link is None or self.closed:
+            raise LinkError(f"the link to {self._address} is closed")
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[request.id] = future
+        try:
+            link.send(request)
+            return await future
+        finally:
+            self._waiting.pop(request.id, None)
+
+    async def _open(self) -> Link:
+        loop = asyncio.get_running_loop()
+        host, port = parse_address(self._address)
+        try:
+            async with asyncio.timeout(CONNECT_S):
+                _, link = await loop.create_connection(
+                    lambda: Link(self._received, self._lost, self._seal()), host, port
+                )
+        except (OSError, TimeoutError) as error:
+            self.closed = True
+            raise LinkError(f"cannot reach {self._address}: {error or 'no answer'}") from error
+        self._link = link
+        link.send(Introduce(self._role))
+        return link
+
+    def close(self) -> None:
+        self.closed = True
+        if self._opening is not None and not self._opening.done():
+            self._opening.cancel()
+        if self._link is not None:
+            self._link.abort()
+        self._fail(LinkError(f"the link to {self._address} was closed"))
+
+    def _received(self, message: AnyMessage) -> None:
+        if not isinstance(message, Reply):
+            raise LinkError(f"{self._address} said {type(message).__name__} where an answer was due")
+        future = self._waiting.get(message.id)
+        if future is not None and not future.done():
+            future.set_result(message)
+
+    def _lost(self, error: Exception | None) -> None:
+        self.closed = True
+        known = error if isinstance(error, LinkError) else LinkError(f"the link to {self._address} was lost")
+        self._fail(known)
+
+    def _fail(self, error: LinkError) -> None:
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(error)
+
+
+class Reception:
+    """Incoming links: told apart by their first message, and served."""
+
+    def __init__(self, seal: Callable[[], StreamSeal], serve: Serve, on_slave: OnSlave) -> None:
+        self._seal = seal
+        self._serve = serve
+        self._on_slave = on_slave
+        self._visitors: dict[_Visitor, None] = {}
+
+    def make_link(self) -> Link:
+        """For the server: one new incoming link."""
+        unproven = [v for v in self._visitors if v.link.peer is None]
+        if len(unproven) >= UNPROVEN_MAX:
+            unproven[0].link.abort(LinkError("too many connections that do not introduce themselves"))
+        visitor = _Visitor(self._seal(), self._serve, self._on_slave, self._forget)
+        self._visitors[visitor] = None
+        return visitor.link
+
+    def _forget(self, visitor: _Visitor) -> None:
+        self._visitors.pop(visitor, None)
+
+    async def close(self) -> None:
+        for visitor in list(self._visitors):
+            await visitor.close()
+
+
+class _Visitor:
+    """One incoming link."""
+
+    def __init__(self, seal: StreamSeal, serve: Serve, on_slave: OnSlave, on_end: Callable[[_Visitor], None]) -> None:
+        self.link = Link(self._first, self._lost, seal)
+        self._serve = serve
+        self._on_slave = on_slave
+        self._on_end = on_end
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def _first(self, message: AnyMessage) -> None:
+        match message:
+            case Introduce():
+                self.link.on_message = self._request
+            case Hello():
+                self._on_end(self)
+                self._on_slave(self.link, message)
+            case _:
+                raise LinkError(f"a link begins with an introduction, not with {type(message).__name__}")
+
+    def _request(self, message: AnyMessage) -> None:
+        if not isinstance(message, Request):
+            raise LinkError(f"{type(message).__name__} is not a request")
+        if len(self._tasks) >= OPEN_MAX:
+            raise LinkError(f"more than {OPEN_MAX} requests at once")
+        task = asyncio.create_task(self._answer(message))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, request: Any) -> None:
+        peer = self.link.peer
+        assert peer is not None
+        try:
+            reply = await self._serve(request, peer.node_id)
+        except P2PCrawlError as error:
+            reply = Answered(request.id, b"", str(error))
+        except Exception:
+            log.exception("a request of %s failed", peer.node_id[:8])
+            reply = Answered(request.id, b"", "the request failed; see the log of the peer that was asked")
+        reply.id = request.id
+        with suppress(LinkError):
+            self.link.send(reply)
+
+    def _lost(self, error: Exception | None) -> None:
+        if error is not None:
+            log.debug("an incoming link from %s ended: %s", self.link.remote_host, error)
+        for task in self._tasks:
+            task.cancel()
+        self._on_end(self)
+
+    async def close(self) -> None:
+        self.link.abort()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,119 @@
+"""Drives the membership: its datagrams through the port, its exchanges over links, its timer on the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from p2pcrawl.core.membership import Membership
+from p2pcrawl.core.membership_output import Event, Output
+from p2pcrawl.model.errors import LinkError
+from p2pcrawl.model.gossip import Ack
+from p2pcrawl.model.node import Address, format_address
+from p2pcrawl.overlay.port import GOSSIP, Port
+from p2pcrawl.wire.datagrams import Opened
+from p2pcrawl.wire.gossip import decode, decode_push_pull, encode, encode_push_pull
+
+log = logging.getLogger(__name__)
+
+Exchange = Callable[[Address, bytes], Awaitable[bytes]]
+"""Sends a view to a member over a link and returns its answer."""
+OnEvent = Callable[[Event], None]
+
+EXCHANGES_MAX = 8
+
+
+class Gossip:
+    """See the module. Everything that happens comes out of ``on_event``, in order."""
+
+    def __init__(self, membership: Membership, port: Port, exchange: Exchange, on_event: OnEvent) -> None:
+        self.membership = membership
+        self._port = port
+        self._exchange = exchange
+        self._on_event = on_event
+        self._timer: asyncio.TimerHandle | None = None
+        self._exchanges: set[asyncio.Task[None]] = set()
+        self._loop = asyncio.get_running_loop()
+        self.malformed = 0
+        self.exchanges_failed = 0
+        port.receivers[GOSSIP] = self._received
+
+    def start(self, join: Sequence[Address] = ()) -> None:
+        """Begins; joins through any of ``join``, for as long as it takes."""
+        now = self._loop.time()
+        self.membership.start(now)
+        self._perform(self.membership.join(now, join))
+
+    async def leave(self, patience_s: float = 2.0) -> None:
+        """Says good-bye and waits until it is told."""
+        self._perform(self.membership.leave(self._loop.time()))
+        until = self._loop.time() + patience_s
+        while not self.membership.quiet and self._loop.time() < until:
+            await asyncio.sleep(0.05)
+
+    async def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for task in self._exchanges:
+            task.cancel()
+        await asyncio.gather(*self._exchanges, return_exceptions=True)
+
+    def update_me(self, **fields: object) -> None:
+        """Tells something new of this member."""
+        self._perform(self.membership.update_me(self._loop.time(), **fields))
+
+    def answer_exchange(self, sender: Address, data: bytes) -> bytes:
+        """The other end of an exchange: our view, and theirs taken in. Raises LinkError for nonsense."""
+        theirs = decode_push_pull(data)
+        ours = encode_push_pull(self.membership.push_pull_message(self._loop.time()))
+        self._perform(self.membership.receive_push_pull(self._loop.time(), sender, theirs))
+        return ours
+
+    def _received(self, opened: Opened, address: tuple[str, int]) -> None:
+        try:
+            message = decode(opened.payload)
+        except (LinkError, ValueError):
+            self.malformed += 1
+            return
+        # An ack may come through a relay; everything else speaks for its sender.
+        if message.source != opened.sender and not isinstance(message, Ack):
+            self.malformed += 1
+            return
+        self._perform(self.membership.receive(self._loop.time(), format_address(*address), message))
+
+    def _tick(self) -> None:
+        self._timer = None
+        self._perform(self.membership.tick(self._loop.time()))
+
+    def _perform(self, output: Output) -> None:
+        for address, message in output.datagrams:
+            self._port.send_to(GOSSIP, encode(message), address)
+        for address in output.sync_with:
+            if len(self._exchanges) < EXCHANGES_MAX:
+                task = self._loop.create_task(self._compare(address))
+                self._exchanges.add(task)
+                task.add_done_callback(self._exchanges.discard)
+        for event in output.events:
+            log.info("%s %s at %s", event.member.id[:8], event.kind, event.member.address)
+            self._on_event(event)
+        self._schedule()
+
+    def _schedule(self) -> None:
+        at = self.membership.next_at
+        if self._timer is not None:
+            if self._timer.when() <= at:
+                return
+            self._timer.cancel()
+        self._timer = self._loop.call_at(at, self._tick) if at < float("inf") else None
+
+    async def _compare(self, address: Address) -> None:
+        ours = encode_push_pull(self.membership.push_pull_message(self._loop.time()))
+        try:
+            theirs = decode_push_pull(await self._exchange(address, ours))
+        except (LinkError, ValueError) as error:
+            self.exchanges_failed += 1
+            log.debug("no exchange with %s: %s", address, error)
+            return
+        self._perform(self.membership.receive_push_pull(self._loop.time(), address, theirs))

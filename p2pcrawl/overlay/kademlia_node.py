@@ -1,0 +1,249 @@
+"""The kademlia package, subclassed to stand clear of its faults.
+
+Its datagrams travel sealed, through the peer's port. Every request and reply is checked before the library
+sees it: the sender must be who it says it is, an answer must come from whom it was asked of, contacts must be
+addresses. Calls end: by an answer, a time-out or cancellation, without leaving anything behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import os
+from typing import Any
+
+import umsgpack
+from kademlia.crawling import NodeSpiderCrawl, ValueSpiderCrawl
+from kademlia.network import Server
+from kademlia.node import Node
+from kademlia.protocol import KademliaProtocol
+
+from p2pcrawl.overlay.records import RecordStore
+from p2pcrawl.wire.signed import SignedRecord
+
+log = logging.getLogger(__name__)
+
+ANSWER_S = 1.0
+"""A member that lives answers in a few milliseconds; the library's 5 s add up along a look-up."""
+KSIZE = 20
+ALPHA = 3
+_ID_BYTES = 20
+_REQUEST, _RESPONSE = b"\x00", b"\x01"
+_ARGUMENTS = {"ping": 1, "store": 3, "find_node": 2, "find_value": 2}
+_MESSAGE_MAX = 1400
+
+Answer = tuple[bool, Any]
+
+
+class _Sealed:
+    """What the protocol writes to in place of a socket."""
+
+    def __init__(self, send: Any) -> None:
+        self._send = send
+
+    def sendto(self, data: bytes, address: tuple[str, int]) -> None:
+        self._send(data, address)
+
+    def close(self) -> None:
+        pass
+
+
+class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has no types
+    """See the module."""
+
+    def __init__(self, source_node: Node, storage: RecordStore, ksize: int) -> None:
+        super().__init__(source_node, storage, ksize)
+        self._wait_timeout = ANSWER_S
+        self.counters = {"malformed": 0, "unasked": 0, "failed": 0, "served": 0}
+
+    # -- incoming -----------------------------------------------------------------------------
+
+    def opened(self, sender_id: bytes, data: bytes, address: tuple[str, int]) -> None:
+        """A datagram of the directory, from a proven sender. Never raises for its contents."""
+        if len(data) < 22 or len(data) > _MESSAGE_MAX:
+            self.counters["malformed"] += 1
+            return
+        kind, message_id = data[:1], data[1:21]
+        try:
+            body = umsgpack.unpackb(data[21:])
+        except Exception:  # RecursionError and a dozen of the library's own
+            self.counters["malformed"] += 1
+            return
+        if kind == _REQUEST:
+            self._serve(sender_id, message_id, body, address)
+        elif kind == _RESPONSE:
+            self._answered(message_id, body, address)
+        else:
+            self.counters["malformed"] += 1
+
+    def _serve(self, sender_id: bytes, message_id: bytes, body: Any, address: tuple[str, int]) -> None:
+        if not (isinstance(body, list) and len(body) == 2 and isinstance(body[0], str)):
+            self.counters["malformed"] += 1
+            return
+        name, arguments = body
+        count = _ARGUMENTS.get(name)
+        if (
+            count is None
+            or not isinstance(arguments, list | tuple)
+            or len(arguments) != count
+            or arguments[0] != sender_id
+            or (count > 1 and not (isinstance(arguments[1], bytes) and len(arguments[1]) == _ID_BYTES))
+        ):
+            self.counters["malformed"] += 1
+            return
+        try:
+            reply = getattr(self, f"rpc_{name}")(address, *arguments)
+        except Exception:
+            self.counters["failed"] += 1
+            log.debug("a request of the directory failed", exc_info=True)
+            return
+        self.counters["served"] += 1
+        self.transport.sendto(_RESPONSE + message_id + _packed(reply), address)
+
+    def rpc_store(self, sender: tuple[str, int], nodeid: bytes, key: bytes, value: Any) -> bool:
+        """Says whether the record is really held now."""
+        self.welcome_if_new(Node(nodeid, sender[0], sender[1]))
+        return bool(self.storage.offer(key, value))
+
+    def rpc_stun(self, sender: tuple[str, int]) -> None:
+        return None
+
+    def _answered(self, message_id: bytes, body: Any, address: tuple[str, int]) -> None:
+        waiting = self._outstanding.get(message_id)
+        if waiting is None or waiting[1] != address:
+            self.counters["unasked"] += 1
+            return
+        future = waiting[0]
+        if not future.done():
+            future.set_result((True, body))
+
+    # -- outgoing -----------------------------------------------------------------------------
+
+    async def _ask(self, name: str, node: Node, *arguments: Any) -> Answer:
+        message_id = os.urandom(_ID_BYTES)
+        address = (node.ip, node.port)
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._outstanding[message_id] = (future, address)
+        try:
+            data = umsgpack.packb([name, [self.source_node.id, *arguments]])
+            self.transport.sendto(_REQUEST + message_id + data, address)
+            async with asyncio.timeout(self._wait_timeout):
+                return await future
+        except TimeoutError:
+            return (False, None)
+        finally:
+            del self._outstanding[message_id]
+
+    async def call_ping(self, node_to_ask: Node) -> Answer:
+        answer = await self._ask("ping", node_to_ask)
+        sound = isinstance(answer[1], bytes) and len(answer[1]) == _ID_BYTES
+        return self.handle_call_response(answer if sound else (False, None), node_to_ask)
+
+    async def call_store(self, node_to_ask: Node, key: bytes, value: bytes) -> Answer:
+        answer = await self._ask("store", node_to_ask, key, value)
+        return self.handle_call_response(answer if isinstance(answer[1], bool) else (False, None), node_to_ask)
+
+    async def call_find_node(self, node_to_ask: Node, node_to_find: Node) -> Answer:
+        answer = await self._ask("find_node", node_to_ask, node_to_find.id)
+        return self.handle_call_response((answer[0], _contacts(answer[1])), node_to_ask)
+
+    async def call_find_value(self, node_to_ask: Node, node_to_find: Node) -> Answer:
+        answer = await self._ask("find_value", node_to_ask, node_to_find.id)
+        body = answer[1]
+        if isinstance(body, dict) and isinstance(body.get("value"), bytes):
+            return self.handle_call_response((answer[0], {"value": body["value"]}), node_to_ask)
+        return self.handle_call_response((answer[0], _contacts(body)), node_to_ask)
+
+    async def ping_address(self, address: tuple[str, int]) -> Node | None:
+        """Who answers there, or None."""
+        answer = await self._ask("ping", Node(bytes(_ID_BYTES), *address))
+        if not answer[0] or not isinstance(answer[1], bytes) or len(answer[1]) != _ID_BYTES:
+            return None
+        node = Node(answer[1], *address)
+        self.welcome_if_new(node)
+        return node
+
+
+class DirectoryServer(Server):  # type: ignore[misc] # kademlia has no types
+    """The library's server, without a socket of its own."""
+
+    protocol_class = DirectoryProtocol
+
+    def __init__(self, node_id: bytes, storage: RecordStore, send: Any) -> None:
+        super().__init__(KSIZE, ALPHA, node_id, storage)
+        self.protocol = self._create_protocol()
+        self.protocol.connection_made(_Sealed(send))
+
+    async def bootstrap_node(self, addr: tuple[str, int]) -> Node | None:
+        return await self.protocol.ping_address(addr)
+
+    async def store(self, key: bytes, record: SignedRecord) -> int:
+        """How many nodes, this one included, acknowledged that they hold the record."""
+        target = Node(key)
+        nearest = self.protocol.router.find_neighbors(target)
+        acks = 0
+        found = await NodeSpiderCrawl(self.protocol, target, nearest, self.ksize, self.alpha).find() if nearest else []
+        if len(found) < self.ksize or self.node.distance_to(target) < max(n.distance_to(target) for n in found):
+            acks += self.storage.offer(key, record.encode())
+        data = record.encode()
+        for happened, stored in await asyncio.gather(*(self.protocol.call_store(n, key, data) for n in found)):
+            acks += bool(happened and stored)
+        return acks
+
+    async def find(self, key: bytes) -> SignedRecord | None:
+        """The newest valid record that a look-up came upon."""
+        target = Node(key)
+        own = self.storage.record(key)
+        nearest = self.protocol.router.find_neighbors(target)
+        if not nearest:
+            return own
+        data = await _NewestCrawl(self.protocol, target, nearest, self.ksize, self.alpha).find()
+        if isinstance(data, bytes):
+            self.storage.offer(key, data)
+        return self.storage.record(key) or own
+
+
+class _NewestCrawl(ValueSpiderCrawl):  # type: ignore[misc] # kademlia has no types
+    """Takes the newest valid record of a step, where the library takes the commonest bytes."""
+
+    async def _handle_found_values(self, values: list[bytes]) -> bytes | None:
+        records = [r for r in map(SignedRecord.decode, values) if r is not None and r.verify(0.0)]
+        if not records:
+            return None
+        newest = records[0]
+        for record in records[1:]:
+            if record.supersedes(newest):
+                newest = record
+        data = newest.encode()
+        peer = self.nearest_without_value.popleft()
+        if peer:
+            await self.protocol.call_store(peer, self.node.id, data)
+        return data
+
+
+def _contacts(body: Any) -> list[tuple[bytes, str, int]]:
+    """The contacts of an answer that are contacts."""
+    if not isinstance(body, list | tuple):
+        return []
+    found = []
+    for each in body[:KSIZE]:
+        if (
+            isinstance(each, list | tuple)
+            and len(each) == 3
+            and isinstance(each[0], bytes)
+            and len(each[0]) == _ID_BYTES
+            and isinstance(each[1], str)
+            and isinstance(each[2], int)
+            and 0 < each[2] < 65536
+        ):
+            try:
+                ipaddress.ip_address(each[1])
+            except ValueError:
+                continue
+            found.append((each[0], each[1], each[2]))
+    return found
+
+
+def _packed(reply: Any) -> bytes:
+    return bytes(umsgpack.packb(reply))

@@ -1,0 +1,164 @@
+"""One master's place in the overlay: its port, its membership, its part of the directory, its links."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from p2pcrawl.core.membership import Membership
+from p2pcrawl.core.membership_config import MembershipConfig
+from p2pcrawl.core.membership_output import Event, EventKind
+from p2pcrawl.model.errors import LinkError
+from p2pcrawl.model.node import Address, Member, NodeId, Status
+from p2pcrawl.overlay.calls import Caller, OnSlave, Reception, Serve
+from p2pcrawl.overlay.directory import Directory, peer_body
+from p2pcrawl.overlay.gossip import Gossip
+from p2pcrawl.overlay.port import Port
+from p2pcrawl.wire.cluster import Reply, Sync, Synced
+from p2pcrawl.wire.datagrams import DatagramSeal
+from p2pcrawl.wire.identity import Identity
+from p2pcrawl.wire.keys import KeyRing
+from p2pcrawl.wire.streams import StreamSeal
+
+log = logging.getLogger(__name__)
+
+REFRESH_S = 1200.0
+"""A node's own directory records are stored anew this often; they end after two hours."""
+REJOIN_S = 30.0
+"""The directory makes contact through the members that gossip knows this often."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Who a process is and which cluster it belongs to."""
+
+    identity: Identity
+    keys: KeyRing
+    cluster: str
+    boot: bytes
+
+    def client(self) -> StreamSeal:
+        return StreamSeal.client(self.keys, self.identity, self.boot, self.cluster)
+
+    def server(self) -> StreamSeal:
+        return StreamSeal.server(self.keys, self.identity, self.boot, self.cluster)
+
+
+class OverlayNode:
+    """Open it, then :meth:`join`. ``serve`` answers what other peers ask; ``on_event`` hears of members."""
+
+    def __init__(
+        self,
+        credentials: Credentials,
+        store: bytes,
+        serve: Serve,
+        on_slave: OnSlave,
+        on_event: Callable[[Event], None],
+        *,
+        weight: int = 1,
+        config: MembershipConfig | None = None,
+        dice: random.Random | None = None,
+    ) -> None:
+        self.credentials = credentials
+        self._store = store
+        self._serve_others = serve
+        self._on_event = on_event
+        self._weight = weight
+        self._config = config or MembershipConfig()
+        self._dice = dice or random.Random()
+        self.caller = Caller(credentials.client, "master")
+        self._reception = Reception(credentials.server, self._serve, on_slave)
+        self._seal = DatagramSeal(credentials.keys, credentials.identity.node_id, credentials.boot, credentials.cluster)
+        self.port = Port(self._seal, self._reception.make_link)
+        self._upkeep: asyncio.Task[None] | None = None
+
+    @property
+    def id(self) -> NodeId:
+        return self.credentials.identity.node_id
+
+    async def open(self, host: str, port: int, advertise: Address | None = None, api: str = "") -> None:
+        """Binds. Raises ConfigurationError when it cannot."""
+        bound = await self.port.open(host, port)
+        self.address = advertise or bound
+        me = Member(self.id, self.address, 1, Status.ALIVE, self._weight, self.credentials.boot, self._store, api=api)
+        self.membership = Membership(me, self._config, self._dice)
+        self.gossip = Gossip(self.membership, self.port, self._exchange, self._happened)
+        self.directory = Directory(self.port, self.credentials.identity)
+
+    def join(self, addresses: Sequence[Address]) -> None:
+        """Begins to gossip; joins through any of these, for as long as it takes."""
+        self.gossip.start(addresses)
+        self._upkeep = asyncio.create_task(self._keep_up(list(addresses)))
+
+    async def leave(self) -> None:
+        await self.gossip.leave()
+
+    async def close(self) -> None:
+        if self._upkeep is not None:
+            self._upkeep.cancel()
+            await asyncio.gather(self._upkeep, return_exceptions=True)
+        await self.gossip.close()
+        self.caller.close()
+        await self._reception.close()
+        self.port.close()
+
+    def members(self) -> list[Member]:
+        """All that count, this one included, by id."""
+        return sorted(self.membership.alive(), key=lambda m: m.id)
+
+    def counters(self) -> dict[str, dict[str, int]]:
+        """What went over the port, and what was dropped there and why."""
+        return {
+            "port": dict(self.port.counters),
+            "datagrams": dict(self._seal.counters),
+            "directory": self.directory.counters,
+            "gossip": {"malformed": self.gossip.malformed, "exchanges_failed": self.gossip.exchanges_failed},
+        }
+
+    async def _serve(self, request: object, sender: NodeId) -> Reply:
+        if isinstance(request, Sync):
+            member = self.membership.members.get(sender)
+            address = member.address if member is not None else Address("")
+            return Synced(0, self.gossip.answer_exchange(address, request.members))
+        return await self._serve_others(request, sender)
+
+    async def _exchange(self, address: Address, view: bytes) -> bytes:
+        reply = await self.caller.call(address, Sync(0, view))
+        if not isinstance(reply, Synced):
+            raise LinkError(f"{address} did not answer with its view")
+        return reply.members
+
+    def _happened(self, event: Event) -> None:
+        member = event.member
+        if event.kind in (EventKind.DIED, EventKind.LEFT):
+            self.caller.hang_up(member.address)
+            self.directory.forget(member.id)
+        elif event.kind is EventKind.UPDATED and event.previous is not None:
+            if event.previous.address != member.address or event.previous.boot != member.boot:
+                self.caller.hang_up(event.previous.address)
+        if event.kind is EventKind.CONFLICT:
+            log.error(
+                "another process at %s uses the identity of this peer (%s): give each peer a data folder of its own",
+                member.address,
+                member.id[:8],
+            )
+        self._on_event(event)
+
+    async def _keep_up(self, seeds: list[Address]) -> None:
+        """The directory's contacts and records. It follows gossip, which heals by itself."""
+        published_at = float("-inf")
+        loop = asyncio.get_running_loop()
+        known: set[Address] = set()
+        while True:
+            others = {m.address for m in self.members() if m.id != self.id}
+            if others - known or self.directory.contacts < len(others):
+                await self.directory.join(sorted(others) or seeds)
+                known = others
+            if others and loop.time() - published_at > REFRESH_S:
+                published_at = loop.time()
+                await self.directory.publish("peer", self.id, peer_body(self.membership.me))
+                await self.directory.refresh()
+            await asyncio.sleep(1.0 if len(others) != len(known) or not others else REJOIN_S / 10)

@@ -1,0 +1,113 @@
+"""One port of a peer: UDP for gossip and directory, TCP for links, on the same HOST:PORT.
+
+What kind a datagram is of is sealed into it as its channel. Nothing that does not open is looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+from collections.abc import Callable
+from typing import Any, cast
+
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.node import Address, format_address, parse_address
+from p2pcrawl.overlay.link import Link
+from p2pcrawl.wire.boots import BootBook
+from p2pcrawl.wire.datagrams import DatagramSeal, Opened
+
+log = logging.getLogger(__name__)
+
+GOSSIP = 1
+DIRECTORY = 2
+_TRIES = 20
+
+OnDatagram = Callable[[Opened, tuple[str, int]], None]
+
+
+class Port(asyncio.DatagramProtocol):
+    """Open it with :meth:`open`; ``receivers`` maps channels to who takes their datagrams."""
+
+    def __init__(self, seal: DatagramSeal, make_link: Callable[[], Link]) -> None:
+        self._seal = seal
+        self._make_link = make_link
+        self._boots = BootBook()
+        self._transport: asyncio.DatagramTransport | None = None
+        self._server: asyncio.Server | None = None
+        self.receivers: dict[int, OnDatagram] = {}
+        self.address = Address("")
+        self.counters = {"sent": 0, "sent_bytes": 0, "received": 0, "received_bytes": 0, "failed": 0}
+
+    async def open(self, host: str, port: int) -> Address:
+        """Binds both sockets; with port 0 any that is free for both. Raises ConfigurationError when it cannot."""
+        loop = asyncio.get_running_loop()
+        for attempt in range(_TRIES):
+            try:
+                server = await loop.create_server(self._make_link, host, port)
+            except OSError as error:
+                raise ConfigurationError(_refused(host, port, error)) from error
+            chosen = port or int(server.sockets[0].getsockname()[1])
+            try:
+                await loop.create_datagram_endpoint(lambda: self, local_addr=(host, chosen))
+            except OSError as error:
+                server.close()
+                if port or attempt == _TRIES - 1:
+                    raise ConfigurationError(_refused(host, chosen, error)) from error
+                continue
+            self._server = server
+            self.address = format_address(host, chosen)
+            break
+        return self.address
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        if self._transport is not None:
+            self._transport.close()
+
+    def send(self, channel: int, payload: bytes, to: tuple[str, int]) -> None:
+        """One datagram, sealed for the process that was last heard from there; like any, it may not arrive."""
+        if self._transport is None or self._transport.is_closing():
+            return
+        data = self._seal.seal(channel, payload, self._boots.boot_at(to, self._loop.time()))
+        self.counters["sent"] += 1
+        self.counters["sent_bytes"] += len(data)
+        self._transport.sendto(data, to)
+
+    def send_to(self, channel: int, payload: bytes, address: Address) -> None:
+        """The same by ``host:port``, where the host is an IP address."""
+        self.send(channel, payload, parse_address(address))
+
+    # -- called by the transport --------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.DatagramTransport, transport)
+        self._loop = asyncio.get_running_loop()
+
+    def datagram_received(self, data: bytes, addr: tuple[str | Any, int]) -> None:
+        self.counters["received"] += 1
+        self.counters["received_bytes"] += len(data)
+        opened = self._seal.open(data)
+        if opened is None:
+            return
+        source = (str(addr[0]), int(addr[1]))
+        self._boots.heard(source, opened, self._loop.time())
+        receiver = self.receivers.get(opened.channel)
+        if receiver is not None:
+            receiver(opened, source)
+
+    def error_received(self, exc: Exception) -> None:
+        # An ICMP answer to some earlier datagram; who it was for will be found out by probing.
+        self.counters["failed"] += 1
+
+
+def _refused(host: str, port: int, error: OSError) -> str:
+    where = format_address(host, port) if port else host
+    if error.errno == errno.EADDRINUSE:
+        return f"{where} is in use by another process; choose another with --bind"
+    if error.errno == errno.EADDRNOTAVAIL:
+        return f"{where} is not an address of this machine; choose another with --bind"
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return f"{where} may not be used by this user; choose a port above 1023 with --bind"
+    return f"cannot listen on {where}: {error.strerror or error}"

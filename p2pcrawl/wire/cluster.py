@@ -1,0 +1,180 @@
+"""What masters say to each other, and what anyone may ask a master.
+
+Every request carries an ``id`` that its answer repeats. Tags from 20 on; see ``wire.messages`` for the rules.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from p2pcrawl.wire.messages import JobSpec, Record
+
+
+class Introduce(Struct, array_like=True, tag=20):
+    """First on a link between peers: who calls, and as what (``master``, ``slave`` or ``client``)."""
+
+    role: str
+    pid: int = 0
+
+
+class Sync(Struct, array_like=True, tag=21):
+    """Push/pull of the membership: all that the sender knows, encoded by ``wire.gossip``."""
+
+    id: int
+    members: bytes
+
+
+class Synced(Struct, array_like=True, tag=22):
+    id: int
+    members: bytes
+
+
+class Found(Record):
+    """One discovered link on its way to its owner."""
+
+    url: str
+    fingerprint: bytes
+    depth: int
+    priority: int
+    kind: str
+    callback: str
+    seed: bool
+    referer: str
+    extra: bytes
+
+
+class Discover(Struct, array_like=True, tag=23):
+    """Links of one job for the owner of their buckets. Answered when they are durable there."""
+
+    id: int
+    job: int
+    links: list[Found]
+
+
+class Settled(Struct, array_like=True, tag=24):
+    """The links are durable, except those at ``refused`` (positions): these buckets are not the receiver's."""
+
+    id: int
+    refused: list[int] = []
+    unknown_job: bool = False
+
+
+class MirrorJob(Struct, array_like=True, tag=25):
+    """A job that every master keeps. Answered when it is durable."""
+
+    id: int
+    job: JobSpec
+    state: str
+    reason: str
+    version: int
+    outputs: list[str] = []
+
+
+class Mirrored(Struct, array_like=True, tag=26):
+    id: int
+    refusal: str = ""
+
+
+class Claim(Struct, array_like=True, tag=27):
+    """The sender owns these buckets in its view: the receiver is to let go of them."""
+
+    id: int
+    view: int
+    buckets: bytes
+    """A bitmap."""
+
+
+class Released(Struct, array_like=True, tag=28):
+    """``agreed`` False: the receiver's view differs or leases are still open; ask again."""
+
+    id: int
+    agreed: bool
+    counters: list[int] = []
+    """The epochs of the claimed buckets, in their order."""
+
+
+class Pull(Struct, array_like=True, tag=29):
+    """The next rows of released buckets after a cursor."""
+
+    id: int
+    buckets: bytes
+    after: int
+
+
+class Row(Record):
+    """One record as it moves to another master."""
+
+    job: int
+    url: str
+    fingerprint: bytes
+    depth: int
+    priority: int
+    kind: str
+    callback: str
+    seed: bool
+    referer: str
+    extra: bytes
+    phase: int
+    attempts: int
+    losses: int
+    status: int
+    reason: str
+    size: int
+
+
+class Pulled(Struct, array_like=True, tag=30):
+    """``last`` True: there is nothing after this."""
+
+    id: int
+    rows: list[Row]
+    after: int
+    last: bool
+
+
+class Taken(Struct, array_like=True, tag=31):
+    """All rows of these buckets are durable with the sender: the receiver may forget them."""
+
+    id: int
+    buckets: bytes
+
+
+class Forgotten(Struct, array_like=True, tag=32):
+    id: int
+
+
+class Quiet(Struct, array_like=True, tag=33):
+    """Asks how a job stands, for the decision that it is finished."""
+
+    id: int
+    job: int
+
+
+class Standing(Struct, array_like=True, tag=34):
+    """How a job stands at one master."""
+
+    id: int
+    known: bool
+    busy: int
+    """Records queued or leased, pages held until their links are settled, links in flight."""
+    sent: int
+    received: int
+    view: int
+
+
+class Query(Struct, array_like=True, tag=35):
+    """A question for a face: ``what`` with JSON arguments."""
+
+    id: int
+    what: str
+    arguments: bytes = b"{}"
+
+
+class Answered(Struct, array_like=True, tag=36):
+    id: int
+    body: bytes
+    error: str = ""
+
+
+Request = Sync | Discover | MirrorJob | Claim | Pull | Taken | Quiet | Query
+Reply = Synced | Settled | Mirrored | Released | Pulled | Forgotten | Standing | Answered
+ClusterMessage = Introduce | Request | Reply

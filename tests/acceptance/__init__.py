@@ -1,0 +1,1 @@
+"""What must be shown of a whole crawl, at a size that fits every change. Full size: benchmarks/ and ``make soak``."""

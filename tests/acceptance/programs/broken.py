@@ -1,0 +1,53 @@
+"""p2pcrawl with a promise broken on purpose, to show that the checks would notice: ``broken.py HOW crawl ...``."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from p2pcrawl.cli import main
+from p2pcrawl.frontier.batch import Batch, ItemRow
+from p2pcrawl.frontier.store import Store
+
+HELD_COMMITS = 40
+
+
+def items_after_done() -> None:
+    """A page is done before its items are durable."""
+    write, held = Store._write, []  # type: ignore[var-annotated]
+
+    def late(store: Store, batch: Batch, result: Any) -> None:
+        rows: list[ItemRow] = batch.items
+        held.append(rows)
+        batch.items = [row for rows in held for row in rows] if len(held) >= HELD_COMMITS else []
+        if len(held) >= HELD_COMMITS:
+            held.clear()
+        write(store, batch, result)
+
+    Store._write = late  # type: ignore[method-assign]
+
+
+def leases_unwritten() -> None:
+    """A page is granted before its lease is durable."""
+    write = Store._write
+
+    def without(store: Store, batch: Batch, result: Any) -> None:
+        batch.leases = []
+        write(store, batch, result)
+
+    Store._write = without  # type: ignore[method-assign]
+
+
+def deliveries_forgotten() -> None:
+    """How far an output came is forgotten by a restart, while the file is kept."""
+    sinks = Store.sinks
+
+    def forgetful(store: Store, job: int) -> Any:
+        return [(path, spec, 0, position) for path, spec, _, position in sinks(store, job)]
+
+    Store.sinks = forgetful  # type: ignore[method-assign]
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
+    main(sys.argv[2:])

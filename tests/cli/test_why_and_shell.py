@@ -1,0 +1,148 @@
+"""The verbs that look at one page: ``why`` in a data folder, ``shell`` on the network."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.request import ProxyHandler, build_opener
+
+import pytest
+
+from p2pcrawl.frontier.schema import FILE
+from tests.cli.conftest import Run, Start, lines_in, until
+
+
+@pytest.fixture
+def truth(site: dict[str, Any]) -> dict[str, Any]:
+    with build_opener(ProxyHandler({})).open(site["control"] + "/_truth") as answer:
+        found: dict[str, Any] = json.load(answer)
+    return found
+
+
+@pytest.fixture
+def data(run: Run, tmp_path: Path, whole: list[str]) -> Path:
+    """The data folder of a crawl of the whole site."""
+    assert run(*whole, "--data", tmp_path / "run1").returncode == 0
+    return tmp_path / "run1"
+
+
+def record(run: Run, url: str, data: Path) -> dict[str, Any]:
+    result = run("why", url, "--data", data, "--json")
+    assert result.returncode == 0, result.stderr
+    found: dict[str, Any] = json.loads(result.stdout)
+    assert len(found["records"]) == 1
+    only: dict[str, Any] = found["records"][0]
+    return only
+
+
+def test_why_tells_of_each_fate(run: Run, data: Path, site: Any, truth: Any) -> None:
+    start = record(run, site["start"], data)
+    failing = next(r for r in (record(run, url, data) for url in truth["failing"]) if r["status"] == 500)
+    hidden = record(run, truth["disallowed"][0], data)
+    moved = record(run, truth["expected_redirects"][0], data)
+
+    assert (start["phase"], start["status"], start["depth"], start["items"]) == ("done", 200, 0, 1)
+    assert start["start_url"] and start["found_on"] == []
+    assert (failing["phase"], failing["reason"], failing["attempts"]) == ("failed", "http-5xx", 3)
+    assert [(t["number"], t["status"]) for t in failing["troubles"]] == [(1, 500), (2, 500), (3, 500)]
+    assert failing["found_on"][-1] == site["start"]
+    assert (hidden["phase"], hidden["reason"], hidden["host"]["robots"]) == ("dropped", "robots", "forbidden")
+    assert (moved["phase"], moved["reason"]) == ("done", "redirect")
+
+
+def test_why_tells_in_words_where_a_page_was_found(run: Run, data: Path, site: Any, truth: Any) -> None:
+    said = run("why", truth["failing"][0], "--data", data).stdout
+
+    assert "failed: http-" in said
+    assert f"<- {site['start']}" in said or f"on {site['start']}" in said
+    assert "robots.txt of" in said
+
+
+def test_why_gives_hints_for_what_was_never_seen(run: Run, data: Path, site: Any) -> None:
+    offsite = run("why", "http://example.com/", "--data", data)
+    other_scheme = run("why", site["start"].replace("http://", "https://"), "--data", data)
+
+    assert (offsite.returncode, other_scheme.returncode) == (1, 1)
+    assert "never seen" in offsite.stdout and "off site" in offsite.stdout
+    assert f"seen in another form: {site['start']}" in other_scheme.stdout
+
+
+def test_why_answers_while_the_crawl_goes_on(
+    start: Start, run: Run, tmp_path: Path, site: Any, whole: list[str]
+) -> None:
+    output = tmp_path / "out.jsonl"
+    process = start(*whole, "--data", "run1", "-o", output, "-s", "DOWNLOAD_DELAY=0.2")
+    until(lambda: lines_in(output) >= 2, "two items")
+
+    said = run("why", site["start"], "--data", "run1")
+
+    assert process.poll() is None
+    assert said.returncode == 0
+    assert f"running in process {process.pid}" in said.stdout
+
+
+def test_queued_page_has_a_place_in_its_queue(run: Run, tmp_path: Path, whole: list[str]) -> None:
+    run(*whole, "--data", "run1", "-s", "CLOSESPIDER_PAGECOUNT=1", "-s", "CONCURRENT_REQUESTS=1")
+    with closing(sqlite3.connect(tmp_path / "run1" / FILE)) as connection:
+        rows = "SELECT url FROM record WHERE phase = 0 AND host = (SELECT host FROM record WHERE phase = 0 LIMIT 1)"
+        urls = [url for (url,) in connection.execute(rows + " ORDER BY id")]
+
+    first, last = (record(run, url, tmp_path / "run1") for url in (urls[0], urls[-1]))
+
+    assert (first["phase"], last["phase"]) == ("queued", "queued")
+    assert first["queue"] == {"position": 1, "length": len(urls)}
+    assert last["queue"] == {"position": len(urls), "length": len(urls)}
+
+
+def test_shell_prints_the_value_of_code(run: Run, site: Any) -> None:
+    result = run("shell", site["start"], "-c", "n = 1; response.status + n")
+
+    assert (result.returncode, result.stdout) == (0, "201\n")
+    assert f"200 {site['start']}" in result.stderr
+
+
+def test_shell_runs_what_is_piped_in(run: Run, site: Any) -> None:
+    code = "links = response.links\nfetch(links[0])\nresponse.url == links[0]\n"
+
+    result = run("shell", site["start"], typed=code)
+
+    assert (result.returncode, result.stdout) == (0, "True\n")
+
+
+def test_shell_shows_the_verdict_of_robots_but_fetches(run: Run, truth: Any) -> None:
+    result = run("shell", truth["disallowed"][0], "-c", "response.status")
+
+    assert result.stdout == "200\n"
+    assert "robots.txt: forbids it" in result.stderr
+
+
+def test_shell_shows_pages_with_an_error_status(run: Run, site: Any) -> None:
+    result = run("shell", site["start"] + "nothing-here", "-c", "response.status")
+
+    assert (result.returncode, result.stdout) == (0, "404\n")
+
+
+def test_shell_shows_each_step_of_a_redirect(run: Run, truth: Any) -> None:
+    result = run("shell", truth["expected_redirects"][0], "-c", "request.url == response.url")
+
+    assert result.stdout == "True\n"
+    assert ", on to http://" in result.stderr
+
+
+def test_shell_fails_with_one_line_when_there_is_no_page(run: Run) -> None:
+    result = run("shell", "http://127.0.0.1:1/", "-c", "1")
+
+    assert result.returncode == 1
+    assert result.stderr.startswith("p2pcrawl: http://127.0.0.1:1/ could not be fetched: connect")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_exception_of_code_is_shown_without_our_own_frames(run: Run, site: Any) -> None:
+    result = run("shell", site["start"], "-c", "1 / 0")
+
+    assert result.returncode == 1
+    assert "ZeroDivisionError" in result.stderr
+    assert "shell.py" not in result.stderr

@@ -1,0 +1,140 @@
+"""Politeness over random schedules: never too early, never overlapping with a delay, never stuck."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from p2pcrawl.core.politeness import PENALTY_MAX_S, Host, is_private_name, pack_body
+from tests.unit.core.benches import pace_of, robots_entry
+
+ends = st.tuples(
+    st.booleans(),
+    st.sampled_from([0.0, 0.0, 0.0, 2.0, 50.0]),
+    st.booleans(),
+    st.floats(0, 5),
+)
+steps = st.lists(st.tuples(st.floats(0, 3), st.integers(0, 3), st.integers(0, 2), ends), max_size=60)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    story=steps,
+    delay=st.sampled_from([0.0, 0.5, 2.0]),
+    throttled=st.booleans(),
+    crawl_delay=st.sampled_from([0.0, 1.0]),
+)
+def test_no_schedule_brings_a_host_two_requests_at_once_or_one_too_early(story, delay, throttled, crawl_delay) -> None:
+    pace = pace_of(download_delay=delay, autothrottle_enabled=throttled, robotstxt_obey=True)
+    host, now, last_end, pause_until = Host(1, "a.example"), 0.0, None, 0.0
+    host.robots = {("http://a.example", pace.agent): robots_entry(1e9, crawl_delay)}
+    least = max(delay, crawl_delay)
+
+    for passed, begins, finished, (answered, pause, slow_down, latency) in story:
+        now += passed
+        for _ in range(min(finished, host.open)):
+            host.end(now, pace, answered=answered, pause_s=pause, slow_down=slow_down, latency_s=latency)
+            last_end = now
+            pause_until = max(pause_until, now + pause)
+        for _ in range(begins):
+            if not host.may_begin(now, pace):
+                continue
+            assert now >= pause_until
+            if host.delay_s(pace) > 0 and host.open:
+                raise AssertionError("two at once at a host with a delay")
+            if last_end is not None:
+                assert now >= last_end + least
+            host.begin()
+            assert host.open <= pace.concurrency
+    assert host.penalty_s <= PENALTY_MAX_S
+
+    while host.open:
+        host.end(now, pace, answered=True)
+    assert host.may_begin(max(now, host.next_at), pace)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.booleans(), max_size=50))
+def test_window_stays_between_one_and_the_limit(answers) -> None:
+    pace, host = pace_of(concurrent_requests_per_domain=4), Host(1, "a.example")
+
+    for answered in answers:
+        host.begin()
+        host.end(0.0, pace, answered=answered)
+        assert 1.0 <= host.window <= 4.0
+
+
+def test_host_that_answers_earns_more_and_one_that_fails_keeps_one() -> None:
+    pace, host = pace_of(), Host(1, "a.example")
+
+    windows = []
+    for answered in (True, True, False, False, False):
+        host.begin()
+        host.end(0.0, pace, answered=answered)
+        windows.append(host.window)
+
+    assert windows == [3.0, 4.0, 2.0, 1.0, 1.0]
+
+
+def test_host_in_trouble_is_slowed_down_and_forgiven() -> None:
+    pace, host = pace_of(), Host(1, "a.example")
+
+    penalties = []
+    for slow in (True, True, False, False, False, False, False):
+        host.begin()
+        host.end(0.0, pace, answered=True, slow_down=slow)
+        penalties.append(host.penalty_s)
+
+    assert penalties == [1.0, 2.0, 1.0, 0.5, 0.25, 0.0, 0.0]
+
+
+def test_retry_after_is_obeyed_up_to_its_limit() -> None:
+    pace, host = pace_of(retry_after_max=600), Host(1, "a.example")
+    host.begin()
+
+    host.end(10.0, pace, answered=True, pause_s=1e9, slow_down=True)
+
+    assert not host.may_begin(609.9, pace)
+    assert host.may_begin(610.0, pace)
+
+
+def test_crawl_delay_of_another_agent_does_not_count() -> None:
+    pace, host = pace_of(robotstxt_obey=True), Host(1, "a.example")
+    host.robots = {("http://a.example", "other"): robots_entry(1e9, 5.0)}
+
+    assert host.delay_s(pace) == 0.0
+
+
+def test_default_delay_spares_private_hosts_alone() -> None:
+    pace = pace_of(download_delay=None)
+
+    assert [Host(1, name).delay_s(pace) for name in ("a.example", "localhost", "127.0.0.1", "[::1]", "10.1.2.3")] == [
+        1.0,
+        0.0,
+        0.0,
+        0.0,
+        0.0,
+    ]
+    assert not is_private_name("localhost.example.com")
+
+
+def test_lost_request_counts_as_asked_and_a_returned_one_does_not() -> None:
+    pace = pace_of(download_delay=2.0)
+    lost, returned = Host(1, "a.example"), Host(2, "b.example")
+    for host in (lost, returned):
+        host.begin()
+
+    lost.release(10.0, pace)
+    returned.release(10.0, None)
+
+    assert (lost.next_at, returned.next_at) == (12.0, 0.0)
+    assert lost.open == returned.open == 0
+
+
+def test_robots_txt_is_kept_as_it_was() -> None:
+    body = "User-agent: *\nDisallow: /é\n" * 100
+    entry = robots_entry(1.0)
+    entry.packed = pack_body(body)
+
+    assert entry.body == body
+    assert pack_body("") == b""

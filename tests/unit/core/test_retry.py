@@ -1,0 +1,52 @@
+"""The table of retries."""
+
+from __future__ import annotations
+
+import pytest
+
+from p2pcrawl.core.retry import retry_in_s
+from p2pcrawl.model.outcome import Failure
+from p2pcrawl.model.settings import Settings
+
+PASSING = {
+    Failure.DNS, Failure.CONNECT, Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.TOTAL_TIMEOUT,
+    Failure.LOST_CONNECTION, Failure.PROTOCOL, Failure.PROXY, Failure.HTTP_429, Failure.HTTP_5XX,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("failure", Failure)
+def test_only_failures_that_may_pass_are_tried_again(failure: Failure) -> None:
+    assert (retry_in_s(failure, 1, Settings()) is not None) == (failure in PASSING)
+
+
+def test_delay_doubles_up_to_its_limit_and_attempts_end() -> None:
+    settings = Settings(retry_times=4, retry_backoff=1.0, retry_backoff_max=5.0)
+
+    delays = [retry_in_s(Failure.CONNECT, attempt, settings) for attempt in range(1, 7)]
+
+    assert delays == [1.0, 2.0, 4.0, 5.0, None, None]
+
+
+@pytest.mark.parametrize(
+    ("failure", "status", "again"),
+    [
+        (Failure.HTTP_5XX, 503, True),
+        (Failure.HTTP_5XX, 501, False),
+        (Failure.HTTP_4XX, 408, True),
+        (Failure.HTTP_4XX, 404, False),
+        (Failure.HTTP_429, 429, True),
+        (Failure.TOO_LARGE, 503, False),
+    ],
+)
+def test_statuses_are_tried_again_as_the_setting_says(failure: Failure, status: int, again: bool) -> None:
+    assert (retry_in_s(failure, 1, Settings(), status=status) is not None) == again
+
+
+def test_retries_can_be_switched_off() -> None:
+    assert retry_in_s(Failure.CONNECT, 1, Settings(retry_enabled=False)) is None
+    assert retry_in_s(Failure.CONNECT, 1, Settings(retry_times=0)) is None
+
+
+def test_endless_attempts_do_not_overflow() -> None:
+    assert retry_in_s(Failure.CONNECT, 900, Settings(retry_times=10_000)) == Settings().retry_backoff_max
+    assert retry_in_s(Failure.CONNECT, 5_000, Settings(retry_times=10_000)) == Settings().retry_backoff_max

@@ -1,0 +1,244 @@
+"""What the workbench promises, case by case."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from p2pcrawl.core.workbench import LOSSES_SUSPECT, State, Workbench
+from p2pcrawl.model.record import Order
+from tests.unit.core.benches import Frontier, candidate, pace_of, robots_entry
+
+
+def bench_of(hosts_max: int = 100, memory: int = 1000, **settings: object) -> Workbench:
+    bench = Workbench(memory=memory, hosts_max=hosts_max)
+    bench.open_job(1, pace_of(**settings))
+    return bench
+
+
+def test_every_ready_host_has_a_turn_before_any_has_its_second() -> None:
+    bench = bench_of()
+    bench.add(candidate(n, host=n % 5) for n in range(50))
+
+    turns = bench.take(0.0, lambda seat, suspect: 1, 10)
+
+    assert set(Counter(t.candidate.host for t in turns).values()) == {2}
+
+
+def test_kinds_of_a_host_take_turns() -> None:
+    bench = bench_of(concurrent_requests_per_domain=1)
+    frontier = Frontier(bench)
+    frontier.cycle(
+        [candidate(n, kind="index") for n in range(10)] + [candidate(n, kind="detail") for n in range(10, 20)]
+    )
+
+    frontier.drain()
+
+    assert all(
+        {a < 10, b < 10} == {True, False} for a, b in zip(frontier.granted[::2], frontier.granted[1::2], strict=True)
+    )
+
+
+def test_an_empty_queue_gives_its_turn_to_no_one_for_good() -> None:
+    bench = bench_of(concurrent_requests_per_domain=1)
+    for job in (2, 3):
+        bench.open_job(job, pace_of(concurrent_requests_per_domain=1))
+    frontier = Frontier(bench)
+    frontier.cycle([candidate(0, job=1), candidate(1, job=2), candidate(2, job=3)])
+    frontier.drain()
+    frontier.cycle([candidate(n, job=1) for n in range(10, 20)] + [candidate(n, job=3) for n in range(20, 30)])
+
+    frontier.drain()
+
+    served = [record < 20 for record in frontier.granted[3:]]
+    assert all(a != b for a, b in zip(served[::2], served[1::2], strict=True))
+
+
+def test_queue_that_overflows_while_it_loads_loses_nothing() -> None:
+    # A LIFO queue: what is found now comes before everything that is being loaded.
+    bench = bench_of(memory=16, queue_order=Order.LIFO, concurrent_requests_per_domain=1)
+    frontier = Frontier(bench)
+    frontier.cycle([candidate(n, order=Order.LIFO) for n in range(1, 60)], limit=0)
+    while bench.held > 3:
+        frontier.cycle(done=list(frontier.open), limit=1)
+
+    found = [candidate(n, order=Order.LIFO) for n in range(100, 200)]
+    frontier.cycle(found, done=list(frontier.open), limit=1)
+    frontier.drain(cycles=2000)
+
+    assert len(frontier.done) == 159
+
+
+def test_hosts_without_a_seat_get_one_when_the_seated_are_through() -> None:
+    frontier = Frontier(bench_of(hosts_max=3))
+    frontier.cycle([candidate(n, host=n) for n in range(1, 30)])
+
+    frontier.drain()
+
+    assert len(frontier.done) == 29
+
+
+def test_host_turned_away_behind_the_sweep_is_found_by_the_next_one() -> None:
+    frontier = Frontier(bench_of(hosts_max=2))
+    frontier.cycle([candidate(n, host=n) for n in range(1, 10)])
+    record = 100
+    for _ in range(40):
+        record += 1
+        frontier.cycle([candidate(record, host=record)], done=list(frontier.open))
+        frontier.now += 1
+
+    frontier.drain()
+
+    assert len(frontier.done) == 49
+
+
+def test_retry_of_a_host_that_was_retired_comes_back() -> None:
+    bench = bench_of(hosts_max=1)
+    frontier = Frontier(bench)
+    frontier.cycle([candidate(1, host=1)])
+    frontier.cycle()
+    frontier.cycle(retried={1: 5.0})
+    frontier.cycle()
+    frontier.cycle([candidate(2, host=2)])
+
+    frontier.drain()
+
+    assert sorted(frontier.done) == [1, 2]
+
+
+def test_suspect_that_no_slave_may_have_now_does_not_keep_the_others_waiting() -> None:
+    bench = bench_of()
+    suspect = candidate(1, host=1)
+    suspect.losses = LOSSES_SUSPECT
+    bench.add([suspect, candidate(2, host=2)])
+
+    turns = bench.take(0.0, lambda seat, suspect: 0 if suspect else 1, 5)
+
+    assert [t.candidate.record for t in turns] == [2]
+
+
+def test_waiting_suspect_is_not_due_until_something_changes() -> None:
+    bench = bench_of()
+    suspect = candidate(1)
+    suspect.losses = LOSSES_SUSPECT
+    bench.add([suspect])
+
+    bench.take(0.0, lambda seat, suspect: 0, 5)
+
+    assert bench.next_at(0.0) is None
+    assert [t.candidate.record for t in bench.take(0.0, lambda seat, suspect: 1, 5)] == [1]
+
+
+def test_robots_txt_comes_first_and_alone() -> None:
+    bench = bench_of(robotstxt_obey=True)
+    bench.add([candidate(1), candidate(2)])
+
+    first = bench.take(0.0, lambda seat, suspect: 1, 5)
+    second = bench.take(0.0, lambda seat, suspect: 1, 5)
+
+    assert [t.robots_origin for t in first] == ["http://h1.example"]
+    assert second == []
+
+
+def test_pages_follow_when_robots_txt_is_known() -> None:
+    bench = bench_of(robotstxt_obey=True)
+    bench.add([candidate(1), candidate(2)])
+    turn = bench.take(0.0, lambda seat, suspect: 1, 5)[0]
+
+    pace = bench.pace(1)
+    bench.robots_known(turn.seat, turn.robots_origin, pace.agent, robots_entry(100.0))
+    turn.seat.host.end(0.0, pace, answered=True)
+    bench.ended(turn.seat)
+
+    assert [t.candidate.record for t in bench.take(0.0, lambda seat, suspect: 1, 5)] == [1, 2]
+
+
+def test_expired_robots_txt_is_asked_for_again_when_nothing_is_open() -> None:
+    bench = bench_of(robotstxt_obey=True)
+    bench.add(candidate(n) for n in range(1, 4))
+    turn = bench.take(0.0, lambda seat, suspect: 1, 1)[0]
+    pace = bench.pace(1)
+    bench.robots_known(turn.seat, turn.robots_origin, pace.agent, robots_entry(10.0))
+    turn.seat.host.end(0.0, pace, answered=True)
+    bench.ended(turn.seat)
+    page = bench.take(1.0, lambda seat, suspect: 1, 1)[0]
+
+    busy = bench.take(11.0, lambda seat, suspect: 1, 5)
+    page.seat.host.end(12.0, pace, answered=True)
+    bench.ended(page.seat)
+    again = bench.take(12.0, lambda seat, suspect: 1, 5)
+
+    assert busy == []
+    assert [t.robots_origin for t in again] == ["http://h1.example"]
+
+
+def test_halted_job_is_granted_nothing_and_resumes_where_it_was() -> None:
+    bench = bench_of()
+    bench.add([candidate(1)])
+
+    bench.halt_job(1)
+    halted = bench.take(0.0, lambda seat, suspect: 1, 5)
+    bench.resume_job(1)
+
+    assert halted == []
+    assert [t.candidate.record for t in bench.take(0.0, lambda seat, suspect: 1, 5)] == [1]
+
+
+def test_retired_host_frees_its_memory() -> None:
+    bench = bench_of(hosts_max=10)
+    frontier = Frontier(bench)
+
+    for n in range(500):
+        frontier.cycle([candidate(n, host=n)], done=list(frontier.open))
+    frontier.drain()
+
+    assert len(bench.seats) <= 20
+    assert len(bench._members) <= 10
+
+
+def test_host_whose_time_has_not_come_is_not_forgotten() -> None:
+    # Forgetting it would forget its delay.
+    bench = bench_of(hosts_max=1, download_delay=5.0)
+    frontier = Frontier(bench)
+    frontier.cycle([candidate(1, host=1)])
+    frontier.cycle()
+    frontier.cycle(done=[1])
+    frontier.cycle()
+
+    frontier.cycle([candidate(2, host=2)])
+
+    assert [seat.host.name for seat in bench.seats.values()] == ["h1.example"]
+    assert bench.dormant
+
+
+def test_resumed_crawl_waits_a_delay_before_it_asks_a_host() -> None:
+    bench = bench_of(download_delay=5.0)
+    bench.resumed_at = 100.0
+    bench.add([candidate(1)])
+
+    early = bench.take(104.9, lambda seat, suspect: 1, 5)
+    due = bench.next_at(104.9)
+
+    assert early == []
+    assert due == 105.0
+
+
+def test_busy_host_is_ready_again_when_a_request_ends() -> None:
+    bench = bench_of(concurrent_requests_per_domain=1)
+    bench.add([candidate(1), candidate(2)])
+    turn = bench.take(0.0, lambda seat, suspect: 1, 5)[0]
+    bench.take(0.0, lambda seat, suspect: 1, 5)
+    assert turn.seat.state is State.BUSY
+
+    turn.seat.host.end(1.0, bench.pace(1), answered=True)
+    bench.ended(turn.seat)
+
+    assert [t.candidate.record for t in bench.take(1.0, lambda seat, suspect: 1, 5)] == [2]
+
+
+def test_wants_of_a_new_host_in_a_dormant_frontier_are_announced() -> None:
+    bench = bench_of()
+    bench.dormant = True
+    bench.add([candidate(1)])
+
+    assert bench.wanting
+    assert bench.take(0.0, lambda seat, suspect: 1, 5) == []

@@ -1,0 +1,83 @@
+"""Batches as a master makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from p2pcrawl.core.workbench import LOWEST, Candidate, Want, host_key
+from p2pcrawl.frontier.batch import Batch, Ending, ItemRow, NewLink
+from p2pcrawl.frontier.store import Store
+from p2pcrawl.model.fingerprint import fingerprint
+from p2pcrawl.model.record import Order, Phase
+
+ORDERS = {1: Order.PRIORITY, 2: Order.PRIORITY}
+
+
+def link(url: str, job: int = 1, parent: int = 0, priority: int = 0, referer: str = "") -> NewLink:
+    return NewLink(job, parent, fingerprint(url), host_key(url), "index", priority, 1, False, "", referer, url, b"")
+
+
+def batch_of(links: Iterable[NewLink] = ()) -> Batch:
+    return Batch(links=list(links), orders=ORDERS)
+
+
+def store_with_job(folder: Path, **options) -> Store:
+    store = Store(folder, **options)
+    if not store.jobs():
+        store.add_job(1, "test", b"spec", link("http://start.example/"), batch_of())
+    return store
+
+
+def grant(batch: Batch, candidate: Candidate, lease: int = 1) -> None:
+    candidate.attempts += 1
+    batch.leases.append((candidate.record, candidate.job, lease, candidate.attempts))
+
+
+def end(
+    batch: Batch,
+    candidate: Candidate,
+    phase: Phase = Phase.DONE,
+    *,
+    items: list[bytes] = (),
+    staged: bool = False,
+    reason: str = "",
+) -> None:
+    batch.endings.append(
+        Ending(
+            candidate.record,
+            candidate.job,
+            phase,
+            candidate.attempts,
+            candidate.losses,
+            200,
+            reason,
+            1,
+            b"",
+            "",
+            0.0,
+            candidate.kind,
+            candidate.host,
+            candidate.rank,
+            staged,
+        )
+    )
+    if items:
+        batch.items.append(ItemRow(candidate.record, candidate.job, len(items), b"\n".join(items)))
+        batch.tallies[candidate.job]["items"] += len(items)
+    if phase is not Phase.QUEUED:
+        batch.tallies[candidate.job]["queued"] -= 1
+        batch.tallies[candidate.job][phase.name.lower()] += 1
+
+
+def load(store: Store, url: str, limit: int = 1000, job: int = 1) -> list[Candidate]:
+    batch = batch_of()
+    batch.wants = [Want(job, host_key(url), "index", LOWEST, limit)]
+    return store.commit(batch).loaded[0][1]
+
+
+def assert_counters_equal_census(store: Store, job: int = 1) -> None:
+    tallies, census = store.tallies(job), store.census(job)
+    for phase in ("queued", "done", "failed", "dropped"):
+        assert tallies.get(phase, 0) == census.get(phase, 0), phase
+    assert tallies["discovered"] == sum(tallies.get(p, 0) for p in ("queued", "done", "failed", "dropped"))

@@ -1,0 +1,114 @@
+"""Data folders: of this version, whole, and used by one process."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from p2pcrawl.frontier.schema import FILE, FORMAT, open_for_reading
+from p2pcrawl.frontier.store import Store
+from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from tests.unit.frontier.batches import batch_of, link, store_with_job
+
+
+def test_folder_in_use_is_refused_with_the_process_that_uses_it(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from p2pcrawl.frontier.store import Store; "
+        f"store = Store(Path({str(tmp_path)!r})); print('open', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdin is not None
+        holder.stdout.readline()
+        with pytest.raises(ConfigurationError, match=f"in use by process {holder.pid}"):
+            Store(tmp_path)
+        holder.kill()
+        holder.wait()
+        holder.stdin.close()
+
+    Store(tmp_path).close()
+
+
+def test_folder_of_another_version_is_refused(tmp_path: Path) -> None:
+    store_with_job(tmp_path).close()
+    with sqlite3.connect(tmp_path / FILE) as db:
+        db.execute(f"PRAGMA user_version={FORMAT + 1}")
+    db.close()
+
+    with pytest.raises(ConfigurationError, match=f"data format {FORMAT + 1}"):
+        Store(tmp_path)
+    with pytest.raises(ConfigurationError, match=f"data format {FORMAT + 1}"):
+        open_for_reading(tmp_path)
+
+
+def test_database_of_someone_else_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / FILE) as db:
+        db.execute("CREATE TABLE theirs (x)")
+    db.close()
+    before = (tmp_path / FILE).read_bytes()
+
+    with pytest.raises(ConfigurationError, match="not written by p2pcrawl"):
+        Store(tmp_path)
+
+    assert (tmp_path / FILE).read_bytes() == before
+
+
+def test_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes(b"hello, world\n" * 1000)
+
+    with pytest.raises(ConfigurationError, match="damaged"):
+        Store(tmp_path)
+    with pytest.raises(ConfigurationError, match="damaged"):
+        open_for_reading(tmp_path)
+
+
+@pytest.mark.parametrize("part", [0.02, 0.3, 0.6, 0.9])
+def test_cut_database_is_told_in_one_line_and_holds_no_lock(tmp_path: Path, part: float) -> None:
+    store = store_with_job(tmp_path)
+    store.commit(batch_of(link(f"http://a.example/{n}") for n in range(3000)))
+    store.close()
+    whole = (tmp_path / FILE).read_bytes()
+    (tmp_path / FILE).write_bytes(whole[: int(len(whole) * part)])
+
+    with pytest.raises(P2PCrawlError) as refused:
+        store = Store(tmp_path)
+        try:
+            store.recover()
+            store.census(1)
+            store.queues_after(None, 100)
+        finally:
+            store.close()
+
+    assert "\n" not in str(refused.value)
+    (tmp_path / FILE).write_bytes(whole)
+    Store(tmp_path).close()
+
+
+def test_folder_without_a_crawl_is_refused_for_reading(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="not a p2pcrawl data folder"):
+        open_for_reading(tmp_path)
+
+
+def test_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(ConfigurationError):
+        Store(tmp_path / "file" / "data")
+
+
+def test_reading_beside_a_live_crawl_sees_the_last_commit(tmp_path: Path) -> None:
+    store = store_with_job(tmp_path)
+    try:
+        store.commit(batch_of([link("http://a.example/")]))
+        reader = open_for_reading(tmp_path)
+
+        count = reader.execute("SELECT count(*) FROM record").fetchone()[0]
+
+        reader.close()
+        assert count == 2
+    finally:
+        store.close()

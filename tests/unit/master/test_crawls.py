@@ -1,0 +1,448 @@
+"""Whole crawls by a real master with slaves that only pretend to fetch."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from p2pcrawl.master.delivery import Delivery, Output
+from p2pcrawl.model.errors import DiskFullError, StorageError
+from p2pcrawl.model.job import START_URL
+from p2pcrawl.model.record import Phase
+from p2pcrawl.wire.messages import Outcome, Page, RobotsResult, Task
+from tests.unit.master.slaves import Death, Site, Slaves, crawl, links_to, master_of, page_of, spec_of, until, urls
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+
+def assert_conserved(job, census) -> None:
+    certificate = job.certificate()
+    assert certificate["conserved"]
+    assert certificate["leased"] == 0
+    assert certificate["queued"] == census.get("queued", 0)
+    for phase in ("done", "failed", "dropped"):
+        assert certificate[phase] == census.get(phase, 0)
+    assert census["leased"] == 0
+
+
+async def test_every_page_is_visited_once_and_the_counters_equal_the_census(tmp_path: Path) -> None:
+    seeds = urls(20, hosts=5)
+    site = Site(seeds, {url: urls(120, hosts=7) for url in seeds})
+
+    job, census = await crawl(tmp_path, Slaves(site))
+
+    assert Counter(site.visits) == dict.fromkeys(urls(120, hosts=7) + [u for u in seeds if u not in urls(120, 7)], 1)
+    assert_conserved(job, census)
+    assert job.state == "finished"
+    assert job.certificate()["fetches"] == len(site.visits)
+
+
+async def test_crawl_of_more_hosts_than_seats_comes_to_its_end(tmp_path: Path) -> None:
+    site = Site(urls(60, hosts=60))
+
+    job, census = await crawl(tmp_path, Slaves(site), hosts_max=4)
+
+    assert sorted(site.visits) == sorted(urls(60, hosts=60))
+    assert_conserved(job, census)
+
+
+async def test_pages_of_a_slave_that_dies_come_back(tmp_path: Path) -> None:
+    site = Site(urls(30, hosts=3))
+    deaths = iter([True])
+
+    def answer(task: Task) -> Page | None:
+        if len(site.visits) == 10 and next(deaths, False):
+            raise Death
+        return site(task)
+
+    slaves = Slaves(answer)
+    job, census = await crawl(tmp_path, slaves)
+
+    assert set(site.visits) == set(urls(30, hosts=3))
+    assert slaves.lives == 2
+    assert_conserved(job, census)
+
+
+async def test_page_that_kills_every_slave_is_put_aside_and_takes_no_other_along(tmp_path: Path) -> None:
+    site = Site(urls(12, hosts=12))
+
+    def answer(task: Task) -> Page | None:
+        if task.url in (urls(12, 12)[3], urls(12, 12)[7]):
+            raise Death
+        return site(task)
+
+    slaves = Slaves(answer)
+    job, census = await crawl(tmp_path, slaves, slave_losses_max=3)
+
+    assert job.certificate()["failed_by_reason"] == {"slave-lost": 2}
+    assert census["done"] == 11
+    assert_conserved(job, census)
+
+
+async def test_slave_holds_one_suspect_at_a_time(tmp_path: Path) -> None:
+    poison = set(urls(8, hosts=8))
+    site = Site(urls(8, hosts=8))
+    crowds: list[int] = []
+
+    def answer(task: Task) -> Page | None:
+        if task.url in poison and slaves.lives <= 2:
+            if len(slaves.grants[-1]) > 1:
+                raise Death
+            return None
+        crowds.append(len([t for t in slaves.grants[-1] if t.url in poison]))
+        return site(task)
+
+    slaves = Slaves(answer)
+    job, census = await crawl(tmp_path, slaves)
+
+    assert_conserved(job, census)
+    assert max(crowds[1:]) == 1
+
+
+async def test_robots_txt_in_the_hands_of_a_slave_that_dies_is_asked_for_again(tmp_path: Path) -> None:
+    site = Site(urls(4, hosts=2))
+
+    def robots(task) -> RobotsResult | None:
+        if slaves.lives == 1:
+            raise Death
+        return RobotsResult(task.lease, task.origin, task.agent, "allow", "", "")
+
+    slaves = Slaves(site, robots)
+    job, census = await crawl(tmp_path, slaves, robotstxt_obey=True)
+
+    assert sorted(site.visits) == sorted(urls(4, hosts=2))
+    assert_conserved(job, census)
+
+
+async def test_robots_txt_that_kills_every_slave_is_given_up(tmp_path: Path) -> None:
+    site = Site(["http://bad.example/", "http://good.example/"])
+
+    def robots(task) -> RobotsResult | None:
+        if task.origin == "http://bad.example":
+            raise Death
+        return RobotsResult(task.lease, task.origin, task.agent, "allow", "", "")
+
+    def answer(task: Task) -> Page | None:
+        if task.url == "http://bad.example/":
+            assert [r.verdict for r in slaves.told if r.origin == "http://bad.example"][-1] == "disallow"
+            return page_of(task, outcome=Outcome(Phase.FAILED, "robots-unreachable"))
+        return site(task)
+
+    slaves = Slaves(answer, robots)
+    job, census = await crawl(tmp_path, slaves, robotstxt_obey=True, slave_losses_max=2)
+
+    assert job.certificate()["failed_by_reason"] == {"robots-unreachable": 1}
+    assert slaves.lives <= 4
+    assert_conserved(job, census)
+
+
+async def test_page_in_parts_counts_its_items_once_though_its_slave_died_in_between(tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+
+    def answer(task: Task) -> Page | None:
+        if task.url.startswith(START_URL):
+            return page_of(task, urls(1))
+        slaves.report([Page(task.lease, task.record, task.job, [links_to(urls(3), 1)], [b'{"a":1}', b'{"a":2}'])])
+        if slaves.lives == 1:
+            slaves._link.close()
+            return None
+        return page_of(task, items=[b'{"a":3}'])
+
+    slaves = Slaves(lambda task: Site(urls(1))(task) if task.record > 2 else answer(task))
+    job, census = await crawl(tmp_path / "data", slaves, outputs=[Output(str(output))])
+
+    lines = output.read_text().splitlines()
+    assert [line for line in lines if "a" in line[:3]] == ['{"a":1}', '{"a":2}', '{"a":3}']
+    assert len(lines) == job.certificate()["items"] == 5
+    assert_conserved(job, census)
+
+
+async def test_limit_of_pages_closes_the_job_and_leaves_the_rest_queued(tmp_path: Path) -> None:
+    site = Site(urls(50, hosts=2))
+
+    job, census = await crawl(tmp_path, Slaves(site), closespider_pagecount=3, concurrent_requests_per_domain=1)
+
+    assert (job.state, job.reason) == ("finished", "closespider_pagecount")
+    assert census["queued"] > 0
+    assert_conserved(job, census)
+
+
+async def test_callback_that_closes_the_spider_ends_the_job_with_its_reason(tmp_path: Path) -> None:
+    site = Site(urls(5))
+
+    def answer(task: Task) -> Page | None:
+        if task.url.endswith("example/0"):
+            return page_of(task, outcome=Outcome(Phase.DONE, status=200, answered=True, close="enough"))
+        return site(task)
+
+    job, census = await crawl(tmp_path, Slaves(answer), concurrent_requests_per_domain=1)
+
+    assert job.reason == "enough"
+    assert_conserved(job, census)
+
+
+async def test_start_that_raises_is_no_fetch(tmp_path: Path) -> None:
+    def answer(task: Task) -> Page | None:
+        return page_of(task, urls(1), outcome=Outcome(Phase.FAILED, "callback", "trace"))
+
+    slaves = Slaves(lambda task: answer(task) if task.url.startswith(START_URL) else Site([])(task))
+    job, census = await crawl(tmp_path, slaves)
+
+    assert job.certificate()["fetches"] == 1
+    assert_conserved(job, census)
+
+
+async def test_drain_stores_what_was_done_and_a_resume_does_the_rest(tmp_path: Path) -> None:
+    site = Site(urls(40, hosts=4))
+    slaves = Slaves(lambda task: site(task) if len(site.visits) < 10 else None)
+
+    async with master_of(tmp_path, slaves) as master:
+        job = await master.submit(spec_of())
+        running = asyncio.create_task(master.run())
+        await until(lambda: len(slaves.in_hand) > 3)
+        master.drain()
+        async with asyncio.timeout(10):
+            await running
+        census = await master.census(job)
+        assert job.leased == 0
+        assert_conserved(job, census)
+
+    job, census = await crawl(tmp_path, Slaves(site))
+
+    assert Counter(site.visits) == dict.fromkeys(urls(40, hosts=4), 1)
+    assert_conserved(job, census)
+
+
+async def test_drain_does_not_wait_for_a_robots_txt_that_was_not_begun(tmp_path: Path) -> None:
+    slaves = Slaves(Site(urls(2, hosts=2)), lambda task: None)
+
+    async with master_of(tmp_path, slaves) as master:
+        job = await master.submit(spec_of(robotstxt_obey=True))
+        running = asyncio.create_task(master.run())
+        await until(lambda: len(slaves.robots_in_hand) == 2)
+        master.drain()
+        async with asyncio.timeout(10):
+            await running
+
+        assert all(seat.host.open == 0 and not seat.robots_open for seat in master.workbench.seats.values())
+        assert job.certificate()["queued"] == 2
+
+
+async def test_aborted_crawl_is_resumed_with_only_its_open_pages_fetched_again(tmp_path: Path) -> None:
+    site = Site(urls(40, hosts=4))
+    slaves = Slaves(lambda task: site(task) if len(site.visits) < 10 else None)
+    async with master_of(tmp_path, slaves) as master:
+        await master.submit(spec_of())
+        running = asyncio.create_task(master.run())
+        await until(lambda: len(slaves.in_hand) > 3 and slaves.acknowledged == slaves.sent)
+        running.cancel()
+        await asyncio.wait([running])
+
+    async with master_of(tmp_path, Slaves(site)) as master:
+        recovered = master.recovered
+        job = await master.resume(1, spec_of())
+        await master.run()
+        census = await master.census(job)
+
+    assert recovered == len(slaves.in_hand)
+    assert Counter(site.visits) == dict.fromkeys(urls(40, hosts=4), 1)
+    assert job.certificate()["interrupted"] == recovered
+    assert_conserved(job, census)
+
+
+async def test_full_disk_ends_the_crawl_and_a_resume_finds_everything(tmp_path: Path) -> None:
+    site = Site(urls(30, hosts=3))
+    slaves = Slaves(site)
+    async with master_of(tmp_path, slaves) as master:
+        await master.submit(spec_of())
+        commit, calls = master._store.commit, 0
+
+        def full(batch):
+            nonlocal calls
+            calls += 1
+            if calls == 4:
+                raise DiskFullError("no room")
+            return commit(batch)
+
+        master._store.commit = full
+        with pytest.raises(DiskFullError):
+            await master.run()
+
+    job, census = await crawl(tmp_path, slaves)
+
+    assert set(site.visits) == set(urls(30, hosts=3))
+    assert job.certificate()["items"] == 30
+    assert_conserved(job, census)
+
+
+async def test_output_that_fails_ends_the_crawl_and_is_whole_after_a_resume(tmp_path: Path, monkeypatch) -> None:
+    site, output = Site(urls(30, hosts=3)), tmp_path / "out.jsonl"
+
+    def fails(self, store):
+        raise StorageError("no such device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Delivery, "step", fails)
+        with pytest.raises(StorageError):
+            await crawl(tmp_path / "data", Slaves(site), outputs=[Output(str(output))])
+    await crawl(tmp_path / "data", Slaves(site), outputs=[Output(str(output))])
+
+    assert len(set(output.read_text().splitlines())) == len(output.read_text().splitlines()) == 30
+
+
+async def test_only_the_jobs_that_were_resumed_are_run(tmp_path: Path) -> None:
+    site = Site(urls(4))
+    async with master_of(tmp_path, Slaves(site)) as master:
+        await master.submit(spec_of("one"))
+        await master.submit(spec_of("two"))
+
+    async with master_of(tmp_path, Slaves(site)) as master:
+        job = await master.resume(1, spec_of("one"))
+        async with asyncio.timeout(10):
+            await master.run()
+        other = await master.census(master.jobs[2])
+
+    assert job.state == "finished"
+    assert other["queued"] == 1
+    with sqlite3.connect(tmp_path / "frontier.db") as db:
+        assert db.execute("SELECT state FROM job ORDER BY id").fetchall() == [("finished",), ("running",)]
+    db.close()
+
+
+async def test_two_jobs_run_side_by_side_and_each_has_its_own_records(tmp_path: Path) -> None:
+    one, two = Site(urls(9, hosts=3)), Site(urls(9, hosts=3))
+    slaves = Slaves(lambda task: (one if task.job == 1 else two)(task))
+
+    async with master_of(tmp_path, slaves) as master:
+        jobs = [await master.submit(spec_of("one")), await master.submit(spec_of("two"))]
+        async with asyncio.timeout(10):
+            await master.run()
+        censuses = [await master.census(job) for job in jobs]
+
+    assert sorted(one.visits) == sorted(two.visits) == sorted(urls(9, hosts=3))
+    for job, census in zip(jobs, censuses, strict=True):
+        assert_conserved(job, census)
+
+
+async def test_job_that_had_finished_is_finished_again_at_once(tmp_path: Path) -> None:
+    site = Site(urls(4))
+    await crawl(tmp_path, Slaves(site))
+
+    slaves = Slaves(site)
+    job, _ = await crawl(tmp_path, slaves)
+
+    assert job.state == "finished"
+    assert slaves.lives == 0
+    assert len(site.visits) == 4
+
+
+async def test_job_that_was_done_but_not_marked_finished_is_finished_by_a_resume(tmp_path: Path) -> None:
+    site = Site(urls(4))
+    await crawl(tmp_path, Slaves(site))
+    with sqlite3.connect(tmp_path / "frontier.db") as db:
+        db.execute("UPDATE job SET state = 'running'")
+    db.close()
+
+    job, _ = await crawl(tmp_path, Slaves(site))
+
+    assert job.state == "finished"
+
+
+async def test_items_come_as_they_are_safe_and_end_with_the_crawl(tmp_path: Path) -> None:
+    seeds = urls(40, hosts=4)
+    site = Site(seeds[:1], {url: [after] for url, after in pairwise(seeds)})
+
+    async with master_of(tmp_path, Slaves(site)) as master:
+        job = await master.submit(spec_of())
+        running = asyncio.create_task(master.run())
+        last, items = 0, 0
+        async with asyncio.timeout(10):
+            while rows := await master.items_after(job, last):
+                items += len(rows)
+                last = rows[-1][0]
+        await running
+
+    assert items == 40
+
+
+async def test_items_end_though_nobody_says_that_they_have_after_the_last_look(tmp_path: Path) -> None:
+    async with master_of(tmp_path, Slaves(Site([]))) as master:
+        job = await master.submit(spec_of())
+        read, release = master._store.items_after, asyncio.Event()
+
+        loop = asyncio.get_running_loop()
+
+        def slow(*arguments):
+            rows = read(*arguments)
+            asyncio.run_coroutine_threadsafe(release.wait(), loop).result()
+            return rows
+
+        master._store.items_after = slow
+        waiting = asyncio.create_task(master.items_after(job, 0))
+        running = asyncio.create_task(master.run())
+        await asyncio.sleep(0)
+        release.set()
+        async with asyncio.timeout(10):
+            await running
+            assert await waiting == []
+
+
+async def test_slave_that_gives_a_page_back_is_granted_it_again_without_a_lost_attempt(tmp_path: Path) -> None:
+    from p2pcrawl.wire.messages import Returned
+
+    site = Site(urls(3))
+    given_back = []
+
+    def answer(task: Task) -> Page | None:
+        if task.url.endswith("example/1") and not given_back:
+            given_back.append(task)
+            slaves.send(Returned([task.record], ["http://h0.example"]))
+            return None
+        return site(task)
+
+    slaves = Slaves(answer)
+    job, census = await crawl(tmp_path, slaves)
+
+    again = [t for t in slaves.granted if t.url.endswith("example/1")]
+    assert [t.attempt for t in again] == [1, 1]
+    assert_conserved(job, census)
+
+
+async def test_retry_is_granted_with_its_next_attempt(tmp_path: Path) -> None:
+    site = Site(urls(2))
+
+    def answer(task: Task) -> Page | None:
+        if task.url.endswith("example/1") and task.attempt < 3:
+            return page_of(task, outcome=Outcome(Phase.QUEUED, "http-5xx", status=503, answered=True, retry_in_s=0.01))
+        return site(task)
+
+    slaves = Slaves(answer)
+    job, census = await crawl(tmp_path, slaves)
+
+    assert [t.attempt for t in slaves.granted if t.url.endswith("example/1")] == [1, 2, 3]
+    assert job.certificate()["retries_by_reason"] == {"http-5xx": 2}
+    assert_conserved(job, census)
+
+
+async def test_report_of_a_lease_that_is_no_more_adds_its_links_and_nothing_else(tmp_path: Path) -> None:
+    site = Site(urls(1))
+
+    def answer(task: Task) -> Page | None:
+        page = site(task)
+        if task.url == urls(1)[0]:
+            stale = page_of(task, ["http://late.example/"], [b'{"stale":1}'])
+            stale.lease = task.lease + 1000
+            slaves.report([stale])
+        return page
+
+    slaves = Slaves(answer)
+    job, census = await crawl(tmp_path, slaves)
+
+    assert sorted(site.visits) == ["http://h0.example/0", "http://late.example/"]
+    assert job.certificate()["items"] == 2
+    assert_conserved(job, census)

@@ -1,0 +1,51 @@
+"""Requests: what is refused where its author sees it."""
+
+from __future__ import annotations
+
+import pytest
+
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.request import PRIORITY_LIMIT, Kind, Request
+from p2pcrawl.spiders.spider import Spider
+
+
+class Example(Spider):
+    name = "example"
+
+    def parse_page(self, response: object) -> None: ...
+
+
+def free_function(response: object) -> None: ...
+
+
+@pytest.mark.parametrize(
+    "url", ["", "example.com", "ftp://a.example/", "http://", "javascript:alert(1)", "//a.example/"]
+)
+def test_url_that_cannot_be_fetched_is_refused(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="not a URL"):
+        Request(url)
+
+
+@pytest.mark.parametrize("callback", [free_function, lambda response: None, len, "not a name", "a.b"])
+def test_callback_that_cannot_travel_is_refused(callback: object) -> None:
+    with pytest.raises(ConfigurationError, match="callback"):
+        Request("http://a.example/", callback)
+
+
+def test_callback_travels_by_its_name() -> None:
+    assert Request("http://a.example/", Example().parse_page).callback == "parse_page"
+
+
+def test_priority_is_kept_within_what_the_frontier_can_order() -> None:
+    assert Request("http://a.example/", priority=10**12).priority == PRIORITY_LIMIT
+    assert Request("http://a.example/", priority=-(10**12)).priority == -PRIORITY_LIMIT
+
+
+def test_copy_is_equal_and_shares_nothing() -> None:
+    request = Request("http://a.example/", method="post", body="é", meta={"a": 1}, kind="detail")
+
+    copy = request.copy()
+    copy.meta["a"] = 2
+
+    assert request.meta == {"a": 1}
+    assert (copy.method, copy.body, copy.kind) == ("POST", "é".encode(), Kind.DETAIL)

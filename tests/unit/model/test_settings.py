@@ -1,0 +1,133 @@
+"""Settings: read from text, refused with one clear line."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+
+import pytest
+
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.record import Order
+from p2pcrawl.model.settings import Settings
+
+CHANGED = {
+    "concurrent_requests": 7,
+    "concurrent_requests_per_domain": 3,
+    "download_delay": 0.5,
+    "autothrottle_enabled": True,
+    "default_request_headers": {"Accept": "text/plain"},
+    "cookies_enabled": False,
+    "http_user": "",
+    "http_proxy": "http://proxy.example:3128",
+    "fingerprint_headers": ("Accept", "X-Part"),
+    "retry_http_codes": (500, 429),
+    "httperror_allowed_codes": (404,),
+    "queue_order": Order.LIFO,
+    "item_pipelines": {"pipelines.Clean": 300},
+    "feed_export_fields": ("a", "b"),
+    "slaves": 2,
+    "log_level": "DEBUG",
+}
+
+
+def other_value(name: str) -> object:
+    default = getattr(Settings(), name)
+    if name in CHANGED:
+        return CHANGED[name]
+    if isinstance(default, bool):
+        return not default
+    if isinstance(default, int | float):
+        return default + 1
+    return default + "x"
+
+
+def as_text(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return json.dumps(value) if isinstance(value, dict) else str(value)
+
+
+NAMES = [f.name for f in fields(Settings)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_setting_reads_its_text_form_under_its_upper_case_name(name: str) -> None:
+    value = other_value(name)
+
+    settings = Settings().updated({name.upper(): as_text(value)})
+
+    assert getattr(settings, name) == value
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_differences_travel_as_plain_data_and_make_the_same_settings(name: str) -> None:
+    settings = Settings().updated({name: other_value(name)})
+
+    again = Settings().updated(json.loads(json.dumps(settings.differences())))
+
+    assert again == settings
+
+
+@pytest.mark.parametrize(
+    ("given", "nearest"),
+    [("DOWNLOAD_DELY", "DOWNLOAD_DELAY"), ("depth_limits", "DEPTH_LIMIT"), ("Robotstxt_Obay", "ROBOTSTXT_OBEY")],
+)
+def test_unknown_setting_is_refused_with_the_nearest_name(given: str, nearest: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"did you mean {nearest}"):
+        Settings().updated({given: 1})
+
+
+def test_setting_like_no_other_is_refused_without_a_guess() -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        Settings().updated({"xyzzy": 1}, "the command line")
+
+    assert str(refused.value) == "unknown setting 'xyzzy' in the command line"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("download_delay", "nan"),
+        ("download_delay", "inf"),
+        ("download_delay", float("nan")),
+        ("download_delay", -1),
+        ("download_timeout", "inf"),
+        ("download_timeout", 0),
+        ("retry_times", float("inf")),
+        ("retry_times", 1.5),
+        ("retry_times", "1e3"),
+        ("retry_times", []),
+        ("concurrent_requests", 0),
+        ("retry_http_codes", "500,x"),
+        ("retry_http_codes", 500),
+        ("default_request_headers", "{"),
+        ("default_request_headers", "[1]"),
+        ("item_pipelines", '{"a.B": "first"}'),
+        ("cookies_enabled", "perhaps"),
+        ("user_agent", 5),
+        ("user_agent", "a\nb"),
+        ("queue_order", "random"),
+        ("log_level", "loud"),
+        ("http_user", "me"),
+        ("http_proxy", "socks5://proxy"),
+        ("slaves", -1),
+    ],
+)
+def test_value_that_cannot_work_is_refused_in_one_line_that_names_the_setting(name: str, value: object) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        Settings().updated({name: value})
+
+    assert name.upper() in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["none", "", "auto", "None"])
+def test_delay_can_be_left_to_the_hosts(text: str) -> None:
+    assert Settings(download_delay=3.0).updated({"download_delay": text}).download_delay is None
+
+
+def test_names_of_scrapy_and_old_ones_are_understood() -> None:
+    settings = Settings().updated({"ROBOTS_OBEY": "no", "loglevel": "debug"})
+
+    assert (settings.robotstxt_obey, settings.log_level) == (False, "debug")

@@ -1,0 +1,41 @@
+"""Tasks, and a link that keeps what is sent through it."""
+
+from __future__ import annotations
+
+from p2pcrawl.model.fingerprint import fingerprint
+from p2pcrawl.wire.codec import encode
+from p2pcrawl.wire.messages import Ack, Message, Report, Task
+
+
+class FakeLink:
+    """Has no other end."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self.sent: list[Message] = []
+        self.error: Exception | None = None
+
+    def send(self, message: Message) -> int:
+        frame = encode(message)
+        self.sent.append(message)
+        return len(frame)
+
+    def abort(self, error: Exception | None = None) -> None:
+        self.closed, self.error = True, error
+
+    @property
+    def reports(self) -> list[Report]:
+        return [m for m in self.sent if isinstance(m, Report)]
+
+    @property
+    def acks(self) -> list[Ack]:
+        return [Ack(report.sequence) for report in self.reports]
+
+
+def task_of(url: str = "http://a.example/", **changes: object) -> Task:
+    fields: dict = {
+        "lease": 1, "record": 1, "job": 1, "url": url, "fingerprint": fingerprint(url), "depth": 1, "priority": 0,
+        "kind": "index", "callback": "", "attempt": 1, "seed": False,
+    }  # fmt: skip
+    return Task(**(fields | changes))

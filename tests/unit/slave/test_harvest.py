@@ -1,0 +1,150 @@
+"""What a page yields: filtered, fingerprinted, in parts that fit."""
+
+from __future__ import annotations
+
+from p2pcrawl.model.fingerprint import SIZE, fingerprint
+from p2pcrawl.model.outcome import Filter
+from p2pcrawl.model.request import Request
+from p2pcrawl.model.settings import Settings
+from p2pcrawl.slave.harvest import PART_LINKS, Harvest, Scope
+from p2pcrawl.slave.memory import Memory
+from p2pcrawl.spiders.links import LinkBatch
+from tests.unit.slave.tasks import task_of
+
+
+def harvest_of(*domains: str, memory: Memory | None = None, start: bool = False, **settings: object) -> Harvest:
+    chosen = Settings().updated(settings)
+    return Harvest(task_of(), chosen, Scope(domains), memory or Memory(), start=start)
+
+
+def batch_of(*urls: str, **options: object) -> LinkBatch:
+    return LinkBatch(list(urls), **options)
+
+
+def urls_of(harvest: Harvest) -> list[str]:
+    return [url for links in harvest.take().links for url in links.urls]
+
+
+def test_every_reason_to_leave_a_link_out_is_counted() -> None:
+    harvest = harvest_of("a.example", urllength_limit=30)
+
+    harvest.add_links(
+        batch_of("http://a.example/1", "http://b.example/", "http://a.example/" + 30 * "x", "http://sub.a.example/")
+    )
+    harvest.add_links(batch_of("http://a.example/1"))
+    harvest.add_request(Request("http://[bad/"))
+
+    assert urls_of(harvest) == ["http://a.example/1", "http://sub.a.example/"]
+    assert harvest.filtered == {Filter.OFFSITE: 1, Filter.URL_LENGTH: 1, Filter.SEEN: 1, Filter.INVALID: 1}
+
+
+def test_page_at_the_limit_of_depth_leads_no_deeper() -> None:
+    harvest = harvest_of(depth_limit=1)
+
+    harvest.add_links(batch_of("http://a.example/1", "http://a.example/2"))
+    harvest.add_request(Request("http://a.example/3"))
+
+    assert urls_of(harvest) == []
+    assert harvest.filtered == {Filter.DEPTH: 3}
+
+
+def test_redirect_stays_at_the_depth_of_its_page() -> None:
+    harvest = harvest_of(depth_limit=1)
+
+    harvest.add_request(Request("http://a.example/3"), redirect=True)
+
+    assert [(links.depth, links.referer) for links in harvest.take().links] == [(1, "")]
+
+
+def test_each_url_has_its_fingerprint_beside_it() -> None:
+    harvest = harvest_of()
+    harvest.add_links(batch_of("http://a.example/1", "http://a.example/2"))
+    harvest.add_request(Request("http://a.example/3", callback="parse_page"))
+    harvest.add_request(Request("http://a.example/4", callback="parse_page"))
+
+    rows = harvest.take().links
+
+    assert [(r.urls, r.callback) for r in rows] == [
+        (["http://a.example/1", "http://a.example/2"], ""),
+        (["http://a.example/3", "http://a.example/4"], "parse_page"),
+    ]
+    for row in rows:
+        assert row.fingerprints == b"".join(fingerprint(url) for url in row.urls)
+
+
+def test_what_was_taken_counts_as_reported_and_what_was_not_does_not() -> None:
+    memory = Memory()
+    first, second = harvest_of(memory=memory), harvest_of(memory=memory)
+    first.add_links(batch_of("http://a.example/1"))
+    second.add_links(batch_of("http://a.example/1"))
+    first.take()
+    third = harvest_of(memory=memory)
+    third.add_links(batch_of("http://a.example/1"))
+
+    # The second page found it before the first had reported it, so it must say it, too.
+    assert urls_of(second) == ["http://a.example/1"]
+    assert urls_of(third) == []
+
+
+def test_requests_that_differ_in_more_than_their_url_are_told_apart() -> None:
+    harvest = harvest_of(fingerprint_headers="Accept")
+    url = "http://a.example/"
+    for request in (
+        Request(url),
+        Request(url, method="POST"),
+        Request(url, method="POST", body="x"),
+        Request(url, headers={"accept": "x"}),
+        Request(url, headers={"Other": "x"}),
+        Request(url, dont_filter=True),
+        Request(url, dont_filter=True),
+    ):
+        harvest.add_request(request)
+
+    prints = b"".join(links.fingerprints for links in harvest.take().links)
+
+    assert len({prints[n : n + SIZE] for n in range(0, len(prints), SIZE)}) == 6
+    assert harvest.filtered == {Filter.SEEN: 1}
+
+
+def test_dont_filter_has_the_same_fingerprint_when_its_page_is_fetched_again() -> None:
+    prints = []
+    for _ in range(2):
+        harvest = harvest_of()
+        harvest.add_request(Request("http://a.example/", dont_filter=True))
+        prints.append(harvest.take().links[0].fingerprints)
+
+    assert prints[0] == prints[1]
+
+
+def test_start_urls_may_be_off_site() -> None:
+    harvest = harvest_of("a.example", start=True)
+
+    harvest.add_links(batch_of("http://b.example/"))
+    harvest.add_request(Request("http://c.example/"))
+
+    assert urls_of(harvest) == ["http://b.example/", "http://c.example/"]
+
+
+def test_page_with_very_many_links_is_full_after_each_part() -> None:
+    harvest, parts = harvest_of(), []
+    batch = batch_of(*(f"http://a.example/{n}" for n in range(3 * PART_LINKS + 1)))
+
+    for _ in harvest.pieces(batch):
+        if harvest.full:
+            parts.append(urls_of(harvest))
+    parts.append(urls_of(harvest))
+
+    assert [len(part) for part in parts] == [PART_LINKS, PART_LINKS, PART_LINKS, 1]
+    assert [url for part in parts for url in part] == list(batch.urls)
+
+
+def test_scope_is_the_domains_and_what_is_below_them() -> None:
+    scope = Scope(["example.com", ".Shop.test", "127.0.0.1"])
+
+    assert [scope.allows(f"http://{host}/") for host in ("example.com", "a.b.example.com", "shop.test:81")] == [
+        True
+    ] * 3
+    assert [scope.allows(f"http://{host}/") for host in ("notexample.com", "example.com.evil.test")] == [False] * 2
+    assert scope.allows("http://127.0.0.1:8000/")
+    assert Scope("a.test b.test").allows("http://b.test/")
+    assert Scope(["a.test"], enabled=False).allows("http://b.test/")

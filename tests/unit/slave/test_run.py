@@ -1,0 +1,240 @@
+"""One job in one slave, with an answer instead of a network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from p2pcrawl.fetch.chain import Redirected
+from p2pcrawl.fetch.guard import Blocked, Networks
+from p2pcrawl.fetch.robots import RobotsText
+from p2pcrawl.fetch.status import StatusError
+from p2pcrawl.model.answer import Answer
+from p2pcrawl.model.errors import CloseSpider, DropItem, FetchError, IgnoreRequest
+from p2pcrawl.model.job import START_URL
+from p2pcrawl.model.outcome import Failure
+from p2pcrawl.model.record import Phase
+from p2pcrawl.model.request import Request
+from p2pcrawl.model.settings import Settings
+from p2pcrawl.slave import run as run_module
+from p2pcrawl.slave.harvest import PART_LINKS
+from p2pcrawl.slave.outbox import Outbox
+from p2pcrawl.slave.run import DETAIL_MAX, JobRun
+from p2pcrawl.spiders.spider import Spider
+from p2pcrawl.wire.messages import Page, RobotsTask, Task
+from tests.unit.slave.tasks import FakeLink, task_of
+
+BODY = b'<title>t</title><a href="/1">1</a><a href="/2">2</a>'
+
+
+class FakeChain:
+    """Gives one answer, or raises one error, whatever is asked."""
+
+    def __init__(self, result: Answer | Exception) -> None:
+        self.result = result
+
+    async def run(self, request: Request) -> Answer:
+        if isinstance(self.result, Exception):
+            raise self.result
+        return self.result
+
+
+def answer_of(status: int = 200, body: bytes = BODY) -> Answer:
+    return Answer("http://a.example/", status, {"Content-Type": "text/html"}, body, 0.1, "93.184.216.34")
+
+
+async def pages_of(
+    spider: type[Spider], result: Answer | Exception, task: Task | None = None, **settings: Any
+) -> list[Page]:
+    run = JobRun(1, spider, {}, Settings().updated(settings), Networks())
+    run._chain = run._seed_chain = FakeChain(result)  # type: ignore[assignment]
+    link = FakeLink()
+    outbox = Outbox(link)
+    await run.work(task or task_of(), outbox)
+    outbox.flush()
+    assert not link.closed
+    return [page for report in link.reports for page in report.pages]
+
+
+class Plain(Spider):
+    name = "plain"
+
+    def parse(self, response: Any) -> Any:
+        yield {"title": response.title}
+        yield response.follow_all()
+
+
+def raising(error: BaseException) -> type[Spider]:
+    class Raising(Spider):
+        name = "raising"
+
+        def parse(self, response: Any) -> Any:
+            yield {"before": 1}
+            raise error
+
+    return Raising
+
+
+async def test_page_is_reported_with_its_items_its_links_and_its_end() -> None:
+    (page,) = await pages_of(Plain, answer_of())
+
+    assert page.items == [b'{"title":"t"}']
+    assert page.links[0].urls == ["http://a.example/1", "http://a.example/2"]
+    assert page.outcome is not None
+    assert (page.outcome.phase, page.outcome.status, page.outcome.size) == (Phase.DONE, 200, len(BODY))
+
+
+async def test_page_that_raises_keeps_what_it_had_yielded_and_its_traceback() -> None:
+    (page,) = await pages_of(raising(ValueError("of no use")), answer_of())
+
+    assert page.items == [b'{"before":1}']
+    assert page.outcome is not None
+    assert (page.outcome.phase, page.outcome.reason) == (Phase.FAILED, Failure.CALLBACK)
+    assert "ValueError: of no use" in page.outcome.detail
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["half a character \ud800", "\udcff" * 100_000, "x" * 10_000_000],
+    ids=["half-a-character", "many-halves", "long"],
+)
+async def test_message_of_an_error_cannot_block_the_reports(message: str) -> None:
+    (page,) = await pages_of(raising(ValueError(message)), answer_of())
+
+    assert page.outcome is not None
+    assert page.outcome.reason == Failure.CALLBACK
+    assert len(page.outcome.detail) <= DETAIL_MAX + 10
+
+
+@pytest.mark.parametrize(
+    ("error", "phase", "reason"),
+    [
+        (IgnoreRequest("not this"), Phase.DROPPED, "ignored"),
+        (Blocked("10.0.0.1 is private"), Phase.DROPPED, "private-network"),
+        (FetchError(Failure.CONNECT, "refused"), Phase.QUEUED, "connect"),
+        (FetchError(Failure.TLS, "bad certificate \udc80"), Phase.FAILED, "tls"),
+        (RuntimeError("a component failed"), Phase.FAILED, "callback"),
+    ],
+)
+async def test_every_way_not_to_get_an_answer_has_its_phase_and_reason(
+    error: Exception, phase: Phase, reason: str
+) -> None:
+    (page,) = await pages_of(Plain, error)
+
+    assert page.outcome is not None
+    assert (page.outcome.phase, page.outcome.reason) == (phase, reason)
+
+
+async def test_last_attempt_is_not_followed_by_another() -> None:
+    (page,) = await pages_of(Plain, FetchError(Failure.CONNECT, "refused"), task_of(attempt=3))
+
+    assert page.outcome is not None
+    assert page.outcome.phase == Phase.FAILED
+
+
+async def test_host_that_asks_for_patience_is_given_it() -> None:
+    error = StatusError(Failure.HTTP_429, answer_of(429))
+    error.retry_after_s = 7.0
+
+    (page,) = await pages_of(Plain, error)
+
+    assert page.outcome is not None
+    assert (page.outcome.phase, page.outcome.slow_down, page.outcome.host_pause_s) == (Phase.QUEUED, True, 7.0)
+
+
+async def test_redirect_is_done_and_leads_to_a_new_request() -> None:
+    (page,) = await pages_of(Plain, Redirected(Request("http://b.example/new"), 301))
+
+    assert page.outcome is not None
+    assert (page.outcome.phase, page.outcome.reason, page.outcome.status) == (Phase.DONE, "redirect", 301)
+    assert [links.urls for links in page.links] == [["http://b.example/new"]]
+
+
+async def test_page_with_very_many_links_is_sent_in_parts_with_the_end_last() -> None:
+    body = b"".join(b'<a href="/%d">x</a>' % n for n in range(4 * PART_LINKS))
+
+    pages = await pages_of(Plain, answer_of(body=body))
+
+    assert len(pages) >= 4
+    assert [page.outcome is None for page in pages] == [True] * (len(pages) - 1) + [False]
+    assert sum(len(links.urls) for page in pages for links in page.links) == 4 * PART_LINKS
+    assert max(len(links.urls) for page in pages for links in page.links) <= PART_LINKS
+
+
+async def test_item_that_is_too_large_fails_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_module, "ITEM_MAX", 10)
+
+    (page,) = await pages_of(Plain, answer_of())
+
+    assert page.outcome is not None
+    assert "over the limit" in page.outcome.detail
+
+
+async def test_spider_may_end_the_crawl() -> None:
+    (page,) = await pages_of(raising(CloseSpider("enough")), answer_of())
+
+    assert page.items == [b'{"before":1}']
+    assert page.outcome is not None
+    assert (page.outcome.phase, page.outcome.close) == (Phase.DONE, "enough")
+
+
+class Failing(Spider):
+    name = "failing"
+
+    def start(self) -> Any:  # type: ignore[override]
+        raise ValueError("no list of pages")
+
+
+async def test_start_that_raises_at_once_fails_instead_of_ending_the_slave() -> None:
+    (page,) = await pages_of(Failing, answer_of(), task_of(f"{START_URL}1"))
+
+    assert page.outcome is not None
+    assert (page.outcome.phase, page.outcome.reason) == (Phase.FAILED, Failure.CALLBACK)
+
+
+class Dropping:
+    def process_item(self, item: Any, spider: Any) -> Any:
+        raise DropItem
+
+
+async def test_dropped_items_are_counted() -> None:
+    class WithPipeline(Plain):
+        pass
+
+    run = JobRun(1, WithPipeline, {}, Settings(), Networks())
+    run._chain = FakeChain(answer_of())  # type: ignore[assignment]
+
+    class Pipes:
+        def __bool__(self) -> bool:
+            return True
+
+        async def process(self, item: Any) -> Any:
+            raise DropItem
+
+    run._pipelines = Pipes()  # type: ignore[assignment]
+    link = FakeLink()
+    outbox = Outbox(link)
+    await run.work(task_of(), outbox)
+    outbox.flush()
+
+    (page,) = link.reports[0].pages
+    assert page.items == []
+    assert page.outcome is not None
+    assert page.outcome.dropped_items == 1
+
+
+async def test_robots_txt_whose_reason_is_no_text_can_be_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fetch(*arguments: Any, **options: Any) -> RobotsText:
+        return RobotsText("disallow", "", "bad header \udc80")
+
+    monkeypatch.setattr(run_module, "fetch_robots", fetch)
+    run = JobRun(1, Plain, {}, Settings(), Networks())
+    run._client = None  # type: ignore[assignment]
+    link = FakeLink()
+    outbox = Outbox(link)
+
+    outbox.put_robots(await run.robots(RobotsTask(1, 1, "http://a.example", "agent"), None))
+    outbox.flush()
+
+    assert link.reports[0].robots[0].verdict == "disallow"

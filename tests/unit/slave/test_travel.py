@@ -1,0 +1,71 @@
+"""Requests there and back."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from p2pcrawl.model.request import Request
+from p2pcrawl.slave.travel import packed, request_of
+from tests.unit.slave.tasks import task_of
+
+text = st.text(max_size=5, alphabet=st.characters(exclude_categories=["Cs"]))
+plain = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False)
+    | text
+    | st.binary(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(text, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(
+    meta=st.dictionaries(
+        text.filter(lambda k: k not in ("depth", "retry_times", "download_latency")), plain, max_size=3
+    ),
+    cb_kwargs=st.dictionaries(text, plain, max_size=3),
+    headers=st.dictionaries(text, text, max_size=2),
+    body=st.binary(max_size=9),
+    method=st.sampled_from(["GET", "POST", "PUT"]),
+)
+def test_request_arrives_as_it_left(meta, cb_kwargs, headers, body, method) -> None:
+    request = Request(
+        "http://a.example/", "parse_page", method, headers, body, {"c": "1"}, meta, cb_kwargs, errback="failed"
+    )
+
+    task = task_of(request.url, callback=request.callback, extra=packed(request))
+    arrived = request_of(task)
+
+    for name in ("url", "callback", "method", "headers", "body", "cookies", "cb_kwargs", "errback", "dont_filter"):
+        assert getattr(arrived, name) == getattr(request, name)
+    assert arrived.meta == request.meta | {"depth": 1}
+
+
+def test_plain_get_travels_as_its_url_alone() -> None:
+    assert packed(Request("http://a.example/", "parse_page", priority=3, kind="detail")) == b""
+
+
+@pytest.mark.parametrize("thing", [object(), {1, 2}, {"a": [object()]}, {(1, 2): 3}])
+def test_what_is_not_plain_data_is_refused(thing: object) -> None:
+    with pytest.raises(TypeError, match="meta"):
+        packed(Request("http://a.example/", meta={"a": thing}))
+
+
+def test_date_arrives_as_a_date() -> None:
+    when = datetime(2026, 1, 2, tzinfo=UTC)
+    task = task_of(extra=packed(Request("http://a.example/", meta={"when": when})))
+
+    assert request_of(task).meta["when"] == when
+
+
+def test_retry_and_referer_are_seen_by_the_callback() -> None:
+    request = request_of(task_of(attempt=3, referer="http://b.example/"))
+
+    assert request.meta["retry_times"] == 2
+    assert request.headers == {"Referer": "http://b.example/"}

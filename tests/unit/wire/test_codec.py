@@ -1,0 +1,163 @@
+"""Frames: what goes in comes out, and hostile bytes end in LinkError, never in anything else."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from p2pcrawl.model.errors import LinkError
+from p2pcrawl.wire import codec
+from p2pcrawl.wire.codec import FrameReader, encode
+from p2pcrawl.wire.messages import (
+    Ack,
+    Beat,
+    Bye,
+    Grant,
+    Hello,
+    JobSpec,
+    Links,
+    Message,
+    OpenJob,
+    Outcome,
+    Page,
+    Report,
+    Returned,
+    Robots,
+    RobotsResult,
+    RobotsTask,
+    Stop,
+    Task,
+    Welcome,
+)
+
+text = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+numbers = st.integers(-(2**63), 2**63 - 1)
+seconds = st.floats(allow_nan=False)
+flags = st.booleans()
+blobs = st.binary(max_size=20)
+tasks = st.builds(
+    Task, numbers, numbers, numbers, text, blobs, numbers, numbers, text, text, numbers, flags, text, blobs
+)
+links = st.builds(Links, st.lists(text, max_size=3), blobs, numbers, numbers, text, text, flags, text, blobs)
+outcomes = st.builds(
+    Outcome, numbers, text, text, numbers, numbers, seconds, seconds, seconds, flags, flags, flags, blobs,
+    st.lists(text, max_size=2), st.dictionaries(text, numbers, max_size=2), numbers, text,
+)  # fmt: skip
+pages = st.builds(
+    Page, numbers, numbers, numbers, st.lists(links, max_size=2), st.lists(blobs, max_size=2), st.none() | outcomes
+)
+messages: st.SearchStrategy[Message] = st.one_of(
+    st.builds(Hello, numbers, numbers),
+    st.builds(Welcome, numbers, numbers, numbers, text),
+    st.builds(
+        OpenJob, st.builds(JobSpec, numbers, text, text, text, text, st.just([]), st.just({}), st.just({}), st.just([]))
+    ),
+    st.builds(
+        Grant,
+        st.lists(tasks, max_size=2),
+        st.lists(st.builds(Robots, text, text, text, text), max_size=2),
+        st.lists(st.builds(RobotsTask, numbers, numbers, text, text, seconds, flags), max_size=2),
+    ),
+    st.builds(
+        Report,
+        numbers,
+        st.lists(pages, max_size=2),
+        st.lists(st.builds(RobotsResult, numbers, text, text, text, text, text, seconds), max_size=2),
+    ),
+    st.builds(Ack, numbers),
+    st.builds(Beat, numbers, numbers, numbers),
+    st.builds(Stop),
+    st.builds(Bye, text, flags),
+    st.builds(Returned, st.lists(numbers, max_size=3), st.lists(text, max_size=2)),
+)
+
+
+def read_all(data: bytes, step: int, frame_max: int = codec.FRAME_MAX) -> list[Message]:
+    reader = FrameReader(frame_max)
+    return [m for at in range(0, len(data), step) for m in reader.feed(data[at : at + step])]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(messages, max_size=5), st.integers(1, 50))
+def test_messages_come_out_as_they_went_in_however_the_bytes_are_cut(sent: list[Message], step: int) -> None:
+    data = b"".join(map(encode, sent))
+
+    assert read_all(data, step) == sent
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.binary(max_size=80), st.integers(1, 80))
+def test_random_bytes_are_refused_or_wait_for_more(data: bytes, step: int) -> None:
+    with suppress(LinkError):
+        read_all(len(data).to_bytes(4, "big") + data, step, frame_max=1000)
+
+
+@settings(max_examples=300, deadline=None)
+@given(messages, st.data())
+def test_damaged_messages_are_refused_or_are_other_messages(message: Message, data: st.DataObject) -> None:
+    frame = bytearray(encode(message))
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(4, len(frame) - 1)) if len(frame) > 4 else 0
+        frame[at] = data.draw(st.integers(0, 255))
+
+    with suppress(LinkError):
+        read_all(bytes(frame), 1000, frame_max=10_000)
+
+
+@settings(max_examples=100, deadline=None)
+@given(messages, st.integers(1, 40))
+def test_cut_message_inside_a_frame_is_refused(message: Message, missing: int) -> None:
+    body = encode(message)[4:-missing]
+    if not body:
+        return
+
+    with pytest.raises(LinkError):
+        read_all(len(body).to_bytes(4, "big") + body, 1000)
+
+
+@pytest.mark.parametrize("size", [codec.FRAME_MAX + 1, 0xFFFF_FFFF])
+def test_length_over_the_limit_is_refused_before_the_frame_has_come(size: int) -> None:
+    reader = FrameReader()
+
+    with pytest.raises(LinkError, match="over the limit"):
+        list(reader.feed(size.to_bytes(4, "big")))
+
+
+@pytest.mark.parametrize("head", [b"\xdd", b"\xdf", b"\xc6", b"\xdb", b"\xc9"])
+@pytest.mark.parametrize("before", [b"", b"\x93\x04", b"\x93\x05\x01"])
+def test_length_inside_a_message_that_is_not_there_is_refused(before: bytes, head: bytes) -> None:
+    body = before + head + b"\xff\xff\xff\xff"
+
+    with pytest.raises(LinkError):
+        read_all(len(body).to_bytes(4, "big") + body, 1000)
+
+
+@pytest.mark.parametrize("level", [b"\x91", b"\x81\xa1a"])
+def test_endless_nesting_is_refused(level: bytes) -> None:
+    job = msgspec.msgpack.encode(["x"])[:0] + bytes([0x99, 1]) + b"\xa1n\xa0\xa0\xa0\x90\x80\x81\xa1s"
+    body = b"\x92\x03" + job + level * 200_000
+
+    with pytest.raises(LinkError):
+        read_all(len(body).to_bytes(4, "big") + body, 1 << 20)
+
+
+def test_empty_frame_is_refused() -> None:
+    with pytest.raises(LinkError):
+        read_all(b"\0\0\0\0", 10)
+
+
+def test_message_over_the_limit_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(codec, "FRAME_MAX", 100)
+
+    with pytest.raises(LinkError, match="over the limit"):
+        encode(Bye("x" * 200))
+
+
+def test_newer_peer_may_add_fields_at_the_end() -> None:
+    body = msgspec.msgpack.encode([6, 5, "something new"])
+
+    assert read_all(len(body).to_bytes(4, "big") + body, 100) == [Ack(5)]
