@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from p2pcrawl.model.errors import CloseSpider, DropItem, IgnoreRequest, P2PCrawlError
     from p2pcrawl.model.request import Request
     from p2pcrawl.model.settings import Settings
+    from p2pcrawl.peer.peer import Peer
     from p2pcrawl.spiders.response import Response
     from p2pcrawl.spiders.spider import Spider
 
@@ -21,6 +22,7 @@ _HOMES = {
     "DropItem": "p2pcrawl.model.errors",
     "IgnoreRequest": "p2pcrawl.model.errors",
     "P2PCrawlError": "p2pcrawl.model.errors",
+    "Peer": "p2pcrawl.peer.peer",
     "Request": "p2pcrawl.model.request",
     "Response": "p2pcrawl.spiders.response",
     "Settings": "p2pcrawl.model.settings",
@@ -33,6 +35,7 @@ __all__ = [
     "DropItem",
     "IgnoreRequest",
     "P2PCrawlError",
+    "Peer",
     "Request",
     "Response",
     "Settings",

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 import click
 
 from p2pcrawl import __version__
-
-LEVELS = click.Choice(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], case_sensitive=False)
+from p2pcrawl.cli import options
 
 
 class Verbs(click.Group):
@@ -30,35 +28,6 @@ def _no_verb(typed: str, verbs: list[str]) -> str:
     near = get_close_matches(typed.lower(), verbs, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(verbs)}"
     return f"there is no verb {typed!r}; {hint}"
-
-
-def _pairs(what: str) -> Any:
-    """Reads KEY=VALUE options into a dict."""
-
-    def read(ctx: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-        pairs = {}
-        for value in values:
-            name, equals, rest = value.partition("=")
-            if not equals or not name.strip():
-                flag = option.opts[0]
-                raise click.UsageError(f"{flag} {value} needs the form {flag} {what}", ctx)
-            pairs[name.strip()] = rest
-        return pairs
-
-    return read
-
-
-_settings = click.option(
-    "-s", "--set", "settings", multiple=True, metavar="KEY=VALUE", callback=_pairs("KEY=VALUE"),
-    help="A setting, such as DOWNLOAD_DELAY=0.5, in any case. May be repeated.",
-)  # fmt: skip
-_slaves = click.option(
-    "--slaves", type=click.IntRange(min=0), metavar="N",
-    help="Slave processes; as many as cores by default. 0 runs everything in one process.",
-)  # fmt: skip
-_level = click.option("--loglevel", type=LEVELS, metavar="LEVEL", help="DEBUG, INFO, WARNING, ERROR or CRITICAL.")
-_debug = click.option("--debug", is_flag=True, help="Show tracebacks, and log at level DEBUG unless told otherwise.")
-_json = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object on standard output.")
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -86,19 +55,19 @@ def p2pcrawl() -> None:
 @click.option(
     "-O", "--overwrite", "replaced", multiple=True, metavar="FILE", help="The same, replacing what is in FILE."
 )
-@_slaves
+@options.slaves
 @click.option(
     "--data", type=click.Path(path_type=Path), metavar="DIR", help="Keep the crawl in DIR, so that it can be resumed."
 )
-@_settings
+@options.settings
 @click.option(
-    "-a", "--argument", "arguments", multiple=True, metavar="NAME=VALUE", callback=_pairs("NAME=VALUE"),
+    "-a", "--argument", "arguments", multiple=True, metavar="NAME=VALUE", callback=options.pairs("NAME=VALUE"),
     help="An argument for the spider. May be repeated.",
 )  # fmt: skip
-@_json
-@_level
+@options.as_json
+@options.level
 @click.option("--logfile", type=click.Path(), metavar="FILE", help="Write the log to FILE instead of standard error.")
-@_debug
+@options.debug
 def crawl(
     targets: tuple[str, ...],
     appended: tuple[str, ...],
@@ -135,8 +104,8 @@ def crawl(
 @p2pcrawl.command()
 @click.argument("url")
 @click.option("--data", type=click.Path(path_type=Path), metavar="DIR", required=True, help="The folder of the crawl.")
-@_json
-@_debug
+@options.as_json
+@options.debug
 def why(url: str, data: Path, as_json: bool, debug: bool) -> int:
     """Tell what became of a URL, and why; also while the crawl goes on.
 
@@ -154,9 +123,9 @@ def why(url: str, data: Path, as_json: bool, debug: bool) -> int:
 @p2pcrawl.command()
 @click.argument("url")
 @click.option("-c", "--code", metavar="CODE", help="Run CODE, print its value and leave.")
-@_settings
-@_level
-@_debug
+@options.settings
+@options.level
+@options.debug
 def shell(url: str, code: str | None, settings: dict[str, str], loglevel: str | None, debug: bool) -> int:
     """Fetch one page as a crawl would, and try things on it.
 
@@ -179,8 +148,8 @@ def shell(url: str, code: str | None, settings: dict[str, str], loglevel: str | 
     "--pages", type=click.IntRange(min=200, max=200_000), default=3000, show_default=True, help="Pages of the site."
 )
 @click.option("--hosts", type=click.IntRange(min=1, max=200), default=40, show_default=True, help="Hosts of the site.")
-@_slaves
-@_debug
+@options.slaves
+@options.debug
 def demo(output: str, pages: int, hosts: int, slaves: int | None, debug: bool) -> int:
     """Serve a synthetic site on loopback, crawl it, and check that every page is there exactly once.
 

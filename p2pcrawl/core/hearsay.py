@@ -112,7 +112,10 @@ class Hearsay:
         after = self._view.members.get(id)
         if after is None or after is before:
             return
-        if after.status is not Status.SUSPECT:
+        if after.status is Status.SUSPECT:
+            # The rumour may have come before the member was known.
+            self._suspicions.watch(id, after.incarnation, now, len(self._view.living()))
+        else:
             self._suspicions.end(id)
         if before is not None and not before.living and after.living:
             # It may come from the other side of a partition, with others behind it.

@@ -43,7 +43,7 @@ class Suspicion:
 
     def _shorten(self) -> None:
         closer = self.started_at + timeout_s(len(self.accusers) - 1, self.wanted, self.min_s, self.max_s)
-        self.deadline = closer if self.deadline == 0.0 else min(self.deadline, closer)
+        self.deadline = min(self.deadline, closer)
 
 
 class Suspicions:
@@ -60,13 +60,19 @@ class Suspicions:
 
     def accuse(self, id: NodeId, incarnation: int, by: NodeId, now: float, members: int) -> bool:
         """Starts or confirms one; True if the accusation counts and is worth passing on."""
+        suspicion = self.watch(id, incarnation, now, members)
+        return suspicion.incarnation == incarnation and suspicion.accuse(by)
+
+    def watch(self, id: NodeId, incarnation: int, now: float, members: int) -> Suspicion:
+        """The suspicion of a member, started without an accuser if there is none yet."""
         suspicion = self._running.get(id)
         if suspicion is None or suspicion.incarnation < incarnation:
             min_s = self._min_s * max(1.0, math.log10(max(members, 1)))
             wanted = max(0, min(self._confirmations, members - 2))
             suspicion = Suspicion(id, incarnation, now, wanted, min_s, min_s * self._max_factor)
+            suspicion.deadline = now + timeout_s(0, wanted, min_s, suspicion.max_s)
             self._running[id] = suspicion
-        return suspicion.incarnation == incarnation and suspicion.accuse(by)
+        return suspicion
 
     def end(self, id: NodeId) -> None:
         self._running.pop(id, None)

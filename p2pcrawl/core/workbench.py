@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -55,6 +55,7 @@ class Candidate:
     attempts: int = 0
     losses: int = 0
     rank: Rank = (0, 0)
+    bucket: int = 0
 
 
 def rank_of(order: Order, record: int, priority: int, depth: int) -> Rank:
@@ -171,6 +172,10 @@ class Workbench:
     _now: float = 0.0
     resumed_at: float | None = None
     """When set, hosts without memory of their last visit wait their delay from here."""
+    serves: Callable[[int], bool] | None = None
+    """Says whether this master may grant what is in a bucket; without it, everything."""
+    _unserved: list[Seat] = field(default_factory=list)
+    """Seats whose turn came while their bucket was not served."""
     pauses: dict[int, float] = field(default_factory=dict)
     """Until when hosts asked to be left alone (Retry-After) in an earlier run."""
 
@@ -276,6 +281,10 @@ class Workbench:
                 seat.state = State.IDLE
                 continue
             candidate = queue.hot[0][2]
+            if self.serves is not None and not self.serves(candidate.bucket):
+                seat.state = State.BUSY
+                self._unserved.append(seat)
+                continue
             pace = self._paces[candidate.job]
             host = seat.host
             if now < host.next_at:
@@ -402,6 +411,34 @@ class Workbench:
         elif seat.state is State.READY:
             waits = "a slave"
         return Standing(host.name, host.open, waiting, any(q.more for q in seat.queues), waits, seconds)
+
+    # -- buckets that move --------------------------------------------------------------------
+
+    def wake_unserved(self) -> None:
+        """Buckets are served that were not before."""
+        seats, self._unserved = self._unserved, []
+        for seat in seats:
+            self.ended(seat)
+
+    def remove(self, buckets: Collection[int]) -> None:
+        """Takes everything of these buckets off the bench; what is open ends as it will. Costs a pass."""
+        for seat in self.seats.values():
+            for queue in seat.queues:
+                kept = [entry for entry in queue.hot if entry[2].bucket not in buckets]
+                if len(kept) == len(queue.hot):
+                    continue
+                for entry in queue.hot:
+                    if entry[2].bucket in buckets:
+                        self._members.discard(entry[1])
+                self.held -= len(queue.hot) - len(kept)
+                queue.hot = kept
+                heapq.heapify(queue.hot)
+        gone = [entry for entry in self._delayed if entry[2].bucket in buckets]
+        if gone:
+            self._members.difference_update(entry[2].record for entry in gone)
+            self._delayed = [entry for entry in self._delayed if entry[2].bucket not in buckets]
+            heapq.heapify(self._delayed)
+        self.wake_unserved()
 
     # -- inside -------------------------------------------------------------------------------
 

@@ -26,6 +26,21 @@ class NewLink(NamedTuple):
     referer: str
     url: str
     extra: bytes
+    bucket: int = 0
+    foreign: bool = False
+    """Found on a page of another master, so that its parent is not here."""
+
+
+class MovedRow(NamedTuple):
+    """One record that comes from another master with its bucket."""
+
+    link: NewLink
+    phase: Phase
+    attempts: int
+    losses: int
+    status: int
+    reason: str
+    size: int
 
 
 class Ending(NamedTuple):
@@ -78,6 +93,7 @@ class Batch:
     items: list[ItemRow] = field(default_factory=list)
     staged: list[ItemRow] = field(default_factory=list)
     unstage: list[int] = field(default_factory=list)
+    moved: list[MovedRow] = field(default_factory=list)
     leases: list[tuple[int, int, int, int]] = field(default_factory=list)
     """(record, job, lease, attempt)"""
     returned: list[int] = field(default_factory=list)
@@ -96,6 +112,7 @@ class Batch:
     def writes(self) -> bool:
         return bool(
             self.links
+            or self.moved
             or self.endings
             or self.items
             or self.staged

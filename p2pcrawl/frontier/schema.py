@@ -34,7 +34,7 @@ CREATE TABLE record (
     callback TEXT NOT NULL, parent INTEGER NOT NULL, found INTEGER NOT NULL,
     phase INTEGER NOT NULL, attempts INTEGER NOT NULL, losses INTEGER NOT NULL,
     status INTEGER NOT NULL, reason TEXT NOT NULL, size INTEGER NOT NULL, ended INTEGER NOT NULL, digest BLOB,
-    url TEXT NOT NULL, extra BLOB
+    url TEXT NOT NULL, extra BLOB, bucket INTEGER NOT NULL, referer TEXT
 );
 CREATE TABLE attempt (
     record INTEGER, number INTEGER, ended INTEGER NOT NULL, reason TEXT NOT NULL, status INTEGER NOT NULL,

@@ -9,14 +9,17 @@ from __future__ import annotations
 import json
 import struct
 import time
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 from p2pcrawl.core.workbench import Candidate, Want, rank_of
-from p2pcrawl.frontier.batch import Batch, Committed, Ending, NewLink
+from p2pcrawl.frontier.batch import Batch, Committed, Ending, MovedRow, NewLink
 from p2pcrawl.frontier.rows import run_many, select_many
 from p2pcrawl.frontier.schema import FolderLock, mapped_errors, open_database
 from p2pcrawl.frontier.seen import SeenFilter
-from p2pcrawl.model.record import Phase
+from p2pcrawl.model.record import Order, Phase
 
 YOUNG_MAX = 200_000
 """Rows of the young generation before it is merged into the old one."""
@@ -96,6 +99,8 @@ class Store:
 
     def _write(self, batch: Batch, result: Committed) -> None:
         db, now = self._db, int(time.time())
+        if batch.moved:
+            self._adopt(batch, result, now)
         if batch.links:
             self._discover(batch, result, now)
         if batch.staged:
@@ -152,6 +157,7 @@ class Store:
                 (
                     *(record, link.job, hi, lo, link.host, link.kind, link.priority, link.depth, int(link.seed)),
                     *(link.callback, link.parent, now, 0, 0, 0, 0, "", 0, 0, None, link.url, link.extra or None),
+                    *(link.bucket, link.referer if link.foreign else None),
                 )
             )
             seen.append((hi, lo, link.job, record))
@@ -163,6 +169,46 @@ class Store:
         run_many(self._db, "INSERT INTO seen_young", seen)
         run_many(self._db, "INSERT INTO queue_young", queue)
         self._young += len(new)
+
+    def _adopt(self, batch: Batch, result: Committed, now: int) -> None:
+        """Records that come with their bucket: new here, or merged with what is here, the further phase winning."""
+        rows = {(*_halves(m.link.fingerprint), m.link.job): m for m in batch.moved}
+        batch.links[:0] = [moved.link for moved in rows.values()]
+        self._discover(batch, result, now)
+        batch.links.clear()
+        ahead = {key: m for key, m in rows.items() if m.phase is not Phase.QUEUED or m.attempts or m.losses}
+        numbers: dict[tuple[int, int, int], int] = {}
+        for table in ("seen_young", "seen"):
+            found = select_many(
+                self._db,
+                "WITH asked (hi, lo, job) AS (",
+                list(ahead),
+                f") SELECT asked.*, s.id FROM asked JOIN {table} AS s ON s.hi = asked.hi AND s.lo = asked.lo"
+                " AND s.job = asked.job",
+            )
+            numbers.update({(hi, lo, job): number for hi, lo, job, number in found})
+        for key, moved in ahead.items():
+            self._advance(numbers[key], moved, batch, now)
+        ended = {numbers[key] for key, moved in ahead.items() if moved.phase is not Phase.QUEUED}
+        result.fresh = [c for c in result.fresh if c.record not in ended]
+
+    def _advance(self, record: int, moved: MovedRow, batch: Batch, now: int) -> None:
+        """Brings a queued record to where the other master had brought it."""
+        db, tally = self._db, batch.tallies[moved.link.job]
+        changed = db.execute(
+            "UPDATE record SET phase = ?, attempts = max(attempts, ?), losses = max(losses, ?), status = ?, reason = ?,"
+            f" size = ?, ended = ? WHERE id = ? AND phase = {int(Phase.QUEUED)}",
+            (int(moved.phase), moved.attempts, moved.losses, moved.status, moved.reason, moved.size, now, record),
+        ).rowcount
+        if not changed or moved.phase is Phase.QUEUED:
+            return
+        row = db.execute("SELECT job, host, kind, priority, depth FROM record WHERE id = ?", (record,)).fetchone()
+        rank = rank_of(batch.orders[row[0]], record, row[3], row[4])
+        db.execute("INSERT INTO leave VALUES (?, ?, ?, ?, ?)", (*row[:3], *rank))
+        tally["queued"] -= 1
+        tally[moved.phase.name.lower()] += 1
+        if moved.phase is not Phase.DONE:
+            tally[f"{moved.phase.name.lower()}:{moved.reason}"] += 1
 
     def _new_links(self, links: list[NewLink]) -> list[tuple[tuple[int, int], NewLink]]:
         """Those not in the table, each once, in their order."""
@@ -230,8 +276,8 @@ class Store:
         part = "SELECT prio, seq, id FROM {} WHERE job = ? AND host = ? AND kind = ? AND (prio, seq) > (?, ?)"
         rows = self._db.execute(
             "SELECT r.id, r.job, r.host, r.url, r.hi, r.lo, r.depth, r.priority, r.kind, r.callback, r.seed,"
-            " CASE WHEN p.reason = 'redirect' THEN '' ELSE coalesce(p.url, '') END, r.extra, r.attempts, r.losses,"
-            " q.prio, q.seq FROM ("
+            " CASE WHEN p.reason = 'redirect' THEN '' ELSE coalesce(r.referer, p.url, '') END, r.extra, r.attempts,"
+            " r.losses, q.prio, q.seq, r.bucket FROM ("
             f"{part.format('queue_young')} UNION ALL {part.format('queue')} ORDER BY prio, seq LIMIT ?"
             ") AS q JOIN record AS r ON r.id = q.id LEFT JOIN record AS p ON p.id = r.parent ORDER BY q.prio, q.seq",
             (*key, *key, want.limit),
@@ -333,8 +379,8 @@ class Store:
         with mapped_errors(self.folder):
             return self._db.execute("SELECT id, name, spec, state, reason FROM job ORDER BY id").fetchall()
 
-    def add_job(self, job: int, name: str, spec: bytes, link: NewLink, order: Batch) -> Committed:
-        """A new job with its first record, in one transaction."""
+    def add_job(self, job: int, name: str, spec: bytes, link: NewLink | None, order: Batch) -> Committed:
+        """A new job with its first record, if that is ours, in one transaction."""
         with mapped_errors(self.folder):
             result = Committed()
             self._begin()
@@ -343,13 +389,19 @@ class Store:
                     "INSERT INTO job (id, name, spec, state, created) VALUES (?, ?, ?, 'running', ?)",
                     (job, name, spec, int(time.time())),
                 )
-                order.links.append(link)
+                if link is not None:
+                    order.links.append(link)
                 self._write(order, result)
                 self._db.execute("COMMIT")
             except BaseException:
                 self._rollback()
                 raise
             return result
+
+    def drop_job(self, job: int) -> None:
+        """Forgets a job that was never begun."""
+        with mapped_errors(self.folder):
+            self._db.execute("DELETE FROM job WHERE id = ?", (job,))
 
     def sinks(self, job: int) -> list[tuple[str, str, int, str]]:
         """The job's outputs: (path, spec, last delivered item, position)."""
@@ -401,6 +453,66 @@ class Store:
             # Never longer than they asked for, though the clock may have been set back.
             return [(key, min(seconds, until - now)) for key, until, seconds in rows if until > now]
 
+    # -- buckets that move --------------------------------------------------------------------
+
+    def rows_of(self, buckets: Collection[int], after: int, limit: int) -> tuple[list[tuple[Any, ...]], int]:
+        """The next records of these buckets, and the number of the last one looked at."""
+        with mapped_errors(self.folder):
+            self._claimed(buckets)
+            rows = self._db.execute(
+                "SELECT r.id, r.job, r.url, r.hi, r.lo, r.depth, r.priority, r.kind, r.callback, r.seed,"
+                " coalesce(r.referer, p.url, ''), r.extra, r.phase, r.attempts, r.losses, r.status, r.reason, r.size"
+                " FROM record AS r LEFT JOIN record AS p ON p.id = r.parent"
+                " WHERE r.id > ? AND r.bucket IN (SELECT bucket FROM claimed) ORDER BY r.id LIMIT ?",
+                (after, limit),
+            ).fetchall()
+            return rows, rows[-1][0] if rows else after
+
+    def forget(self, buckets: Collection[int], orders: Mapping[int, Order]) -> dict[int, Counter[str]]:
+        """Deletes the records of these buckets, which another master holds durably; what that takes from the counters.
+
+        The items of their pages stay: results are gathered from all masters.
+        """
+        tallies: dict[int, Counter[str]] = defaultdict(Counter)
+        with mapped_errors(self.folder):
+            self._claimed(buckets)
+            rows = self._db.execute(
+                "SELECT id, job, hi, lo, host, kind, priority, depth, phase, reason FROM record"
+                " WHERE bucket IN (SELECT bucket FROM claimed)"
+            ).fetchall()
+            self._begin()
+            try:
+                for number, job, hi, lo, host, kind, priority, depth, phase, reason in rows:
+                    name = Phase(phase).name.lower()
+                    tallies[job]["discovered"] -= 1
+                    tallies[job][name] -= 1
+                    if phase in (Phase.FAILED, Phase.DROPPED):
+                        tallies[job][f"{name}:{reason}"] -= 1
+                    if phase == Phase.QUEUED:
+                        rank = rank_of(orders[job], number, priority, depth)
+                        self._db.execute("INSERT INTO leave VALUES (?, ?, ?, ?, ?)", (job, host, kind, *rank))
+                    for table in ("seen_young", "seen"):
+                        self._db.execute(f"DELETE FROM {table} WHERE hi = ? AND lo = ? AND job = ?", (hi, lo, job))
+                ours = "SELECT id FROM record WHERE bucket IN (SELECT bucket FROM claimed)"
+                self._db.execute(f"DELETE FROM attempt WHERE record IN ({ours})")
+                self._db.execute("DELETE FROM record WHERE bucket IN (SELECT bucket FROM claimed)")
+                self._write_jobs(Batch(tallies=tallies))
+                self._db.execute("COMMIT")
+            except BaseException:
+                self._rollback()
+                raise
+        return tallies
+
+    def _claimed(self, buckets: Collection[int]) -> None:
+        self._db.execute("CREATE TEMP TABLE IF NOT EXISTS claimed (bucket INTEGER PRIMARY KEY)")
+        self._db.execute("DELETE FROM claimed")
+        run_many(self._db, "INSERT INTO claimed", [(bucket,) for bucket in sorted(buckets)])
+
+    def store_id(self) -> str:
+        """The random id of this store: another one is an empty copy, whatever the identity."""
+        with mapped_errors(self.folder):
+            return str(self._db.execute("SELECT value FROM meta WHERE name = 'store'").fetchone()[0])
+
     def tallies(self, job: int) -> dict[str, int]:
         """The job's counters, as of the last commit."""
         with mapped_errors(self.folder):
@@ -444,7 +556,9 @@ def _candidate_from(
     extra: bytes | None,
     attempts: int,
     losses: int,
-    *rank: int,
+    prio: int,
+    seq: int,
+    bucket: int,
 ) -> Candidate:
     return Candidate(
         record,
@@ -461,7 +575,8 @@ def _candidate_from(
         extra or b"",
         attempts,
         losses,
-        (rank[0], rank[1]),
+        (prio, seq),
+        bucket,
     )
 
 
@@ -480,4 +595,5 @@ def _candidate_of(record: int, link: NewLink, rank: tuple[int, int]) -> Candidat
         link.referer,
         link.extra,
         rank=rank,
+        bucket=link.bucket,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from typing import NamedTuple
 
 from p2pcrawl.core.politeness import (
     ROBOTS_TTL_S,
@@ -11,30 +11,49 @@ from p2pcrawl.core.politeness import (
     RobotsEntry,
     pack_body,
 )
-from p2pcrawl.core.ring import key_hash
 from p2pcrawl.core.workbench import Candidate, Workbench
 from p2pcrawl.frontier.batch import Batch, Ending, HostRow, ItemRow, NewLink
+from p2pcrawl.master.dispatch import Hold, Parcel
+from p2pcrawl.master.exchange import Exchange
 from p2pcrawl.master.job import Job, pack_spec
+from p2pcrawl.master.keys import Keys
 from p2pcrawl.master.session import Lease, RobotsLease, Session
 from p2pcrawl.model.fingerprint import SIZE
 from p2pcrawl.model.job import START_URL
+from p2pcrawl.model.node import NodeId
 from p2pcrawl.model.outcome import Failure
 from p2pcrawl.model.record import Phase
-from p2pcrawl.model.url import host_of
+from p2pcrawl.wire.cluster import Found
 from p2pcrawl.wire.messages import Links, Outcome, Page, RobotsResult
 
 ROBOTS_TRIES = 3
 ROBOTS_RETRY_S = 2.0
-_HOSTS_KNOWN_MAX = 200_000
+
+
+class _Ended(NamedTuple):
+    """A page that is over but for its links."""
+
+    job: Job
+    lease: Lease
+    outcome: Outcome
+    items: ItemRow | None
 
 
 class Intake:
-    """Fills a batch. What is to follow its commit gathers in ``retries`` and ``forgotten``."""
+    """Fills a batch. What is to follow its commit gathers in ``retries`` and ``forgotten``.
 
-    def __init__(self, jobs: Mapping[int, Job], workbench: Workbench) -> None:
+    A page with links that other masters own ends later, when these are settled: it waits in ``_held`` form, as
+    its lease's hold, and comes back through ``_ready``.
+    """
+
+    def __init__(self, jobs: Mapping[int, Job], workbench: Workbench, keys: Keys, exchange: Exchange) -> None:
         self._jobs = jobs
         self._workbench = workbench
-        self._hosts: dict[str, int] = {}
+        self._keys = keys
+        self._exchange = exchange
+        self._ready: list[_Ended] = []
+        self.held = 0
+        """Pages whose end waits for their links."""
         self.retries: list[tuple[Candidate, float]] = []
         self.forgotten: list[int] = []
 
@@ -43,10 +62,12 @@ class Intake:
     def page(self, session: Session, page: Page, batch: Batch, now: float) -> None:
         """One page report of a live session, or a part of one."""
         job = self._jobs[page.job]
-        for links in page.links:
-            self._links(job, page.record, links, batch)
         lease = session.leases.get(page.record)
-        if lease is None or lease.number != page.lease:
+        if lease is not None and lease.number != page.lease:
+            lease = None
+        for links in page.links:
+            self._links(job, page.record, links, batch, lease)
+        if lease is None:
             return
         items = ItemRow(page.record, page.job, len(page.items), b"\n".join(page.items)) if page.items else None
         if page.outcome is None:
@@ -54,26 +75,40 @@ class Intake:
                 batch.staged.append(items)
                 lease.staged += items.number
             return
-        if items is not None:
-            if lease.staged:
-                batch.staged.append(items)
-            else:
-                batch.items.append(items)
-        if count := len(page.items) + lease.staged:
-            batch.tallies[job.id]["items"] += count
         del session.leases[page.record]
-        job.leased -= 1
-        self._outcome(job, lease, page.outcome, batch, now)
+        self._asked(job, lease, page.outcome, batch, now)
+        ended = _Ended(job, lease, page.outcome, items)
+        hold = lease.hold
+        if hold is not None and hold.waiting:
+            self.held += 1
+            hold.then = lambda: self._ready.append(ended)
+        else:
+            self._end(ended, batch, now)
 
-    def _links(self, job: Job, parent: int, links: Links, batch: Batch) -> None:
-        prints, append = links.fingerprints, batch.links.append
+    def release(self, batch: Batch, now: float) -> None:
+        """Pages whose links have all been settled since end now."""
+        ready, self._ready = self._ready, []
+        for ended in ready:
+            self.held -= 1
+            self._end(ended, batch, now)
+
+    def _links(self, job: Job, parent: int, links: Links, batch: Batch, lease: Lease | None) -> None:
+        prints, keys, router = links.fingerprints, self._keys, self._exchange.router
+        shard_key = job.settings.shard_key
         for number, url in enumerate(links.urls):
-            append(
+            print_ = prints[number * SIZE : number * SIZE + SIZE]
+            host = keys.host_key(url)
+            bucket = keys.bucket(shard_key, url, host, print_)
+            owner = router.owner(bucket)
+            if owner is not None:
+                self._send(job, owner, bucket, url, print_, links, lease)
+                continue
+            batch.links.append(
                 NewLink(
                     job.id,
                     parent,
-                    prints[number * SIZE : number * SIZE + SIZE],
-                    self._host_key(url),
+                    print_,
+                    host,
                     links.kind,
                     links.priority,
                     links.depth,
@@ -82,19 +117,33 @@ class Intake:
                     links.referer,
                     url,
                     links.extra,
+                    bucket,
                 )
             )
 
-    def _host_key(self, url: str) -> int:
-        authority = url[: url.find("/", 8)]
-        key = self._hosts.get(authority)
-        if key is None:
-            if len(self._hosts) >= _HOSTS_KNOWN_MAX:
-                self._hosts.clear()
-            key = self._hosts[authority] = key_hash(host_of(url))
-        return key
+    def _send(
+        self, job: Job, owner: NodeId, bucket: int, url: str, print_: bytes, links: Links, lease: Lease | None
+    ) -> None:
+        """A link that another master owns; the page that led to it waits for it."""
+        hold = Hold() if lease is None else (lease.hold or Hold())
+        if lease is not None:
+            lease.hold = hold
+        found = Found(
+            url,
+            print_,
+            links.depth,
+            links.priority,
+            links.kind,
+            links.callback,
+            links.seed,
+            links.referer,
+            links.extra,
+        )
+        assert self._exchange.dispatch is not None
+        self._exchange.dispatch.add(job.id, owner, Parcel(found, bucket, hold))
 
-    def _outcome(self, job: Job, lease: Lease, outcome: Outcome, batch: Batch, now: float) -> None:
+    def _asked(self, job: Job, lease: Lease, outcome: Outcome, batch: Batch, now: float) -> None:
+        """The request has ended: its host may be asked again, in its time."""
         candidate, host = lease.candidate, lease.seat.host
         tally = batch.tallies[job.id]
         start = candidate.url.startswith(START_URL)
@@ -117,11 +166,22 @@ class Intake:
         else:
             host.release(now, None)
         self._workbench.ended(lease.seat)
-        self._tell(job, outcome, tally)
-        if outcome.opened:
-            self._open_networks(job, outcome.opened, batch)
+        if outcome.opened and job.open_networks(outcome.opened):
+            batch.specs[job.id] = pack_spec(job.spec)
         if outcome.close and not job.closing:
             job.closing = outcome.close
+
+    def _end(self, ended: _Ended, batch: Batch, now: float) -> None:
+        """The page is over: its items and its end go into the batch, together."""
+        job, lease, outcome, items = ended
+        candidate = lease.candidate
+        tally = batch.tallies[job.id]
+        if items is not None:
+            (batch.staged if lease.staged else batch.items).append(items)
+        if count := (items.number if items is not None else 0) + lease.staged:
+            tally["items"] += count
+        job.leased -= 1
+        self._tell(job, outcome, tally)
         phase = Phase(outcome.phase)
         if phase is Phase.QUEUED:
             self.retries.append((candidate, now + outcome.retry_in_s))
@@ -170,14 +230,6 @@ class Intake:
         if phase is not Phase.DONE:
             tally[f"{name}:{reason}"] += 1
         self.forgotten.append(candidate.record)
-
-    def _open_networks(self, job: Job, networks: list[str], batch: Batch) -> None:
-        known = set(job.spec.open_networks)
-        if known.issuperset(networks):
-            return
-        job.spec = replace(job.spec, open_networks=tuple(sorted(known.union(networks))))
-        job.version += 1
-        batch.specs[job.id] = pack_spec(job.spec)
 
     # -- robots.txt ---------------------------------------------------------------------------
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -34,6 +35,8 @@ class Job:
     """Raised whenever slaves must be told of a change."""
     closing: str = ""
     """Why it is being closed before its queue is empty."""
+    control: int = 0
+    """The version of its state, for the masters that mirror it: the greater one wins."""
 
     @property
     def id(self) -> int:
@@ -43,6 +46,15 @@ class Job:
     def queued(self) -> int:
         """Waiting, and not in a slave's hands."""
         return self.counts["queued"] - self.leased
+
+    def open_networks(self, networks: Collection[str]) -> bool:
+        """A seed opened these; whether that is news, which slaves must be told."""
+        known = set(self.spec.open_networks)
+        if known.issuperset(networks):
+            return False
+        self.spec = replace(self.spec, open_networks=tuple(sorted(known.union(networks))))
+        self.version += 1
+        return True
 
     def wire(self) -> WireSpec:
         spec, ref = self.spec, self.spec.spider
@@ -56,6 +68,8 @@ class Job:
             spec.arguments,
             spec.settings,
             list(spec.open_networks),
+            spec.code,
+            spec.module_digest,
         )
 
     def certificate(self) -> dict[str, Any]:
@@ -94,6 +108,37 @@ class Job:
         }
 
 
+def spec_of_wire(wire: WireSpec) -> JobSpec:
+    """The specification that another master sent."""
+    return JobSpec(
+        JobId(wire.id),
+        wire.name,
+        SpiderRef(wire.file, wire.module, wire.qualname, tuple(wire.urls)),
+        wire.arguments,
+        wire.settings,
+        tuple(wire.open_networks),
+        wire.code,
+        wire.module_digest,
+    )
+
+
+def certificate_sum(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """One job's certificates of all masters as one."""
+    whole = dict(parts[0])
+    for part in parts[1:]:
+        for name, value in part.items():
+            if name in ("job", "conserved") or isinstance(value, str):
+                continue
+            if isinstance(value, dict):
+                merged = Counter(whole[name])
+                merged.update(value)
+                whole[name] = dict(sorted(merged.items()))
+            else:
+                whole[name] += value
+        whole["conserved"] = whole["conserved"] and part["conserved"]
+    return whole
+
+
 def pack_spec(spec: JobSpec) -> bytes:
     """For the job table."""
     return msgspec.msgpack.encode(spec)
@@ -117,6 +162,7 @@ __all__ = [
     "Job",
     "JobId",
     "SpiderRef",
+    "certificate_sum",
     "job_of",
     "pack_spec",
     "unpack_spec",

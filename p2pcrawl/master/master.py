@@ -13,7 +13,7 @@ import json
 import logging
 import socket
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -23,28 +23,34 @@ from typing import Any, TypeVar
 import msgspec
 
 from p2pcrawl.core.politeness import ROBOTS_TTL_S, Pace, RobotsEntry
-from p2pcrawl.core.ring import preference
+from p2pcrawl.core.ownership import Change, Ownership
+from p2pcrawl.core.ring import bucket_of_hash, key_hash, preference
 from p2pcrawl.core.workbench import Candidate, Seat, Turn, Want, Workbench, host_key
 from p2pcrawl.frontier.batch import Batch, Committed, NewLink
 from p2pcrawl.frontier.store import Store
 from p2pcrawl.master.delivery import Delivery, Output
+from p2pcrawl.master.dispatch import Dispatch, Parcel
+from p2pcrawl.master.exchange import Exchange
 from p2pcrawl.master.group import Group, RunHere
 from p2pcrawl.master.intake import Intake
 from p2pcrawl.master.job import CANCELLED, FINISHED, PAUSED, RUNNING, Job, job_of, pack_spec, unpack_spec
+from p2pcrawl.master.keys import Keys
 from p2pcrawl.master.session import Lease, RobotsLease, Session
 from p2pcrawl.model.errors import ConfigurationError, LinkError
-from p2pcrawl.model.fingerprint import fingerprint
+from p2pcrawl.model.fingerprint import fingerprint, pack_halves
 from p2pcrawl.model.job import START_URL, JobId, JobSpec
-from p2pcrawl.model.record import Order
+from p2pcrawl.model.record import Order, ShardKey
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.model.url import origin_of
-from p2pcrawl.overlay.link import open_link
+from p2pcrawl.overlay.link import Link, open_link
+from p2pcrawl.wire.cluster import Found, Row, Settled
 from p2pcrawl.wire.codec import AnyMessage
 from p2pcrawl.wire.messages import (
     PROTOCOL,
     Ack,
     Beat,
     Bye,
+    Forget,
     Grant,
     Hello,
     OpenJob,
@@ -72,6 +78,12 @@ STOP_S = 15.0
 WATCH_S = 1.0
 
 
+def start_of(job: Job) -> Found:
+    """The record that a job begins with: its spider's ``start()``."""
+    url = f"{START_URL}{job.id}"
+    return Found(url, fingerprint(url, salt=f"job {job.id}"), 0, 0, "index", "", True, "", b"")
+
+
 class Master:
     """Crawls the jobs of one data folder with the slaves of this machine.
 
@@ -87,8 +99,14 @@ class Master:
         run_here: RunHere,
         output_to_stderr: bool = False,
         errors_to: int | None = None,
+        forever: bool = False,
+        check_spec: Callable[[JobSpec], str] | None = None,
     ) -> None:
+        """``forever``: goes on when all jobs are finished, for others may come. ``check_spec`` says why a job
+        that another master sent cannot be run here."""
         self._folder = folder
+        self._forever = forever
+        self._check_spec = check_spec
         self._settings = settings
         self._slaves = slaves
         self._run_here = run_here
@@ -100,7 +118,9 @@ class Master:
         self.recovered = 0
         """Leases of an earlier run that never reported."""
         self._deliveries: list[Delivery] = []
-        self._intake = Intake(self.jobs, self.workbench)
+        self._keys = Keys()
+        self.exchange = Exchange(self.jobs, self._keys)
+        self._intake = Intake(self.jobs, self.workbench, self._keys, self.exchange)
         self._gone: deque[Session] = deque()
         self._orders: dict[int, Order] = {}
         self._session_last = 0
@@ -123,6 +143,8 @@ class Master:
         self._specs: dict[int, bytes] = {}
         self._items_grew = asyncio.Event()
         self._ended = False
+        self._releases: list[tuple[frozenset[int], asyncio.Future[bool]]] = []
+        self._forgets: list[tuple[frozenset[int], asyncio.Future[None]]] = []
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -150,6 +172,7 @@ class Master:
 
     async def _recover(self) -> None:
         """What an earlier run left."""
+        self.store_id = await self._in_thread(self._store.store_id)
         self.recovered = await self._in_thread(self._store.recover)
         for number, name, packed, state, reason in await self._in_thread(self._store.jobs):
             try:
@@ -190,9 +213,22 @@ class Master:
         number = JobId(max(self.jobs, default=0) + 1)
         spec = replace(spec, id=number)
         job = job_of(spec)
-        url = f"{START_URL}{number}"
+        found = start_of(job)
+        url = found.url
         link = NewLink(
-            number, 0, fingerprint(url, salt=f"job {number}"), host_key(url), "index", 0, 0, True, "", "", url, b""
+            number,
+            0,
+            found.fingerprint,
+            host_key(url),
+            "index",
+            0,
+            0,
+            True,
+            "",
+            "",
+            url,
+            b"",
+            bucket_of_hash(host_key(url)),
         )
         self._orders[number] = job.settings.queue_order
         batch = Batch(orders=self._orders)
@@ -203,6 +239,32 @@ class Master:
         self.workbench.add(committed.fresh)
         return job
 
+    async def add_job(self, spec: JobSpec, state: str = RUNNING, reason: str = "") -> Job:
+        """A job of the cluster, durable here when this returns; its start is somebody's record."""
+        job = job_of(self._with_code(spec), state, reason)
+        await self._in_thread(self._store.add_job, spec.id, spec.name, pack_spec(job.spec), None, Batch())
+        if state != RUNNING:
+            self._states[job.id] = (state, reason)
+        self._register(job)
+        self._wake.set()
+        return job
+
+    async def discard(self, job: Job) -> None:
+        """A job that was refused before it began."""
+        self.workbench.halt_job(job.id)
+        self.jobs.pop(job.id, None)
+        await self._in_thread(self._store.drop_job, job.id)
+
+    def _with_code(self, spec: JobSpec) -> JobSpec:
+        """The code of a spider's file is kept in the data folder, where local slaves find it."""
+        if not spec.code:
+            return spec
+        folder = self._folder / "jobs" / str(spec.id)
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / Path(spec.spider.file).name
+        path.write_text(spec.code)
+        return replace(spec, spider=replace(spec.spider, file=str(path.absolute())))
+
     async def resume(self, number: int, spec: JobSpec, outputs: Sequence[Output] = ()) -> Job:
         """Goes on with a job of this data folder, under changed settings and with more outputs if given."""
         job = self.jobs[number]
@@ -211,10 +273,10 @@ class Master:
         job.pace = Pace.of(job.settings)
         job.version += 1
         self._specs[number] = pack_spec(spec)
-        self._register(job)
         if job.counts["queued"] or job.state != FINISHED:
             job.state, job.reason = RUNNING, ""
             self._states[number] = (RUNNING, "")
+        self._register(job)
         await self._open_outputs(job, outputs)
         return job
 
@@ -225,13 +287,15 @@ class Master:
         self.jobs[job.id] = job
         self._orders[job.id] = job.settings.queue_order
         self.workbench.open_job(job.id, job.pace)
+        if job.state != RUNNING:
+            self.workbench.halt_job(job.id)
 
     async def _adopt(self, spec: JobSpec, state: str, reason: str, number: int) -> None:
         # It runs when it is resumed; till then it has no part in this crawl.
-        job = job_of(replace(spec, id=JobId(number)), PAUSED if state == RUNNING else state, reason)
+        state = PAUSED if state == RUNNING and not self._forever else state
+        job = job_of(replace(spec, id=JobId(number)), state, reason)
         job.counts.update(await self._in_thread(self._store.tallies, number))
         self._register(job)
-        self.workbench.halt_job(number)
         self.workbench.dormant = self._sweeping = True
         self.workbench.sweeping()
         self.workbench.resumed_at = monotonic()
@@ -252,14 +316,14 @@ class Master:
         self._started_at = monotonic()
         watch = asyncio.create_task(self._watch())
         try:
-            if self._active():
+            if self._active() or self._forever:
                 self._group.start()
-            while self._fatal is None and (self._active() or self._draining):
+            while self._fatal is None and (self._active() or self._draining or self._forever):
                 await self._cycle()
                 self._settle_jobs()
                 if self._draining and not self.sessions and not self._gone:
                     break
-                if self._active() or self._draining:
+                if self._active() or self._draining or self._forever:
                     await self._until_due()
             if self._fatal is not None:
                 raise self._fatal
@@ -298,7 +362,9 @@ class Master:
                 acks.append((session, self._take_inbox(session, batch, now)))
         while self._gone:
             self._bury(self._gone.popleft(), batch, now)
-        if not self._draining:
+        self._intake.release(batch, now)
+        self.exchange.gather(batch)
+        if not self._draining and not self.exchange.full:
             self._grant(batch, now)
         batch.wants = self.workbench.wants(LOADS_MAX)
         if self._sweeping:
@@ -314,6 +380,10 @@ class Master:
             committed = await self._in_thread(self._store.commit, batch)
             self._count(batch)
             self._apply(committed, retries, forgotten)
+        await self._answer_releases()
+        self.exchange.settle()
+        if self.exchange.dispatch is not None:
+            self.exchange.dispatch.flush()
         for session, sequence in acks:
             if sequence:
                 session.link.send(Ack(sequence))
@@ -486,6 +556,167 @@ class Master:
             session.knows_rules(origin)
             grant.robots.append(Robots(origin, entry.verdict, entry.body, entry.reason))
 
+    # -- among other masters ------------------------------------------------------------------
+
+    def join_cluster(self, ownership: Ownership, dispatch: Dispatch) -> None:
+        """From now on buckets may be somebody else's."""
+        self.exchange.router = ownership
+        self.exchange.dispatch = dispatch
+        self.workbench.serves = ownership.serves
+
+    def view_changed(self, change: Change, *, died: bool) -> None:
+        """Buckets came and went. ``died``: what slaves reported to the dead may be lost with them."""
+        if change.lost:
+            self.workbench.remove(change.lost)
+        if died:
+            for session in self.sessions.values():
+                session.link.send(Forget())
+        self.serve_buckets(change.gained)
+
+    def serve_buckets(self, buckets: Collection[int]) -> None:
+        """These may be granted from now on, as far as the ownership says so."""
+        self.workbench.wake_unserved()
+        if buckets:
+            self.workbench.dormant = self._sweeping = True
+            self.workbench.sweeping()
+            self._cursor = None
+        self._wake.set()
+
+    def released(self, buckets: Collection[int]) -> asyncio.Future[bool]:
+        """Whether nothing of these buckets is open here any more; answered after a commit."""
+        answer: asyncio.Future[bool] = self._loop.create_future()
+        self._releases.append((frozenset(buckets), answer))
+        self._wake.set()
+        return answer
+
+    async def _answer_releases(self) -> None:
+        releases, self._releases = self._releases, []
+        for buckets, answer in releases:
+            open_ = any(
+                lease.candidate.bucket in buckets
+                for session in self.sessions.values()
+                for lease in session.leases.values()
+            )
+            held = self._intake.held > 0
+            if not answer.done():
+                answer.set_result(not open_ and not held)
+        forgets, self._forgets = self._forgets, []
+        for buckets, done in forgets:
+            tallies = await self._in_thread(self._store.forget, buckets, dict(self._orders))
+            for number, counter in tallies.items():
+                if number in self.jobs:
+                    self.jobs[number].counts.update(counter)
+            if not done.done():
+                done.set_result(None)
+
+    def forget_rows(self, buckets: Collection[int]) -> asyncio.Future[None]:
+        """Another master holds these buckets durably."""
+        done: asyncio.Future[None] = self._loop.create_future()
+        self._forgets.append((frozenset(buckets), done))
+        self._wake.set()
+        return done
+
+    async def rows_of(self, buckets: Collection[int], after: int, limit: int) -> tuple[list[Row], int]:
+        """The next records of buckets that were let go of."""
+        rows, last = await self._in_thread(self._store.rows_of, buckets, after, limit)
+        return [
+            Row(
+                job,
+                url,
+                pack_halves(hi, lo),
+                depth,
+                priority,
+                kind,
+                callback,
+                bool(seed),
+                referer,
+                extra or b"",
+                phase,
+                attempts,
+                losses,
+                status,
+                reason,
+                size,
+            )  # fmt: skip
+            for (
+                _,
+                job,
+                url,
+                hi,
+                lo,
+                depth,
+                priority,
+                kind,
+                callback,
+                seed,
+                referer,
+                extra,
+                phase,
+                attempts,
+                losses,
+                status,
+                reason,
+                size,
+            ) in rows
+        ], last
+
+    def adopt(self, rows: list[Row]) -> asyncio.Future[None]:
+        """Records that come with their buckets; done when they are durable."""
+        self._wake.set()
+        return self.exchange.adopt(rows)
+
+    def arrive(self, job: int, links: list[Found], networks: Collection[str] = ()) -> asyncio.Future[Settled]:
+        """Links that another master found; answered when they are durable."""
+        if job in self.jobs and self.jobs[job].open_networks(networks):
+            self._specs[job] = pack_spec(self.jobs[job].spec)
+        self._wake.set()
+        return self.exchange.arrive(job, links)
+
+    def take_back(self, job: int, parcels: list[Parcel]) -> None:
+        """Links on their way elsewhere that are ours after all."""
+        self._wake.set()
+        self.exchange.take_back(job, parcels)
+
+    async def mirror(self, spec: JobSpec, state: str, reason: str, control: int) -> str:
+        """Keeps a job that another master knows, durably. Why it cannot be run here, or ""."""
+        job = self.jobs.get(spec.id)
+        if job is None:
+            if self._check_spec is not None and (refusal := self._check_spec(spec)):
+                return refusal
+            job = await self.add_job(spec, state, reason)
+            job.control = control
+        elif control > job.control:
+            job.control = control
+            job.state, job.reason = state, reason
+            self._states[job.id] = (state, reason)
+            if state != RUNNING:
+                self.workbench.halt_job(job.id)
+            self._wake.set()
+        return ""
+
+    def busy(self, job: Job) -> int:
+        """Records of the job that are queued or open here, and links of it that are under way."""
+        if job.closing:
+            return job.leased + self._intake.held + self.exchange.busy(job.id)
+        return max(0, job.counts["queued"]) + self._intake.held + self.exchange.busy(job.id)
+
+    def bucket_of_url(self, url: str, key: str) -> int:
+        """The bucket that a canonical URL is in, under a job's key."""
+        return self._keys.bucket(ShardKey(key), url, self._keys.host_key(url), fingerprint(url))
+
+    def slave_for(self, host: str) -> int | None:
+        """The session that a host would be granted to."""
+        order = preference(key_hash(host), [n for n, s in self.sessions.items() if s.ready])
+        return order[0] if order else None
+
+    async def items_from(self, job: int, after: int, limit: int) -> list[tuple[int, bytes]]:
+        """The next rows of items, without waiting."""
+        return await self._in_thread(self._store.items_after, job, after, limit)
+
+    @property
+    def _has_calls(self) -> bool:
+        return self.exchange.waiting or bool(self._releases or self._forgets)
+
     # -- the end of jobs ----------------------------------------------------------------------
 
     def _settle_jobs(self) -> None:
@@ -498,18 +729,22 @@ class Master:
                     log.info("job %s is closing: %s", job.spec.name, job.closing)
             if job.closing:
                 self.workbench.halt_job(job.id)
+            if self._forever:
+                # Other masters have a say: see master.cluster.
+                continue
             if not job.leased and (job.closing or not job.counts["queued"]):
-                self._finish(job, FINISHED, job.closing)
+                self.finish(job, FINISHED, job.closing)
 
-    def _finish(self, job: Job, state: str, reason: str) -> None:
+    def finish(self, job: Job, state: str, reason: str) -> None:
         job.state, job.reason = state, reason
+        job.control += 1
         self._states[job.id] = (state, reason)
         self._wake.set()
 
     def cancel(self, job: Job) -> None:
         """Ends a job where it is; its queue stays as it is on disk."""
         self.workbench.halt_job(job.id)
-        self._finish(job, CANCELLED, "cancelled")
+        self.finish(job, CANCELLED, "cancelled")
 
     def _limit_reached(self, job: Job, now: float) -> str:
         settings, counts = job.settings, job.counts
@@ -608,10 +843,7 @@ class Master:
     # -- slaves -------------------------------------------------------------------------------
 
     async def _connected(self, stream: socket.socket) -> Callable[[], None]:
-        self._session_last += 1
-        number = self._session_last
-        count = max(1, self._slaves)
-        slots = max(1, -(-self._settings.concurrent_requests // count))
+        """A slave of this machine, over a socket pair."""
 
         def received(message: AnyMessage) -> None:
             self._received(session, message)
@@ -620,12 +852,25 @@ class Master:
             self._lost(session, error)
 
         link = await open_link(stream, received, lost)
-        session = Session(number, link, slots + slots // 2, monotonic())
-        self.sessions[number] = session
+        session = self._welcome(link)
+        return link.abort
+
+    def take_slave(self, link: Link, hello: Hello) -> None:
+        """A slave of another machine, over a link that is sealed."""
+        session = self._welcome(link)
+        link.on_message = lambda message: self._received(session, message)
+        link.on_close = lambda error: self._lost(session, error)
+        self._received(session, hello)
+
+    def _welcome(self, link: Link) -> Session:
+        self._session_last += 1
+        number = self._session_last
+        slots = max(1, -(-self._settings.concurrent_requests // max(1, self._slaves)))
+        session = self.sessions[number] = Session(number, link, slots + slots // 2, monotonic())
         link.send(Welcome(PROTOCOL, number, slots, self._settings.log_level.upper()))
         if self._leaving:
             self._stop(session)
-        return link.abort
+        return session
 
     def _received(self, session: Session, message: AnyMessage) -> None:
         session.heard_at = monotonic()
@@ -643,7 +888,9 @@ class Master:
                 self._wake.set()
             case Bye():
                 session.stopping = True
-                if message.reason:
+                if message.job and self._forever:
+                    self._refused(message)
+                elif message.reason:
                     self._fail(ConfigurationError(message.reason) if message.usage else LinkError(message.reason))
             case _:
                 raise LinkError(f"a slave does not say {type(message).__name__}")
@@ -667,6 +914,14 @@ class Master:
             self._intake.lost_robots(robots, now)
         session.leases.clear()
         session.robots.clear()
+
+    def _refused(self, bye: Bye) -> None:
+        """A job's spider cannot be opened: that ends the job, not this master."""
+        job = self.jobs.get(bye.job)
+        if job is not None and job.state == RUNNING:
+            log.error("job %s cannot be run: %s", job.spec.name, bye.reason)
+            self.workbench.halt_job(job.id)
+            self.finish(job, CANCELLED, bye.reason)
 
     def _fail(self, error: Exception) -> None:
         self._fatal = self._fatal or error
@@ -737,7 +992,7 @@ class Master:
         if at is not None and not self._draining and any(s.room > 0 for s in self.sessions.values()):
             due.append(at)
         delay = min(due) - now
-        if delay <= 0 or any(s.inbox for s in self.sessions.values()) or self._gone:
+        if delay <= 0 or any(s.inbox for s in self.sessions.values()) or self._gone or self._has_calls:
             await asyncio.sleep(0)
             return
         self._wake.clear()

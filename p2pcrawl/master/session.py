@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from p2pcrawl.core.workbench import LOSSES_SUSPECT, Candidate, Seat
+from p2pcrawl.master.dispatch import Hold
 from p2pcrawl.overlay.link import Link
 from p2pcrawl.wire.messages import Report, Returned
 
@@ -21,6 +22,8 @@ class Lease:
     candidate: Candidate
     seat: Seat
     staged: int = 0
+    hold: Hold | None = None
+    """What of its links is still on the way to other masters."""
 
 
 @dataclass(slots=True)

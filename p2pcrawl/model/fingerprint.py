@@ -33,3 +33,8 @@ def fingerprint(
         state.update(len(part).to_bytes(8, "big"))
         state.update(part)
     return Fingerprint(state.digest())
+
+
+def pack_halves(hi: int, lo: int) -> Fingerprint:
+    """A fingerprint from the two signed halves that a database holds."""
+    return Fingerprint(hi.to_bytes(8, "big", signed=True) + lo.to_bytes(8, "big", signed=True))

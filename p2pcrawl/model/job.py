@@ -38,3 +38,7 @@ class JobSpec:
     """Fields of Settings that differ from the defaults."""
     open_networks: tuple[str, ...] = ()
     """Private networks (CIDR) that the job's own seeds opened; see fetch.guard."""
+    code: str = ""
+    """The text of the spider's file, when it travels with the job."""
+    module_digest: str = ""
+    """The digest of the spider's module, so that all peers run the same."""

@@ -14,6 +14,16 @@ class Phase(IntEnum):
     DONE = 3
 
 
+class ShardKey(StrEnum):
+    """What decides which master owns a URL; a job's setting."""
+
+    HOST = "host"
+    DOMAIN = "domain"
+    """The registrable domain: all hosts of a company's site are one master's."""
+    URL = "url"
+    """Each page by itself: one huge site is spread over all masters."""
+
+
 class Order(StrEnum):
     """In which order a host's queue is served; a job's setting."""
 

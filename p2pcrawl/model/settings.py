@@ -10,12 +10,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
+from enum import StrEnum
 from math import isfinite
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.model.record import Order
+from p2pcrawl.model.record import Order, ShardKey
 
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
@@ -103,6 +104,8 @@ class Settings:
 
     # -- frontier -----------------------------------------------------------------------------
     queue_order: Order = Order.PRIORITY
+    shard_key: ShardKey = ShardKey.HOST
+    """What a cluster shares out by: ``host``, ``domain`` or ``url``."""
     frontier_memory: int = 200_000
     """URLs held in memory, over all hosts; the rest waits on disk."""
 
@@ -134,6 +137,9 @@ class Settings:
             value = getattr(self, name)
             if value is not None and value < 0:
                 raise ConfigurationError(f"setting {name.upper()} must not be negative: {value}")
+        if self.slave_losses_max < 3:
+            # A page is told from those that were leased beside it by its second loss.
+            raise ConfigurationError(f"SLAVE_LOSSES_MAX must be at least 3, not {self.slave_losses_max}")
         if self.http_user and not self.http_auth_domain:
             raise ConfigurationError("HTTP_USER needs HTTP_AUTH_DOMAIN, the host that the credentials are for")
         if self.http_proxy and not self.http_proxy.startswith(("http://", "https://")):
@@ -219,7 +225,7 @@ def _plain(value: Any) -> Any:
         return dict(value)
     if isinstance(value, tuple):
         return list(value)
-    return str(value) if isinstance(value, Order) else value
+    return str(value) if isinstance(value, StrEnum) else value
 
 
 def _read(name: str, value: Any) -> Any:
@@ -265,8 +271,8 @@ def _convert(wanted: Any, value: Any) -> Any:
         raise ValueError
     if wanted is str and not isinstance(value, str):
         raise TypeError
-    if wanted is Order and isinstance(value, str):
-        return Order(value.lower())
+    if issubclass(wanted, StrEnum) and isinstance(value, str):
+        return wanted(value.lower())
     converted = wanted(value)
     if wanted is float and not isfinite(converted):
         raise ValueError

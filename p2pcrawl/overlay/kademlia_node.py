@@ -138,22 +138,27 @@ class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has 
     async def call_ping(self, node_to_ask: Node) -> Answer:
         answer = await self._ask("ping", node_to_ask)
         sound = isinstance(answer[1], bytes) and len(answer[1]) == _ID_BYTES
-        return self.handle_call_response(answer if sound else (False, None), node_to_ask)
+        return self._judged(answer if sound else (False, None), node_to_ask)
 
     async def call_store(self, node_to_ask: Node, key: bytes, value: bytes) -> Answer:
         answer = await self._ask("store", node_to_ask, key, value)
-        return self.handle_call_response(answer if isinstance(answer[1], bool) else (False, None), node_to_ask)
+        return self._judged(answer if isinstance(answer[1], bool) else (False, None), node_to_ask)
 
     async def call_find_node(self, node_to_ask: Node, node_to_find: Node) -> Answer:
         answer = await self._ask("find_node", node_to_ask, node_to_find.id)
-        return self.handle_call_response((answer[0], _contacts(answer[1])), node_to_ask)
+        return self._judged((answer[0], _contacts(answer[1])), node_to_ask)
 
     async def call_find_value(self, node_to_ask: Node, node_to_find: Node) -> Answer:
         answer = await self._ask("find_value", node_to_ask, node_to_find.id)
         body = answer[1]
         if isinstance(body, dict) and isinstance(body.get("value"), bytes):
-            return self.handle_call_response((answer[0], {"value": body["value"]}), node_to_ask)
-        return self.handle_call_response((answer[0], _contacts(body)), node_to_ask)
+            return self._judged((answer[0], {"value": body["value"]}), node_to_ask)
+        return self._judged((answer[0], _contacts(body)), node_to_ask)
+
+    def _judged(self, answer: Answer, node: Node) -> Answer:
+        """Keeps the node that answered as a contact, drops the one that did not."""
+        self.handle_call_response(answer, node)
+        return answer
 
     async def ping_address(self, address: tuple[str, int]) -> Node | None:
         """Who answers there, or None."""
@@ -172,6 +177,7 @@ class DirectoryServer(Server):  # type: ignore[misc] # kademlia has no types
 
     def __init__(self, node_id: bytes, storage: RecordStore, send: Any) -> None:
         super().__init__(KSIZE, ALPHA, node_id, storage)
+        self.records = storage
         self.protocol = self._create_protocol()
         self.protocol.connection_made(_Sealed(send))
 
@@ -194,14 +200,14 @@ class DirectoryServer(Server):  # type: ignore[misc] # kademlia has no types
     async def find(self, key: bytes) -> SignedRecord | None:
         """The newest valid record that a look-up came upon."""
         target = Node(key)
-        own = self.storage.record(key)
+        own = self.records.record(key)
         nearest = self.protocol.router.find_neighbors(target)
         if not nearest:
             return own
         data = await _NewestCrawl(self.protocol, target, nearest, self.ksize, self.alpha).find()
         if isinstance(data, bytes):
             self.storage.offer(key, data)
-        return self.storage.record(key) or own
+        return self.records.record(key) or own
 
 
 class _NewestCrawl(ValueSpiderCrawl):  # type: ignore[misc] # kademlia has no types

@@ -30,11 +30,11 @@ OnClose = Callable[[Exception | None], None]
 
 
 class Link(asyncio.Protocol):
-    """One end. ``on_message`` may be exchanged when it is known who is at the other end."""
+    """One end. ``on_message`` and ``on_close`` may be exchanged when it is known who is at the other end."""
 
     def __init__(self, on_message: OnMessage, on_close: OnClose, seal: StreamSeal | None = None) -> None:
         self.on_message = on_message
-        self._on_close = on_close
+        self.on_close = on_close
         self._seal = seal
         self._reader = FrameReader()
         self._transport: asyncio.Transport | None = None
@@ -113,7 +113,7 @@ class Link(asyncio.Protocol):
         self._closed = True
         if self._alarm is not None:
             self._alarm.cancel()
-        self._on_close(self._error or exc)
+        self.on_close(self._error or exc)
 
     # -- inside -------------------------------------------------------------------------------
 

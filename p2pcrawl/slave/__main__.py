@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import io
 import logging
+import os
 import signal
 import socket
 import sys
 
+from p2pcrawl.model.errors import LinkError
+from p2pcrawl.model.node import parse_address
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.slave.tuning import tune_collector, tune_memory
+from p2pcrawl.model.node import BOOT_BYTES
+from p2pcrawl.wire.identity import Identity
+from p2pcrawl.wire.keys import DEFAULT_CLUSTER, KEY_VARIABLE, KeyRing
+from p2pcrawl.wire.streams import StreamSeal
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
@@ -23,9 +31,13 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
 
 
 def main() -> int:
-    if len(sys.argv) != 2 or not sys.argv[1].isdigit():
-        print("this is started by p2pcrawl itself; see `p2pcrawl crawl --help`", file=sys.stderr)
-        return 2
+    parser = argparse.ArgumentParser(prog="p2pcrawl.slave", description="Started by p2pcrawl itself.")
+    parser.add_argument("fd", type=int, nargs="?", help="one end of a socket pair")
+    parser.add_argument("--connect", metavar="HOST:PORT", help="a master to work for; the key is in the environment")
+    parser.add_argument("--cluster", default=DEFAULT_CLUSTER)
+    asked = parser.parse_args()
+    if (asked.fd is None) == (asked.connect is None):
+        parser.error("either a file descriptor or --connect; see `p2pcrawl crawl --help` and `p2pcrawl peer --help`")
     # The master decides when to stop, for all its slaves together.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.basicConfig(format="%(asctime)s [%(name)s] %(levelname)s: %(message)s", level="WARNING")
@@ -36,13 +48,23 @@ def main() -> int:
 
     async def serve() -> None:
         tune_collector()
-        stream = socket.socket(fileno=int(sys.argv[1]))
+        if asked.connect:
+            host, port = parse_address(asked.connect)
+            ring = KeyRing.parse(os.environ.pop(KEY_VARIABLE, ""))
+            seal = StreamSeal.client(ring, Identity.generate(), os.urandom(BOOT_BYTES), asked.cluster)
+            await Slave().connect(host, port, seal)
+            return
+        stream = socket.socket(fileno=asked.fd)
         # What a spider starts must not hold the link: this slave's death would go unnoticed.
         stream.set_inheritable(False)
         await Slave().run(stream)
 
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        runner.run(serve())
+    try:
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            runner.run(serve())
+    except LinkError as error:
+        logging.getLogger(__name__).warning("%s", error)
+        return 1
     return 0
 
 

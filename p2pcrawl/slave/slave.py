@@ -11,14 +11,16 @@ import logging
 import os
 import resource
 import socket
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from p2pcrawl.fetch.guard import Networks
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.job import SpiderRef
 from p2pcrawl.model.settings import Settings
-from p2pcrawl.overlay.link import open_link
+from p2pcrawl.overlay.link import Link, open_link
 from p2pcrawl.slave.outbox import Outbox
 from p2pcrawl.slave.run import JobRun, MissingRules
 from p2pcrawl.spiders.load import load_spider
@@ -30,6 +32,7 @@ from p2pcrawl.wire.messages import (
     Ack,
     Beat,
     Bye,
+    Forget,
     Grant,
     Hello,
     JobSpec,
@@ -40,6 +43,7 @@ from p2pcrawl.wire.messages import (
     Task,
     Welcome,
 )
+from p2pcrawl.wire.streams import StreamSeal
 
 log = logging.getLogger(__name__)
 
@@ -62,11 +66,23 @@ class Slave:
         self._stopping = asyncio.Event()
         self._failure: Bye | None = None
         self._session = 0
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._slots = asyncio.get_running_loop().create_future()
 
     async def run(self, stream: socket.socket) -> None:
         """Serves one link until it is stopped or lost."""
-        link = await open_link(stream, self._received, self._lost)
+        await self._work(await open_link(stream, self._received, self._lost))
+
+    async def connect(self, host: str, port: int, seal: StreamSeal) -> None:
+        """The same over a sealed link to a master of another machine. Raises LinkError when there is none."""
+        loop = asyncio.get_running_loop()
+        try:
+            _, link = await loop.create_connection(lambda: Link(self._received, self._lost, seal), host, port)
+        except OSError as error:
+            raise LinkError(f"cannot reach the master at {host}:{port}: {error.strerror or error}") from error
+        await self._work(link)
+
+    async def _work(self, link: Link) -> None:
         self._link, self._outbox = link, Outbox(link, self._tasks.empty)
         link.send(Hello(PROTOCOL, os.getpid()))
         try:
@@ -139,6 +155,9 @@ class Slave:
                     self._slots.set_result(message.slots)
             case Stop():
                 self._stopping.set()
+            case Forget():
+                for run in self._opened():
+                    run.memory.clear()
             case _:
                 raise LinkError(f"a master does not say {type(message).__name__}")
 
@@ -170,7 +189,8 @@ class Slave:
         networks = Networks(spec.open_networks, allow_private=settings.allow_private_networks)
         self._networks[spec.id] = networks
         try:
-            ref = SpiderRef(spec.file, spec.module, spec.qualname, tuple(spec.urls))
+            file = self._file_of(spec) if spec.code else spec.file
+            ref = SpiderRef(file, spec.module, spec.qualname, tuple(spec.urls))
             cls = self._classes.get(spec.name) or load_spider(ref)
             run = JobRun(spec.id, cls, spec.arguments, settings, networks)
             try:
@@ -179,16 +199,28 @@ class Slave:
                 await run.close()
                 raise
         except P2PCrawlError as error:
-            self._fail(str(error), usage=error.exit_code == 2)
+            self._fail(str(error), spec.id, usage=error.exit_code == 2)
             raise
         except Exception as error:
             log.debug("spider %s could not be opened", spec.name, exc_info=True)
-            self._fail(f"spider {spec.name} could not be opened: {told(error)}", usage=True)
+            self._fail(f"spider {spec.name} could not be opened: {told(error)}", spec.id, usage=True)
             raise
         return run
 
-    def _fail(self, reason: str, *, usage: bool) -> None:
-        self._failure = Bye(reason, usage)
+    def _file_of(self, spec: JobSpec) -> str:
+        """The spider's file where the master says it is, if this machine has it; else a copy of what travelled."""
+        if os.path.isfile(spec.file):
+            return spec.file
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="p2pcrawl-slave-")
+        folder = Path(self._folder.name) / str(spec.id)
+        folder.mkdir(exist_ok=True)
+        path = folder / Path(spec.file).name
+        path.write_text(spec.code)
+        return str(path)
+
+    def _fail(self, reason: str, job: int, *, usage: bool) -> None:
+        self._failure = Bye(reason, usage, job)
         self._stopping.set()
 
     # -- work ---------------------------------------------------------------------------------

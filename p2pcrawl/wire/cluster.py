@@ -49,6 +49,8 @@ class Discover(Struct, array_like=True, tag=23):
     id: int
     job: int
     links: list[Found]
+    networks: list[str] = []
+    """The private networks that the job's seeds have opened, as the sender knows."""
 
 
 class Settled(Struct, array_like=True, tag=24):

@@ -28,6 +28,8 @@ KEY_ID_BYTES: Final = 4
 KEYS_MAX: Final = 8
 """Keys of one ring; a change of keys needs two."""
 CLUSTER_NAME_MAX: Final = 64
+KEY_VARIABLE: Final = "P2PCRAWL_KEY"
+"""The environment variable that may hold the keys, as a key file does."""
 DEFAULT_CLUSTER: Final = "p2pcrawl"
 
 _FILE_MAX: Final = 64 * 1024

@@ -29,6 +29,9 @@ class JobSpec(Struct, array_like=True):
     arguments: dict[str, str]
     settings: dict[str, Any]
     open_networks: list[str]
+    code: str = ""
+    """The text of the spider's file, where the receiver may not have it."""
+    module_digest: str = ""
 
 
 class Task(Record):
@@ -202,6 +205,8 @@ class Bye(Struct, array_like=True, tag=9):
     reason: str = ""
     usage: bool = False
     """The reason is the user's to mend (a spider that cannot be loaded)."""
+    job: int = 0
+    """The job that could not be opened, if that is the reason."""
 
 
 class Returned(Struct, array_like=True, tag=10):
@@ -211,4 +216,8 @@ class Returned(Struct, array_like=True, tag=10):
     missing_robots: list[str] = []
 
 
-Message = Hello | Welcome | OpenJob | Grant | Report | Ack | Beat | Stop | Bye | Returned
+class Forget(Struct, array_like=True, tag=11):
+    """Master to slave: what was reported may be lost with its owner; report it again when it is met."""
+
+
+Message = Hello | Welcome | OpenJob | Grant | Report | Ack | Beat | Stop | Bye | Returned | Forget

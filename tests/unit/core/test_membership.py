@@ -144,6 +144,7 @@ def test_member_that_can_send_but_hears_nobody_is_declared_dead_and_comes_back()
         world.cut(node, nodes[0])
 
     world.run_until(lambda: all(len(node.machine.alive()) == 5 for node in nodes[1:]), 60.0)
+    assert {event.member.id for _, event in deaths(nodes[1:])} == {nodes[0].machine.me.id}
     world.heal()
 
     world.run_until(lambda: all(len(node.machine.alive()) == 6 for node in nodes), 60.0)
@@ -419,6 +420,21 @@ def test_dead_member_is_forgotten_after_a_day_by_all_and_for_good() -> None:
 
     assert all(nodes[3].machine.me.id not in node.machine.members for node in [*nodes[:3], late])
     assert all(len(node.happened(EventKind.FORGOTTEN)) == 1 for node in [*nodes[:3], late])
+
+
+def test_suspicion_that_was_heard_of_before_its_member_runs_out_all_the_same() -> None:
+    rng = Random(1)
+    machine = Membership(member(1, rng), MembershipConfig(), Random(1))
+    machine.start(0.0)
+    other, accuser = member(2, rng), member(3, rng)
+
+    for rumour in (Suspect(other.id, other.incarnation, accuser.id), Alive(other)):
+        machine.receive(0.0, accuser.address, Gossip(accuser.id, (rumour,)))
+    assert machine.members[other.id].status is Status.SUSPECT
+    while machine.next_at < 60.0:
+        machine.tick(machine.next_at)
+
+    assert machine.members[other.id].status is Status.DEAD
 
 
 def test_ack_of_a_new_tenant_of_an_address_does_not_vouch_for_the_old_one() -> None:

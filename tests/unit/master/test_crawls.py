@@ -134,7 +134,7 @@ async def test_robots_txt_that_kills_every_slave_is_given_up(tmp_path: Path) -> 
         return site(task)
 
     slaves = Slaves(answer, robots)
-    job, census = await crawl(tmp_path, slaves, robotstxt_obey=True, slave_losses_max=2)
+    job, census = await crawl(tmp_path, slaves, robotstxt_obey=True, slave_losses_max=3)
 
     assert job.certificate()["failed_by_reason"] == {"robots-unreachable": 1}
     assert slaves.lives <= 4

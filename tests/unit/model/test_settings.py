@@ -8,7 +8,7 @@ from dataclasses import fields
 import pytest
 
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.model.record import Order
+from p2pcrawl.model.record import Order, ShardKey
 from p2pcrawl.model.settings import Settings
 
 CHANGED = {
@@ -24,6 +24,7 @@ CHANGED = {
     "retry_http_codes": (500, 429),
     "httperror_allowed_codes": (404,),
     "queue_order": Order.LIFO,
+    "shard_key": ShardKey.URL,
     "item_pipelines": {"pipelines.Clean": 300},
     "feed_export_fields": ("a", "b"),
     "slaves": 2,

@@ -35,7 +35,7 @@ def test_missing_newline_is_added_to_json_lines(tmp_path):
 
 def test_missing_newline_is_added_to_compressed_json_lines(tmp_path):
     path = tmp_path / "out.jsonl.gz"
-    path.write_bytes(gzip.compress(b'{"id":1}\n') + gzip.compress(b'{"id":2}'))
+    path.write_bytes(gzip.compress(b'{"id":1}\n', mtime=0) + gzip.compress(b'{"id":2}'))
 
     assert gzip.decompress(appended(path)) == b'{"id":1}\n{"id":2}\n{"id":3,"text":"new"}\n'
 
@@ -118,9 +118,9 @@ def test_what_is_no_csv_with_a_header_is_refused_and_left_alone(tmp_path, conten
     "content",
     [
         b"not gzip at all",
-        gzip.compress(b"[1]")[:-3],
-        gzip.compress(b"[1]") + gzip.compress(b"[1]")[:7],
-        gzip.compress(b"[1]") + b"rubbish",
+        gzip.compress(b"[1]", mtime=0)[:-3],
+        gzip.compress(b"[1]", mtime=0) + gzip.compress(b"[1]", mtime=0)[:7],
+        gzip.compress(b"[1]", mtime=0) + b"rubbish",
         bytes(100),
     ],
 )
@@ -131,7 +131,7 @@ def test_damaged_gzip_is_refused_and_left_alone(tmp_path, extension, content):
 def refused(path, content: bytes, packed: bool) -> None:
     if packed:
         path = path.with_suffix(path.suffix + ".gz")
-        content = gzip.compress(content)
+        content = gzip.compress(content, mtime=0)
     path.write_bytes(content)
     with closing(open_sink(str(path), replace=False)) as sink, pytest.raises(ConfigurationError) as caught:
         sink.resume(None)
@@ -159,7 +159,7 @@ def test_refused_file_is_left_alone_also_by_a_sink_that_failed_before(tmp_path):
 def test_gzip_padding_and_many_members_are_read_through(tmp_path):
     path = tmp_path / "out.json.gz"
     text = json.dumps([{"id": number} for number in range(3000)]).encode()
-    members = b"".join(gzip.compress(text[start : start + 100]) for start in range(0, len(text), 100))
+    members = b"".join(gzip.compress(text[start : start + 100], mtime=0) for start in range(0, len(text), 100))
     path.write_bytes(members + bytes(512))
 
     data = appended(path)
@@ -169,7 +169,7 @@ def test_gzip_padding_and_many_members_are_read_through(tmp_path):
 
 def test_array_in_one_gzip_member_keeps_its_mode_and_its_link(tmp_path):
     target, path = tmp_path / "target.json.gz", tmp_path / "out.json.gz"
-    target.write_bytes(gzip.compress(b'[{"id": 1}]'))
+    target.write_bytes(gzip.compress(b'[{"id": 1}]', mtime=0))
     target.chmod(0o640)
     path.symlink_to(target)
 

@@ -1,0 +1,40 @@
+"""Options that several verbs have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+LEVELS = click.Choice(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], case_sensitive=False)
+
+
+def pairs(what: str) -> Any:
+    """Reads KEY=VALUE options into a dict."""
+
+    def read(ctx: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+        pairs = {}
+        for value in values:
+            name, equals, rest = value.partition("=")
+            if not equals or not name.strip():
+                flag = option.opts[0]
+                raise click.UsageError(f"{flag} {value} needs the form {flag} {what}", ctx)
+            pairs[name.strip()] = rest
+        return pairs
+
+    return read
+
+
+settings = click.option(
+    "-s", "--set", "settings", multiple=True, metavar="KEY=VALUE", callback=pairs("KEY=VALUE"),
+    help="A setting, such as DOWNLOAD_DELAY=0.5, in any case. May be repeated.",
+)  # fmt: skip
+slaves = click.option(
+    "--slaves", type=click.IntRange(min=0), metavar="N",
+    help="Slave processes; as many as cores by default. 0 runs everything in one process.",
+)  # fmt: skip
+level = click.option("--loglevel", type=LEVELS, metavar="LEVEL", help="DEBUG, INFO, WARNING, ERROR or CRITICAL.")
+debug = click.option("--debug", is_flag=True, help="Show tracebacks, and log at level DEBUG unless told otherwise.")
+as_json = click.option(
+    "--json", "as_json", is_flag=True, help="Print the result as one JSON object on standard output."
+)

@@ -1,0 +1,180 @@
+"""Discovered links on their way to the masters that own them.
+
+A page's end is held back until every link of it is durable at its owner: links first, done mark last. A batch that cannot be
+delivered, or that its receiver refuses because the bucket is not its own, is routed anew by the view of the
+moment. Nothing of this is on disk: a page that is held still has its lease, so a crash here means that it is fetched
+again and finds its links again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.model.node import NodeId
+from p2pcrawl.wire.cluster import Discover, Found, Settled
+
+log = logging.getLogger(__name__)
+
+BATCH_MAX = 1_000
+HELD_MAX = 50_000
+"""Links under way before the granting of leases pauses."""
+RETRY_FIRST_S = 0.2
+RETRY_MAX_S = 5.0
+IN_FLIGHT_MAX = 4
+"""Batches to one owner at once."""
+
+Deliver = Callable[[NodeId, Discover], Awaitable[Settled]]
+Route = Callable[[int], NodeId | None]
+TakeBack = Callable[[int, list["Parcel"]], None]
+"""Links that turn out to be our own after all: (job, parcels)."""
+
+
+@dataclass(slots=True)
+class Hold:
+    """A page whose end waits for its links."""
+
+    waiting: int = 0
+    then: Callable[[], None] | None = None
+
+    def settled(self, count: int) -> None:
+        self.waiting -= count
+        if self.waiting == 0 and self.then is not None:
+            self.then()
+
+
+@dataclass(slots=True)
+class Parcel:
+    """One link, the bucket that it is in, and the page that waits for it."""
+
+    found: Found
+    bucket: int
+    hold: Hold
+
+
+@dataclass(slots=True)
+class _Lane:
+    """What waits for one owner, by job."""
+
+    parcels: dict[int, list[Parcel]] = field(default_factory=lambda: defaultdict(list))
+    in_flight: int = 0
+    pause_s: float = RETRY_FIRST_S
+    paused: bool = False
+
+
+class Dispatch:
+    """See the module. ``deliver`` carries a batch to its owner; ``take_back`` gets what became our own."""
+
+    def __init__(self, route: Route, deliver: Deliver, take_back: TakeBack) -> None:
+        self._route = route
+        self._deliver = deliver
+        self._take_back = take_back
+        self._lanes: dict[NodeId, _Lane] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.under_way = 0
+        self.sent: dict[int, int] = defaultdict(int)
+        """Links per job that were settled elsewhere."""
+
+    def add(self, job: int, owner: NodeId, parcel: Parcel) -> None:
+        """One more link for ``owner``; it leaves with the next :meth:`flush`."""
+        parcel.hold.waiting += 1
+        self.under_way += 1
+        self._lane(owner).parcels[job].append(parcel)
+
+    def flush(self) -> None:
+        """Sends what waits, as far as each owner has room."""
+        for owner, lane in list(self._lanes.items()):
+            while lane.parcels and lane.in_flight < IN_FLIGHT_MAX and not lane.paused:
+                job, parcels = next(iter(lane.parcels.items()))
+                batch, rest = parcels[:BATCH_MAX], parcels[BATCH_MAX:]
+                if rest:
+                    lane.parcels[job] = rest
+                else:
+                    del lane.parcels[job]
+                lane.in_flight += 1
+                task = asyncio.create_task(self._send(owner, lane, job, batch))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+    def reroute(self) -> None:
+        """The view has changed: what waits may have other owners now."""
+        waiting = [(job, p) for lane in self._lanes.values() for job, ps in lane.parcels.items() for p in ps]
+        for lane in self._lanes.values():
+            lane.parcels.clear()
+            lane.paused = False
+        for job, parcel in waiting:
+            self._again(job, [parcel])
+        self.flush()
+
+    @property
+    def full(self) -> bool:
+        return self.under_way > HELD_MAX
+
+    def pending(self, job: int) -> bool:
+        """Whether links of the job may be under way."""
+        return self.under_way > 0
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _lane(self, owner: NodeId) -> _Lane:
+        lane = self._lanes.get(owner)
+        if lane is None:
+            lane = self._lanes[owner] = _Lane()
+        return lane
+
+    async def _send(self, owner: NodeId, lane: _Lane, job: int, batch: list[Parcel]) -> None:
+        try:
+            settled = await self._deliver(owner, Discover(0, job, [p.found for p in batch]))
+        except P2PCrawlError as error:
+            log.info("%d links for %s must wait: %s", len(batch), owner[:8], error)
+            lane.in_flight -= 1
+            self._again(job, batch)
+            self._pause(lane)
+            return
+        lane.in_flight -= 1
+        if settled.unknown_job:
+            self._again(job, batch)
+            self._pause(lane)
+            return
+        lane.pause_s = RETRY_FIRST_S
+        refused = set(settled.refused)
+        if refused:
+            self._again(job, [p for n, p in enumerate(batch) if n in refused])
+            self._pause(lane)
+        accepted = [p for n, p in enumerate(batch) if n not in refused]
+        self.under_way -= len(accepted)
+        self.sent[job] += len(accepted)
+        for parcel in accepted:
+            parcel.hold.settled(1)
+        self.flush()
+
+    def _again(self, job: int, parcels: list[Parcel]) -> None:
+        ours = []
+        for parcel in parcels:
+            owner = self._route(parcel.bucket)
+            if owner is None:
+                ours.append(parcel)
+            else:
+                self._lane(owner).parcels[job].append(parcel)
+        if ours:
+            self.under_way -= len(ours)
+            self._take_back(job, ours)
+
+    def _pause(self, lane: _Lane) -> None:
+        if lane.paused:
+            return
+        lane.paused = True
+        delay, lane.pause_s = lane.pause_s, min(RETRY_MAX_S, 2 * lane.pause_s)
+
+        def go_on() -> None:
+            lane.paused = False
+            self.flush()
+
+        asyncio.get_running_loop().call_later(delay, go_on)

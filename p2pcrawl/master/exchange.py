@@ -1,0 +1,159 @@
+"""What a master's cycle exchanges with other masters: links that arrive, links that come back, buckets that move.
+
+Everything waits here for the next turn of the cycle, takes part in its one transaction, and is answered after the commit.
+So an answer always speaks of what is durable, and nothing overtakes what was accepted before it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from p2pcrawl.core.ownership import Alone, Router
+from p2pcrawl.frontier.batch import Batch, MovedRow, NewLink
+from p2pcrawl.master.dispatch import Dispatch, Parcel
+from p2pcrawl.master.job import Job
+from p2pcrawl.master.keys import Keys
+from p2pcrawl.model.record import Phase
+from p2pcrawl.wire.cluster import Found, Row, Settled
+
+
+@dataclass(slots=True)
+class _Arrival:
+    job: int
+    links: list[Found]
+    answer: asyncio.Future[Settled]
+    refused: list[int]
+
+
+class Exchange:
+    """The cycle calls :meth:`gather` before its commit and :meth:`settle` after it."""
+
+    def __init__(self, jobs: Mapping[int, Job], keys: Keys) -> None:
+        self._jobs = jobs
+        self._keys = keys
+        self.router: Router = Alone()
+        self.dispatch: Dispatch | None = None
+        self.received: Counter[int] = Counter()
+        """Links per job that came from others and were settled here."""
+        self._arrivals: list[_Arrival] = []
+        self._returned: list[tuple[int, list[Parcel]]] = []
+        self._adoptions: list[tuple[list[Row], asyncio.Future[None]]] = []
+        self._answered: list[_Arrival] = []
+        self._settled: list[Parcel] = []
+        self._adopted: list[asyncio.Future[None]] = []
+
+    @property
+    def waiting(self) -> bool:
+        return bool(self._arrivals or self._returned or self._adoptions)
+
+    @property
+    def full(self) -> bool:
+        """So much is under way that no new work should be begun."""
+        return self.dispatch is not None and self.dispatch.full
+
+    def busy(self, job: int) -> int:
+        """Links and records of the job that are neither stored here nor settled elsewhere."""
+        under_way = self.dispatch.under_way if self.dispatch is not None else 0
+        return under_way + sum(len(a.links) for a in self._arrivals) + len(self._returned) + len(self._adoptions)
+
+    def arrive(self, job: int, links: list[Found]) -> asyncio.Future[Settled]:
+        """Links that another master found; answered when they are durable."""
+        answer: asyncio.Future[Settled] = asyncio.get_running_loop().create_future()
+        self._arrivals.append(_Arrival(job, links, answer, []))
+        return answer
+
+    def take_back(self, job: int, parcels: list[Parcel]) -> None:
+        """Links on their way elsewhere that turn out to be ours."""
+        self._returned.append((job, parcels))
+
+    def adopt(self, rows: list[Row]) -> asyncio.Future[None]:
+        """Records that come with their buckets; done when they are durable."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._adoptions.append((rows, done))
+        return done
+
+    def gather(self, batch: Batch) -> None:
+        """Puts all that waits into the batch."""
+        for arrival in self._arrivals:
+            self._take(arrival, batch)
+        self._answered, self._arrivals = self._arrivals, []
+        for number, parcels in self._returned:
+            for parcel in parcels:
+                batch.links.append(self._link(number, parcel.found, parcel.bucket))
+                self._settled.append(parcel)
+        self._returned = []
+        for rows, done in self._adoptions:
+            batch.moved.extend(self._moved(rows))
+            self._adopted.append(done)
+        self._adoptions = []
+
+    def settle(self) -> None:
+        """The batch is durable: answers whoever waits for that."""
+        for arrival in self._answered:
+            unknown = arrival.job not in self._jobs
+            if not unknown:
+                self.received[arrival.job] += len(arrival.links) - len(arrival.refused)
+            if not arrival.answer.done():
+                arrival.answer.set_result(Settled(0, arrival.refused, unknown))
+        self._answered = []
+        settled, self._settled = self._settled, []
+        for parcel in settled:
+            parcel.hold.settled(1)
+        adopted, self._adopted = self._adopted, []
+        for done in adopted:
+            if not done.done():
+                done.set_result(None)
+
+    def _take(self, arrival: _Arrival, batch: Batch) -> None:
+        job = self._jobs.get(arrival.job)
+        if job is None:
+            return
+        for number, found in enumerate(arrival.links):
+            bucket = self._bucket(job, found.url, found.fingerprint)
+            if self.router.owner(bucket) is not None:
+                arrival.refused.append(number)
+            else:
+                batch.links.append(self._link(job.id, found, bucket))
+
+    def _moved(self, rows: Iterable[Row]) -> Iterable[MovedRow]:
+        for row in rows:
+            job = self._jobs.get(row.job)
+            if job is None:
+                continue
+            found = Found(
+                row.url,
+                row.fingerprint,
+                row.depth,
+                row.priority,
+                row.kind,
+                row.callback,
+                row.seed,
+                row.referer,
+                row.extra,
+            )
+            link = self._link(row.job, found, self._bucket(job, row.url, row.fingerprint))
+            yield MovedRow(link, Phase(row.phase), row.attempts, row.losses, row.status, row.reason, row.size)
+
+    def _bucket(self, job: Job, url: str, fingerprint: bytes) -> int:
+        return self._keys.bucket(job.settings.shard_key, url, self._keys.host_key(url), fingerprint)
+
+    def _link(self, job: int, found: Found, bucket: int) -> NewLink:
+        return NewLink(
+            job,
+            0,
+            found.fingerprint,
+            self._keys.host_key(found.url),
+            found.kind,
+            found.priority,
+            found.depth,
+            found.seed,
+            found.callback,
+            found.referer,
+            found.url,
+            found.extra,
+            bucket,
+            True,
+        )

@@ -1,0 +1,151 @@
+"""The HTTP API of a peer: questions are free to ask on this machine, changes need the token.
+
+A submitted spider is code, so the token is asked for on loopback too, and the Host header is checked: a page in somebody's
+browser cannot talk to a peer by way of a name that it made resolve to 127.0.0.1.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import json
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from aiohttp import web
+
+from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from p2pcrawl.model.node import Address, format_address
+
+log = logging.getLogger(__name__)
+
+BODY_MAX = 16 * 1024 * 1024
+TOKEN_FILE = "token"
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Desk(Protocol):
+    """What the API needs of a peer."""
+
+    async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
+        """Answers a question: ``status``, ``jobs``, ``job``, ``owner``. Raises P2PCrawlError."""
+        ...
+
+    async def tell(self, what: str, arguments: dict[str, Any]) -> Any:
+        """Does something: ``submit``, ``drain`` and so on. Raises P2PCrawlError."""
+        ...
+
+    def results(self, job: int) -> AsyncIterator[bytes]:
+        """The items of a job, from all masters, in pieces of whole lines."""
+        ...
+
+
+class Api:
+    """Listens until closed."""
+
+    def __init__(self, desk: Desk, token: str, token_path: Path) -> None:
+        self._desk = desk
+        self._token = token
+        self._token_path = token_path
+        self._runner: web.AppRunner | None = None
+        self.address = Address("")
+
+    async def open(self, host: str, port: int) -> Address:
+        """Raises ConfigurationError when it cannot listen there."""
+        app = web.Application(client_max_size=BODY_MAX, middlewares=[self._guard])
+        app.router.add_get("/", self._root)
+        app.router.add_get("/jobs/{job}/items", self._items)
+        app.router.add_get("/{what:status|jobs|owner|job}", self._question)
+        app.router.add_post("/{what:submit|drain|keys}", self._change)
+        self._runner = web.AppRunner(app, access_log=None)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, host, port)
+        try:
+            await site.start()
+        except OSError as error:
+            await self._runner.cleanup()
+            where = format_address(host, port)
+            raise ConfigurationError(f"the API cannot listen on {where}: {error.strerror}; choose --api") from error
+        bound = self._runner.addresses[0]
+        self.address = format_address(str(bound[0]), int(bound[1]))
+        return self.address
+
+    async def close(self) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    # -- who may ask --------------------------------------------------------------------------
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        if not _known_host(request.host, self.address):
+            return _refusal(403, f"this API does not answer to the name {request.host!r}; use its address")
+        if request.method not in ("GET", "HEAD"):
+            scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+            if scheme.lower() != "bearer" or not hmac.compare_digest(token.encode(), self._token.encode()):
+                return _refusal(401, f"this call needs the bearer token in {self._token_path}")
+        try:
+            return await handler(request)
+        except web.HTTPException as error:
+            return _refusal(error.status, error.text or error.reason)
+        except ConfigurationError as error:
+            return _refusal(400, str(error))
+        except P2PCrawlError as error:
+            return _refusal(503, str(error))
+        except Exception:
+            log.exception("%s %s failed", request.method, request.path)
+            return _refusal(500, "the call failed; see the peer's log")
+
+    # -- calls --------------------------------------------------------------------------------
+
+    async def _root(self, request: web.Request) -> web.Response:
+        return web.json_response({"p2pcrawl": 1, "token_file": str(self._token_path)})
+
+    async def _question(self, request: web.Request) -> web.Response:
+        answer = await self._desk.ask(request.match_info["what"], dict(request.query))
+        return web.json_response(answer)
+
+    async def _change(self, request: web.Request) -> web.Response:
+        try:
+            arguments = await request.json() if request.can_read_body else {}
+        except json.JSONDecodeError as error:
+            raise ConfigurationError(f"the body is not JSON: {error}") from error
+        if not isinstance(arguments, dict):
+            raise ConfigurationError("the body must be a JSON object")
+        return web.json_response(await self._desk.tell(request.match_info["what"], arguments))
+
+    async def _items(self, request: web.Request) -> web.StreamResponse:
+        job = request.match_info["job"]
+        if not job.isdigit():
+            raise ConfigurationError(f"{job!r} is not the number of a job")
+        response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
+        started = False
+        async for piece in self._desk.results(int(job)):
+            if not started:
+                await response.prepare(request)
+                started = True
+            await response.write(piece)
+        if not started:
+            await response.prepare(request)
+        await response.write_eof()
+        return response
+
+
+def _known_host(host: str, address: Address) -> bool:
+    """The Host header names an address, or this machine: no name that someone else could have made resolve here."""
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+    name = name.strip("[]").lower()
+    if name in ("localhost", ""):
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _refusal(status: int, text: str) -> web.Response:
+    return web.json_response({"error": text}, status=status)

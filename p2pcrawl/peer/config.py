@@ -1,0 +1,168 @@
+"""What a peer is told when it is started, checked and completed."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.node import DEFAULT_PORT, WEIGHT_MAX, Address, format_address, parse_address
+from p2pcrawl.wire.keys import DEFAULT_CLUSTER, KEY_VARIABLE, KeyRing, cluster_bytes, generate_key
+
+KEY_FILE = "cluster.key"
+ANY_HOST = {"0.0.0.0", "::"}
+
+
+class Role(StrEnum):
+    """What a peer wants to be."""
+
+    AUTO = "auto"
+    """A master while there are too few, else a slave of the least loaded group."""
+    MASTER = "master"
+    SLAVE = "slave"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeerConfig:
+    """All that can be said about a peer. :meth:`resolved` fills in what was left out."""
+
+    bind: str = ""
+    """HOST:PORT to listen on, UDP and TCP. Empty: loopback, or the address that routes to ``join``."""
+    advertise: str = ""
+    """HOST:PORT that others reach this peer at, if it is not what it binds to."""
+    join: tuple[str, ...] = ()
+    api: str = ""
+    """HOST:PORT of the HTTP API. Empty: loopback and a free port."""
+    data: Path | None = None
+    slaves: int | None = None
+    role: Role = Role.AUTO
+    masters: int = 3
+    """``auto`` peers become masters while fewer than this live."""
+    copies: int = 2
+    weight: int = 1
+    """Capacity in coarse steps, 1 to 16; the share of the ring follows it."""
+    cluster: str = DEFAULT_CLUSTER
+    key_file: Path | None = None
+    spider_paths: tuple[str, ...] = field(default=())
+
+    def validate(self) -> None:
+        """Raises ConfigurationError for what cannot work."""
+        try:
+            cluster_bytes(self.cluster)
+        except ValueError as error:
+            raise ConfigurationError(str(error)) from error
+        if not 1 <= self.weight <= WEIGHT_MAX:
+            raise ConfigurationError(f"a peer's weight is 1 to {WEIGHT_MAX}, not {self.weight}")
+        if self.slaves is not None and self.slaves < 0:
+            raise ConfigurationError(f"the number of slaves must not be negative: {self.slaves}")
+        if self.role is Role.SLAVE and not self.join:
+            raise ConfigurationError("a slave needs a master: give --join host:port")
+        if self.masters < 1 or self.copies < 1:
+            raise ConfigurationError("masters and copies must be at least 1")
+
+    def listen_on(self) -> tuple[str, int]:
+        """Where to bind: as told, else loopback, else the address of ours that routes to whom we join."""
+        if self.bind:
+            return _bound(self.bind)
+        hosts = [parse_address(address, DEFAULT_PORT)[0] for address in self.join]
+        far = [host for host in hosts if not is_loopback(host)]
+        return (_route_to(far[0]) if far else "127.0.0.1"), DEFAULT_PORT
+
+    def contacts(self) -> list[Address]:
+        """The addresses to join through, with IP addresses in place of names. Names that do not resolve are left out."""
+        found = []
+        for text in self.join:
+            host, port = parse_address(text, DEFAULT_PORT)
+            for ip in _addresses_of(host):
+                found.append(format_address(ip, port))
+        return found
+
+    def api_on(self) -> tuple[str, int]:
+        return _bound(self.api) if self.api else ("127.0.0.1", 0)
+
+
+def key_ring(config: PeerConfig, *, off_loopback: bool) -> KeyRing:
+    """The cluster's keys: from the file that was named, the environment, or the user's config folder.
+
+    On loopback alone a peer may do without: then the user's own key is made, readable by nobody else. Raises
+    ConfigurationError naming ``keygen`` where there is no key and must be one.
+    """
+    if config.key_file is not None:
+        try:
+            return KeyRing.parse(config.key_file.read_text())
+        except OSError as error:
+            raise ConfigurationError(f"cannot read the key file {config.key_file}: {error.strerror}") from error
+    if text := os.environ.get(KEY_VARIABLE):
+        return KeyRing.parse(text)
+    default = config_folder() / KEY_FILE
+    try:
+        return KeyRing.parse(default.read_text())
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise ConfigurationError(f"cannot read the key file {default}: {error.strerror}") from error
+    if off_loopback:
+        raise ConfigurationError(
+            "off loopback a cluster needs a key: make one with `p2pcrawl keygen`, copy it to each machine, and "
+            f"name it with --key-file or in {KEY_VARIABLE}"
+        )
+    write_secret(default, generate_key() + "\n")
+    return KeyRing.parse(default.read_text())
+
+
+def config_folder() -> Path:
+    base = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else Path.home() / ".config") / "p2pcrawl"
+
+
+def write_secret(path: Path, text: str) -> None:
+    """A file that only its owner can read; one that is there already is left as it is."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return
+    with open(number, "w") as file:
+        file.write(text)
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _bound(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if port == "0" and host:
+        return host.strip("[]"), 0
+    return parse_address(text, DEFAULT_PORT)
+
+
+def _route_to(host: str) -> str:
+    """The address of this machine that packets to ``host`` would come from. Nothing is sent."""
+    for ip in _addresses_of(host):
+        family = socket.AF_INET6 if ":" in ip else socket.AF_INET
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.connect((ip, 9))
+            except OSError:
+                continue
+            return str(probe.getsockname()[0])
+    raise ConfigurationError(f"no route to {host}; give --bind host:port")
+
+
+def _addresses_of(host: str) -> Sequence[str]:
+    try:
+        infos = socket.getaddrinfo(host, None, type=socket.SOCK_DGRAM)
+    except OSError:
+        return []
+    return list(dict.fromkeys(str(info[4][0]) for info in infos))

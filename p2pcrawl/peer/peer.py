@@ -1,0 +1,306 @@
+"""A peer of a cluster, for scripts and for the command line.
+
+    async with Peer(join=["10.0.0.5:7117"]) as peer:
+        job = await peer.submit(MySpider)
+        await job.wait()
+
+As a master it owns buckets and leads slaves; as a slave it lends its processes to the least loaded master. With
+``role="auto"`` it becomes what the cluster needs, and changes when that changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+from p2pcrawl.model.errors import ConfigurationError, LinkError, P2PCrawlError
+from p2pcrawl.model.node import Address, parse_address
+from p2pcrawl.model.settings import Settings
+from p2pcrawl.overlay.calls import Caller
+from p2pcrawl.overlay.identity_file import load_or_create
+from p2pcrawl.overlay.node import Credentials
+from p2pcrawl.peer.api import TOKEN_FILE, Api
+from p2pcrawl.peer.config import ANY_HOST, PeerConfig, Role, is_loopback, key_ring, write_secret
+from p2pcrawl.peer.helper import Helper
+from p2pcrawl.peer.lead import Lead
+from p2pcrawl.peer.submission import Submission, submission_of
+from p2pcrawl.spiders.spider import Spider
+from p2pcrawl.model.node import BOOT_BYTES
+
+log = logging.getLogger(__name__)
+
+IDENTITY_FILE = "identity"
+ROLE_EVERY_S = 2.0
+LOOK_AROUND_S = 3.0
+"""How long a new ``auto`` peer looks for the cluster before it begins one of its own."""
+
+
+class Peer:
+    """See the module. What cannot work is a ConfigurationError from ``__aenter__``."""
+
+    def __init__(self, config: PeerConfig | None = None, **fields: Any) -> None:
+        if "join" in fields:
+            fields["join"] = tuple(fields["join"])
+        if "data" in fields and fields["data"] is not None:
+            fields["data"] = Path(fields["data"])
+        self.config = replace(config or PeerConfig(), **fields)
+        self.config.validate()
+        self._temporary: str | None = None
+        self._lead: Lead | None = None
+        self._helper: Helper | None = None
+        self._roles: asyncio.Task[None] | None = None
+        self._stopped = asyncio.Event()
+        self._failure: BaseException | None = None
+
+    # -- life ---------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Self:
+        config = self.config
+        host, port = config.listen_on()
+        far = not is_loopback(host) or host in ANY_HOST
+        if host in ANY_HOST and not config.advertise:
+            raise ConfigurationError(
+                f"with --bind {config.bind} others must be told where to reach this peer: add --advertise host:port"
+            )
+        if far and not config.data:
+            log.info("no --data folder: what this peer holds is gone when it stops")
+        self._contacts = config.contacts()
+        far = far or any(not is_loopback(parse_address(a)[0]) for a in self._contacts)
+        ring = key_ring(config, off_loopback=far)
+        self.folder = config.data or Path(self._make_temporary())
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            identity = load_or_create(self.folder / IDENTITY_FILE)
+            self._credentials = Credentials(identity, ring, config.cluster, os.urandom(BOOT_BYTES))
+            self._caller = Caller(self._credentials.client, "client")
+            self.token = self._make_token()
+            self._listen = (host, port)
+            self._api = Api(self, self.token, (self.folder / TOKEN_FILE).absolute())
+            await self._api.open(*config.api_on())
+            if await self._should_lead():
+                await self._become_master()
+            else:
+                await self._become_slave()
+        except OSError as error:
+            await self.__aexit__()
+            raise ConfigurationError(f"cannot use the data folder {self.folder}: {error.strerror}") from error
+        except BaseException:
+            await self.__aexit__()
+            raise
+        self._roles = asyncio.create_task(self._watch_roles())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._roles is not None:
+            self._roles.cancel()
+            await asyncio.gather(self._roles, return_exceptions=True)
+        with suppress(AttributeError):
+            await self._api.close()
+        if self._helper is not None:
+            await self._helper.close()
+        if self._lead is not None:
+            await self._lead.close()
+        with suppress(AttributeError):
+            self._caller.close()
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+
+    async def wait(self) -> None:
+        """Until ``stop``. Raises what made going on impossible."""
+        await self._stopped.wait()
+        if self._failure is not None:
+            raise self._failure
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    @property
+    def address(self) -> Address:
+        """Where other peers reach this one; for a slave, the master that it helps."""
+        if self._lead is not None:
+            return self._lead.address
+        return self._helper.master if self._helper is not None else Address("")
+
+    @property
+    def api(self) -> Address:
+        return self._api.address
+
+    @property
+    def role(self) -> str:
+        return "master" if self._lead is not None else "slave"
+
+    # -- what users do with it ----------------------------------------------------------------
+
+    async def submit(
+        self,
+        target: type[Spider] | str,
+        *,
+        settings: Mapping[str, Any] | None = None,
+        arguments: Mapping[str, str] | None = None,
+    ) -> PeerJob:
+        """Hands a crawl to the cluster; it is durable there when this returns."""
+        submission = submission_of(target, Settings(), dict(settings or {}), dict(arguments or {}))
+        answer = await self.tell("submit", submission.plain())
+        return PeerJob(self, int(answer["job"]))
+
+    async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
+        """Answers a question of a face; a slave passes it on to its master."""
+        if self._lead is not None:
+            answer = await self._lead.ask(what, arguments)
+        else:
+            answer = json.loads(await self._pass_on(f"ask:{what}", arguments))
+        if what == "status":
+            answer["peer"] = {"role": self.role, "api": self.api, "address": self.address}
+        return answer
+
+    async def tell(self, what: str, arguments: dict[str, Any]) -> Any:
+        """Does something; a slave passes it on to its master."""
+        if what == "drain":
+            self._stopped.set()
+            return {"drain": True}
+        if what == "submit":
+            arguments = Submission.read(arguments).plain()
+        if self._lead is not None:
+            return await self._lead.tell(what, arguments)
+        return json.loads(await self._pass_on(f"tell:{what}", arguments))
+
+    async def results(self, job: int) -> AsyncIterator[bytes]:
+        """The items of a job, from all masters, as JSON Lines."""
+        if self._lead is not None:
+            async for piece in self._lead.results(job):
+                yield piece
+            return
+        after: Any = None
+        while True:
+            page = json.loads(await self._pass_on("ask:results", {"job": job, "after": after}))
+            if not page["lines"]:
+                return
+            yield ("\n".join(page["lines"]) + "\n").encode()
+            after = page["after"]
+
+    # -- roles --------------------------------------------------------------------------------
+
+    async def _should_lead(self) -> bool:
+        match self.config.role:
+            case Role.MASTER:
+                return True
+            case Role.SLAVE:
+                return False
+        if not self._contacts:
+            return True
+        loop = asyncio.get_running_loop()
+        until = loop.time() + LOOK_AROUND_S
+        while True:
+            members = await self._members()
+            if members is not None:
+                return len(members) < self.config.masters
+            if loop.time() >= until:
+                log.warning(
+                    "nobody answers at %s yet; this peer begins as a master and keeps trying", ", ".join(self._contacts)
+                )
+                return True
+            await asyncio.sleep(0.3)
+
+    async def _members(self) -> list[dict[str, Any]] | None:
+        """The living masters, as any contact tells; None when nobody answers. Raises for a wrong key or name."""
+        known = list(self._contacts)
+        if self._helper is not None:
+            known = [*self._helper.known, *known]
+        for address in dict.fromkeys(known):
+            try:
+                answer = json.loads(await self._caller.query(address, "ask:members", timeout_s=3.0))
+            except LinkError as error:
+                log.info("%s", error)
+                if any(word in str(error) for word in ("another cluster", "protocol version", "our identity")):
+                    raise ConfigurationError(str(error)) from error
+                continue
+            return list(answer["members"])
+        return None
+
+    async def _become_master(self) -> None:
+        contacts = list(self._contacts)
+        if self._helper is not None:
+            contacts = [*self._helper.known, *contacts]
+            await self._helper.close()
+            self._helper = None
+        lead = Lead(self.config, self._credentials, self.folder, self._api.address)
+        await lead.open(*self._listen)
+        self._lead = lead
+        lead.join(contacts)
+        lead.failed.add_done_callback(self._lead_failed)
+
+    async def _become_slave(self) -> None:
+        self._helper = Helper(self.config, self._credentials, self._caller, list(self._contacts))
+        await self._helper.open()
+
+    async def _watch_roles(self) -> None:
+        """An ``auto`` slave becomes a master when there are too few."""
+        if self.config.role is not Role.AUTO:
+            return
+        while self._helper is not None:
+            await asyncio.sleep(ROLE_EVERY_S)
+            with suppress(P2PCrawlError):
+                members = await self._members()
+                if await self._helper.is_needed_as_master(members, self.config.masters):
+                    log.info("only %d masters are left: this peer becomes one", len(members or []))
+                    await self._become_master()
+
+    def _lead_failed(self, failed: asyncio.Future[None]) -> None:
+        if not failed.cancelled() and (error := failed.exception()) is not None:
+            self._failure = error
+            self._stopped.set()
+
+    async def _pass_on(self, what: str, arguments: dict[str, Any]) -> bytes:
+        assert self._helper is not None
+        return await self._caller.query(self._helper.master, what, json.dumps(arguments).encode(), timeout_s=30.0)
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _make_temporary(self) -> str:
+        self._temporary = tempfile.mkdtemp(prefix="p2pcrawl-peer-")
+        return self._temporary
+
+    def _make_token(self) -> str:
+        path = self.folder / TOKEN_FILE
+        write_secret(path, secrets.token_hex(32))
+        return path.read_text().strip()
+
+
+class PeerJob:
+    """A job in the cluster."""
+
+    def __init__(self, peer: Peer, number: int) -> None:
+        self._peer = peer
+        self.id = number
+
+    async def status(self) -> dict[str, Any]:
+        """How it stands, over all masters."""
+        answer: dict[str, Any] = await self._peer.ask("job", {"job": self.id})
+        return answer
+
+    async def wait(self) -> dict[str, Any]:
+        """Until it is finished or cancelled; how it stands then."""
+        while True:
+            status = await self.status()
+            if status["state"] in ("finished", "cancelled"):
+                return status
+            await asyncio.sleep(0.25)
+
+    async def items(self) -> AsyncIterator[dict[str, Any]]:
+        """The items that it has brought so far, each once."""
+        rest = b""
+        async for piece in self._peer.results(self.id):
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                if line:
+                    yield json.loads(line)
