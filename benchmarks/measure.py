@@ -31,7 +31,7 @@ class Overdue(Exception):
     """Something that was waited for did not come about in time."""
 
 
-def until(condition: Callable[[], Any], timeout_s: float, what: str = "") -> Any:
+def until(condition: Callable[[], Any], timeout_s: float, what: str = "", *, every_s: float = POLL_S) -> Any:
     """Asks again and again until the answer is true, and returns it. Raises Overdue."""
     deadline = time.monotonic() + timeout_s
     while True:
@@ -39,7 +39,7 @@ def until(condition: Callable[[], Any], timeout_s: float, what: str = "") -> Any
             return found
         if time.monotonic() > deadline:
             raise Overdue(f"not within {timeout_s:.0f} s: {what or condition}")
-        time.sleep(POLL_S)
+        time.sleep(every_s)
 
 
 # -- claims ---------------------------------------------------------------------------------------

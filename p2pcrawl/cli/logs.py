@@ -11,8 +11,8 @@ from p2pcrawl.cli.terminal import Terminal
 from p2pcrawl.model.errors import ConfigurationError
 
 FORMAT = "%(asctime)s [%(name)s] %(levelname)s: %(message)s"
-QUIET = ("asyncio", "charset_normalizer", "markdown_it")
-"""Libraries whose debug lines help nobody here."""
+QUIET = ("asyncio", "charset_normalizer", "kademlia", "markdown_it", "rpcudp")
+"""Libraries whose lines below a warning help nobody here."""
 
 
 class _Lines(logging.Handler):

@@ -29,6 +29,10 @@ settings = click.option(
     "-s", "--set", "settings", multiple=True, metavar="KEY=VALUE", callback=pairs("KEY=VALUE"),
     help="A setting, such as DOWNLOAD_DELAY=0.5, in any case. May be repeated.",
 )  # fmt: skip
+arguments = click.option(
+    "-a", "--argument", "arguments", multiple=True, metavar="NAME=VALUE", callback=pairs("NAME=VALUE"),
+    help="An argument for the spider. May be repeated.",
+)  # fmt: skip
 slaves = click.option(
     "--slaves", type=click.IntRange(min=0), metavar="N",
     help="Slave processes; as many as cores by default. 0 runs everything in one process.",
@@ -37,4 +41,7 @@ level = click.option("--loglevel", type=LEVELS, metavar="LEVEL", help="DEBUG, IN
 debug = click.option("--debug", is_flag=True, help="Show tracebacks, and log at level DEBUG unless told otherwise.")
 as_json = click.option(
     "--json", "as_json", is_flag=True, help="Print the result as one JSON object on standard output."
+)
+logfile = click.option(
+    "--logfile", type=click.Path(), metavar="FILE", help="Write the log to FILE instead of standard error."
 )

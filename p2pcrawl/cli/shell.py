@@ -60,7 +60,7 @@ class Visitor:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._agent = settings.robotstxt_user_agent or settings.user_agent
+        self._agent = settings.robots_agent
         self._networks = Networks((), allow_private=settings.allow_private_networks)
         # The check of robots.txt is left out of the chain: its verdict is shown instead.
         self._components = default_components(settings.updated({"robotstxt_obey": False}), lambda origin: None)

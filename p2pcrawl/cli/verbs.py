@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from p2pcrawl import __version__
-from p2pcrawl.cli import options
+from p2pcrawl.cli import cluster_verbs, options
 
 
 class Verbs(click.Group):
@@ -42,6 +42,11 @@ def p2pcrawl() -> None:
     p2pcrawl shell https://example.com                 fetch one page and try selectors on it
     p2pcrawl why URL --data run1                       what became of a URL, and why
 
+    \b
+    p2pcrawl peer                                      be one of the peers of a cluster; see peer --help
+    p2pcrawl submit quotes.py --wait -o quotes.csv     let the cluster crawl
+    p2pcrawl status                                    who is in the cluster, and who does how much
+
     Exit codes: 0 done (failed pages are in the summary), 1 failed (no page could be had, the disk is
     full), 2 a mistake in what was typed or written, 130 interrupted.
     """
@@ -60,13 +65,10 @@ def p2pcrawl() -> None:
     "--data", type=click.Path(path_type=Path), metavar="DIR", help="Keep the crawl in DIR, so that it can be resumed."
 )
 @options.settings
-@click.option(
-    "-a", "--argument", "arguments", multiple=True, metavar="NAME=VALUE", callback=options.pairs("NAME=VALUE"),
-    help="An argument for the spider. May be repeated.",
-)  # fmt: skip
+@options.arguments
 @options.as_json
 @options.level
-@click.option("--logfile", type=click.Path(), metavar="FILE", help="Write the log to FILE instead of standard error.")
+@options.logfile
 @options.debug
 def crawl(
     targets: tuple[str, ...],
@@ -97,8 +99,8 @@ def crawl(
     """
     from p2pcrawl.cli.crawl import Options, run_crawl
 
-    options = Options(targets, appended, replaced, slaves, data, settings, arguments, as_json, loglevel, logfile, debug)
-    return run_crawl(options)
+    asked = Options(targets, appended, replaced, slaves, data, settings, arguments, as_json, loglevel, logfile, debug)
+    return run_crawl(asked)
 
 
 @p2pcrawl.command()
@@ -160,3 +162,7 @@ def demo(output: str, pages: int, hosts: int, slaves: int | None, debug: bool) -
     from p2pcrawl.demo.run import run_demo
 
     return run_demo(output, pages=pages, hosts=hosts, slaves=slaves, level="DEBUG" if debug else "INFO")
+
+
+for verb in cluster_verbs.ALL:
+    p2pcrawl.add_command(verb)

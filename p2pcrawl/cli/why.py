@@ -17,6 +17,7 @@ from p2pcrawl.frontier.inquiry import Inquiry, JobRow, RecordRow
 from p2pcrawl.master.job import unpack_spec
 from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.model.job import START_URL
+from p2pcrawl.model.outcome import Failure
 from p2pcrawl.model.record import Phase
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.model.url import canonical, host_of, origin_of
@@ -83,7 +84,7 @@ def _record(inquiry: Inquiry, job: JobRow, record: RecordRow) -> dict[str, Any]:
 
 def _host(inquiry: Inquiry, job: JobRow, record: RecordRow) -> dict[str, Any]:
     settings = Settings().updated(unpack_spec(job.spec).settings)
-    agent = settings.robotstxt_user_agent or settings.user_agent
+    agent = settings.robots_agent
     host: dict[str, Any] = {
         "name": host_of(record.url),
         "pause_s": round(inquiry.pause_s(key_hash(host_of(record.url))), 1),
@@ -133,6 +134,8 @@ def _record_told(r: dict[str, Any], writer: int) -> Iterator[str]:
         yield f"    tried {_times(r['attempts'])}{losses}"
     for trouble in r["troubles"]:
         yield from _trouble_told(trouble)
+    if r["reason"] == Failure.HOST_DOWN:
+        yield "    put aside with all else that was queued for its host, which had not answered for HOST_DOWN_AFTER s"
     if r["queue"]:
         yield f"    number {r['queue']['position']:,} of {r['queue']['length']:,} in its host's {r['kind']} queue"
     yield from _host_told(r["host"])

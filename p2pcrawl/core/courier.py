@@ -71,7 +71,8 @@ class Courier:
         return replace(ack, seq=seq, updates=self._fill((), len(ack.load)))
 
     def ping_request(self, seq: int, target: Member) -> PingRequest:
-        updates = self._fill((), len(target.address.encode()))
+        """The relay has to know the charge, to pass it on."""
+        updates = self._fill(self.charge(target.id), len(target.address.encode()))
         return PingRequest(seq, target.id, target.address, self.me.id, updates)
 
     def nack(self, seq: int) -> Nack:
@@ -81,6 +82,14 @@ class Courier:
         """News; None when there is none."""
         updates = self._fill(())
         return Gossip(self.me.id, updates) if updates else None
+
+    def gossip_about(self, id: NodeId) -> Gossip:
+        """What is known of one member now, for somebody who believes something older."""
+        verdict, facts = self._view.verdict(id), self._view.facts(id)
+        first = self.charge(id)
+        if verdict is not None and facts is not None:
+            first.insert(0, Alive(replace(facts, incarnation=verdict[0])))
+        return Gossip(self.me.id, self._fill(first))
 
     def charge(self, id: NodeId) -> list[Update]:
         """What is held against a member, for its own ears."""

@@ -14,7 +14,7 @@ from p2pcrawl.core.hearsay import Hearsay
 from p2pcrawl.core.membership_output import Output
 from p2pcrawl.core.probing import Prober
 from p2pcrawl.core.view import View
-from p2pcrawl.model.gossip import Ack, Alive, Entry, Left, Message, Nack, Ping, PingRequest, PushPull
+from p2pcrawl.model.gossip import Ack, Alive, Entry, Left, Message, Nack, Ping, PingRequest, PushPull, Suspect
 from p2pcrawl.model.node import Address, NodeId, Status
 
 
@@ -57,6 +57,7 @@ class Listener:
                 self._answer(now, sender, message, out)
             case PingRequest():
                 self._prober.relay(now, sender, message, out)
+                self._correct(sender, message, out)
             case Ack():
                 self._hearsay.witness(message.source, message.incarnation, now, out)
                 self._prober.acked(message, out)
@@ -94,6 +95,13 @@ class Listener:
         else:
             self._hearsay.witness(ping.source, ping.incarnation, now, out)
         out.datagrams.append((sender, self._courier.ack(ping.seq, ping.source, ping.incarnation)))
+
+    def _correct(self, sender: Address, request: PingRequest, out: Output) -> None:
+        """Who asks about a suspect that has refuted already missed the news: the suspect may be silent again by now."""
+        charges = [u.incarnation for u in request.updates if isinstance(u, Suspect) and u.id == request.target]
+        verdict = self._view.verdict(request.target)
+        if charges and verdict is not None and verdict > (charges[0], Status.LEFT):
+            out.datagrams.append((sender, self._courier.gossip_about(request.target)))
 
     def _note(self, now: float, ack: Ack, out: Output) -> None:
         """Keeps what an ack told, and compares views when it shows another one though no news is under way."""

@@ -64,7 +64,13 @@ class Membership:
         self._config = config
         self._view = View()
         self._news = News(config.retransmit_factor)
-        self._suspicions = Suspicions(config.suspicion_min_s, config.suspicion_max_factor, config.confirmations)
+        self._suspicions = Suspicions(
+            config.suspicion_min_s,
+            config.suspicion_max_factor,
+            config.confirmations,
+            config.hearings,
+            config.probe_timeout_s,
+        )
         self._courier = Courier(me, self._view, self._news, config.message_max)
         self._prober = Prober(config, dice, self._view, self._courier)
         self._spreader = Spreader(config, dice, self._view, self._news, self._courier, self._prober)
@@ -188,6 +194,8 @@ class Membership:
         if silent is not None:
             self._hearsay.silent(silent, now, out)
         self._hearsay.condemn(now, out)
+        for id, through_others in self._suspicions.to_hear(now):
+            self._prober.hear(id, through_others, out)
         self._exchanges.tick(now, self.joined, out)
         if now >= self._forget_at:
             self._forget_at = now + _FORGET_EVERY_S
@@ -217,7 +225,7 @@ class Membership:
         self._called_at = now
         if stalled_s > self._config.probe_timeout_s:
             self.stalls += 1
-            self._suspicions.put_off(now, stalled_s, self._config.probe_s)
+            self._suspicions.put_off(now, stalled_s)
             self._prober.void(now)
         return Output()
 

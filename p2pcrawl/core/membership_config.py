@@ -30,6 +30,8 @@ class MembershipConfig:
     """How much longer a suspicion lasts while nobody confirms it."""
     confirmations: int = 3
     """How many confirmations bring it to the least time."""
+    hearings: int = 4
+    """How often a suspect is asked before it is declared dead, ``probe_timeout_s`` apart, later through others too."""
     awareness_max: int = 8
     """How many times slower a member probes that has reason to doubt itself."""
     retransmit_factor: int = 4
@@ -60,12 +62,14 @@ class MembershipConfig:
         for name in ("gossip_fanout", "awareness_max", "retransmit_factor"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1")
-        if self.indirect < 0 or self.confirmations < 0 or self.dead_gossip_s < 0.0:
-            raise ValueError("indirect, confirmations and dead_gossip_s must not be negative")
+        if self.indirect < 0 or self.hearings < 0 or self.confirmations < 0 or self.dead_gossip_s < 0.0:
+            raise ValueError("indirect, hearings, confirmations and dead_gossip_s must not be negative")
         if self.probe_timeout_s >= self.probe_s:
             raise ValueError("probe_timeout_s must be below probe_s: the rest is for indirect probes")
         if self.suspicion_min_s < 2 * self.probe_s:
             raise ValueError("suspicion_min_s must be at least twice probe_s: a refutation needs time to travel")
+        if self.hearings * self.probe_timeout_s >= self.suspicion_min_s:
+            raise ValueError("the hearings must fit into suspicion_min_s")
         if self.suspicion_max_factor < 1.0:
             raise ValueError("suspicion_max_factor must be at least 1")
         if self.message_max < MEMBER_SIZE_MAX + HEAD_SIZE_MAX:

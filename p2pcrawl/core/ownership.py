@@ -6,6 +6,10 @@ we take in what is discovered in it but grant nothing, until everyone who may ha
 over what it knew; then we *serve* it, under an epoch greater than any that was heard of. A bucket that leaves us is not
 served from the moment our view changes.
 
+Views differ for a while, after a false alarm or beyond a partition: then somebody else may have owned what is ours
+all along in our own view. Who loses a bucket that nobody claims offers it to its owner, which claims it then, and goes
+on serving it.
+
 Invariants: a bucket is served only by the one that its own view calls owner; the epoch of a bucket only grows.
 """
 
@@ -19,6 +23,8 @@ from typing import Protocol
 from p2pcrawl.core.ring import BUCKETS, Rendezvous
 from p2pcrawl.model.node import Member, NodeId
 
+COUNTER_MAX = (1 << 32) - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -27,7 +33,7 @@ class Change:
     gained: frozenset[int] = frozenset()
     lost: frozenset[int] = frozenset()
     ask: tuple[NodeId, ...] = ()
-    """The others that must let go before what was gained is served."""
+    """The others that have to let go of something of ours, and hand over what they know of it."""
 
 
 class Router(Protocol):
@@ -91,6 +97,11 @@ class Ownership:
         mine = {b for b, owner in enumerate(self._owners) if owner is None}
         had = {b for b, owner in enumerate(before) if owner is None} if before else set()
         gained, lost = mine - had, had - mine
+        if had and not any(before) and len(weights) > 1:
+            # Whoever was alone may be the one that joins: what it keeps has been another's until now.
+            gained = mine
+            for bucket in mine:
+                self._serving[bucket] = 0
         for bucket in lost:
             self._serving[bucket] = 0
         others = tuple(sorted({m.id for m in members} - {self.me}))
@@ -103,7 +114,15 @@ class Ownership:
         for node in others:
             self._asked.setdefault(node, set()).update(gained)
         self._settle(mine)
-        return Change(frozenset(gained), frozenset(lost), others if gained else ())
+        return Change(frozenset(gained), frozenset(lost), tuple(node for node in others if self._asked[node]))
+
+    def offered(self, node: NodeId, buckets: Iterable[int]) -> bool:
+        """``node`` holds something of these; whether some are ours, so that it has to let go of them."""
+        ours = {bucket for bucket in buckets if self._owners and self._owners[bucket] is None}
+        if not ours or node not in self._asked:
+            return False
+        self._asked[node] |= ours
+        return True
 
     def awaited(self, node: NodeId) -> frozenset[int]:
         """The buckets that ``node`` has not yet let go of."""
@@ -115,9 +134,14 @@ class Ownership:
         asked = set(buckets) & waiting
         for bucket in asked:
             if counters:
-                self.counters[bucket] = max(self.counters[bucket], counters[bucket])
+                self.counters[bucket] = max(self.counters[bucket], min(counters[bucket], COUNTER_MAX))
         waiting -= asked
         return self._settle(asked)
+
+    @property
+    def complete(self) -> bool:
+        """Everybody has let go of everything that is ours."""
+        return not any(self._asked.values())
 
     @property
     def syncing(self) -> int:
@@ -135,6 +159,6 @@ class Ownership:
         for bucket in buckets:
             if not self._serving[bucket] and bucket not in waited and self._owners[bucket] is None:
                 self._serving[bucket] = 1
-                self.counters[bucket] += 1
+                self.counters[bucket] = min(self.counters[bucket] + 1, COUNTER_MAX)
                 now_served.add(bucket)
         return frozenset(now_served)

@@ -6,6 +6,10 @@ and the next begins no sooner than the delay after the end of the one before. *F
 then up to a window of requests is open. The window starts at two, grows by one with every answer and is
 halved by every failure to answer, so that a slow or dead host never holds many slots.
 
+A host is *trusted* once it has answered, until it leaves three requests in a row without an answer; the
+workbench keeps slots free for these. One that leaves ten in a row is left alone between single tries,
+for 1, 2, 4 ... seconds; when that has gone on for long enough it is *down*, and the master puts its queue aside.
+
 A host's own wish (Retry-After) stops everything until it has passed.
 
 Invariants: ``open`` counts requests begun and not ended; ``may_begin`` is false while ``now < next_at``.
@@ -23,6 +27,12 @@ from p2pcrawl.model.settings import Settings
 WINDOW_START = 2.0
 PENALTY_START_S = 1.0
 PENALTY_MAX_S = 60.0
+UNANSWERED_DOUBT = 3
+"""Requests in a row without an answer that cost a host its trust."""
+UNANSWERED_REST = 10
+"""Requests in a row without an answer after which a host is left alone between single tries."""
+REST_START_S = 1.0
+REST_MAX_S = 30.0
 ROBOTS_TTL_S = 24 * 3600.0
 ROBOTS_UNREACHABLE_TTL_S = 600.0
 """How long "keep out, robots.txt cannot be read" is believed before it is asked again."""
@@ -44,13 +54,14 @@ class Pace:
     throttle_max_s: float
     throttle_concurrency: float
     losses_max: int
+    down_after_s: float
 
     @classmethod
     def of(cls, settings: Settings) -> Pace:
         return cls(
             delay_s=settings.download_delay,
             concurrency=settings.concurrent_requests_per_domain,
-            agent=settings.robotstxt_user_agent or settings.user_agent,
+            agent=settings.robots_agent,
             obey_robots=settings.robotstxt_obey,
             order=settings.queue_order,
             retry_after_max_s=settings.retry_after_max,
@@ -59,6 +70,7 @@ class Pace:
             throttle_max_s=settings.autothrottle_max_delay,
             throttle_concurrency=settings.autothrottle_target_concurrency,
             losses_max=settings.slave_losses_max,
+            down_after_s=settings.host_down_after,
         )
 
 
@@ -90,16 +102,22 @@ class Host:
     """The politeness state of one host."""
 
     __slots__ = (
+        "answered",
+        "down",
         "key",
         "latency_s",
+        "lent",
         "name",
         "next_at",
         "open",
         "paused_until",
         "penalty_s",
         "private",
+        "rest_s",
         "robots",
+        "silent_since",
         "throttle_s",
+        "told_delay_s",
         "unanswered",
         "window",
     )
@@ -109,18 +127,38 @@ class Host:
         self.name = name
         self.private = is_private_name(name)
         self.open = 0
+        self.lent = 0
+        """How many more may be open at other masters, which have borrowed the right."""
         self.window = WINDOW_START
         self.next_at = next_at
         self.paused_until = 0.0
         self.penalty_s = 0.0
         self.throttle_s: float | None = None
+        self.told_delay_s = 0.0
+        """The delay that another master knows of."""
         self.latency_s = 0.0
+        self.answered = False
+        """It has answered at least once."""
         self.unanswered = 0
         """Failures to answer since the last answer."""
+        self.silent_since = 0.0
+        """When the first of these ended."""
+        self.rest_s = 0.0
+        self.down = False
+        """It has been silent for so long that what is queued for it may be put aside."""
         self.robots: dict[tuple[str, str], RobotsEntry] | None = None
+
+    @property
+    def trusted(self) -> bool:
+        """It answers, as far as is known."""
+        return self.answered and self.unanswered < UNANSWERED_DOUBT
 
     def delay_s(self, pace: Pace) -> float:
         """The delay in force for a job."""
+        return max(self.lasting_delay_s(pace), self.penalty_s)
+
+    def lasting_delay_s(self, pace: Pace) -> float:
+        """The delay without what passes with the host's trouble."""
         base = pace.delay_s
         if base is None:
             base = 0.0 if self.private else DEFAULT_DELAY_S
@@ -130,16 +168,16 @@ class Host:
             for (_, agent), entry in self.robots.items():
                 if agent == pace.agent and entry.crawl_delay_s > base:
                     base = entry.crawl_delay_s
-        return max(base, self.penalty_s)
+        return max(base, self.told_delay_s)
 
     def may_begin(self, now: float, pace: Pace) -> bool:
         if now < self.next_at:
             return False
-        if self.open == 0:
+        if self.open == 0 and self.lent == 0:
             return True
         if self.delay_s(pace) > 0.0:
             return False
-        return self.open < min(self.window, pace.concurrency)
+        return self.open == 0 or self.open < min(self.window, pace.concurrency - self.lent)
 
     def begin(self) -> None:
         self.open += 1
@@ -158,15 +196,14 @@ class Host:
         """A request ended. ``answered``: an HTTP answer came, whatever its status."""
         self.open -= 1
         if answered:
-            self.unanswered = 0
+            self.answered, self.unanswered, self.rest_s, self.down = True, 0, 0.0, False
             self.window = min(self.window + 1.0, pace.concurrency)
             if not slow_down and self.penalty_s:
                 self.penalty_s = self.penalty_s / 2 if self.penalty_s > PENALTY_START_S / 4 else 0.0
         else:
-            self.unanswered += 1
-            self.window = max(1.0, self.window / 2)
+            self._unanswered(now, pace)
         if slow_down and not pause_s:
-            self.penalty_s = min(PENALTY_MAX_S, max(PENALTY_START_S, 2 * self.penalty_s))
+            self.slow_down()
         if pace.autothrottle and answered:
             self._throttle(pace, latency_s, status)
         delay = self.delay_s(pace)
@@ -176,11 +213,26 @@ class Host:
             self.paused_until = max(self.paused_until, now + min(pause_s, pace.retry_after_max_s))
             self.next_at = max(self.next_at, self.paused_until)
 
+    def slow_down(self) -> None:
+        """The host said 429 or 503 without saying for how long."""
+        self.penalty_s = min(PENALTY_MAX_S, max(PENALTY_START_S, 2 * self.penalty_s))
+
     def release(self, now: float, pace: Pace | None) -> None:
         """A request ended without a word from the host. ``pace``: it may have been asked all the same."""
         self.open -= 1
         if pace is not None and (delay := self.delay_s(pace)) > 0.0:
             self.next_at = max(self.next_at, now + delay)
+
+    def _unanswered(self, now: float, pace: Pace) -> None:
+        self.unanswered += 1
+        self.window = max(1.0, self.window / 2)
+        if self.unanswered == 1:
+            self.silent_since = now
+        # Those that were open together count as one try.
+        if self.unanswered >= UNANSWERED_REST and not self.open:
+            self.rest_s = min(REST_MAX_S, 2 * self.rest_s or REST_START_S)
+            self.next_at = max(self.next_at, now + self.rest_s)
+            self.down = 0.0 < pace.down_after_s <= now - self.silent_since
 
     def _throttle(self, pace: Pace, latency_s: float, status: int) -> None:
         """Follows latency, half way at a time; an error answer never lowers the delay."""

@@ -107,7 +107,7 @@ class Prober:
         self._tend_relays(now, out)
         probe = self._probe
         if probe is not None and not probe.answered and not probe.asked and now >= probe.ask_at:
-            self._ask_others(probe, out)
+            probe.asked = self._ask_others(probe.seq, probe.target, out) or -1
         if now < self._next_at:
             return None
         silent = None
@@ -116,6 +116,13 @@ class Prober:
             silent = probe.target
         self._begin(now, out)
         return silent
+
+    def hear(self, id: NodeId, through_others: bool, out: Output) -> None:
+        """Asks a suspect for its last word. The answer needs no matching: its incarnation says it all."""
+        seq = self.next_seq()
+        out.datagrams.append((self._view.members[id].address, self._courier.ping(seq, id)))
+        if through_others:
+            self._ask_others(seq, id, out)
 
     def acked(self, ack: Ack, out: Output) -> None:
         """An ack arrived, for us or for the one we relay for."""
@@ -176,15 +183,14 @@ class Prober:
                 self._round.insert(int(self._dice.random() * (len(self._round) + 1)), id)
         self._placed.update(self._view.members)
 
-    def _ask_others(self, probe: _Probe, out: Output) -> None:
-        target = self._view.members.get(probe.target)
-        others = [member for member in self._view.living() if member.id not in (self._courier.me.id, probe.target)]
+    def _ask_others(self, seq: int, id: NodeId, out: Output) -> int:
+        target = self._view.members.get(id)
+        others = [member for member in self._view.living() if member.id not in (self._courier.me.id, id)]
         relays = self._dice.sample(others, min(self._config.indirect, len(others)))
-        probe.asked = len(relays) or -1
-        if target is None:
-            return
-        for relay in relays:
-            out.datagrams.append((relay.address, self._courier.ping_request(probe.seq, target)))
+        if target is not None:
+            for relay in relays:
+                out.datagrams.append((relay.address, self._courier.ping_request(seq, target)))
+        return len(relays)
 
     def _tend_relays(self, now: float, out: Output) -> None:
         for seq, relay in list(self._relays.items()):

@@ -9,19 +9,25 @@ A host is READY (in the round), WAITING (until a time), BUSY (as many open as it
 (nothing in memory to ask for). One round gives every ready host one turn, so no host starves another;
 within a host its index and detail queues, of every job, take turns.
 
-Invariants: a record is in memory at most once (``_members``); ``held`` is the number of hot candidates.
+Ready hosts stand in two lines, for most hosts that are dead look like new ones: the *trusted*, which
+answer (see politeness), and the *doubtful*. While a trusted host was busy lately, three quarters of the
+capacity is the most that requests of doubtful hosts hold, and the trusted go first; but up to one quarter
+both lines take turns, so that new hosts come into their own however many trusted ones there are.
+
+Invariants: a record is in memory at most once (``_members``); ``held`` is the number of hot candidates;
+``_doubted`` is the number of open requests of doubtful hosts, as of the last begin or end of each.
 The caller serialises loads with commits, so a load never races with what it loads.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from p2pcrawl.core.politeness import Host, Pace, RobotsEntry
+from p2pcrawl.core.politeness import REST_MAX_S, Host, Pace, RobotsEntry
 from p2pcrawl.core.ring import key_hash
 from p2pcrawl.model.job import START_URL
 from p2pcrawl.model.record import Order
@@ -32,6 +38,8 @@ HOT_MAX = 1024
 LOWEST = (-(1 << 63), -(1 << 63))
 """Before every rank: a horizon at which memory knows nothing yet."""
 LOSSES_SUSPECT = 2
+TRUSTED_LATELY_S = 10.0
+"""How long after its last begin or end a trusted host keeps capacity free for its like."""
 
 Rank = tuple[int, int]
 
@@ -91,7 +99,7 @@ class Queue:
 class Seat:
     """A host's place at the workbench: its politeness, its queues and its state."""
 
-    __slots__ = ("host", "queues", "robots_open", "session", "state", "turn")
+    __slots__ = ("doubted", "host", "queues", "robots_open", "session", "state", "turn")
 
     def __init__(self, host: Host) -> None:
         self.host = host
@@ -99,6 +107,8 @@ class Seat:
         self.turn = 0
         self.state = State.IDLE
         self.robots_open = False
+        self.doubted = 0
+        """Its part of the workbench's ``_doubted``."""
         self.session = 0
         """The slave session that served it last, kept while requests are open."""
 
@@ -141,7 +151,8 @@ class Standing:
     waiting: int
     more: bool
     waits: str
-    """What its next request waits for: "robots.txt", "Retry-After", "delay", "answers", "a slave", or nothing."""
+    """What its next request waits for: "robots.txt", "Retry-After", "delay", "answers", "a slave", "a sign of life"
+    (it left too many requests without an answer), or nothing."""
     seconds: float
     """How much longer, where that is known."""
 
@@ -162,6 +173,13 @@ class Workbench:
     _halted: set[int] = field(default_factory=set)
     _members: set[int] = field(default_factory=set)
     _ready: deque[Seat] = field(default_factory=deque)
+    _doubtful: OrderedDict[int, Seat] = field(default_factory=OrderedDict)
+    """Ready, too, by host: a host that answers at last leaves it from the middle."""
+    _doubted: int = 0
+    _capacity: int = 0
+    _trusted_at: float = -TRUSTED_LATELY_S
+    _doubtful_last: bool = False
+    """The last turn went to a doubtful host ahead of the trusted ones."""
     _held_back: list[Seat] = field(default_factory=list)
     """Ready, but with a suspect that no slave could take at the last look."""
     _waiting: list[tuple[float, int, Seat]] = field(default_factory=list)
@@ -172,6 +190,8 @@ class Workbench:
     _now: float = 0.0
     resumed_at: float | None = None
     """When set, hosts without memory of their last visit wait their delay from here."""
+    permit: Callable[[Seat, Candidate], bool] | None = None
+    """Asked last before a request begins: whether other masters leave the host to us. Counts it if so."""
     serves: Callable[[int], bool] | None = None
     """Says whether this master may grant what is in a bucket; without it, everything."""
     _unserved: list[Seat] = field(default_factory=list)
@@ -229,11 +249,42 @@ class Workbench:
             seat = self.seats[candidate.host] = Seat(host)
         return seat
 
+    def host(self, key: int, name: str, job: int) -> Host:
+        """The politeness of a host, given a seat if it has none."""
+        seat = self.seats.get(key)
+        if seat is None:
+            host = Host(key, name)
+            if self.resumed_at is not None:
+                host.next_at = self.resumed_at + host.delay_s(self._paces[job])
+            seat = self.seats[key] = Seat(host)
+        return seat.host
+
     def delay(self, candidate: Candidate, until: float) -> None:
         """A retry: back into its queue at ``until``."""
         self._members.add(candidate.record)
         self._counter += 1
         heapq.heappush(self._delayed, (until, self._counter, candidate))
+
+    def abandon(self, job: int, host: int) -> None:
+        """What is in memory of a host's queues, of one job, has left them; the rest on disk does so, too.
+
+        The host is left alone for a while, so that nothing is granted before that is over.
+        """
+        gone = [entry for entry in self._delayed if (entry[2].job, entry[2].host) == (job, host)]
+        if gone:
+            self._delayed = [entry for entry in self._delayed if (entry[2].job, entry[2].host) != (job, host)]
+            heapq.heapify(self._delayed)
+            self._members.difference_update(entry[2].record for entry in gone)
+        seat = self.seats.get(host)
+        if seat is None:
+            return
+        seat.host.next_at = max(seat.host.next_at, self._now + REST_MAX_S)
+        for queue in seat.queues:
+            if queue.job == job:
+                self._members.difference_update(entry[1] for entry in queue.hot)
+                self.held -= len(queue.hot)
+                queue.hot.clear()
+                queue.more, queue.horizon = False, None
 
     def forget(self, record: int) -> None:
         """The record left the queue: done, failed or dropped, and durably so."""
@@ -264,18 +315,19 @@ class Workbench:
 
     # -- what goes out ------------------------------------------------------------------------
 
-    def take(self, now: float, choose: Callable[[Seat, bool], int], limit: int) -> list[Turn]:
+    def take(self, now: float, choose: Callable[[Seat, bool], int], limit: int, capacity: int) -> list[Turn]:
         """Up to ``limit`` turns of hosts that are due.
 
         ``choose(seat, suspect)`` names the slave session for a host, or 0 when none has room: then the
-        round ends for now.
+        round ends for now. ``capacity``: the requests that can be open at once, over all slaves.
         """
+        self._capacity = capacity
         self._advance(now)
-        self._ready.extendleft(reversed(self._held_back))
+        for held_back in reversed(self._held_back):
+            self._line_up(held_back, first=True)
         self._held_back.clear()
         turns: list[Turn] = []
-        while self._ready and len(turns) < limit:
-            seat = self._ready.popleft()
+        while len(turns) < limit and (seat := self._next_ready()) is not None:
             queue = self._pick(seat)
             if queue is None:
                 seat.state = State.IDLE
@@ -304,21 +356,28 @@ class Workbench:
                 if suspect:
                     self._held_back.append(seat)
                     continue
-                self._ready.appendleft(seat)
+                self._line_up(seat, first=True)
                 break
+            if self.permit is not None and not self.permit(seat, candidate):
+                seat.state = State.BUSY
+                continue
             host.begin()
+            self._reckon(seat)
             seat.session = session
             if origin:
                 seat.robots_open = True
                 seat.state = State.BUSY
             else:
                 self._pop(seat, queue)
-                self._ready.append(seat)
+                self._line_up(seat)
             turns.append(Turn(seat, candidate, session, origin))
         return turns
 
     def ended(self, seat: Seat) -> None:
         """A request of this host ended (``host.end`` has been called): it may have another turn."""
+        self._reckon(seat)
+        if seat.state is State.READY and seat.host.trusted and self._doubtful.pop(seat.host.key, None) is not None:
+            self._ready.append(seat)
         if seat.state is State.BUSY:
             seat.state = State.IDLE
         self._wake(seat)
@@ -349,6 +408,8 @@ class Workbench:
         if self._ready:
             return now
         times = [heap[0][0] for heap in (self._waiting, self._delayed) if heap]
+        if self._doubtful:
+            times.append(now if self._doubtful_may() else self._trusted_at + TRUSTED_LATELY_S)
         return min(times) if times else None
 
     def want_all(self, job: int, host: int, kind: str) -> Want:
@@ -404,6 +465,8 @@ class Workbench:
             waits = "robots.txt"
         elif now < host.paused_until:
             waits, seconds = "Retry-After", host.paused_until - now
+        elif now < host.next_at and host.rest_s:
+            waits, seconds = "a sign of life", host.next_at - now
         elif now < host.next_at:
             waits, seconds = "delay", host.next_at - now
         elif seat.state is State.BUSY:
@@ -421,24 +484,43 @@ class Workbench:
             self.ended(seat)
 
     def remove(self, buckets: Collection[int]) -> None:
-        """Takes everything of these buckets off the bench; what is open ends as it will. Costs a pass."""
+        """Takes everything of these buckets off the bench; what is open ends as it will. Costs a pass.
+
+        Should they come back, what is on disk is loaded anew: a queue that is empty now is not known any more, and
+        one that is not has more on disk.
+        """
+        for seat, queue in self._take_off(lambda candidate: candidate.bucket in buckets):
+            if queue.hot or queue.loading:
+                queue.more, queue.horizon = True, None
+            else:
+                seat.queues.remove(queue)
+                seat.turn = 0
+                self._queues -= 1
+        self.wake_unserved()
+
+    def withdraw(self, records: Collection[int]) -> None:
+        """Takes these records off the bench: they have ended elsewhere. Costs a pass."""
+        self._take_off(lambda candidate: candidate.record in records)
+
+    def _take_off(self, goes: Callable[[Candidate], bool]) -> list[tuple[Seat, Queue]]:
+        """Whose queues became shorter."""
+        shorter = []
         for seat in self.seats.values():
             for queue in seat.queues:
-                kept = [entry for entry in queue.hot if entry[2].bucket not in buckets]
+                kept = [entry for entry in queue.hot if not goes(entry[2])]
                 if len(kept) == len(queue.hot):
                     continue
-                for entry in queue.hot:
-                    if entry[2].bucket in buckets:
-                        self._members.discard(entry[1])
+                self._members.difference_update(entry[1] for entry in queue.hot if goes(entry[2]))
                 self.held -= len(queue.hot) - len(kept)
                 queue.hot = kept
                 heapq.heapify(queue.hot)
-        gone = [entry for entry in self._delayed if entry[2].bucket in buckets]
+                shorter.append((seat, queue))
+        gone = [entry for entry in self._delayed if goes(entry[2])]
         if gone:
             self._members.difference_update(entry[2].record for entry in gone)
-            self._delayed = [entry for entry in self._delayed if entry[2].bucket not in buckets]
+            self._delayed = [entry for entry in self._delayed if not goes(entry[2])]
             heapq.heapify(self._delayed)
-        self.wake_unserved()
+        return shorter
 
     # -- inside -------------------------------------------------------------------------------
 
@@ -488,7 +570,43 @@ class Workbench:
     def _wake(self, seat: Seat) -> None:
         if seat.state is State.IDLE:
             seat.state = State.READY
+            self._line_up(seat)
+
+    def _line_up(self, seat: Seat, *, first: bool = False) -> None:
+        if not seat.host.trusted:
+            self._doubtful[seat.host.key] = seat
+            if first:
+                self._doubtful.move_to_end(seat.host.key, last=False)
+        elif first:
+            self._ready.appendleft(seat)
+        else:
             self._ready.append(seat)
+
+    def _next_ready(self) -> Seat | None:
+        """Takes the seat whose turn it is out of its line."""
+        ready, doubtful = self._ready, self._doubtful
+        while ready and not ready[0].host.trusted:
+            # It lost its trust while it stood there.
+            self._line_up(ready.popleft())
+        if doubtful and self._doubtful_may():
+            ahead = not self._doubtful_last and self._doubted < self._capacity / 4
+            if not ready or ahead:
+                self._doubtful_last = bool(ready)
+                return doubtful.popitem(last=False)[1]
+        self._doubtful_last = False
+        return ready.popleft() if ready else None
+
+    def _doubtful_may(self) -> bool:
+        return self._doubted < max(1, self._capacity * 3 // 4) or self._now - self._trusted_at >= TRUSTED_LATELY_S
+
+    def _reckon(self, seat: Seat) -> None:
+        """A request of the host began or ended."""
+        trusted = seat.host.trusted
+        if trusted:
+            self._trusted_at = self._now
+        doubted = 0 if trusted else seat.host.open
+        self._doubted += doubted - seat.doubted
+        seat.doubted = doubted
 
     def _wait(self, seat: Seat) -> None:
         seat.state = State.WAITING
@@ -501,7 +619,7 @@ class Workbench:
             seat = heapq.heappop(self._waiting)[2]
             if seat.state is State.WAITING:
                 seat.state = State.READY
-                self._ready.append(seat)
+                self._line_up(seat)
         while self._delayed and self._delayed[0][0] <= now:
             candidate = heapq.heappop(self._delayed)[2]
             self._members.discard(candidate.record)

@@ -90,12 +90,6 @@ def _verdict(answer: Answer) -> RobotsText:
     return RobotsText("disallow" if status >= 500 or status == 429 else "allow", reason=reason)
 
 
-def robots_agent(settings: Settings) -> str:
-    """The name to look up in robots.txt: as set, else the user agent's product name."""
-    product = re.match(r"[^/\s(;]*", settings.user_agent.lstrip())
-    return settings.robotstxt_user_agent or (product[0] if product else "")
-
-
 class RobotsRules:
     """One host's rules for one agent. Cheap to ask, however hostile the text."""
 

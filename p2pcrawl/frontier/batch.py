@@ -134,6 +134,8 @@ class Committed:
 
     fresh: list[Candidate] = field(default_factory=list)
     known: int = 0
+    ended: set[int] = field(default_factory=set)
+    """Records that were not in the queue any more when that was thought."""
     loaded: list[tuple[Want, list[Candidate]]] = field(default_factory=list)
     hosts: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
     """Rows of ``host`` for the loaded queues."""

@@ -19,6 +19,7 @@ from p2pcrawl.model.errors import ConfigurationError, DiskFullError, StorageErro
 APPLICATION_ID = 0x70327063
 FORMAT = 1
 FILE = "frontier.db"
+NEW_FILE = "frontier.db.new"
 LOCK = "lock"
 
 _TABLES = """
@@ -87,6 +88,9 @@ def open_database(folder: Path) -> sqlite3.Connection:
     another version or a damaged one, StorageError when the disk refuses."""
     path = folder / FILE
     with mapped_errors(folder):
+        if not path.exists():
+            _make(folder)
+        _check_size(folder)
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=512)
     try:
         with mapped_errors(folder):
@@ -103,6 +107,7 @@ def open_for_reading(folder: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise ConfigurationError(f"{folder} is not a p2pcrawl data folder (there is no {FILE} in it)")
     with mapped_errors(folder):
+        _check_size(folder)
         connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
         try:
             _check_format(connection, folder)
@@ -114,17 +119,33 @@ def open_for_reading(folder: Path) -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection, folder: Path) -> None:
     execute = connection.execute
-    tables = execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-    if tables:
-        # Before anything is changed: it may be someone else's.
-        _check_format(connection, folder)
+    # Before anything is changed: it may be someone else's.
+    _check_format(connection, folder)
     execute("PRAGMA journal_mode=WAL")
     execute("PRAGMA synchronous=FULL")
     execute("PRAGMA cache_size=-65536")
     execute("PRAGMA wal_autocheckpoint=8000")
     execute("PRAGMA temp_store=MEMORY")
-    if tables:
-        return
+
+
+def _make(folder: Path) -> None:
+    """A new database. It gets its name when it is whole, so that an empty one is always a damaged one."""
+    path, new = folder / FILE, folder / NEW_FILE
+    if (folder / f"{FILE}-wal").exists():
+        raise ConfigurationError(_damaged(folder, f"it is missing, and {FILE}-wal is there"))
+    for left in (new, new.with_name(f"{NEW_FILE}-journal")):
+        left.unlink(missing_ok=True)
+    connection = sqlite3.connect(new, isolation_level=None)
+    try:
+        _fill(connection)
+    finally:
+        connection.close()
+    # Durable with the first commit: SQLite syncs the folder when it has made the log in it.
+    os.replace(new, path)
+
+
+def _fill(connection: sqlite3.Connection) -> None:
+    execute = connection.execute
     execute("BEGIN IMMEDIATE")
     for script in (_TABLES, _GENERATION.format(""), _GENERATION.format("_young"), _LEAVE):
         for statement in script.split(";"):
@@ -135,6 +156,12 @@ def _prepare(connection: sqlite3.Connection, folder: Path) -> None:
     execute(f"PRAGMA user_version={FORMAT}")
     execute("INSERT INTO meta VALUES ('store', ?), ('created', ?)", (os.urandom(16).hex(), int(time.time())))
     execute("COMMIT")
+
+
+def _check_size(folder: Path) -> None:
+    """SQLite takes an empty file for a new database."""
+    if not (folder / FILE).stat().st_size:
+        raise ConfigurationError(_damaged(folder, "it is empty"))
 
 
 def _check_format(connection: sqlite3.Connection, folder: Path) -> None:
@@ -162,6 +189,10 @@ def mapped_errors(folder: Path) -> Iterator[None]:
         raise StorageError(f"{folder}: {error.strerror}") from error
 
 
+def _damaged(folder: Path, how: str) -> str:
+    return f"{folder / FILE} is damaged ({how}); restore it, or use another --data folder"
+
+
 def _full(folder: Path) -> str:
     return f"the disk that holds {folder} is full; nothing is lost: free some space, then run the same command again"
 
@@ -172,7 +203,7 @@ def _mapped(error: sqlite3.DatabaseError, folder: Path) -> Exception:
     if code == sqlite3.SQLITE_FULL or _no_room(folder):
         return DiskFullError(_full(folder))
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return ConfigurationError(f"{folder / FILE} is damaged ({text}); restore it, or use another --data folder")
+        return ConfigurationError(_damaged(folder, text))
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
         return ConfigurationError(f"cannot write the data folder {folder}: {text}")
     return StorageError(f"{folder / FILE}: {text}")

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from p2pcrawl.core.workbench import Candidate, Want, rank_of
-from p2pcrawl.frontier.batch import Batch, Committed, Ending, MovedRow, NewLink
+from p2pcrawl.frontier.batch import Batch, Committed, MovedRow, NewLink
 from p2pcrawl.frontier.rows import run_many, select_many
 from p2pcrawl.frontier.schema import FolderLock, mapped_errors, open_database
 from p2pcrawl.frontier.seen import SeenFilter
+from p2pcrawl.model.outcome import Failure
 from p2pcrawl.model.record import Order, Phase
 
 YOUNG_MAX = 200_000
@@ -110,7 +111,7 @@ class Store:
             self._item += len(rows)
             run_many(db, "INSERT INTO item (id, job, record, count, data)", rows)
         if batch.endings:
-            self._end(batch.endings, now)
+            self._end(batch, result, now)
         if batch.unstage:
             self._delete_in("staged", batch.unstage)
         if batch.leases:
@@ -189,8 +190,12 @@ class Store:
             numbers.update({(hi, lo, job): number for hi, lo, job, number in found})
         for key, moved in ahead.items():
             self._advance(numbers[key], moved, batch, now)
-        ended = {numbers[key] for key, moved in ahead.items() if moved.phase is not Phase.QUEUED}
-        result.fresh = [c for c in result.fresh if c.record not in ended]
+        tries = {numbers[key]: moved for key, moved in ahead.items()}
+        for candidate in result.fresh:
+            if (tried := tries.get(candidate.record)) is not None:
+                candidate.attempts, candidate.losses = tried.attempts, tried.losses
+        result.ended.update(number for number, moved in tries.items() if moved.phase is not Phase.QUEUED)
+        result.fresh = [c for c in result.fresh if c.record not in result.ended]
 
     def _advance(self, record: int, moved: MovedRow, batch: Batch, now: int) -> None:
         """Brings a queued record to where the other master had brought it."""
@@ -235,20 +240,22 @@ class Store:
             doubtful = [key for key in doubtful if key in first]
         return [((hi, lo), link) for (hi, lo, _), link in first.items()]
 
-    def _end(self, endings: list[Ending], now: int) -> None:
-        db = self._db
+    def _end(self, batch: Batch, result: Committed, now: int) -> None:
+        db, endings = self._db, batch.endings
         rows = [
             (e.record, int(e.phase), e.attempts, e.losses, e.status, e.reason, e.size, now, e.digest or None)
             for e in endings
         ]
-        run_many(
+        ended = select_many(
             db,
             "WITH e (id, phase, attempts, losses, status, reason, size, ended, digest) AS (",
             rows,
             ") UPDATE record SET phase = e.phase, attempts = e.attempts, losses = e.losses, status = e.status,"
             " reason = e.reason, size = e.size, ended = e.ended, digest = e.digest FROM e WHERE record.id = e.id"
-            f" AND record.phase = {int(Phase.QUEUED)}",
+            f" AND record.phase = {int(Phase.QUEUED)} RETURNING record.id",
         )
+        if len(ended) < len(endings):
+            self._uncount(batch, {record for (record,) in ended}, result)
         troubles = [
             (e.record, e.attempts, now, e.reason, e.status, e.latency_s, e.detail[:_DETAIL_MAX])
             for e in endings
@@ -265,6 +272,19 @@ class Store:
                 self._item += 1
                 db.execute("INSERT INTO item (id, job, record, count, data) VALUES (?, ?, ?, ?, ?)", (self._item, *row))
         self._delete_in("staged", [e.record for e in endings if e.staged])
+
+    def _uncount(self, batch: Batch, ended: set[int], result: Committed) -> None:
+        """Ends of records that another master had ended meanwhile are counted already."""
+        for e in batch.endings:
+            if e.record in ended:
+                continue
+            result.ended.add(e.record)
+            if e.phase is not Phase.QUEUED:
+                tally, name = batch.tallies[e.job], e.phase.name.lower()
+                tally["queued"] += 1
+                tally[name] -= 1
+                if e.phase is not Phase.DONE:
+                    tally[f"{name}:{e.reason}"] -= 1
 
     def _delete_in(self, table: str, records: list[int]) -> None:
         run_many(self._db, f"DELETE FROM {table} WHERE record IN (", [(r,) for r in records], ")")
@@ -403,6 +423,37 @@ class Store:
         with mapped_errors(self.folder):
             self._db.execute("DELETE FROM job WHERE id = ?", (job,))
 
+    def abandon(self, job: int, host: int, limit: int) -> Counter[str]:
+        """Puts aside, as failed, up to ``limit`` records that are queued for a host and in nobody's hands.
+
+        Returns what that changes in the job's counters; fewer than the limit means that was all.
+        """
+        key, change = (job, host), Counter[str]()
+        part = "SELECT kind, prio, seq, id FROM {} WHERE job = ? AND host = ? AND id NOT IN (SELECT record FROM lease)"
+        with mapped_errors(self.folder):
+            rows = self._db.execute(
+                f"{part.format('queue_young')} UNION ALL {part.format('queue')} LIMIT ?", (*key, *key, limit)
+            ).fetchall()
+            if not rows:
+                return change
+            change.update({"queued": -len(rows), "failed": len(rows), f"failed:{Failure.HOST_DOWN}": len(rows)})
+            self._begin()
+            try:
+                run_many(
+                    self._db,
+                    "WITH gone (id) AS (",
+                    [(record,) for *_, record in rows],
+                    f") UPDATE record SET phase = {int(Phase.FAILED)}, reason = '{Failure.HOST_DOWN}',"
+                    f" ended = {int(time.time())} FROM gone WHERE record.id = gone.id",
+                )
+                run_many(self._db, "INSERT INTO leave", [(*key, kind, prio, seq) for kind, prio, seq, _ in rows])
+                self._write_jobs(Batch(tallies={job: change}))
+                self._db.execute("COMMIT")
+            except BaseException:
+                self._rollback()
+                raise
+        return change
+
     def sinks(self, job: int) -> list[tuple[str, str, int, str]]:
         """The job's outputs: (path, spec, last delivered item, position)."""
         with mapped_errors(self.folder):
@@ -455,8 +506,10 @@ class Store:
 
     # -- buckets that move --------------------------------------------------------------------
 
-    def rows_of(self, buckets: Collection[int], after: int, limit: int) -> tuple[list[tuple[Any, ...]], int]:
-        """The next records of these buckets, and the number of the last one looked at."""
+    def rows_of(
+        self, buckets: Collection[int], after: int, limit: int, bytes_max: int = ITEM_BYTES_MAX
+    ) -> tuple[list[tuple[Any, ...]], int]:
+        """The next records of these buckets, and the number of the last one looked at. Stops behind ``bytes_max``."""
         with mapped_errors(self.folder):
             self._claimed(buckets)
             rows = self._db.execute(
@@ -466,6 +519,12 @@ class Store:
                 " WHERE r.id > ? AND r.bucket IN (SELECT bucket FROM claimed) ORDER BY r.id LIMIT ?",
                 (after, limit),
             ).fetchall()
+            size = 0
+            for number, row in enumerate(rows, 1):
+                size += len(row[2]) + len(row[10]) + len(row[11] or b"")
+                if size >= bytes_max:
+                    del rows[number:]
+                    break
             return rows, rows[-1][0] if rows else after
 
     def forget(self, buckets: Collection[int], orders: Mapping[int, Order]) -> dict[int, Counter[str]]:
@@ -502,6 +561,11 @@ class Store:
                 self._rollback()
                 raise
         return tallies
+
+    def size(self) -> int:
+        """How many records there are."""
+        with mapped_errors(self.folder):
+            return self._one("SELECT count(*) FROM record")
 
     def _claimed(self, buckets: Collection[int]) -> None:
         self._db.execute("CREATE TEMP TABLE IF NOT EXISTS claimed (bucket INTEGER PRIMARY KEY)")

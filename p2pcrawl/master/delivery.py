@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from p2pcrawl.frontier.store import Store
+from p2pcrawl.frontier.store import ITEM_BYTES_MAX, Store
 from p2pcrawl.stores.files import open_sink
 from p2pcrawl.stores.sink import Sink
 
@@ -31,6 +31,8 @@ class Delivery:
         self.job = job
         self.path = path
         self.last = last
+        self.behind = False
+        """The last step was as much as one may be: there is probably more."""
         self._sink = sink
         self._position: object = None
 
@@ -50,6 +52,7 @@ class Delivery:
     def step(self, store: Store) -> tuple[int, str, int, str] | None:
         """Delivers some; what to store about it, or None when there was nothing to deliver."""
         rows = store.items_after(self.job, self.last, ROWS)
+        self.behind = len(rows) == ROWS or sum(len(data) for _, data in rows) >= ITEM_BYTES_MAX
         if not rows:
             return None
         for _, data in rows:

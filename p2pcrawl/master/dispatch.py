@@ -1,7 +1,7 @@
 """Discovered links on their way to the masters that own them.
 
-A page's end is held back until every link of it is durable at its owner: links first, done mark last. A batch that cannot be
-delivered, or that its receiver refuses because the bucket is not its own, is routed anew by the view of the
+A page's end is held back until every link of it is durable at its owner: links first, done mark last. A batch that
+cannot be delivered, or that its receiver refuses because the bucket is not its own, is routed anew by the view of the
 moment. Nothing of this is on disk: a page that is held still has its lease, so a crash here means that it is fetched
 again and finds its links again.
 """
@@ -78,6 +78,8 @@ class Dispatch:
         self.under_way = 0
         self.sent: dict[int, int] = defaultdict(int)
         """Links per job that were settled elsewhere."""
+        self.on_settled: Callable[[], None] = lambda: None
+        """Called when pages that were held may go on."""
 
     def add(self, job: int, owner: NodeId, parcel: Parcel) -> None:
         """One more link for ``owner``; it leaves with the next :meth:`flush`."""
@@ -153,6 +155,7 @@ class Dispatch:
         self.sent[job] += len(accepted)
         for parcel in accepted:
             parcel.hold.settled(1)
+        self.on_settled()
         self.flush()
 
     def _again(self, job: int, parcels: list[Parcel]) -> None:

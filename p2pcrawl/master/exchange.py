@@ -1,7 +1,7 @@
 """What a master's cycle exchanges with other masters: links that arrive, links that come back, buckets that move.
 
-Everything waits here for the next turn of the cycle, takes part in its one transaction, and is answered after the commit.
-So an answer always speaks of what is durable, and nothing overtakes what was accepted before it.
+Everything waits here for the next turn of the cycle, takes part in its one transaction, and is answered after the
+commit. So an answer always speaks of what is durable, and nothing overtakes what was accepted before it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from p2pcrawl.core.ownership import Alone, Router
 from p2pcrawl.frontier.batch import Batch, MovedRow, NewLink
+from p2pcrawl.master.budgets import Budgets
 from p2pcrawl.master.dispatch import Dispatch, Parcel
 from p2pcrawl.master.job import Job
 from p2pcrawl.master.keys import Keys
@@ -26,6 +27,7 @@ class _Arrival:
     links: list[Found]
     answer: asyncio.Future[Settled]
     refused: list[int]
+    unknown: bool = False
 
 
 class Exchange:
@@ -36,6 +38,7 @@ class Exchange:
         self._keys = keys
         self.router: Router = Alone()
         self.dispatch: Dispatch | None = None
+        self.budgets: Budgets | None = None
         self.received: Counter[int] = Counter()
         """Links per job that came from others and were settled here."""
         self._arrivals: list[_Arrival] = []
@@ -57,7 +60,9 @@ class Exchange:
     def busy(self, job: int) -> int:
         """Links and records of the job that are neither stored here nor settled elsewhere."""
         under_way = self.dispatch.under_way if self.dispatch is not None else 0
-        return under_way + sum(len(a.links) for a in self._arrivals) + len(self._returned) + len(self._adoptions)
+        arrived = sum(len(a.links) for a in (*self._arrivals, *self._answered))
+        back = len(self._returned) + len(self._settled) + len(self._adoptions) + len(self._adopted)
+        return under_way + arrived + back
 
     def arrive(self, job: int, links: list[Found]) -> asyncio.Future[Settled]:
         """Links that another master found; answered when they are durable."""
@@ -82,8 +87,7 @@ class Exchange:
         self._answered, self._arrivals = self._arrivals, []
         for number, parcels in self._returned:
             for parcel in parcels:
-                batch.links.append(self._link(number, parcel.found, parcel.bucket))
-                self._settled.append(parcel)
+                self._return(number, parcel, batch)
         self._returned = []
         for rows, done in self._adoptions:
             batch.moved.extend(self._moved(rows))
@@ -93,11 +97,10 @@ class Exchange:
     def settle(self) -> None:
         """The batch is durable: answers whoever waits for that."""
         for arrival in self._answered:
-            unknown = arrival.job not in self._jobs
-            if not unknown:
+            if not arrival.unknown:
                 self.received[arrival.job] += len(arrival.links) - len(arrival.refused)
             if not arrival.answer.done():
-                arrival.answer.set_result(Settled(0, arrival.refused, unknown))
+                arrival.answer.set_result(Settled(0, arrival.refused, arrival.unknown))
         self._answered = []
         settled, self._settled = self._settled, []
         for parcel in settled:
@@ -110,6 +113,8 @@ class Exchange:
     def _take(self, arrival: _Arrival, batch: Batch) -> None:
         job = self._jobs.get(arrival.job)
         if job is None:
+            # It may be known by the time of the answer, but nothing of this will have been stored.
+            arrival.unknown = True
             return
         for number, found in enumerate(arrival.links):
             bucket = self._bucket(job, found.url, found.fingerprint)
@@ -117,6 +122,16 @@ class Exchange:
                 arrival.refused.append(number)
             else:
                 batch.links.append(self._link(job.id, found, bucket))
+
+    def _return(self, job: int, parcel: Parcel, batch: Batch) -> None:
+        """Ours when it came back; by now the bucket may be another's again."""
+        owner = self.router.owner(parcel.bucket)
+        if owner is not None and self.dispatch is not None:
+            parcel.hold.waiting -= 1
+            self.dispatch.add(job, owner, parcel)
+            return
+        batch.links.append(self._link(job, parcel.found, parcel.bucket))
+        self._settled.append(parcel)
 
     def _moved(self, rows: Iterable[Row]) -> Iterable[MovedRow]:
         for row in rows:

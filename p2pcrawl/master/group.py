@@ -26,8 +26,8 @@ STILLBORN_MAX = 5
 LINGER_S = 2.0
 """How long a link may stay open after its slave has ended."""
 
-Connect = Callable[[socket.socket], Awaitable[Callable[[], None]]]
-"""Is given the master's end of a new slave's link; returns what cuts it."""
+Connect = Callable[[socket.socket, int], Awaitable[Callable[[], None]]]
+"""Is given the master's end of a new slave's link, and its process (0: this one); returns what cuts it."""
 RunHere = Callable[[socket.socket], Awaitable[None]]
 """Runs a slave on this loop, with its end of the link."""
 
@@ -141,7 +141,7 @@ class Group:
             on_failure.pop_all()
         self._processes[process.pid] = process
         try:
-            hang_up = await self._connect(ours)
+            hang_up = await self._connect(ours, process.pid)
             code = await process.wait()
             # Usually the end of the stream says so too; not when a child of the slave still holds it.
             asyncio.get_running_loop().call_later(LINGER_S, hang_up)
@@ -159,7 +159,7 @@ class Group:
     async def _run_here(self) -> bool:
         self._greeted.clear()
         ours, theirs = socket.socketpair()
-        await self._connect(ours)
+        await self._connect(ours, 0)
         try:
             await self._run_slave_here(theirs)
         except Exception:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from p2pcrawl.core.politeness import (
     RobotsEntry,
     pack_body,
 )
-from p2pcrawl.core.workbench import Candidate, Workbench
+from p2pcrawl.core.workbench import Candidate, Seat, Workbench
 from p2pcrawl.frontier.batch import Batch, Ending, HostRow, ItemRow, NewLink
 from p2pcrawl.master.dispatch import Hold, Parcel
 from p2pcrawl.master.exchange import Exchange
@@ -54,8 +55,12 @@ class Intake:
         self._ready: list[_Ended] = []
         self.held = 0
         """Pages whose end waits for their links."""
+        self.held_in: Counter[int] = Counter()
+        """The same by bucket."""
         self.retries: list[tuple[Candidate, float]] = []
         self.forgotten: list[int] = []
+        self.down: dict[tuple[int, int], None] = {}
+        """(job, host) of hosts that do not answer, whose queue is to be put aside."""
 
     # -- pages --------------------------------------------------------------------------------
 
@@ -81,6 +86,7 @@ class Intake:
         hold = lease.hold
         if hold is not None and hold.waiting:
             self.held += 1
+            self.held_in[lease.candidate.bucket] += 1
             hold.then = lambda: self._ready.append(ended)
         else:
             self._end(ended, batch, now)
@@ -89,7 +95,11 @@ class Intake:
         """Pages whose links have all been settled since end now."""
         ready, self._ready = self._ready, []
         for ended in ready:
+            bucket = ended.lease.candidate.bucket
             self.held -= 1
+            self.held_in[bucket] -= 1
+            if not self.held_in[bucket]:
+                del self.held_in[bucket]
             self._end(ended, batch, now)
 
     def _links(self, job: Job, parent: int, links: Links, batch: Batch, lease: Lease | None) -> None:
@@ -161,11 +171,13 @@ class Intake:
                 pause_s=outcome.host_pause_s,
                 slow_down=outcome.slow_down,
             )
+            if host.down:
+                self.down[(job.id, candidate.host)] = None
             if outcome.host_pause_s:
                 batch.pauses.append((host.key, min(outcome.host_pause_s, job.pace.retry_after_max_s)))
         else:
             host.release(now, None)
-        self._workbench.ended(lease.seat)
+        self._ended(lease.seat, pause_s=outcome.host_pause_s, slow_down=outcome.slow_down)
         if outcome.opened and job.open_networks(outcome.opened):
             batch.specs[job.id] = pack_spec(job.spec)
         if outcome.close and not job.closing:
@@ -231,6 +243,12 @@ class Intake:
             tally[f"{name}:{reason}"] += 1
         self.forgotten.append(candidate.record)
 
+    def _ended(self, seat: Seat, *, pause_s: float = 0.0, slow_down: bool = False) -> None:
+        """A request of the host is over, one way or another."""
+        self._workbench.ended(seat)
+        if self._exchange.budgets is not None:
+            self._exchange.budgets.ended(seat, pause_s=pause_s, slow_down=slow_down)
+
     # -- robots.txt ---------------------------------------------------------------------------
 
     def robots(self, session: Session, result: RobotsResult, batch: Batch, now: float) -> None:
@@ -253,7 +271,7 @@ class Intake:
         host.end(now, pace, answered=not unreachable)
         if unreachable and entry.tries:
             host.next_at = max(host.next_at, now + ROBOTS_RETRY_S * 2 ** (tries - 1))
-        self._workbench.ended(lease.seat)
+        self._ended(lease.seat)
         batch.tallies[lease.job]["robots"] += 1
         if not unreachable:
             batch.hosts.append(
@@ -277,7 +295,7 @@ class Intake:
         candidate.losses += 1
         job.leased -= 1
         lease.seat.host.release(now, job.pace)
-        self._workbench.ended(lease.seat)
+        self._ended(lease.seat)
         tally = batch.tallies[job.id]
         tally["losses"] += 1
         phase = Phase.QUEUED
@@ -319,7 +337,7 @@ class Intake:
             entry.expires_at, entry.losses = now + ROBOTS_UNREACHABLE_TTL_S, 0
         self._workbench.robots_known(lease.seat, lease.origin, lease.agent, entry)
         host.release(now, pace)
-        self._workbench.ended(lease.seat)
+        self._ended(lease.seat)
 
     def returned(self, session: Session, record: int, batch: Batch, now: float) -> None:
         """The slave did not begin: the attempt did not happen."""
@@ -329,7 +347,7 @@ class Intake:
         lease.candidate.attempts -= 1
         self._jobs[lease.candidate.job].leased -= 1
         lease.seat.host.release(now, None)
-        self._workbench.ended(lease.seat)
+        self._ended(lease.seat)
         batch.returned.append(record)
         self.retries.append((lease.candidate, now))
 

@@ -22,12 +22,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from p2pcrawl.core.politeness import ROBOTS_TTL_S, Pace, RobotsEntry
 from p2pcrawl.core.ownership import Change, Ownership
+from p2pcrawl.core.politeness import ROBOTS_TTL_S, Pace, RobotsEntry
 from p2pcrawl.core.ring import bucket_of_hash, key_hash, preference
 from p2pcrawl.core.workbench import Candidate, Seat, Turn, Want, Workbench, host_key
 from p2pcrawl.frontier.batch import Batch, Committed, NewLink
 from p2pcrawl.frontier.store import Store
+from p2pcrawl.master.budgets import Budgets
 from p2pcrawl.master.delivery import Delivery, Output
 from p2pcrawl.master.dispatch import Dispatch, Parcel
 from p2pcrawl.master.exchange import Exchange
@@ -71,6 +72,8 @@ GRANTS_MAX = 512
 LOADS_MAX = 256
 DELIVER_S = 0.5
 ACTIVATE = 512
+ABANDON_ROWS = 5_000
+"""What is put aside at once, so that commits do not wait for long."""
 ROOM_EVERY_S = 0.01
 ROOM_SEATS_PER_S = 100_000
 """How often, and over how many seats, hosts that are through are looked for when others wait for a seat."""
@@ -137,7 +140,7 @@ class Master:
         self._sweeping = False
         self._room_at = 0.0
         self._undelivered = False
-        self._delivered_at = 0.0
+        self._deliver_at = 0.0
         self._delivered: list[tuple[int, str, int, str]] = []
         self._states: dict[int, tuple[str, str]] = {}
         self._specs: dict[int, bytes] = {}
@@ -355,6 +358,8 @@ class Master:
 
     async def _cycle(self) -> None:
         """One turn: gather, commit, apply."""
+        await self._forget_rows()
+        releases, self._releases = self._releases, []
         batch, acks = Batch(orders=self._orders), []
         now = monotonic()
         for session in list(self.sessions.values()):
@@ -380,7 +385,8 @@ class Master:
             committed = await self._in_thread(self._store.commit, batch)
             self._count(batch)
             self._apply(committed, retries, forgotten)
-        await self._answer_releases()
+        await self._abandon()
+        self._answer_releases(releases)
         self.exchange.settle()
         if self.exchange.dispatch is not None:
             self.exchange.dispatch.flush()
@@ -389,7 +395,7 @@ class Master:
                 session.link.send(Ack(sequence))
         self._send_grants()
         self._undelivered = self._undelivered or items
-        if self._undelivered and now - self._delivered_at >= DELIVER_S:
+        if self._undelivered and now >= self._deliver_at:
             await self._deliver()
         if items:
             self._tell_items()
@@ -430,6 +436,8 @@ class Master:
         for want, candidates in committed.loaded:
             bench.loaded(want, candidates)
             self._recall(want.host, self.jobs[want.job].pace, committed)
+        if committed.ended:
+            bench.withdraw(committed.ended)
 
     def _recall(self, key: int, pace: Pace, committed: Committed) -> None:
         """What the store knows of a host that has just got a seat."""
@@ -458,7 +466,8 @@ class Master:
             return
         self._promised.clear()
         self._suspected.clear()
-        self._turns = self.workbench.take(now, self._choose, min(room, GRANTS_MAX))
+        slots = sum(s.slots for s in self.sessions.values())
+        self._turns = self.workbench.take(now, self._choose, min(room, GRANTS_MAX), slots)
         for turn in self._turns:
             self._lease_last += 1
             session, job = self.sessions[turn.session], self.jobs[turn.candidate.job]
@@ -558,11 +567,14 @@ class Master:
 
     # -- among other masters ------------------------------------------------------------------
 
-    def join_cluster(self, ownership: Ownership, dispatch: Dispatch) -> None:
+    def join_cluster(self, ownership: Ownership, dispatch: Dispatch, budgets: Budgets) -> None:
         """From now on buckets may be somebody else's."""
         self.exchange.router = ownership
         self.exchange.dispatch = dispatch
+        dispatch.on_settled = self._wake.set
+        self.exchange.budgets = budgets
         self.workbench.serves = ownership.serves
+        self.workbench.permit = budgets.permit
 
     def view_changed(self, change: Change, *, died: bool) -> None:
         """Buckets came and went. ``died``: what slaves reported to the dead may be lost with them."""
@@ -583,31 +595,41 @@ class Master:
         self._wake.set()
 
     def released(self, buckets: Collection[int]) -> asyncio.Future[bool]:
-        """Whether nothing of these buckets is open here any more; answered after a commit."""
+        """Whether nothing of these buckets is open here any more; answered after the next turn, by when all that
+        was taken in before the question is durable."""
         answer: asyncio.Future[bool] = self._loop.create_future()
         self._releases.append((frozenset(buckets), answer))
         self._wake.set()
         return answer
 
-    async def _answer_releases(self) -> None:
-        releases, self._releases = self._releases, []
+    def _answer_releases(self, releases: Iterable[tuple[frozenset[int], asyncio.Future[bool]]]) -> None:
         for buckets, answer in releases:
             open_ = any(
                 lease.candidate.bucket in buckets
                 for session in self.sessions.values()
                 for lease in session.leases.values()
             )
-            held = self._intake.held > 0
             if not answer.done():
-                answer.set_result(not open_ and not held)
+                answer.set_result(not open_ and buckets.isdisjoint(self._intake.held_in))
+
+    async def _forget_rows(self) -> None:
+        """Before anything else of a turn: rows of these buckets that come back later are to stay."""
         forgets, self._forgets = self._forgets, []
         for buckets, done in forgets:
             tallies = await self._in_thread(self._store.forget, buckets, dict(self._orders))
             for number, counter in tallies.items():
                 if number in self.jobs:
                     self.jobs[number].counts.update(counter)
+            self.workbench.remove(buckets)
             if not done.done():
                 done.set_result(None)
+
+    async def empty_handed(self) -> bool:
+        """Whether no record is here any more, nor a link on its way."""
+        dispatch = self.exchange.dispatch
+        if self._intake.held or self.exchange.waiting or (dispatch is not None and dispatch.under_way):
+            return False
+        return not await self._in_thread(self._store.size)
 
     def forget_rows(self, buckets: Collection[int]) -> asyncio.Future[None]:
         """Another master holds these buckets durably."""
@@ -681,7 +703,7 @@ class Master:
         """Keeps a job that another master knows, durably. Why it cannot be run here, or ""."""
         job = self.jobs.get(spec.id)
         if job is None:
-            if self._check_spec is not None and (refusal := self._check_spec(spec)):
+            if state == RUNNING and self._check_spec is not None and (refusal := self._check_spec(spec)):
                 return refusal
             job = await self.add_job(spec, state, reason)
             job.control = control
@@ -703,6 +725,10 @@ class Master:
     def bucket_of_url(self, url: str, key: str) -> int:
         """The bucket that a canonical URL is in, under a job's key."""
         return self._keys.bucket(ShardKey(key), url, self._keys.host_key(url), fingerprint(url))
+
+    def bucket_of_found(self, job: Job, found: Found) -> int:
+        """The bucket that a record of a job is in; the start of a job has a fingerprint that its URL does not tell."""
+        return self._keys.bucket(job.settings.shard_key, found.url, self._keys.host_key(found.url), found.fingerprint)
 
     def slave_for(self, host: str) -> int | None:
         """The session that a host would be granted to."""
@@ -746,6 +772,19 @@ class Master:
         self.workbench.halt_job(job.id)
         self.finish(job, CANCELLED, "cancelled")
 
+    async def _abandon(self) -> None:
+        """Puts aside some of what is queued for hosts that are down. Such a host is granted nothing meanwhile."""
+        for key in list(self._intake.down):
+            number, host = key
+            changes = await self._in_thread(self._store.abandon, number, host, ABANDON_ROWS)
+            if number in self.jobs:
+                self.jobs[number].counts.update(changes)
+            self.workbench.abandon(number, host)
+            if changes["failed"] < ABANDON_ROWS:
+                del self._intake.down[key]
+            if changes["failed"]:
+                log.info("%d pages are put aside: their host does not answer", changes["failed"])
+
     def _limit_reached(self, job: Job, now: float) -> str:
         settings, counts = job.settings, job.counts
         if settings.closespider_pagecount and counts["pages"] >= settings.closespider_pagecount:
@@ -786,14 +825,16 @@ class Master:
 
     async def _deliver(self) -> None:
         """One step of every output; what came of it is stored with the next commit."""
-        self._delivered_at = monotonic()
-        more = False
+        more = behind = False
         for delivery in self._deliveries:
             told = await self._in_thread(delivery.step, self._store)
             if told is not None:
                 self._delivered.append(told)
                 more = True
+                behind = behind or delivery.behind
         self._undelivered = more
+        # One that has more to write than it could now has its next step behind the next commit.
+        self._deliver_at = monotonic() + (0.0 if behind else DELIVER_S)
 
     async def _finish_outputs(self) -> None:
         self._undelivered = bool(self._deliveries)
@@ -842,7 +883,7 @@ class Master:
 
     # -- slaves -------------------------------------------------------------------------------
 
-    async def _connected(self, stream: socket.socket) -> Callable[[], None]:
+    async def _connected(self, stream: socket.socket, pid: int) -> Callable[[], None]:
         """A slave of this machine, over a socket pair."""
 
         def received(message: AnyMessage) -> None:
@@ -853,6 +894,7 @@ class Master:
 
         link = await open_link(stream, received, lost)
         session = self._welcome(link)
+        session.process = pid
         return link.abort
 
     def take_slave(self, link: Link, hello: Hello) -> None:
@@ -925,6 +967,8 @@ class Master:
 
     def _fail(self, error: Exception) -> None:
         self._fatal = self._fatal or error
+        # The crawl ends: that slaves do so, too, is nothing to warn of.
+        self._group.stop_replacing()
         self._wake.set()
 
     async def _watch(self) -> None:
@@ -936,9 +980,11 @@ class Master:
             now = monotonic()
             for session in self._silent(now, now - before - WATCH_S):
                 silence = now - session.heard_at
-                log.warning("slave %d has been silent for %.0f s and is replaced", session.pid, silence)
+                who = session.pid or session.process
+                log.warning("slave %d has been silent for %.0f s and is replaced", who, silence)
                 session.heard_at = now
-                self._group.kill(session.pid)
+                self._group.kill(session.process)
+                session.link.abort()
             self._wake.set()
 
     def _silent(self, now: float, late_s: float) -> list[Session]:
@@ -987,7 +1033,9 @@ class Master:
         if self.workbench.dormant:
             due.append(self._room_at)
         if self._undelivered:
-            due.append(self._delivered_at + DELIVER_S)
+            due.append(self._deliver_at)
+        if self._intake.down:
+            due.append(now)
         at = self.workbench.next_at(now)
         if at is not None and not self._draining and any(s.room > 0 for s in self.sessions.values()):
             due.append(at)

@@ -46,6 +46,8 @@ class Session:
     window: int
     heard_at: float
     pid: int = 0
+    process: int = 0
+    """The process, if this master started it; known before the slave says Hello."""
     leases: dict[int, Lease] = field(default_factory=dict)
     """By record."""
     robots: dict[int, RobotsLease] = field(default_factory=dict)
@@ -72,6 +74,11 @@ class Session:
         if not self.ready or self.stopping or self.lost:
             return 0
         return self.window - len(self.leases) - len(self.robots)
+
+    @property
+    def slots(self) -> int:
+        """How many of its window it works on at once; the rest waits there, so that it never runs dry."""
+        return self.window - self.window // 3 if self.ready and not self.stopping and not self.lost else 0
 
     @property
     def has_suspect(self) -> bool:

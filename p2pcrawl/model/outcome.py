@@ -35,6 +35,8 @@ class Failure(StrEnum):
     """The spider's code raised; the traceback is kept."""
     SLAVE_LOST = "slave-lost"
     """The slave that held the lease died or fell silent."""
+    HOST_DOWN = "host-down"
+    """Its host left every request without an answer for HOST_DOWN_AFTER seconds."""
 
 
 class Drop(StrEnum):

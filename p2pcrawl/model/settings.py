@@ -7,6 +7,7 @@ Scrapy's upper-case names, in any case, where the meaning is the same.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
@@ -44,7 +45,7 @@ class Settings:
     # -- robots.txt ---------------------------------------------------------------------------
     robotstxt_obey: bool = True
     robotstxt_user_agent: str = ""
-    """The name looked up in robots.txt; the user agent's product name when empty."""
+    """The name looked up in robots.txt; the user agent's product name when empty. See ``robots_agent``."""
 
     # -- requests -----------------------------------------------------------------------------
     user_agent: str = "p2pcrawl/0.1"
@@ -87,10 +88,14 @@ class Settings:
     retry_backoff: float = 1.0
     """Seconds before the first retry; doubled for each one after it."""
     retry_backoff_max: float = 300.0
+    host_down_after: float = 300.0
+    """Seconds without an answer after which what is queued for a host is put aside; 0: never. A server that
+    is restarted is back by then."""
     slave_losses_max: int = 5
     """Times that a page may be in the hands of a slave that dies before it is put aside."""
     slave_silence: float = 60.0
-    """Seconds without a sign of life (a callback that never returns) before a slave is replaced."""
+    """Seconds without a sign of life (a callback that never returns) before a slave is replaced; also how long
+    a callback may await one thing before its page is failed."""
 
     # -- scope --------------------------------------------------------------------------------
     depth_limit: int = 0
@@ -149,6 +154,14 @@ class Settings:
         if "\n" in self.user_agent or "\r" in self.user_agent:
             raise ConfigurationError("USER_AGENT must be one line")
 
+    @property
+    def robots_agent(self) -> str:
+        """The name to look up in robots.txt: as set, else the user agent's product name.
+
+        Of ``Mozilla/5.0 (compatible; SomeBot/1.0)`` that is SomeBot, for it is what site owners write.
+        """
+        return self.robotstxt_user_agent or _product(self.user_agent)
+
     def updated(self, values: Mapping[str, Any], source: str = "settings") -> Settings:
         """These settings with some values replaced.
 
@@ -204,6 +217,7 @@ _NOT_NEGATIVE = (
     "retry_times",
     "retry_backoff",
     "retry_backoff_max",
+    "host_down_after",
     "depth_limit",
     "urllength_limit",
     "closespider_pagecount",
@@ -212,6 +226,12 @@ _NOT_NEGATIVE = (
     "closespider_errorcount",
     "slaves",
 )
+
+
+def _product(user_agent: str) -> str:
+    name = re.match(r"\s*mozilla/\S+\s+\(compatible;\s*([^/\s;)]+)", user_agent, re.IGNORECASE)
+    name = name or re.match(r"\s*([^/\s(;]*)", user_agent)
+    return name[1] if name else ""
 
 
 def _unknown(name: str, source: str) -> str:

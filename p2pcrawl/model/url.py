@@ -65,15 +65,7 @@ def _canonical_field(text: str) -> str:
 
 def host_of(url: str) -> str:
     """The host that politeness is owed to: lower case, no port, no trailing dot, no credentials."""
-    start = url.find("://") + 3
-    end = len(url)
-    for stop in "/?#":
-        at = url.find(stop, start, end)
-        if at >= 0:
-            end = at
-    authority = url[start:end]
-    if "@" in authority:
-        authority = authority.rpartition("@")[2]
+    authority = _authority(url, url.find("://") + 3)
     if authority.startswith("["):
         return authority[: authority.find("]") + 1].lower()
     return authority.partition(":")[0].rstrip(".").lower()
@@ -82,12 +74,15 @@ def host_of(url: str) -> str:
 def origin_of(url: str) -> str:
     """Scheme and authority, without credentials: what a robots.txt speaks for."""
     start = url.find("://") + 3
+    return url[:start].lower() + _authority(url, start).lower()
+
+
+def _authority(url: str, start: int) -> str:
+    """What stands from ``start`` to the path, without credentials."""
     end = len(url)
     for stop in "/?#":
         at = url.find(stop, start, end)
         if at >= 0:
             end = at
     authority = url[start:end]
-    if "@" in authority:
-        authority = authority.rpartition("@")[2]
-    return url[:start].lower() + authority.lower()
+    return authority.rpartition("@")[2] if "@" in authority else authority

@@ -86,6 +86,7 @@ class _Line:
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._link: Link | None = None
         self._opening: asyncio.Task[Link] | None = None
+        self._error: LinkError | None = None
         self.closed = False
 
     async def ask(self, request: Request) -> Any:
@@ -95,7 +96,8 @@ class _Line:
             await asyncio.shield(self._opening)
         link = self._link
         if link is None or self.closed:
-            raise LinkError(f"the link to {self._address} is closed")
+            # It may have been refused before we came to ask.
+            raise self._error or LinkError(f"the link to {self._address} is closed")
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[request.id] = future
         try:
@@ -136,8 +138,8 @@ class _Line:
 
     def _lost(self, error: Exception | None) -> None:
         self.closed = True
-        known = error if isinstance(error, LinkError) else LinkError(f"the link to {self._address} was lost")
-        self._fail(known)
+        self._error = error if isinstance(error, LinkError) else LinkError(f"the link to {self._address} was lost")
+        self._fail(self._error)
 
     def _fail(self, error: LinkError) -> None:
         for future in self._waiting.values():

@@ -1,7 +1,7 @@
 """The directory: signed records that any master can look up, kept by all of them together.
 
-All of it is a hint. It finds peers whose addresses have changed and says who was last known to own a bucket; who is asked
-then answers for itself.
+All of it is a hint. It finds peers whose addresses have changed and says who was last known to own a bucket; who is
+asked then answers for itself.
 """
 
 from __future__ import annotations

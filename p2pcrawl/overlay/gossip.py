@@ -10,7 +10,7 @@ from p2pcrawl.core.membership import Membership
 from p2pcrawl.core.membership_output import Event, Output
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.gossip import Ack
-from p2pcrawl.model.node import Address, format_address
+from p2pcrawl.model.node import Address, NodeId, format_address
 from p2pcrawl.overlay.port import GOSSIP, Port
 from p2pcrawl.wire.datagrams import Opened
 from p2pcrawl.wire.gossip import decode, decode_push_pull, encode, encode_push_pull
@@ -35,6 +35,7 @@ class Gossip:
         self._timer: asyncio.TimerHandle | None = None
         self._exchanges: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
+        self._closed = False
         self.malformed = 0
         self.exchanges_failed = 0
         port.receivers[GOSSIP] = self._received
@@ -45,14 +46,19 @@ class Gossip:
         self.membership.start(now)
         self._perform(self.membership.join(now, join))
 
+    def join(self, addresses: Sequence[Address]) -> None:
+        """Joins through these too, from now on."""
+        self._perform(self.membership.join(self._loop.time(), addresses))
+
     async def leave(self, patience_s: float = 2.0) -> None:
         """Says good-bye and waits until it is told."""
         self._perform(self.membership.leave(self._loop.time()))
         until = self._loop.time() + patience_s
-        while not self.membership.quiet and self._loop.time() < until:
+        while not self.membership.quiet and self._loop.time() < until:  # noqa: ASYNC110 - no event tells of it
             await asyncio.sleep(0.05)
 
     async def close(self) -> None:
+        self._closed = True
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -64,11 +70,16 @@ class Gossip:
         """Tells something new of this member."""
         self._perform(self.membership.update_me(self._loop.time(), **fields))
 
-    def answer_exchange(self, sender: Address, data: bytes) -> bytes:
-        """The other end of an exchange: our view, and theirs taken in. Raises LinkError for nonsense."""
+    def answer_exchange(self, sender: NodeId, address: Address, data: bytes) -> bytes:
+        """The other end of an exchange: our view, and theirs taken in.
+
+        Raises LinkError for nonsense, and for a view in the name of another than the link is with.
+        """
         theirs = decode_push_pull(data)
+        if theirs.source != sender:
+            raise LinkError("a view must be the sender's own")
         ours = encode_push_pull(self.membership.push_pull_message(self._loop.time()))
-        self._perform(self.membership.receive_push_pull(self._loop.time(), sender, theirs))
+        self._perform(self.membership.receive_push_pull(self._loop.time(), address, theirs))
         return ours
 
     def _received(self, opened: Opened, address: tuple[str, int]) -> None:
@@ -88,6 +99,9 @@ class Gossip:
         self._perform(self.membership.tick(self._loop.time()))
 
     def _perform(self, output: Output) -> None:
+        if self._closed:
+            # Something was still on its way.
+            return
         for address, message in output.datagrams:
             self._port.send_to(GOSSIP, encode(message), address)
         for address in output.sync_with:

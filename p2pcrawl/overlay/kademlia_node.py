@@ -29,6 +29,8 @@ ANSWER_S = 1.0
 KSIZE = 20
 ALPHA = 3
 _ID_BYTES = 20
+_ANYBODY = bytes(_ID_BYTES)
+"""In place of the id of a node that is not known yet: its answer tells."""
 _REQUEST, _RESPONSE = b"\x00", b"\x01"
 _ARGUMENTS = {"ping": 1, "store": 3, "find_node": 2, "find_value": 2}
 _MESSAGE_MAX = 1400
@@ -73,7 +75,7 @@ class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has 
         if kind == _REQUEST:
             self._serve(sender_id, message_id, body, address)
         elif kind == _RESPONSE:
-            self._answered(message_id, body, address)
+            self._answered(sender_id, message_id, body, address)
         else:
             self.counters["malformed"] += 1
 
@@ -109,14 +111,15 @@ class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has 
     def rpc_stun(self, sender: tuple[str, int]) -> None:
         return None
 
-    def _answered(self, message_id: bytes, body: Any, address: tuple[str, int]) -> None:
+    def _answered(self, sender_id: bytes, message_id: bytes, body: Any, address: tuple[str, int]) -> None:
         waiting = self._outstanding.get(message_id)
-        if waiting is None or waiting[1] != address:
+        # At the address of a node that is gone there may be another by now.
+        if waiting is None or waiting[1] != address or waiting[2] not in (sender_id, _ANYBODY):
             self.counters["unasked"] += 1
             return
         future = waiting[0]
         if not future.done():
-            future.set_result((True, body))
+            future.set_result((True, sender_id if waiting[2] == _ANYBODY else body))
 
     # -- outgoing -----------------------------------------------------------------------------
 
@@ -124,7 +127,7 @@ class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has 
         message_id = os.urandom(_ID_BYTES)
         address = (node.ip, node.port)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._outstanding[message_id] = (future, address)
+        self._outstanding[message_id] = (future, address, node.id)
         try:
             data = umsgpack.packb([name, [self.source_node.id, *arguments]])
             self.transport.sendto(_REQUEST + message_id + data, address)
@@ -162,8 +165,8 @@ class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has 
 
     async def ping_address(self, address: tuple[str, int]) -> Node | None:
         """Who answers there, or None."""
-        answer = await self._ask("ping", Node(bytes(_ID_BYTES), *address))
-        if not answer[0] or not isinstance(answer[1], bytes) or len(answer[1]) != _ID_BYTES:
+        answer = await self._ask("ping", Node(_ANYBODY, *address))
+        if not answer[0]:
             return None
         node = Node(answer[1], *address)
         self.welcome_if_new(node)

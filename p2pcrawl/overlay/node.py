@@ -27,8 +27,10 @@ log = logging.getLogger(__name__)
 
 REFRESH_S = 1200.0
 """A node's own directory records are stored anew this often; they end after two hours."""
+LOOK_S = 1.0
 REJOIN_S = 30.0
-"""The directory makes contact through the members that gossip knows this often."""
+"""While it lacks contacts, the directory makes contact through the members that gossip knows: first after ``LOOK_S``,
+then less and less, at last this often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +81,18 @@ class OverlayNode:
     def id(self) -> NodeId:
         return self.credentials.identity.node_id
 
-    async def open(self, host: str, port: int, advertise: Address | None = None, api: str = "") -> None:
-        """Binds. Raises ConfigurationError when it cannot."""
+    async def open(
+        self, host: str, port: int, advertise: Address | None = None, api: str = "", incarnation: int = 1
+    ) -> None:
+        """Binds. ``incarnation`` is greater than any that this identity had, as far as this machine knows.
+
+        Raises ConfigurationError when it cannot.
+        """
         bound = await self.port.open(host, port)
         self.address = advertise or bound
-        me = Member(self.id, self.address, 1, Status.ALIVE, self._weight, self.credentials.boot, self._store, api=api)
+        me = Member(
+            self.id, self.address, incarnation, Status.ALIVE, self._weight, self.credentials.boot, self._store, api=api
+        )
         self.membership = Membership(me, self._config, self._dice)
         self.gossip = Gossip(self.membership, self.port, self._exchange, self._happened)
         self.directory = Directory(self.port, self.credentials.identity)
@@ -122,7 +131,7 @@ class OverlayNode:
         if isinstance(request, Sync):
             member = self.membership.members.get(sender)
             address = member.address if member is not None else Address("")
-            return Synced(0, self.gossip.answer_exchange(address, request.members))
+            return Synced(0, self.gossip.answer_exchange(sender, address, request.members))
         return await self._serve_others(request, sender)
 
     async def _exchange(self, address: Address, view: bytes) -> bytes:
@@ -136,9 +145,12 @@ class OverlayNode:
         if event.kind in (EventKind.DIED, EventKind.LEFT):
             self.caller.hang_up(member.address)
             self.directory.forget(member.id)
-        elif event.kind is EventKind.UPDATED and event.previous is not None:
-            if event.previous.address != member.address or event.previous.boot != member.boot:
-                self.caller.hang_up(event.previous.address)
+        elif (
+            event.kind is EventKind.UPDATED
+            and (old := event.previous)
+            and (old.address, old.boot) != (member.address, member.boot)
+        ):
+            self.caller.hang_up(old.address)
         if event.kind is EventKind.CONFLICT:
             log.error(
                 "another process at %s uses the identity of this peer (%s): give each peer a data folder of its own",
@@ -149,16 +161,23 @@ class OverlayNode:
 
     async def _keep_up(self, seeds: list[Address]) -> None:
         """The directory's contacts and records. It follows gossip, which heals by itself."""
-        published_at = float("-inf")
+        published_at, pause_s = float("-inf"), LOOK_S
         loop = asyncio.get_running_loop()
-        known: set[Address] = set()
+        join_at, known = loop.time(), set[Address]()
         while True:
             others = {m.address for m in self.members() if m.id != self.id}
-            if others - known or self.directory.contacts < len(others):
-                await self.directory.join(sorted(others) or seeds)
-                known = others
-            if others and loop.time() - published_at > REFRESH_S:
-                published_at = loop.time()
-                await self.directory.publish("peer", self.id, peer_body(self.membership.me))
-                await self.directory.refresh()
-            await asyncio.sleep(1.0 if len(others) != len(known) or not others else REJOIN_S / 10)
+            if others - known:
+                join_at, pause_s = loop.time(), LOOK_S
+            try:
+                if loop.time() >= join_at and (others - known or self.directory.contacts < len(others)):
+                    # A large cluster has more members than a node keeps contacts, so this must not go on at full speed.
+                    join_at, pause_s = loop.time() + pause_s, min(2 * pause_s, REJOIN_S)
+                    await self.directory.join(sorted(others) or seeds)
+                    known = others
+                if others and loop.time() - published_at > REFRESH_S:
+                    published_at = loop.time()
+                    await self.directory.publish("peer", self.id, peer_body(self.membership.me))
+                    await self.directory.refresh()
+            except Exception:
+                log.exception("the upkeep of the directory failed; it goes on")
+            await asyncio.sleep(LOOK_S)

@@ -1,7 +1,7 @@
 """The HTTP API of a peer: questions are free to ask on this machine, changes need the token.
 
-A submitted spider is code, so the token is asked for on loopback too, and the Host header is checked: a page in somebody's
-browser cannot talk to a peer by way of a name that it made resolve to 127.0.0.1.
+A submitted spider is code, so the token is asked for on loopback too, and the Host header is checked: a page in
+somebody's browser cannot talk to a peer by way of a name that it made resolve to 127.0.0.1.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import hmac
 import ipaddress
 import json
 import logging
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, Protocol
@@ -68,7 +69,8 @@ class Api:
         except OSError as error:
             await self._runner.cleanup()
             where = format_address(host, port)
-            raise ConfigurationError(f"the API cannot listen on {where}: {error.strerror}; choose --api") from error
+            reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+            raise ConfigurationError(f"the API cannot listen on {where} ({reason}): choose another --api") from error
         bound = self._runner.addresses[0]
         self.address = format_address(str(bound[0]), int(bound[1]))
         return self.address
@@ -110,8 +112,9 @@ class Api:
 
     async def _change(self, request: web.Request) -> web.Response:
         try:
-            arguments = await request.json() if request.can_read_body else {}
-        except json.JSONDecodeError as error:
+            body = await request.read()
+            arguments = json.loads(body) if body else {}
+        except (ValueError, RecursionError) as error:
             raise ConfigurationError(f"the body is not JSON: {error}") from error
         if not isinstance(arguments, dict):
             raise ConfigurationError("the body must be a JSON object")
@@ -119,16 +122,24 @@ class Api:
 
     async def _items(self, request: web.Request) -> web.StreamResponse:
         job = request.match_info["job"]
-        if not job.isdigit():
+        if not (job.isascii() and job.isdigit()):
             raise ConfigurationError(f"{job!r} is not the number of a job")
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
-        started = False
-        async for piece in self._desk.results(int(job)):
-            if not started:
-                await response.prepare(request)
-                started = True
-            await response.write(piece)
-        if not started:
+        try:
+            async for piece in self._desk.results(int(job)):
+                if not response.prepared:
+                    await response.prepare(request)
+                await response.write(piece)
+        except P2PCrawlError as error:
+            if not response.prepared:
+                raise
+            log.warning("the items of job %s were cut short: %s", job, error)
+            # The end of the body is missing, which is how the other end learns of it.
+            response.force_close()
+            if request.transport is not None:
+                request.transport.abort()
+            return response
+        if not response.prepared:
             await response.prepare(request)
         await response.write_eof()
         return response

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import os
 import socket
 from collections.abc import Sequence
@@ -13,6 +14,8 @@ from pathlib import Path
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.node import DEFAULT_PORT, WEIGHT_MAX, Address, format_address, parse_address
 from p2pcrawl.wire.keys import DEFAULT_CLUSTER, KEY_VARIABLE, KeyRing, cluster_bytes, generate_key
+
+log = logging.getLogger(__name__)
 
 KEY_FILE = "cluster.key"
 ANY_HOST = {"0.0.0.0", "::"}
@@ -56,6 +59,11 @@ class PeerConfig:
             cluster_bytes(self.cluster)
         except ValueError as error:
             raise ConfigurationError(str(error)) from error
+        for address in (*self.join, *([self.advertise] if self.advertise else [])):
+            parse_address(address, DEFAULT_PORT)
+        for address in (self.bind, self.api):
+            if address:
+                _bound(address)
         if not 1 <= self.weight <= WEIGHT_MAX:
             raise ConfigurationError(f"a peer's weight is 1 to {WEIGHT_MAX}, not {self.weight}")
         if self.slaves is not None and self.slaves < 0:
@@ -73,8 +81,18 @@ class PeerConfig:
         far = [host for host in hosts if not is_loopback(host)]
         return (_route_to(far[0]) if far else "127.0.0.1"), DEFAULT_PORT
 
+    def reached_at(self) -> Address | None:
+        """Where others reach this peer, with an IP address in place of a name; None: where it is bound."""
+        if not self.advertise:
+            return None
+        host, port = parse_address(self.advertise, DEFAULT_PORT)
+        found = _addresses_of(host)
+        if not found or host in ANY_HOST:
+            raise ConfigurationError(f"--advertise {self.advertise} is nowhere that others could reach this peer")
+        return format_address(found[0], port)
+
     def contacts(self) -> list[Address]:
-        """The addresses to join through, with IP addresses in place of names. Names that do not resolve are left out."""
+        """The addresses to join through, with IP addresses in place of names; without those that do not resolve."""
         found = []
         for text in self.join:
             host, port = parse_address(text, DEFAULT_PORT)
@@ -92,27 +110,34 @@ def key_ring(config: PeerConfig, *, off_loopback: bool) -> KeyRing:
     On loopback alone a peer may do without: then the user's own key is made, readable by nobody else. Raises
     ConfigurationError naming ``keygen`` where there is no key and must be one.
     """
-    if config.key_file is not None:
-        try:
-            return KeyRing.parse(config.key_file.read_text())
-        except OSError as error:
-            raise ConfigurationError(f"cannot read the key file {config.key_file}: {error.strerror}") from error
-    if text := os.environ.get(KEY_VARIABLE):
+    text = read_keys(config)
+    if text is not None:
         return KeyRing.parse(text)
-    default = config_folder() / KEY_FILE
-    try:
-        return KeyRing.parse(default.read_text())
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise ConfigurationError(f"cannot read the key file {default}: {error.strerror}") from error
     if off_loopback:
         raise ConfigurationError(
             "off loopback a cluster needs a key: make one with `p2pcrawl keygen`, copy it to each machine, and "
             f"name it with --key-file or in {KEY_VARIABLE}"
         )
+    default = config_folder() / KEY_FILE
     write_secret(default, generate_key() + "\n")
     return KeyRing.parse(default.read_text())
+
+
+def read_keys(config: PeerConfig) -> str | None:
+    """The text of the cluster's keys, from where they are kept; None when there are none anywhere."""
+    if config.key_file is None and (text := os.environ.get(KEY_VARIABLE)):
+        return text
+    path = config.key_file or config_folder() / KEY_FILE
+    try:
+        if path.stat().st_mode & 0o077:
+            log.warning("the key file %s can be read by others: chmod 600 it", path)
+        return path.read_text()
+    except OSError as error:
+        if config.key_file is None and isinstance(error, FileNotFoundError):
+            return None
+        raise ConfigurationError(f"cannot read the key file {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"the key file {path} is no text") from error
 
 
 def config_folder() -> Path:

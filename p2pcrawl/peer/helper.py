@@ -29,7 +29,15 @@ KNOWN_MAX = 32
 class Helper:
     """Keeps slave processes attached to a living master."""
 
-    def __init__(self, config: PeerConfig, credentials: Credentials, caller: Caller, contacts: list[Address]) -> None:
+    def __init__(
+        self,
+        config: PeerConfig,
+        credentials: Credentials,
+        caller: Caller,
+        contacts: list[Address],
+        errors_to: int | None = None,
+    ) -> None:
+        self._errors_to = errors_to
         self._config = config
         self._credentials = credentials
         self._caller = caller
@@ -41,6 +49,7 @@ class Helper:
         self._tasks: list[asyncio.Task[None]] = []
         self._processes: set[asyncio.subprocess.Process] = set()
         self._few_since: float | None = None
+        self._trouble = ""
 
     async def open(self) -> None:
         """Returns when a master was found."""
@@ -54,6 +63,12 @@ class Helper:
             with suppress(ProcessLookupError):
                 process.terminate()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def abort(self) -> None:
+        """For a process that is about to end without :meth:`close`."""
+        for process in list(self._processes):
+            with suppress(ProcessLookupError):
+                process.kill()
 
     async def is_needed_as_master(self, members: list[dict[str, Any]] | None, wanted: int) -> bool:
         """Whether too few masters have lived for long enough, and it falls to this peer to step in.
@@ -78,8 +93,11 @@ class Helper:
                     log.info("working for the master at %s", master)
                 self.master = master
                 return
-            log.warning("no master answers at %s; trying again", ", ".join([*self.known, *self._contacts]) or "?")
+            where = ", ".join(dict.fromkeys([*self.known, *self._config.join]))
+            log.warning("no master answers at %s (%s); trying again", where, self._trouble or "no such name")
             await asyncio.sleep(pause_s)
+            # Names may lead elsewhere by now.
+            self._contacts = await asyncio.to_thread(self._config.contacts) or self._contacts
             pause_s = min(SEARCH_MAX_S, 2 * pause_s)
 
     async def _least_loaded(self) -> Address | None:
@@ -87,7 +105,8 @@ class Helper:
             try:
                 answer = json.loads(await self._caller.query(address, "ask:members", timeout_s=ASK_S))
             except (LinkError, P2PCrawlError) as error:
-                log.info("%s", error)
+                log.debug("%s", error)
+                self._trouble = str(error)
                 continue
             members = answer["members"]
             self.known = [Address(m["address"]) for m in members][:KNOWN_MAX]
@@ -108,7 +127,9 @@ class Helper:
                 self.master,
                 "--cluster",
                 self._credentials.cluster,
-                stdin=asyncio.subprocess.DEVNULL,
+                # Its end tells the slave that this process is gone, however it went.
+                stdin=asyncio.subprocess.PIPE,
+                stderr=self._errors_to,
                 start_new_session=True,
                 env={
                     **os.environ,

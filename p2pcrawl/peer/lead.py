@@ -19,6 +19,7 @@ from p2pcrawl.master.master import Master
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.job import JobId, JobSpec
 from p2pcrawl.model.node import Address, Member
+from p2pcrawl.model.record import ShardKey
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.model.url import canonical, host_of
 from p2pcrawl.overlay.link import Link
@@ -34,17 +35,31 @@ log = logging.getLogger(__name__)
 RESULT_ROWS = 200
 SUBMIT_S = 15.0
 LOAD_S = 1.0
+OWNER_S = 5.0
+DRAIN_S = 10.0
+"""How long a master that leaves waits for the others to take its buckets; pages in hand must end first."""
+INCARNATION_FILE = "incarnation"
 
 
 class Lead:
     """One master. ``failed`` gets the error that made going on impossible."""
 
-    def __init__(self, config: PeerConfig, credentials: Credentials, folder: Path, api: Address) -> None:
+    def __init__(
+        self, config: PeerConfig, credentials: Credentials, folder: Path, api: Address, errors_to: int | None = None
+    ) -> None:
         self._config = config
         self._api = api
         self._folder = folder
         slaves = config.slaves if config.slaves is not None else (os.cpu_count() or 1)
-        self.master = Master(folder, Settings(), slaves=slaves, run_here=_run_here, forever=True, check_spec=_refusal)
+        self.master = Master(
+            folder,
+            Settings(),
+            slaves=slaves,
+            run_here=_run_here,
+            errors_to=errors_to,
+            forever=True,
+            check_spec=_refusal,
+        )
         self._credentials = credentials
         self._tasks: list[asyncio.Task[None]] = []
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -62,8 +77,10 @@ class Lead:
                 weight=self._config.weight,
                 dice=random.Random(os.urandom(16)),
             )
-            advertise = Address(self._config.advertise) if self._config.advertise else None
-            await self.node.open(host, port, advertise, str(self._api))
+            self._incarnation = read_incarnation(self._folder)
+            await self.node.open(
+                host, port, self._config.reached_at(), str(self._api), incarnation=self._incarnation + 1
+            )
         except BaseException:
             await self.master.__aexit__()
             raise
@@ -79,6 +96,9 @@ class Lead:
         self._tasks = [asyncio.create_task(self._run()), asyncio.create_task(self._tell_load())]
 
     async def close(self) -> None:
+        """Hands the buckets over, as far as others are there to take them, and leaves."""
+        if self._tasks and not self.failed.done() and not await self.cluster.drain(DRAIN_S):
+            log.debug("left without handing everything over")
         await self.node.leave()
         await self.cluster.close()
         for task in self._tasks:
@@ -105,7 +125,15 @@ class Lead:
             pages = sum(j.counts["pages"] for j in self.master.jobs.values())
             leased = sum(j.leased for j in self.master.jobs.values())
             self.node.membership.load = json.dumps({"slaves": sessions, "pages": pages, "leased": leased}).encode()
+            self._note_incarnation()
             await asyncio.sleep(LOAD_S)
+
+    def _note_incarnation(self) -> None:
+        """The next start must exceed it, also when nobody who remembers it is there to tell."""
+        now = self.node.membership.me.incarnation
+        if now != self._incarnation:
+            self._incarnation = now
+            write_incarnation(self._folder, now)
 
     # -- what reaches it ----------------------------------------------------------------------
 
@@ -151,7 +179,7 @@ class Lead:
                 job = self.master.jobs.get(int(arguments["job"]))
                 return self._part(job) if job is not None else None
             case "owner":
-                return self._owner(str(arguments.get("url", "")), str(arguments.get("key", "host")))
+                return await self._owner(arguments)
             case "results":
                 return await self._results_page(self._job_of(arguments), arguments.get("after"))
             case "rows":
@@ -168,16 +196,22 @@ class Lead:
         spec = replace(submission.spec(), id=JobId(random.SystemRandom().randrange(1, 1 << 52)))
         if refusal := _refusal(spec):
             raise ConfigurationError(refusal)
-        job = await self.master.add_job(spec)
+        self.cluster.starting.add(spec.id)
         try:
-            async with asyncio.timeout(SUBMIT_S):
-                refusals = await self.cluster.spread(job)
-        except TimeoutError:
-            raise P2PCrawlError(f"the other masters did not answer in {SUBMIT_S:g} s; the job was not begun") from None
-        if refusals:
-            await self.master.discard(job)
-            raise ConfigurationError(refusals[0])
-        await self.cluster.begin(job)
+            job = await self.master.add_job(spec)
+            try:
+                async with asyncio.timeout(SUBMIT_S):
+                    refusals = await self.cluster.spread(job)
+            except TimeoutError:
+                text = f"the other masters did not answer in {SUBMIT_S:g} s; the job was not begun"
+                self.cluster.withdraw(job, text)
+                raise P2PCrawlError(text) from None
+            if refusals:
+                self.cluster.withdraw(job, refusals[0])
+                raise ConfigurationError(refusals[0])
+            await self.cluster.begin(job)
+        finally:
+            self.cluster.starting.discard(spec.id)
         return job.id
 
     def _job_of(self, arguments: dict[str, Any]) -> Job:
@@ -271,8 +305,26 @@ class Lead:
     def _part(self, job: Job) -> dict[str, Any]:
         return {"master": self.node.id, "certificate": job.certificate()}
 
-    def _owner(self, url: str, key: str) -> dict[str, Any]:
+    async def _owner(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """What the owner itself says, so that it is the same from everybody; what is known here if it is silent."""
+        answer = self._owner_seen(str(arguments.get("url", "")), str(arguments.get("key", "host")))
+        if answer["owner"] == self.node.id or arguments.get("forwarded"):
+            return answer
+        try:
+            asked = json.dumps({**arguments, "forwarded": True}).encode()
+            told: dict[str, Any] = json.loads(
+                await self.node.caller.query(Address(answer["address"]), "ask:owner", asked, timeout_s=OWNER_S)
+            )
+        except P2PCrawlError as error:
+            return {**answer, "note": f"the owner did not answer ({error}); this is how {self.node.id[:8]} sees it"}
+        if told["owner"] != answer["owner"]:
+            told["note"] = "the masters do not agree at the moment; ask again in some seconds"
+        return told
+
+    def _owner_seen(self, url: str, key: str) -> dict[str, Any]:
         text = canonical(checked_url(url))
+        if key not in {k.value for k in ShardKey}:
+            raise ConfigurationError(f"a job spreads its URLs by host, domain or url, not by {key!r}")
         bucket = self.master.bucket_of_url(text, key)
         ownership = self.cluster.ownership
         owner = ownership.owner_id(bucket)
@@ -328,6 +380,21 @@ class Lead:
         rows = await self.master.items_from(job, after, RESULT_ROWS)
         lines = [line for _, data in rows for line in data.decode().split("\n")]
         return {"lines": lines, "last": rows[-1][0] if rows else after}
+
+
+def read_incarnation(folder: Path) -> int:
+    """The last one that is known of here; 0 at first."""
+    try:
+        return int((folder / INCARNATION_FILE).read_text())
+    except (FileNotFoundError, ValueError):
+        # Without it the cluster still tells what it knows, and that is exceeded.
+        return 0
+
+
+def write_incarnation(folder: Path, incarnation: int) -> None:
+    draft = folder / f".{INCARNATION_FILE}.new"
+    draft.write_text(str(incarnation))
+    draft.replace(folder / INCARNATION_FILE)
 
 
 async def _run_here(stream: Any) -> None:

@@ -23,19 +23,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+from p2pcrawl.frontier.schema import FolderLock
 from p2pcrawl.model.errors import ConfigurationError, LinkError, P2PCrawlError
-from p2pcrawl.model.node import Address, parse_address
+from p2pcrawl.model.node import BOOT_BYTES, Address, NodeId, parse_address
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.overlay.calls import Caller
 from p2pcrawl.overlay.identity_file import load_or_create
 from p2pcrawl.overlay.node import Credentials
 from p2pcrawl.peer.api import TOKEN_FILE, Api
-from p2pcrawl.peer.config import ANY_HOST, PeerConfig, Role, is_loopback, key_ring, write_secret
+from p2pcrawl.peer.config import ANY_HOST, PeerConfig, Role, is_loopback, key_ring, read_keys, write_secret
 from p2pcrawl.peer.helper import Helper
 from p2pcrawl.peer.lead import Lead
+from p2pcrawl.peer.presence import Presence
 from p2pcrawl.peer.submission import Submission, submission_of
 from p2pcrawl.spiders.spider import Spider
-from p2pcrawl.model.node import BOOT_BYTES
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +44,11 @@ IDENTITY_FILE = "identity"
 ROLE_EVERY_S = 2.0
 LOOK_AROUND_S = 3.0
 """How long a new ``auto`` peer looks for the cluster before it begins one of its own."""
+JOIN_EVERY_S = 2.0
+JOIN_TELL_S_MAX = 300.0
+"""A peer that reaches nobody says so, more and more rarely."""
+REFUSALS = ("another cluster", "protocol version", "our identity")
+"""What a peer says that will never let this one in."""
 
 
 class Peer:
@@ -53,12 +59,21 @@ class Peer:
             fields["join"] = tuple(fields["join"])
         if "data" in fields and fields["data"] is not None:
             fields["data"] = Path(fields["data"])
+        if "role" in fields:
+            try:
+                fields["role"] = Role(fields["role"])
+            except ValueError as error:
+                raise ConfigurationError(f"a peer's role is auto, master or slave, not {fields['role']!r}") from error
         self.config = replace(config or PeerConfig(), **fields)
         self.config.validate()
+        self.errors_to: int | None = None
+        """The file descriptor that slave processes get as standard error, if not this process's."""
         self._temporary: str | None = None
         self._lead: Lead | None = None
         self._helper: Helper | None = None
-        self._roles: asyncio.Task[None] | None = None
+        self._lock: FolderLock | None = None
+        self._presence = Presence()
+        self._watches: list[asyncio.Task[None]] = []
         self._stopped = asyncio.Event()
         self._failure: BaseException | None = None
 
@@ -79,7 +94,11 @@ class Peer:
         ring = key_ring(config, off_loopback=far)
         self.folder = config.data or Path(self._make_temporary())
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            except (FileExistsError, NotADirectoryError) as error:
+                text = f"cannot use the data folder {self.folder}: it, or what it is in, is a file"
+                raise ConfigurationError(text) from error
             identity = load_or_create(self.folder / IDENTITY_FILE)
             self._credentials = Credentials(identity, ring, config.cluster, os.urandom(BOOT_BYTES))
             self._caller = Caller(self._credentials.client, "client")
@@ -97,13 +116,15 @@ class Peer:
         except BaseException:
             await self.__aexit__()
             raise
-        self._roles = asyncio.create_task(self._watch_roles())
+        self._watches = [asyncio.create_task(self._watch_roles()), asyncio.create_task(self._keep_joining())]
+        self._presence.open(self.api)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._roles is not None:
-            self._roles.cancel()
-            await asyncio.gather(self._roles, return_exceptions=True)
+        self._presence.close()
+        for task in self._watches:
+            task.cancel()
+        await asyncio.gather(*self._watches, return_exceptions=True)
         with suppress(AttributeError):
             await self._api.close()
         if self._helper is not None:
@@ -112,6 +133,7 @@ class Peer:
             await self._lead.close()
         with suppress(AttributeError):
             self._caller.close()
+        self._unlock()
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
 
@@ -123,6 +145,28 @@ class Peer:
 
     def stop(self) -> None:
         self._stopped.set()
+
+    def abort(self) -> None:
+        """What must be done before the process ends at once, without leaving the cluster."""
+        self._presence.close()
+        if self._helper is not None:
+            self._helper.abort()
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+
+    def reload_keys(self) -> tuple[str, ...]:
+        """Reads the cluster's keys again; their ids, the one in use first. ConfigurationError: nothing changed."""
+        text = read_keys(self.config)
+        if text is None:
+            raise ConfigurationError("there is no key file to read again")
+        self._credentials.keys.reload(text)
+        ids = self._credentials.keys.ids
+        log.info("cluster keys: %s, the first one in use", ", ".join(ids))
+        return ids
+
+    @property
+    def id(self) -> NodeId:
+        return self._credentials.identity.node_id
 
     @property
     def address(self) -> Address:
@@ -168,6 +212,8 @@ class Peer:
         if what == "drain":
             self._stopped.set()
             return {"drain": True}
+        if what == "keys":
+            return {"keys": list(self.reload_keys())}
         if what == "submit":
             arguments = Submission.read(arguments).plain()
         if self._lead is not None:
@@ -191,40 +237,78 @@ class Peer:
     # -- roles --------------------------------------------------------------------------------
 
     async def _should_lead(self) -> bool:
-        match self.config.role:
-            case Role.MASTER:
-                return True
-            case Role.SLAVE:
-                return False
-        if not self._contacts:
-            return True
+        """Raises ConfigurationError when the cluster will never let this peer in."""
+        role = self.config.role
+        members = await self._look_around(LOOK_AROUND_S if role is Role.AUTO else 0.0) if self.config.join else []
+        if members is not None:
+            await self._check_identity(members)
+        elif role is not Role.SLAVE:
+            begins = "this peer begins alone" if role is Role.MASTER else "this peer begins as a master"
+            log.warning("nobody answers at %s yet; %s and keeps trying", ", ".join(self.config.join), begins)
+        if role is not Role.AUTO:
+            return role is Role.MASTER
+        return members is None or len(members) < self.config.masters
+
+    async def _look_around(self, patience_s: float) -> list[dict[str, Any]] | None:
+        """The living masters; None when nobody answers for that long."""
         loop = asyncio.get_running_loop()
-        until = loop.time() + LOOK_AROUND_S
+        until = loop.time() + patience_s
         while True:
             members = await self._members()
-            if members is not None:
-                return len(members) < self.config.masters
-            if loop.time() >= until:
-                log.warning(
-                    "nobody answers at %s yet; this peer begins as a master and keeps trying", ", ".join(self._contacts)
-                )
-                return True
+            if members is not None or loop.time() >= until:
+                return members
             await asyncio.sleep(0.3)
+
+    async def _check_identity(self, members: list[dict[str, Any]]) -> None:
+        """A member with our own id is a memory of this peer, or another process with a copy of its data folder."""
+        for address in [member["address"] for member in members if member["id"] == self.id]:
+            try:
+                await self._caller.query(address, "ask:members", timeout_s=3.0)
+            except LinkError as error:
+                if "our identity" in str(error):
+                    raise ConfigurationError(f"{address}: {error}") from error
+
+    async def _keep_joining(self) -> None:
+        """Gossip tries to join by itself; this looks up the names again, and says how it stands."""
+        tell_s = JOIN_EVERY_S
+        quiet_until = asyncio.get_running_loop().time() + tell_s
+        while self.config.join and self._lead is not None and len(self._lead.node.members()) < 2:
+            await asyncio.sleep(JOIN_EVERY_S)
+            contacts = [c for c in await asyncio.to_thread(self.config.contacts) if c != self.address]
+            if self._lead is not None and (fresh := [c for c in contacts if c not in self._contacts]):
+                self._contacts += fresh
+                self._lead.node.gossip.join(fresh)
+            if asyncio.get_running_loop().time() < quiet_until:
+                continue
+            reason = "nobody answers"
+            try:
+                if contacts and await self._members() is not None:
+                    continue
+            except ConfigurationError as error:
+                reason = str(error)
+            log.warning("not joined yet through %s: %s; trying again", ", ".join(self.config.join), reason)
+            tell_s = min(JOIN_TELL_S_MAX, 2 * tell_s)
+            quiet_until = asyncio.get_running_loop().time() + tell_s
 
     async def _members(self) -> list[dict[str, Any]] | None:
         """The living masters, as any contact tells; None when nobody answers. Raises for a wrong key or name."""
         known = list(self._contacts)
         if self._helper is not None:
             known = [*self._helper.known, *known]
+        refusal = None
         for address in dict.fromkeys(known):
+            if self._lead is not None and address == self._lead.address:
+                continue
             try:
                 answer = json.loads(await self._caller.query(address, "ask:members", timeout_s=3.0))
-            except LinkError as error:
-                log.info("%s", error)
-                if any(word in str(error) for word in ("another cluster", "protocol version", "our identity")):
-                    raise ConfigurationError(str(error)) from error
+            except P2PCrawlError as error:
+                log.debug("%s: %s", address, error)
+                if any(word in str(error) for word in REFUSALS):
+                    refusal = ConfigurationError(f"{address}: {error}")
                 continue
             return list(answer["members"])
+        if refusal is not None:
+            raise refusal
         return None
 
     async def _become_master(self) -> None:
@@ -233,14 +317,17 @@ class Peer:
             contacts = [*self._helper.known, *contacts]
             await self._helper.close()
             self._helper = None
-        lead = Lead(self.config, self._credentials, self.folder, self._api.address)
+        self._unlock()
+        lead = Lead(self.config, self._credentials, self.folder, self._api.address, self.errors_to)
         await lead.open(*self._listen)
         self._lead = lead
         lead.join(contacts)
         lead.failed.add_done_callback(self._lead_failed)
 
     async def _become_slave(self) -> None:
-        self._helper = Helper(self.config, self._credentials, self._caller, list(self._contacts))
+        # A master's frontier locks the folder itself.
+        self._lock = FolderLock(self.folder)
+        self._helper = Helper(self.config, self._credentials, self._caller, list(self._contacts), self.errors_to)
         await self._helper.open()
 
     async def _watch_roles(self) -> None:
@@ -265,6 +352,11 @@ class Peer:
         return await self._caller.query(self._helper.master, what, json.dumps(arguments).encode(), timeout_s=30.0)
 
     # -- inside -------------------------------------------------------------------------------
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
 
     def _make_temporary(self) -> str:
         self._temporary = tempfile.mkdtemp(prefix="p2pcrawl-peer-")

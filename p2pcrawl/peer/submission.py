@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,14 @@ from typing import Any
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.job import JobSpec, SpiderRef
 from p2pcrawl.model.settings import Settings
+from p2pcrawl.spiders.addresses import checked_url
 from p2pcrawl.spiders.load import load_spider, merged_settings, parse_target, reference_of
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.spiders.trial import try_spider
 
 CODE_MAX = 4 * 1024 * 1024
+NAME_MAX = 200
+_FILE = re.compile(r"[^/\\\0]{1,200}\.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +50,20 @@ class Submission:
         for name, value in data.items():
             if not isinstance(value, kinds.get(name, str)):
                 raise ConfigurationError(f"field {name!r} of a submission must be a {kinds.get(name, str).__name__}")
+        for name in ("urls", "outputs", "arguments"):
+            held = data.get(name, ())
+            if not all(isinstance(each, str) for each in (held.values() if isinstance(held, dict) else held)):
+                raise ConfigurationError(f"field {name!r} of a submission holds texts only")
         if not data.get("name") or not (data.get("urls") or data.get("code") or data.get("module")):
             raise ConfigurationError("a submission names a spider: urls, code or module")
+        if len(data["name"]) > NAME_MAX:
+            raise ConfigurationError(f"the name of a spider has at most {NAME_MAX} characters")
+        if data.get("code") and (not _FILE.fullmatch(data.get("file", "")) or len(data["code"].encode()) > CODE_MAX):
+            raise ConfigurationError(
+                f"the code of a submission is a .py file of at most {CODE_MAX} bytes, and named so"
+            )
+        for url in data.get("urls", ()):
+            checked_url(url)
         Settings().updated(data.get("settings", {}))
         return cls(**data)
 

@@ -10,12 +10,13 @@ import os
 import signal
 import socket
 import sys
+import threading
+from contextlib import suppress
 
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.model.node import parse_address
+from p2pcrawl.model.node import BOOT_BYTES, parse_address
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.slave.tuning import tune_collector, tune_memory
-from p2pcrawl.model.node import BOOT_BYTES
 from p2pcrawl.wire.identity import Identity
 from p2pcrawl.wire.keys import DEFAULT_CLUSTER, KEY_VARIABLE, KeyRing
 from p2pcrawl.wire.streams import StreamSeal
@@ -28,6 +29,14 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
     except ImportError:  # Windows
         return asyncio.new_event_loop()
     return uvloop.new_event_loop()
+
+
+def _end_with_parent() -> None:
+    """The link leads to another process than the one that started us, so it would outlive that one."""
+    with suppress(OSError):
+        while os.read(0, 64):
+            pass
+    os._exit(1)
 
 
 def main() -> int:
@@ -49,6 +58,7 @@ def main() -> int:
     async def serve() -> None:
         tune_collector()
         if asked.connect:
+            threading.Thread(target=_end_with_parent, daemon=True).start()
             host, port = parse_address(asked.connect)
             ring = KeyRing.parse(os.environ.pop(KEY_VARIABLE, ""))
             seal = StreamSeal.client(ring, Identity.generate(), os.urandom(BOOT_BYTES), asked.cluster)

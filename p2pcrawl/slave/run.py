@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import traceback
 from collections import OrderedDict
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from hashlib import blake2b
 from inspect import isawaitable, isgenerator
@@ -60,7 +62,7 @@ class JobRun:
         self.job = job
         self.settings = settings
         self.networks = networks
-        self.agent = settings.robotstxt_user_agent or settings.user_agent
+        self.agent = settings.robots_agent
         self.memory = Memory()
         self.spider = cls(**arguments)
         self.spider.settings = settings
@@ -144,7 +146,8 @@ class JobRun:
             return outcome
         except Exception as error:
             return self._raised(harvest.url, outcome, error)
-        return await self._collect(result, harvest, outbox, outcome)
+        # It may wait as long as it likes, for work.
+        return await self._collect(result, harvest, outbox, outcome, None)
 
     async def _page(self, task: Task, harvest: Harvest, outbox: Outbox) -> Outcome:
         request = request_of(task)
@@ -200,10 +203,15 @@ class JobRun:
             return outcome
         except Exception as error:
             return self._raised(request.url, outcome, error)
-        return await self._collect(result, harvest, outbox, outcome)
+        return await self._collect(result, harvest, outbox, outcome, self.settings.slave_silence)
 
-    async def _collect(self, result: Any, harvest: Harvest, outbox: Outbox, outcome: Outcome) -> Outcome:
-        """Takes all that a callback yields; an exception keeps what came before it."""
+    async def _collect(
+        self, result: Any, harvest: Harvest, outbox: Outbox, outcome: Outcome, silence_s: float | None
+    ) -> Outcome:
+        """Takes all that a callback yields; an exception keeps what came before it.
+
+        A callback that waits for longer than ``silence_s`` has failed: it would hold its slot for ever.
+        """
         try:
             if isgenerator(result):
                 # The common case, without the cost of an asynchronous step per item.
@@ -211,7 +219,7 @@ class JobRun:
                     if thing is not None:
                         await self._take(thing, harvest, outbox)
             else:
-                async for thing in iterate(result):
+                async for thing in _patient(iterate(result), silence_s):
                     await self._take(thing, harvest, outbox)
         except CloseSpider as close:
             outcome.close = close.reason
@@ -233,7 +241,8 @@ class JobRun:
         else:
             if self._pipelines:
                 try:
-                    thing = await self._pipelines.process(thing)
+                    async with asyncio.timeout(self.settings.slave_silence):
+                        thing = await self._pipelines.process(thing)
                 except DropItem:
                     harvest.dropped_items += 1
                     return
@@ -297,6 +306,17 @@ class JobRun:
             self._open_seeds.add(network)
             self.networks.open(network)
             outcome.opened = [network]
+
+
+async def _patient(things: AsyncIterator[Any], silence_s: float | None) -> AsyncIterator[Any]:
+    """The same things. Raises TimeoutError when the next one is longer in coming than that."""
+    while True:
+        try:
+            async with asyncio.timeout(silence_s):
+                thing = await anext(things)
+        except StopAsyncIteration:
+            return
+        yield thing
 
 
 async def _call_closed(closed: Any) -> None:

@@ -2,7 +2,8 @@
 
 :func:`normalise` is the one way in: what it returns is absolute, http or https, without a fragment, and normalising it
 again changes nothing. Two thirds of the URLs on real pages are already in that form, so that one regular expression
-settles them; the rest goes through ada, the URL parser of a browser's standard (WHATWG).
+settles them; the rest goes through ada, the URL parser of a browser's standard (WHATWG), which leaves some steps in a
+path ("/a/.b/..") as they are: those are taken here, or one page would have several names.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ _known_form = re.compile(
 # Fragments of the page itself, and schemes that lead to no page.
 _leads_nowhere = re.compile(r"[\x00-\x20]*(?:#|\Z|(?:javascript|mailto|tel|data|about|blob):)", re.IGNORECASE).match
 
-_ROUNDS_MAX = 4
+_HERE, _UP = frozenset({".", "%2e"}), frozenset({"..", ".%2e", "%2e.", "%2e%2e"})
+_has_steps = re.compile(r"[^?]*?/(?:\.|%2e){1,2}(?:[/?]|\Z)", re.IGNORECASE).match
+
 _ORIGINS_MAX = 20_000
 _origins: set[str] = set()
 """Origins met before that ada leaves as they are."""
@@ -125,16 +128,31 @@ def _by_ada(href: str, base: can_ada.URL | None) -> str | None:
     if url.protocol not in ("http:", "https:"):
         return None
     whole: str = url.href.partition("#")[0]
-    # ada leaves some steps in a path ("//.0/./") that it takes when asked again.
-    for _ in range(_ROUNDS_MAX):
-        try:
-            again: str = can_ada.parse(whole).href
-        except ValueError:
-            return None
-        if again == whole:
-            return whole
-        whole = again
-    return None
+    return _stepped(whole) if _has_steps(whole) else whole
+
+
+def _stepped(whole: str) -> str:
+    """The URL with the steps in its path (``/./``, ``/../``) taken."""
+    rest, mark, query = whole.partition("?")
+    start = rest.index("/", rest.index("://") + 3)
+    taken: list[str] = []
+    *folders, last = rest[start + 1 :].split("/")
+    for segment in folders:
+        _step(taken, segment)
+    if not _step(taken, last):
+        taken.append("")
+    return f"{rest[:start]}/{'/'.join(taken)}{mark}{query}"
+
+
+def _step(taken: list[str], segment: str) -> bool:
+    """Whether the segment is one, and not a step."""
+    name = segment.lower()
+    if name in _UP:
+        del taken[-1:]
+    elif name not in _HERE:
+        taken.append(segment)
+        return True
+    return False
 
 
 def _sound(text: str) -> str:

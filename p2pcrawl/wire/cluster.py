@@ -5,9 +5,16 @@ Every request carries an ``id`` that its answer repeats. Tags from 20 on; see ``
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 from p2pcrawl.wire.messages import JobSpec, Record
+
+Fingerprint = Annotated[bytes, Meta(min_length=16, max_length=16)]
+Number = Annotated[int, Meta(ge=-(1 << 62), le=1 << 62)]
+"""What a database can hold."""
+PhaseNumber = Annotated[int, Meta(ge=0, le=3)]
 
 
 class Introduce(Struct, array_like=True, tag=20):
@@ -33,9 +40,9 @@ class Found(Record):
     """One discovered link on its way to its owner."""
 
     url: str
-    fingerprint: bytes
-    depth: int
-    priority: int
+    fingerprint: Fingerprint
+    depth: Number
+    priority: Number
     kind: str
     callback: str
     seed: bool
@@ -106,22 +113,22 @@ class Pull(Struct, array_like=True, tag=29):
 class Row(Record):
     """One record as it moves to another master."""
 
-    job: int
+    job: Number
     url: str
-    fingerprint: bytes
-    depth: int
-    priority: int
+    fingerprint: Fingerprint
+    depth: Number
+    priority: Number
     kind: str
     callback: str
     seed: bool
     referer: str
     extra: bytes
-    phase: int
-    attempts: int
-    losses: int
-    status: int
+    phase: PhaseNumber
+    attempts: Number
+    losses: Number
+    status: Number
     reason: str
-    size: int
+    size: Number
 
 
 class Pulled(Struct, array_like=True, tag=30):
@@ -149,6 +156,8 @@ class Quiet(Struct, array_like=True, tag=33):
 
     id: int
     job: int
+    closing: str = ""
+    """Why it is being closed before its queue is empty, if it is."""
 
 
 class Standing(Struct, array_like=True, tag=34):
@@ -161,6 +170,7 @@ class Standing(Struct, array_like=True, tag=34):
     sent: int
     received: int
     view: int
+    closing: str = ""
 
 
 class Query(Struct, array_like=True, tag=35):
@@ -177,6 +187,53 @@ class Answered(Struct, array_like=True, tag=36):
     error: str = ""
 
 
-Request = Sync | Discover | MirrorJob | Claim | Pull | Taken | Quiet | Query
-Reply = Synced | Settled | Mirrored | Released | Pulled | Forgotten | Standing | Answered
+class Borrow(Struct, array_like=True, tag=37):
+    """Asks the owner of a host for the right to fetch from it. Answered when its turn has come, or in vain."""
+
+    id: int
+    host: str
+    job: int
+    delay_s: float
+
+
+class Lent(Struct, array_like=True, tag=38):
+    """So many requests, at most ``slots`` at once, the first after ``wait_s``, none begun after ``term_s``."""
+
+    id: int
+    granted: bool
+    count: int = 0
+    slots: int = 0
+    wait_s: float = 0.0
+    term_s: float = 0.0
+    delay_s: float = 0.0
+
+
+class Repay(Struct, array_like=True, tag=39):
+    """A loan is over; what was learnt of the host."""
+
+    id: int
+    host: str
+    delay_s: float
+    wait_s: float
+    pause_s: float
+    slow_downs: int
+
+
+class Repaid(Struct, array_like=True, tag=40):
+    id: int
+
+
+class Offer(Struct, array_like=True, tag=41):
+    """The sender had these buckets and thinks that they are the receiver's: it is to claim them, if so."""
+
+    id: int
+    buckets: bytes
+
+
+class Offered(Struct, array_like=True, tag=42):
+    id: int
+
+
+Request = Sync | Discover | MirrorJob | Claim | Pull | Taken | Quiet | Query | Borrow | Repay | Offer
+Reply = Synced | Settled | Mirrored | Released | Pulled | Forgotten | Standing | Answered | Lent | Repaid | Offered
 ClusterMessage = Introduce | Request | Reply

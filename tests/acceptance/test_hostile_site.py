@@ -14,7 +14,7 @@ pytestmark = [
     pytest.mark.skipif(len(loopback_addresses("127.0.2", 2)) < 2, reason="needs many loopback addresses"),
 ]
 
-IMPATIENT = {"DOWNLOAD_TIMEOUT": 3, "FIRST_BYTE_TIMEOUT": 1.5, "RETRY_TIMES": 0, "DOWNLOAD_MAXSIZE": 4_000_000}
+IMPATIENT = {"DOWNLOAD_TIMEOUT": 8, "FIRST_BYTE_TIMEOUT": 4, "RETRY_TIMES": 0, "DOWNLOAD_MAXSIZE": 4_000_000}
 
 
 @pytest.mark.parametrize("slaves", [0, 2])

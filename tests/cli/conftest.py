@@ -20,19 +20,25 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Start = Callable[..., "subprocess.Popen[str]"]
 
 
-def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "120"}
+def environment(home: Path | None = None) -> dict[str, str]:
+    """``home``: where the user's keys and the peers' presence are kept."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("P2PCRAWL_")}
+    if home is not None:
+        own |= {"XDG_CONFIG_HOME": str(home / "config"), "XDG_STATE_HOME": str(home / "state")}
+    return own | {"PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "120"}
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """Runs ``p2pcrawl`` with arguments in ``tmp_path`` to its end."""
 
-    def run_it(*arguments: object, typed: str | None = None, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
+    def run_it(
+        *arguments: object, typed: str | None = None, cwd: Path = tmp_path, env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "p2pcrawl", *map(str, arguments)],
             cwd=cwd,
-            env=environment(),
+            env=environment(tmp_path) | (env or {}),
             input=typed,
             stdin=subprocess.DEVNULL if typed is None else None,
             capture_output=True,
@@ -51,7 +57,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
     def start_it(*arguments: object, **options: Any) -> subprocess.Popen[str]:
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
         command = [sys.executable, "-m", "p2pcrawl", *map(str, arguments)]
-        process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stdin=subprocess.DEVNULL, **options)
+        options["env"] = environment(tmp_path) | options.get("env", {})
+        process = subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.DEVNULL, **options)
         started.append(process)
         return process
 

@@ -190,7 +190,7 @@ def test_random_bytes_instead_of_a_database_are_refused(run: Run, tmp_path: Path
         assert "is damaged" in refusal(run(*arguments, "--data", folder))
 
 
-@pytest.mark.parametrize("kept", [5_000, 0.5])
+@pytest.mark.parametrize("kept", [0, 5_000, 0.5])
 def test_truncated_database_is_refused(run: Run, crawled: Path, site: dict[str, Any], kept: float) -> None:
     for extra in crawled.glob(f"{FILE}-*"):
         extra.unlink()

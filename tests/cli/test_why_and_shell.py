@@ -11,8 +11,13 @@ from urllib.request import ProxyHandler, build_opener
 
 import pytest
 
+from p2pcrawl.cli.why import run_why
 from p2pcrawl.frontier.schema import FILE
+from p2pcrawl.model.job import START_URL
+from p2pcrawl.model.record import Phase
+from p2pcrawl.wire.messages import Outcome
 from tests.cli.conftest import Run, Start, lines_in, until
+from tests.unit.master.slaves import Site, Slaves, crawl, page_of
 
 
 @pytest.fixture
@@ -36,6 +41,19 @@ def record(run: Run, url: str, data: Path) -> dict[str, Any]:
     assert len(found["records"]) == 1
     only: dict[str, Any] = found["records"][0]
     return only
+
+
+async def test_why_tells_of_a_page_whose_host_is_down(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    down = Slaves(lambda task: site(task) if task.url.startswith(START_URL) else page_of(task, outcome=unanswered))
+    site, unanswered = Site([f"http://a.example/{n}" for n in range(30)]), Outcome(Phase.QUEUED, "connect")
+    await crawl(tmp_path, down, host_down_after=1e-9)
+
+    code = run_why("http://a.example/29", tmp_path, as_json=False)
+
+    told = capsys.readouterr().out
+    assert code == 0
+    assert "failed: host-down" in told
+    assert "all else that was queued for its host" in told
 
 
 def test_why_tells_of_each_fate(run: Run, data: Path, site: Any, truth: Any) -> None:

@@ -8,6 +8,9 @@ from p2pcrawl.core.workbench import Candidate, Seat, Turn, Workbench, rank_of
 from p2pcrawl.model.record import Order
 from p2pcrawl.model.settings import Settings
 
+CAPACITY = 1000
+"""More than is ever open at once: hosts that have not answered yet are not held back."""
+
 
 def pace_of(**settings: object) -> Pace:
     return Pace.of(Settings().updated({"robotstxt_obey": False, "download_delay": 0.0} | settings))
@@ -29,8 +32,9 @@ def candidate(
 class Frontier:
     """The order of things in a master: reports, grants, wants, one write, loads, and what follows."""
 
-    def __init__(self, bench: Workbench, now: float = 0.0) -> None:
+    def __init__(self, bench: Workbench, now: float = 0.0, capacity: int = CAPACITY) -> None:
         self.bench = bench
+        self.capacity = capacity
         self.now = now
         self.disk: dict[tuple[int, int, str], dict[int, Candidate]] = {}
         self.open: dict[int, Turn] = {}
@@ -56,9 +60,9 @@ class Frontier:
         for record in done:
             self._end(record)
         for record, delay in (retried or {}).items():
-            turn = self._end(record)
+            turn = self._end(record, answered=False)
             retries.append((turn.candidate, self.now + delay))
-        turns = bench.take(self.now, self._choose, limit)
+        turns = bench.take(self.now, self._choose, limit, self.capacity)
         for turn in turns:
             if turn.robots_origin:
                 continue
@@ -94,9 +98,9 @@ class Frontier:
             self.now += 0.25
         raise AssertionError(f"{self.queued} records are on disk and are never asked for")
 
-    def _end(self, record: int) -> Turn:
+    def _end(self, record: int, *, answered: bool = True) -> Turn:
         turn = self.open.pop(record)
-        turn.seat.host.end(self.now, self.bench.pace(turn.candidate.job), answered=True)
+        turn.seat.host.end(self.now, self.bench.pace(turn.candidate.job), answered=answered)
         self.bench.ended(turn.seat)
         return turn
 

@@ -422,6 +422,21 @@ def test_dead_member_is_forgotten_after_a_day_by_all_and_for_good() -> None:
     assert all(len(node.happened(EventKind.FORGOTTEN)) == 1 for node in [*nodes[:3], late])
 
 
+def test_relay_tells_an_asker_that_the_suspect_has_refuted_already() -> None:
+    rng = Random(1)
+    machine = Membership(member(1, rng), MembershipConfig(), Random(1))
+    machine.start(0.0)
+    asker, suspect = member(2, rng), member(3, rng, incarnation=5)
+    for known in (asker, suspect):
+        machine.receive(0.0, known.address, Gossip(known.id, (Alive(known),)))
+
+    request = PingRequest(1, suspect.id, suspect.address, asker.id, (Suspect(suspect.id, 4, asker.id),))
+    out = machine.receive(0.1, asker.address, request)
+
+    told = [m for address, m in out.datagrams if address == asker.address and isinstance(m, Gossip)]
+    assert Alive(suspect) in told[0].updates
+
+
 def test_suspicion_that_was_heard_of_before_its_member_runs_out_all_the_same() -> None:
     rng = Random(1)
     machine = Membership(member(1, rng), MembershipConfig(), Random(1))
@@ -473,6 +488,7 @@ def test_ping_for_another_is_not_answered() -> None:
         ({"probe_timeout_s": 1.0}, "indirect probes"),
         ({"gossip_fanout": 0}, "gossip_fanout"),
         ({"suspicion_min_s": 1.0}, "refutation"),
+        ({"hearings": 12}, "hearings"),
         ({"suspicion_max_factor": 0.5}, "suspicion_max_factor"),
         ({"packet_max": 900}, "packet_max"),
         ({"indirect": -1}, "indirect"),

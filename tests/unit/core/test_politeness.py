@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.core.politeness import PENALTY_MAX_S, Host, is_private_name, pack_body
+from p2pcrawl.core.politeness import PENALTY_MAX_S, UNANSWERED_REST, Host, is_private_name, pack_body
 from tests.unit.core.benches import pace_of, robots_entry
 
 ends = st.tuples(
@@ -86,6 +86,75 @@ def test_host_in_trouble_is_slowed_down_and_forgiven() -> None:
         penalties.append(host.penalty_s)
 
     assert penalties == [1.0, 2.0, 1.0, 0.5, 0.25, 0.0, 0.0]
+
+
+def fail(host: Host, now: float, count: int = 1, **settings: object) -> None:
+    for _ in range(count):
+        host.begin()
+        host.end(now, pace_of(**settings), answered=False)
+
+
+def test_host_is_trusted_from_its_first_answer_until_three_requests_in_a_row_had_none() -> None:
+    pace, host = pace_of(), Host(1, "a.example")
+
+    trust = [host.trusted]
+    for answered in (True, False, False, False, True):
+        host.begin()
+        host.end(0.0, pace, answered=answered)
+        trust.append(host.trusted)
+
+    assert trust == [False, True, True, True, False, True]
+
+
+def test_silent_host_is_left_alone_for_longer_each_time() -> None:
+    host, now, rests = Host(1, "a.example"), 0.0, []
+
+    fail(host, now, UNANSWERED_REST - 1)
+    assert host.may_begin(now, pace_of())
+    for _ in range(7):
+        fail(host, now)
+        rests.append(host.next_at - now)
+        now = host.next_at
+
+    assert rests == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
+
+
+def test_requests_that_were_open_together_count_as_one_try() -> None:
+    host, pace = Host(1, "a.example"), pace_of()
+    fail(host, 0.0, UNANSWERED_REST)
+    for _ in range(8):
+        host.begin()
+
+    for _ in range(8):
+        host.end(1.0, pace, answered=False)
+
+    assert host.next_at == 1.0 + 2.0
+
+
+def test_answer_ends_the_rest() -> None:
+    host, pace = Host(1, "a.example"), pace_of()
+    fail(host, 0.0, UNANSWERED_REST + 3)
+    host.begin()
+
+    host.end(100.0, pace, answered=True)
+    fail(host, 100.0)
+
+    assert host.may_begin(100.0, pace)
+
+
+def test_host_is_down_when_it_was_silent_for_long_enough_and_often_enough() -> None:
+    briefly, seldom, down, never = (Host(n, "a.example") for n in range(4))
+
+    fail(briefly, 0.0, 20, host_down_after=60)
+    fail(briefly, 59.0, 1, host_down_after=60)
+    fail(seldom, 0.0, 8, host_down_after=60)
+    fail(seldom, 61.0, 1, host_down_after=60)
+    fail(down, 0.0, 9, host_down_after=60)
+    fail(down, 60.0, 1, host_down_after=60)
+    fail(never, 0.0, 20, host_down_after=0)
+    fail(never, 1e6, 1, host_down_after=0)
+
+    assert [host.down for host in (briefly, seldom, down, never)] == [False, False, True, False]
 
 
 def test_retry_after_is_obeyed_up_to_its_limit() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from p2pcrawl.core.workbench import LOSSES_SUSPECT, State, Workbench
+from p2pcrawl.core.workbench import LOSSES_SUSPECT, State, Turn, Workbench, host_key
 from p2pcrawl.model.record import Order
-from tests.unit.core.benches import Frontier, candidate, pace_of, robots_entry
+from tests.unit.core.benches import CAPACITY, Frontier, candidate, host_name, pace_of, robots_entry
 
 
 def bench_of(hosts_max: int = 100, memory: int = 1000, **settings: object) -> Workbench:
@@ -18,8 +18,10 @@ def bench_of(hosts_max: int = 100, memory: int = 1000, **settings: object) -> Wo
 def test_every_ready_host_has_a_turn_before_any_has_its_second() -> None:
     bench = bench_of()
     bench.add(candidate(n, host=n % 5) for n in range(50))
+    for turn in bench.take(0.0, lambda seat, suspect: 1, 10, CAPACITY):
+        answer(turn, bench, answered=True)
 
-    turns = bench.take(0.0, lambda seat, suspect: 1, 10)
+    turns = bench.take(0.0, lambda seat, suspect: 1, 10, CAPACITY)
 
     assert set(Counter(t.candidate.host for t in turns).values()) == {2}
 
@@ -111,7 +113,7 @@ def test_suspect_that_no_slave_may_have_now_does_not_keep_the_others_waiting() -
     suspect.losses = LOSSES_SUSPECT
     bench.add([suspect, candidate(2, host=2)])
 
-    turns = bench.take(0.0, lambda seat, suspect: 0 if suspect else 1, 5)
+    turns = bench.take(0.0, lambda seat, suspect: 0 if suspect else 1, 5, CAPACITY)
 
     assert [t.candidate.record for t in turns] == [2]
 
@@ -122,18 +124,18 @@ def test_waiting_suspect_is_not_due_until_something_changes() -> None:
     suspect.losses = LOSSES_SUSPECT
     bench.add([suspect])
 
-    bench.take(0.0, lambda seat, suspect: 0, 5)
+    bench.take(0.0, lambda seat, suspect: 0, 5, CAPACITY)
 
     assert bench.next_at(0.0) is None
-    assert [t.candidate.record for t in bench.take(0.0, lambda seat, suspect: 1, 5)] == [1]
+    assert [t.candidate.record for t in bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY)] == [1]
 
 
 def test_robots_txt_comes_first_and_alone() -> None:
     bench = bench_of(robotstxt_obey=True)
     bench.add([candidate(1), candidate(2)])
 
-    first = bench.take(0.0, lambda seat, suspect: 1, 5)
-    second = bench.take(0.0, lambda seat, suspect: 1, 5)
+    first = bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY)
+    second = bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY)
 
     assert [t.robots_origin for t in first] == ["http://h1.example"]
     assert second == []
@@ -142,30 +144,30 @@ def test_robots_txt_comes_first_and_alone() -> None:
 def test_pages_follow_when_robots_txt_is_known() -> None:
     bench = bench_of(robotstxt_obey=True)
     bench.add([candidate(1), candidate(2)])
-    turn = bench.take(0.0, lambda seat, suspect: 1, 5)[0]
+    turn = bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY)[0]
 
     pace = bench.pace(1)
     bench.robots_known(turn.seat, turn.robots_origin, pace.agent, robots_entry(100.0))
     turn.seat.host.end(0.0, pace, answered=True)
     bench.ended(turn.seat)
 
-    assert [t.candidate.record for t in bench.take(0.0, lambda seat, suspect: 1, 5)] == [1, 2]
+    assert [t.candidate.record for t in bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY)] == [1, 2]
 
 
 def test_expired_robots_txt_is_asked_for_again_when_nothing_is_open() -> None:
     bench = bench_of(robotstxt_obey=True)
     bench.add(candidate(n) for n in range(1, 4))
-    turn = bench.take(0.0, lambda seat, suspect: 1, 1)[0]
+    turn = bench.take(0.0, lambda seat, suspect: 1, 1, CAPACITY)[0]
     pace = bench.pace(1)
     bench.robots_known(turn.seat, turn.robots_origin, pace.agent, robots_entry(10.0))
     turn.seat.host.end(0.0, pace, answered=True)
     bench.ended(turn.seat)
-    page = bench.take(1.0, lambda seat, suspect: 1, 1)[0]
+    page = bench.take(1.0, lambda seat, suspect: 1, 1, CAPACITY)[0]
 
-    busy = bench.take(11.0, lambda seat, suspect: 1, 5)
+    busy = bench.take(11.0, lambda seat, suspect: 1, 5, CAPACITY)
     page.seat.host.end(12.0, pace, answered=True)
     bench.ended(page.seat)
-    again = bench.take(12.0, lambda seat, suspect: 1, 5)
+    again = bench.take(12.0, lambda seat, suspect: 1, 5, CAPACITY)
 
     assert busy == []
     assert [t.robots_origin for t in again] == ["http://h1.example"]
@@ -176,11 +178,11 @@ def test_halted_job_is_granted_nothing_and_resumes_where_it_was() -> None:
     bench.add([candidate(1)])
 
     bench.halt_job(1)
-    halted = bench.take(0.0, lambda seat, suspect: 1, 5)
+    halted = bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY)
     bench.resume_job(1)
 
     assert halted == []
-    assert [t.candidate.record for t in bench.take(0.0, lambda seat, suspect: 1, 5)] == [1]
+    assert [t.candidate.record for t in bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY)] == [1]
 
 
 def test_retired_host_frees_its_memory() -> None:
@@ -215,7 +217,7 @@ def test_resumed_crawl_waits_a_delay_before_it_asks_a_host() -> None:
     bench.resumed_at = 100.0
     bench.add([candidate(1)])
 
-    early = bench.take(104.9, lambda seat, suspect: 1, 5)
+    early = bench.take(104.9, lambda seat, suspect: 1, 5, CAPACITY)
     due = bench.next_at(104.9)
 
     assert early == []
@@ -225,14 +227,14 @@ def test_resumed_crawl_waits_a_delay_before_it_asks_a_host() -> None:
 def test_busy_host_is_ready_again_when_a_request_ends() -> None:
     bench = bench_of(concurrent_requests_per_domain=1)
     bench.add([candidate(1), candidate(2)])
-    turn = bench.take(0.0, lambda seat, suspect: 1, 5)[0]
-    bench.take(0.0, lambda seat, suspect: 1, 5)
+    turn = bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY)[0]
+    bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY)
     assert turn.seat.state is State.BUSY
 
     turn.seat.host.end(1.0, bench.pace(1), answered=True)
     bench.ended(turn.seat)
 
-    assert [t.candidate.record for t in bench.take(1.0, lambda seat, suspect: 1, 5)] == [2]
+    assert [t.candidate.record for t in bench.take(1.0, lambda seat, suspect: 1, 5, CAPACITY)] == [2]
 
 
 def test_wants_of_a_new_host_in_a_dormant_frontier_are_announced() -> None:
@@ -241,4 +243,109 @@ def test_wants_of_a_new_host_in_a_dormant_frontier_are_announced() -> None:
     bench.add([candidate(1)])
 
     assert bench.wanting
-    assert bench.take(0.0, lambda seat, suspect: 1, 5) == []
+    assert bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY) == []
+
+
+def answer(turn: Turn, bench: Workbench, *, answered: bool, now: float = 0.0) -> None:
+    turn.seat.host.end(now, bench.pace(1), answered=answered)
+    bench.ended(turn.seat)
+
+
+def trusted_and_dead(good: int = 2, dead: int = 50, pages: int = 20) -> Workbench:
+    """A bench whose hosts from 1 on answered once; those from 100 on never did."""
+    bench = bench_of(concurrent_requests_per_domain=8)
+    bench.add(candidate(host * 1000, host=host) for host in range(1, good + 1))
+    for turn in bench.take(0.0, lambda seat, suspect: 1, 100, CAPACITY):
+        answer(turn, bench, answered=True)
+    for number in range(1, pages + 1):
+        bench.add(candidate(host * 1000 + number, host=host) for host in range(100, 100 + dead))
+        bench.add(candidate(host * 1000 + number, host=host) for host in range(1, good + 1))
+    return bench
+
+
+def is_dead(turn: Turn) -> bool:
+    return turn.candidate.record >= 100_000
+
+
+def test_hosts_that_do_not_answer_hold_three_quarters_of_the_capacity_at_most() -> None:
+    bench = trusted_and_dead()
+
+    turns = bench.take(1.0, lambda seat, suspect: 1, 100, 16)
+
+    assert sum(is_dead(t) for t in turns) == 12
+    assert bench.take(2.0, lambda seat, suspect: 1, 100, 16) == []
+
+
+def test_hosts_that_do_not_answer_may_have_everything_when_no_other_host_is_busy() -> None:
+    bench = trusted_and_dead(pages=1)
+    good = [t for t in bench.take(1.0, lambda seat, suspect: 1, 100, 16) if not is_dead(t)]
+    for turn in good:
+        answer(turn, bench, answered=True)
+    bench.take(1.0, lambda seat, suspect: 1, 100, 16)
+
+    due = bench.next_at(2.0)
+    early = bench.take(10.9, lambda seat, suspect: 1, 100, 16)
+    late = bench.take(11.0, lambda seat, suspect: 1, 100, 16)
+
+    assert due == 11.0
+    assert early == []
+    assert len(late) == 38
+
+
+def test_hosts_that_answer_go_first_behind_the_share_of_new_ones() -> None:
+    bench = trusted_and_dead(good=8)
+
+    turns = bench.take(1.0, lambda seat, suspect: 1, 12, 16)
+
+    assert [is_dead(t) for t in turns] == [True, False] * 4 + [False] * 4
+
+
+def test_new_hosts_have_their_share_however_many_hosts_answer() -> None:
+    bench = trusted_and_dead(good=50, dead=4)
+
+    turns = bench.take(1.0, lambda seat, suspect: 1, 16, 16)
+
+    assert {t.candidate.host for t in turns if is_dead(t)} == {
+        host_key(f"http://{host_name(n)}/") for n in range(100, 104)
+    }
+
+
+def test_host_that_answers_at_last_leaves_the_line_of_those_that_do_not() -> None:
+    bench = trusted_and_dead()
+    dead = [t for t in bench.take(1.0, lambda seat, suspect: 1, 100, 16) if is_dead(t)]
+
+    answer(dead[0], bench, answered=True)
+    turns = bench.take(1.0, lambda seat, suspect: 1, 2, 16)
+
+    assert turns[-1].seat is dead[0].seat
+
+
+def test_what_is_open_at_a_host_that_falls_silent_counts_as_doubtful() -> None:
+    bench = trusted_and_dead(good=1, dead=0)
+    seat = bench.take(1.0, lambda seat, suspect: 1, 100, 16)[0].seat
+    before = bench._doubted
+    for _ in range(3):
+        seat.host.begin()
+        seat.host.end(1.0, bench.pace(1), answered=False)
+    bench.ended(seat)
+
+    assert before == 0
+    assert bench._doubted == seat.host.open > 0
+    assert not seat.host.trusted
+
+
+def test_abandoned_queue_leaves_memory_with_its_retries_and_no_other_does() -> None:
+    bench = bench_of()
+    bench.open_job(2, pace_of())
+    frontier = Frontier(bench)
+    frontier.cycle([candidate(n) for n in range(1, 10)] + [candidate(20, job=2), candidate(30, host=2)], limit=0)
+    frontier.cycle(limit=1)
+    frontier.cycle(retried={1: 5.0}, limit=0)
+    key = next(seat.host.key for seat in bench.seats.values() if seat.host.name == host_name(1))
+
+    bench.abandon(1, key)
+
+    assert bench.held == 2
+    assert bench._members == {20, 30}
+    assert [t.candidate.record for t in bench.take(10.0, lambda seat, suspect: 1, 9, CAPACITY)] == [30]
+    assert [t.candidate.record for t in bench.take(60.0, lambda seat, suspect: 1, 9, CAPACITY)] == [20]

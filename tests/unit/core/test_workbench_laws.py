@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from p2pcrawl.core.workbench import Workbench
 from p2pcrawl.model.record import Order
-from tests.unit.core.benches import Frontier, candidate, pace_of
+from tests.unit.core.benches import CAPACITY, Frontier, candidate, pace_of
 
 ORDERS = {1: Order.PRIORITY, 2: Order.LIFO, 3: Order.FIFO}
 
@@ -29,12 +29,13 @@ steps = st.tuples(
     memory=st.sampled_from([1, 4, 20, 1000]),
     hosts_max=st.sampled_from([1, 2, 4, 100]),
     delay=st.sampled_from([0.0, 0.3]),
+    capacity=st.sampled_from([1, 3, 8, CAPACITY]),
 )
-def test_every_record_is_granted_and_none_is_held_twice(story, memory, hosts_max, delay) -> None:
+def test_every_record_is_granted_and_none_is_held_twice(story, memory, hosts_max, delay, capacity) -> None:
     bench = Workbench(memory=memory, hosts_max=hosts_max)
     for job, order in ORDERS.items():
         bench.open_job(job, pace_of(queue_order=order, download_delay=delay))
-    frontier = Frontier(bench)
+    frontier = Frontier(bench, capacity=capacity)
     last = 0
 
     for found, ended, retried, passed, limit in story:
@@ -50,6 +51,8 @@ def test_every_record_is_granted_and_none_is_held_twice(story, memory, hosts_max
             limit=limit,
         )
         frontier.now += passed
+        doubted = sum(seat.host.open for seat in bench.seats.values() if not seat.host.trusted)
+        assert bench._doubted == doubted
         assert bench.held == sum(len(q.hot) for seat in bench.seats.values() for q in seat.queues)
     frontier.drain()
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from p2pcrawl.fetch.guard import Blocked, Networks
-from p2pcrawl.fetch.robots import SIZE_MAX, RobotsRules, RobotsText, fetch_robots, robots_agent
-from p2pcrawl.model.settings import Settings
+from p2pcrawl.fetch.robots import SIZE_MAX, RobotsRules, RobotsText, fetch_robots
 
 A = "http://a.example"
 
@@ -224,14 +223,6 @@ def test_the_delay_is_the_slower_of_both(lines, delay):
 def test_an_unreachable_robots_txt_forbids_and_a_missing_one_allows():
     assert not RobotsRules(RobotsText("disallow"), "p2pcrawl").allowed(A + "/x")
     assert RobotsRules(RobotsText("allow"), "p2pcrawl").allowed(A + "/x")
-
-
-@pytest.mark.parametrize(
-    ("user_agent", "set_name", "agent"),
-    [("p2pcrawl/0.1", "", "p2pcrawl"), ("MyBot (+http://x)", "", "MyBot"), ("x/1", "Other", "Other")],
-)
-def test_the_agents_name_is_its_product(user_agent, set_name, agent):
-    assert robots_agent(Settings(user_agent=user_agent, robotstxt_user_agent=set_name)) == agent
 
 
 HOSTILE = {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from p2pcrawl.frontier.schema import FILE, FORMAT, open_for_reading
+from p2pcrawl.frontier.schema import FILE, FORMAT, LOCK, NEW_FILE, open_for_reading
 from p2pcrawl.frontier.store import Store
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from tests.unit.frontier.batches import batch_of, link, store_with_job
@@ -86,6 +86,39 @@ def test_cut_database_is_told_in_one_line_and_holds_no_lock(tmp_path: Path, part
     assert "\n" not in str(refused.value)
     (tmp_path / FILE).write_bytes(whole)
     Store(tmp_path).close()
+
+
+@pytest.mark.parametrize("left", [[], ["frontier.db-wal"]])
+def test_emptied_database_is_refused_and_nothing_beside_it_is_touched(tmp_path: Path, left: list[str]) -> None:
+    store_with_job(tmp_path).close()
+    (tmp_path / FILE).write_bytes(b"")
+    for name in left:
+        (tmp_path / name).write_bytes(b"what was not yet in it")
+
+    for _ in range(2):
+        with pytest.raises(ConfigurationError, match="damaged \\(it is empty\\)"):
+            Store(tmp_path)
+    with pytest.raises(ConfigurationError, match="damaged"):
+        open_for_reading(tmp_path)
+
+    assert [(tmp_path / name).read_bytes() for name in left] == [b"what was not yet in it"] * len(left)
+
+
+def test_missing_database_whose_log_is_there_is_refused(tmp_path: Path) -> None:
+    store_with_job(tmp_path).close()
+    (tmp_path / FILE).rename(tmp_path / f"{FILE}-wal")
+
+    with pytest.raises(ConfigurationError, match="it is missing"):
+        Store(tmp_path)
+
+
+def test_folder_whose_making_was_interrupted_is_a_new_one(tmp_path: Path) -> None:
+    (tmp_path / LOCK).write_text("1234")
+    (tmp_path / NEW_FILE).write_bytes(b"half of it")
+
+    store_with_job(tmp_path).close()
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == [FILE, LOCK]
 
 
 def test_folder_without_a_crawl_is_refused_for_reading(tmp_path: Path) -> None:

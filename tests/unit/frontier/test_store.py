@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from p2pcrawl.core.workbench import host_key
 from p2pcrawl.frontier import store as store_module
 from p2pcrawl.frontier.batch import HostRow, ItemRow
 from p2pcrawl.frontier.seen import SeenFilter
@@ -342,3 +343,26 @@ def test_filter_that_is_being_built_again_never_calls_a_known_link_new(tmp_path:
             assert store.commit(batch_of(map(link, urls))).fresh == []
     finally:
         store.close()
+
+
+def test_abandoned_host_fails_in_pieces_and_the_counters_stay_right(tmp_path: Path) -> None:
+    store = store_with_job(tmp_path, young_max=10)
+    down, up = [f"http://down.example/{n}" for n in range(25)], "http://up.example/"
+    store.commit(batch_of(link(url) for url in [*down, up]))
+    store.commit(batch_of(link(f"http://down.example/late{n}") for n in range(5)))
+    batch = batch_of()
+    held = load(store, down[0])[0]
+    grant(batch, held)
+    store.commit(batch)
+
+    changes = []
+    while not changes or changes[-1]["failed"] == 10:
+        changes.append(store.abandon(1, host_key(down[0]), 10))
+        assert_counters_equal_census(store)
+
+    assert [c["failed"] for c in changes] == [10, 10, 9]
+    assert [c.record for c in load(store, down[0])] == [held.record]
+    assert len(load(store, up)) == 1
+    assert store.tallies(1)["failed:host-down"] == 29
+    assert {reason for _, reason, _ in store.troubles(1, 100)} == {"host-down"}
+    store.close()

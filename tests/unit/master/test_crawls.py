@@ -10,10 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from p2pcrawl.core.politeness import UNANSWERED_REST
+from p2pcrawl.master import delivery as delivery_module
+from p2pcrawl.master import master as master_module
 from p2pcrawl.master.delivery import Delivery, Output
 from p2pcrawl.model.errors import DiskFullError, StorageError
 from p2pcrawl.model.job import START_URL
 from p2pcrawl.model.record import Phase
+from p2pcrawl.model.url import host_of
 from p2pcrawl.wire.messages import Outcome, Page, RobotsResult, Task
 from tests.unit.master.slaves import Death, Site, Slaves, crawl, links_to, master_of, page_of, spec_of, until, urls
 
@@ -280,6 +284,22 @@ async def test_full_disk_ends_the_crawl_and_a_resume_finds_everything(tmp_path: 
     assert_conserved(job, census)
 
 
+async def test_output_that_is_behind_has_its_next_step_at_once(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(delivery_module, "ROWS", 10)
+    monkeypatch.setattr(master_module, "DELIVER_S", 3600.0)
+    await crawl(tmp_path / "data", Slaves(Site(urls(25))))
+
+    async with master_of(tmp_path / "data", Slaves(Site([]))) as master:
+        await master.resume(1, spec_of(), [Output(str(tmp_path / "out.jsonl"))])
+        waits = []
+        for _ in range(3):
+            await master._deliver()
+            waits.append(master._deliver_at > master.now)
+
+    assert waits == [False, False, True]
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 25
+
+
 async def test_output_that_fails_ends_the_crawl_and_is_whole_after_a_resume(tmp_path: Path, monkeypatch) -> None:
     site, output = Site(urls(30, hosts=3)), tmp_path / "out.jsonl"
 
@@ -293,6 +313,43 @@ async def test_output_that_fails_ends_the_crawl_and_is_whole_after_a_resume(tmp_
     await crawl(tmp_path / "data", Slaves(site), outputs=[Output(str(output))])
 
     assert len(set(output.read_text().splitlines())) == len(output.read_text().splitlines()) == 30
+
+
+def failing(host: str, site: Site, tried: list[str]):
+    """Pages of ``host`` never have an answer."""
+
+    def answer(task: Task) -> Page | None:
+        if host_of(task.url) != host:
+            return site(task)
+        tried.append(task.url)
+        return page_of(task, outcome=Outcome(Phase.QUEUED, "connect"))
+
+    return answer
+
+
+async def test_what_is_queued_for_a_host_that_is_down_is_put_aside_at_once(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(master_module, "ABANDON_ROWS", 100)
+    site, tried = Site([*urls(20), *(f"http://down.example/{n}" for n in range(450))]), []
+    slaves = Slaves(failing("down.example", site, tried))
+
+    job, census = await crawl(tmp_path, slaves, host_down_after=1e-9, frontier_memory=40)
+
+    assert sorted(site.visits) == sorted(urls(20))
+    assert len(tried) <= UNANSWERED_REST + 2
+    assert job.certificate()["failed_by_reason"] == {"host-down": 450}
+    assert job.state == "finished"
+    assert_conserved(job, census)
+
+
+async def test_host_that_answers_again_in_time_loses_nothing(tmp_path: Path) -> None:
+    site, tried = Site(urls(30)), []
+    down = failing("h0.example", site, tried)
+    slaves = Slaves(lambda task: down(task) if len(tried) < UNANSWERED_REST + 1 else site(task))
+
+    job, census = await crawl(tmp_path, slaves, host_down_after=60)
+
+    assert sorted(site.visits) == sorted(urls(30))
+    assert_conserved(job, census)
 
 
 async def test_only_the_jobs_that_were_resumed_are_run(tmp_path: Path) -> None:

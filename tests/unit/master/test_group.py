@@ -10,7 +10,7 @@ from p2pcrawl.master.group import STILLBORN_MAX, Group
 from p2pcrawl.model.errors import P2PCrawlError
 
 
-async def connect(stream: socket.socket) -> None:
+async def connect(stream: socket.socket, pid: int) -> None:
     stream.close()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import sqlite3
 import time
 from pathlib import Path
@@ -12,10 +13,11 @@ import pytest
 from p2pcrawl.core.politeness import Host
 from p2pcrawl.core.workbench import LOSSES_SUSPECT, Candidate, Seat, host_key
 from p2pcrawl.frontier.batch import Batch
+from p2pcrawl.master import master as master_module
 from p2pcrawl.master.session import RULES_MAX, Lease, RobotsLease, Session
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.record import Phase
-from p2pcrawl.wire.messages import Outcome, Page, Report, RobotsResult, Task
+from p2pcrawl.wire.messages import Bye, Outcome, Page, Report, RobotsResult, Task
 from tests.unit.master.slaves import Site, Slaves, crawl, master_of, page_of, spec_of, until, urls
 
 
@@ -58,6 +60,33 @@ async def test_slaves_are_not_blamed_for_a_time_in_which_the_master_stood_still(
         master.sessions.clear()
     assert asleep == []
     assert silent == [1]
+
+
+async def test_end_of_a_slave_that_said_why_is_nothing_to_warn_of(tmp_path: Path) -> None:
+    async with master_of(tmp_path, Slaves(Site([]))) as master:
+        session = session_of(1)
+
+        master._received(session, Bye("the pipeline cannot be opened", usage=True))
+
+        assert master._group._stopping.is_set()
+
+
+async def test_slave_that_is_silent_before_it_says_hello_is_replaced(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(master_module, "WATCH_S", 0.0)
+    killed: list[int] = []
+    async with master_of(tmp_path, Slaves(Site([]))) as master:
+        monkeypatch.setattr(master._group, "kill", killed.append)
+        ours, theirs = socket.socketpair()
+        with theirs:
+            await master._connected(ours, 4711)
+            (session,) = master.sessions.values()
+            session.heard_at -= 1000.0
+            watch = asyncio.create_task(master._watch())
+            await until(lambda: session.lost)
+            watch.cancel()
+            await asyncio.wait([watch])
+
+    assert killed == [4711]
 
 
 async def test_new_robots_txt_is_told_to_the_slaves_that_knew_the_old_one(tmp_path: Path) -> None:

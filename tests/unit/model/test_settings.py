@@ -132,3 +132,18 @@ def test_names_of_scrapy_and_old_ones_are_understood() -> None:
     settings = Settings().updated({"ROBOTS_OBEY": "no", "loglevel": "debug"})
 
     assert (settings.robotstxt_obey, settings.log_level) == (False, "debug")
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "set_name", "agent"),
+    [
+        ("p2pcrawl/0.1", "", "p2pcrawl"),
+        ("MyBot (+http://x)", "", "MyBot"),
+        ("x/1", "Other", "Other"),
+        ("Mozilla/5.0 (compatible; SomeBot/2.1; +http://x)", "", "SomeBot"),
+        ("Mozilla/5.0 (X11; Linux x86_64)", "", "Mozilla"),
+        ("", "", ""),
+    ],
+)
+def test_name_for_robots_txt_is_the_product_of_the_user_agent(user_agent: str, set_name: str, agent: str) -> None:
+    assert Settings(user_agent=user_agent, robotstxt_user_agent=set_name).robots_agent == agent

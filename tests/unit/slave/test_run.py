@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -222,6 +223,52 @@ async def test_dropped_items_are_counted() -> None:
     assert page.items == []
     assert page.outcome is not None
     assert page.outcome.dropped_items == 1
+
+
+async def test_callback_that_waits_for_ever_fails_its_page_and_keeps_what_it_yielded() -> None:
+    class Waiting(Spider):
+        name = "waiting"
+
+        async def parse(self, response: Any) -> Any:
+            yield {"before": 1}
+            await asyncio.Event().wait()
+
+    (page,) = await pages_of(Waiting, answer_of(), slave_silence=0.01)
+
+    assert page.items == [b'{"before":1}']
+    assert page.outcome is not None
+    assert (page.outcome.phase, page.outcome.reason) == (Phase.FAILED, Failure.CALLBACK)
+    assert "TimeoutError" in page.outcome.detail
+    assert "await asyncio.Event().wait()" in page.outcome.detail
+
+
+class Endless:
+    async def process_item(self, item: Any) -> Any:
+        await asyncio.Event().wait()
+
+
+async def test_pipeline_that_waits_for_ever_fails_the_page() -> None:
+    pipelines = {f"{__file__}:Endless": 1}
+
+    (page,) = await pages_of(Plain, answer_of(), slave_silence=0.01, item_pipelines=pipelines)
+
+    assert page.outcome is not None
+    assert (page.outcome.phase, page.outcome.reason) == (Phase.FAILED, Failure.CALLBACK)
+
+
+async def test_start_may_wait_for_as_long_as_it_likes(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Feeding(Spider):
+        name = "feeding"
+
+        async def start(self) -> Any:
+            yield Request("http://a.example/")
+
+    patience: list[float | None] = []
+    timeout = asyncio.timeout
+    monkeypatch.setattr(asyncio, "timeout", lambda delay: patience.append(delay) or timeout(delay))
+    await pages_of(Feeding, answer_of(), task_of(f"{START_URL}1"))
+
+    assert set(patience) == {None}
 
 
 async def test_robots_txt_whose_reason_is_no_text_can_be_reported(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,6 +89,7 @@ def test_relative_url_without_base_leads_nowhere() -> None:
 @example("http://\u00df/", "")
 @example("http://a/\ud800", "")
 @example('"', "HTTP:0//.0/./")
+@example("http://e.com/a/.b/..", "")
 def test_normalise_never_raises_and_repeating_it_changes_nothing(url: str, base: str) -> None:
     once = normalise(url, base)
 
@@ -97,6 +98,44 @@ def test_normalise_never_raises_and_repeating_it_changes_nothing(url: str, base:
         assert normalise(once, "https://elsewhere.org/x") == once
         assert once.startswith(("http://", "https://"))
         assert "#" not in once
+
+
+STEPS = st.lists(st.sampled_from([".", "..", "%2e", ".%2E", ".b", "a", "..c", "", "0", "?", "\\"]), max_size=8)
+
+
+def steps_in(url: str) -> set[str]:
+    path = url.partition("?")[0].partition("://")[2]
+    return {"." * len(s) for s in path.lower().replace("%2e", ".").split("/")[1:] if s in (".", "..")}
+
+
+@settings(max_examples=600, deadline=None)
+@given(STEPS.map("/".join).map("http://e.com/".__add__) | TANGLED.map("http://e.com/".__add__) | ANY)
+@example("http://e.com/a/.b/..")
+@example("http://e.com/0/.0/.")
+@example("http://e.com/a/.b/../../../c?x=/../y")
+def test_no_normalised_path_has_a_step_in_it(url: str) -> None:
+    once = normalise(url)
+
+    if once is not None:
+        assert steps_in(once) == set()
+        assert normalise(once) == once
+        assert join_all([url], "http://e.com/") in ([once], [])
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://e.com/a/.b/..", "http://e.com/a/"),
+        ("http://e.com/0/.0/.", "http://e.com/0/.0/"),
+        ("http://e.com/a/.b/../c?x=/../y", "http://e.com/a/c?x=/../y"),
+        ("http://e.com/.b/../../../c/", "http://e.com/c/"),
+        ("http://e.com//.0/./", "http://e.com//.0/"),
+        ("http://e.com/a/...", "http://e.com/a/..."),
+    ],
+)
+def test_steps_that_ada_leaves_are_taken(url: str, expected: str) -> None:
+    assert normalise(url) == expected
+    assert join_all([url], "http://e.com/") == [expected]
 
 
 SIMPLE = st.text("abz019AZ-._~!$&()*+,;=:@/?#%", max_size=24)

@@ -1,0 +1,108 @@
+"""The verbs ``status``, ``jobs``, ``owner`` and ``drain``: what a peer's API says, for people or as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from p2pcrawl.cli.remote import Remote
+from p2pcrawl.cli.words import counted
+
+
+def run_status(peer: str | None, *, as_json: bool) -> int:
+    """The cluster as one peer sees it."""
+    return _tell(Remote.find(peer).get("/status"), _status, as_json)
+
+
+def run_jobs(peer: str | None, *, as_json: bool) -> int:
+    """All jobs, each over all masters."""
+    return _tell(Remote.find(peer).get("/jobs"), _jobs, as_json)
+
+
+def run_owner(url: str, key: str, peer: str | None, *, as_json: bool) -> int:
+    """Who has a URL."""
+    return _tell(Remote.find(peer).get("/owner", url=url, key=key), _owner, as_json)
+
+
+def run_drain(peer: str | None, token_file: Path | None) -> int:
+    """Tells a peer to leave."""
+    remote = Remote.find(peer, token_file)
+    remote.post("/drain", {})
+    print(f"p2pcrawl: the peer at {remote.address} leaves the cluster", file=sys.stderr)
+    return 0
+
+
+def _tell(answer: Any, in_words: Any, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps(answer, ensure_ascii=False))
+    else:
+        for line in in_words(answer):
+            print(line)
+    return 0
+
+
+def _status(s: dict[str, Any]) -> Iterator[str]:
+    living = [m for m in s["members"] if m["state"] in ("alive", "suspect")]
+    views_told = f"view {s['view']}, directory {_short(s['directory'])}"
+    yield f"cluster {s['cluster']}: {counted(len(living), 'master')}, {views_told}"
+    who = "a master" if s["peer"]["role"] == "master" else "a slave of the master"
+    yield f"asked {who} at {s['peer']['address']}, API {s['peer']['api']}"
+    yield ""
+    rows = [("MEMBER", "ADDRESS", "STATE", "WEIGHT", "SHARE", "SLAVES", "LEASED", "PAGES", "VIEW", "API")]
+    for m in s["members"]:
+        load = m["load"]
+        state = m["state"] + (", drained" if m["drained"] else "")
+        figures = [str(m["weight"]), f"{m['share']:.1%}", str(m["slaves"])]
+        done = [f"{load.get('leased', 0):,}", f"{load.get('pages', 0):,}"]
+        rows.append((m["id"][:8], m["address"], state, *figures, *done, m["view"] or "?", m["api"] or "-"))
+    yield from _table(rows, right={3, 4, 5, 6, 7})
+    views = {m["view"] for m in living if m["view"]}
+    if len(views) > 1:
+        yield f"the members do not agree, as of what each told last: {len(views)} views"
+    for warning in s["warnings"]:
+        yield f"warning: {warning}"
+
+
+def _jobs(answer: dict[str, Any]) -> Iterator[str]:
+    if not answer["jobs"]:
+        yield "no jobs; `p2pcrawl submit TARGET` makes one"
+        return
+    rows = [("JOB", "NAME", "STATE", "PAGES", "QUEUED", "LEASED", "ITEMS", "FAILED", "DROPPED")]
+    for j in answer["jobs"]:
+        state = j["state"] + (f" ({j['reason']})" if j["reason"] else "")
+        figures = [f"{j[name]:,}" for name in ("pages", "queued", "leased", "items", "failed", "dropped")]
+        rows.append((str(j["job"]), j["name"], state, *figures))
+    yield from _table(rows, right={0, 3, 4, 5, 6, 7, 8})
+    if missing := {m for j in answer["jobs"] for m in j["missing"]}:
+        yield f"without what {', '.join(sorted(m[:8] for m in missing))} has: it did not answer"
+
+
+def _owner(o: dict[str, Any]) -> Iterator[str]:
+    yield o["url"]
+    yield f"  owner   {o['owner'][:8]} at {o['address'] or '?'}"
+    yield f"  copies  {', '.join(c[:8] for c in o['copies'])}"
+    if o.get("epoch"):
+        serving = "" if o["serving"] else ", still taking the bucket over"
+        yield f"  epoch   {o['epoch'][0]}{serving}"
+        slave = f"session {o['slave']} of the owner" if o["slave"] is not None else "none is attached"
+        yield f"  slave   {slave}"
+    yield f"  why     {o['why']}"
+    if o.get("note"):
+        yield f"  note    {o['note']}"
+
+
+def _table(rows: Sequence[tuple[str, ...]], right: set[int]) -> Iterator[str]:
+    """Columns as wide as they need to be; those in ``right`` are figures."""
+    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
+    for row in rows:
+        cells = (
+            cell.rjust(w) if n in right else cell.ljust(w) for n, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()
+
+
+def _short(digest: Any) -> str:
+    return digest if isinstance(digest, str) else f"{digest:016x}" if isinstance(digest, int) else str(digest)

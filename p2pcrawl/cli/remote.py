@@ -1,0 +1,172 @@
+"""A peer's API as the verbs use it: blocking calls, and errors as one line.
+
+The token is only ever read from where the user says, or from the file that the peer names if it looks like a token:
+a stranger at the other end must not make us read and send some other file.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import urlencode
+
+from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from p2pcrawl.model.node import Address, format_address, parse_address
+from p2pcrawl.peer.presence import peers_here
+
+TOKEN_VARIABLE = "P2PCRAWL_TOKEN"
+PEER_VARIABLE = "P2PCRAWL_PEER"
+CALL_S = 60.0
+PIECE = 256 * 1024
+TOKEN_NAME = "token"
+
+_TOKEN = re.compile(r"[0-9a-f]{64}\Z")
+
+
+class Remote:
+    """One connection for each call."""
+
+    def __init__(self, address: Address, token_file: Path | None = None) -> None:
+        self.address = address
+        self._token_file = token_file
+
+    @classmethod
+    def find(cls, typed: str | None, token_file: Path | None = None) -> Self:
+        """The peer that was named, else the only one that runs on this machine. Raises ConfigurationError."""
+        if typed:
+            host, port = parse_address(typed.removeprefix("http://").rstrip("/"))
+            return cls(format_address(host, port), token_file)
+        here = peers_here()
+        if not here:
+            raise ConfigurationError(
+                "no peer runs on this machine: start one with `p2pcrawl peer`, "
+                f"or name one with --peer or {PEER_VARIABLE}"
+            )
+        if len(here) > 1:
+            raise ConfigurationError(
+                f"{len(here)} peers run on this machine: name one with --peer ({', '.join(sorted(here))})"
+            )
+        return cls(here[0], token_file)
+
+    def get(self, path: str, **query: object) -> Any:
+        """The JSON answer to a question."""
+        return json.loads(self._call("GET", path + ("?" + urlencode(query) if query else "")))
+
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        """The JSON answer to a call that changes something."""
+        headers = {"Authorization": f"Bearer {self._token()}", "Content-Type": "application/json"}
+        return json.loads(self._call("POST", path, json.dumps(body).encode(), headers))
+
+    def lines(self, path: str) -> Iterator[list[bytes]]:
+        """The lines of an answer, in batches as they come. Raises P2PCrawlError when it is cut short."""
+        connection = self._connection()
+        try:
+            response = self._send(connection, "GET", path)
+            rest = b""
+            while piece := response.read1(PIECE):
+                *lines, rest = (rest + piece).split(b"\n")
+                if lines:
+                    yield lines
+            # A chunked answer that was cut looks like its end to read1; only the last chunk says which it was.
+            if rest or (response.chunked and response.chunk_left):
+                raise http.client.IncompleteRead(rest)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise P2PCrawlError(f"the answer of the peer at {self.address} was cut short; try again") from error
+        finally:
+            connection.close()
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _connection(self) -> http.client.HTTPConnection:
+        host, port = parse_address(self.address)
+        return http.client.HTTPConnection(host, port, timeout=CALL_S)
+
+    def _call(self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> bytes:
+        connection = self._connection()
+        try:
+            return self._send(connection, method, path, body, headers).read()
+        except (OSError, http.client.HTTPException) as error:
+            raise self._unreachable(error) from error
+        finally:
+            connection.close()
+
+    def _send(
+        self,
+        connection: http.client.HTTPConnection,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> http.client.HTTPResponse:
+        try:
+            connection.request(method, path, body, headers or {})
+            response = connection.getresponse()
+        except (OSError, http.client.HTTPException) as error:
+            raise self._unreachable(error) from error
+        if response.status == 200:
+            return response
+        text = _said(response.read())
+        if response.status == 400:
+            raise ConfigurationError(text)
+        if response.status == 401:
+            raise ConfigurationError(f"the peer at {self.address} refuses the token: {text}")
+        raise P2PCrawlError(text or f"the peer at {self.address} answered with status {response.status}")
+
+    def _unreachable(self, error: Exception) -> P2PCrawlError:
+        if isinstance(error, TimeoutError):
+            return P2PCrawlError(f"the peer at {self.address} did not answer in {CALL_S:g} s")
+        if isinstance(error, http.client.HTTPException):
+            return P2PCrawlError(f"what answers at {self.address} is no peer's API (--peer takes the API's address)")
+        reason = getattr(error, "strerror", None) or str(error)
+        return P2PCrawlError(f"no peer answers at {self.address} ({reason}): is it running, and is this its API?")
+
+    def _token(self) -> str:
+        if self._token_file is not None:
+            try:
+                return _checked(self._token_file.read_text(), f"the token file {self._token_file}")
+            except (OSError, UnicodeDecodeError) as error:
+                why = getattr(error, "strerror", None) or "it is no text"
+                raise ConfigurationError(f"cannot read the token file {self._token_file}: {why}") from error
+        if token := os.environ.get(TOKEN_VARIABLE):
+            return _checked(token, TOKEN_VARIABLE)
+        return self._token_of_peer()
+
+    def _token_of_peer(self) -> str:
+        root = self.get("/")
+        if not isinstance(root, dict) or not isinstance(root.get("token_file"), str):
+            raise ConfigurationError(f"what answers at {self.address} is no peer's API")
+        path = Path(root["token_file"])
+        reason = "it is no token"
+        if path.name == TOKEN_NAME:
+            try:
+                token = path.read_text(encoding="ascii").strip()
+            except OSError as error:
+                reason, token = error.strerror or str(error), ""
+            except UnicodeDecodeError:
+                token = ""
+            if _TOKEN.match(token):
+                return token
+        raise ConfigurationError(
+            f"the token of the peer at {self.address} is in {path} on its machine, "
+            f"which cannot be read here ({reason}): copy that file and name it with --token-file, "
+            f"or put its text into {TOKEN_VARIABLE}"
+        )
+
+
+def _checked(text: str, where: str) -> str:
+    token = text.strip()
+    if not _TOKEN.match(token):
+        raise ConfigurationError(f"there is no token in {where}: it has 64 hex digits")
+    return token
+
+
+def _said(body: bytes) -> str:
+    try:
+        return str(json.loads(body)["error"])
+    except (ValueError, KeyError, TypeError):
+        return ""

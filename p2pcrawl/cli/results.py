@@ -1,0 +1,53 @@
+"""The verb ``results``: the items of a job from the cluster into a file."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+
+from p2pcrawl.cli.remote import Remote
+from p2pcrawl.cli.words import counted
+from p2pcrawl.stores.files import STANDARD_OUTPUT, open_sink
+
+
+def run_results(job: int, output: str, peer: str | None) -> int:
+    """Fetches what there is so far."""
+    open_sink(output, replace=True)
+    count = fetch(Remote.find(peer), job, output)
+    print(f"p2pcrawl: {fetched(count, output)}", file=sys.stderr)
+    return 0
+
+
+def fetch(remote: Remote, job: int, output: str) -> int:
+    """The number of items; a file is replaced when all of them are there, and not touched before."""
+    if output == STANDARD_OUTPUT:
+        return _fill(remote, job, output)
+    folder, name = os.path.split(os.path.abspath(output))
+    draft = os.path.join(folder, f".{secrets.token_hex(4)}-{name}")
+    try:
+        count = _fill(remote, job, draft)
+        os.replace(draft, output)
+    finally:
+        if os.path.exists(draft):
+            os.unlink(draft)
+    return count
+
+
+def fetched(count: int, output: str) -> str:
+    return f"{counted(count, 'item')} in {'standard output' if output == STANDARD_OUTPUT else output}"
+
+
+def _fill(remote: Remote, job: int, path: str) -> int:
+    sink = open_sink(path, replace=True)
+    count = 0
+    try:
+        sink.resume(None)
+        for lines in remote.lines(f"/jobs/{job}/items"):
+            sink.write(lines)
+            count += len(lines)
+        sink.sync()
+        sink.finish()
+    finally:
+        sink.close()
+    return count

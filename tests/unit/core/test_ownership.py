@@ -1,0 +1,179 @@
+"""Who owns which bucket: the laws of the state machine."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from p2pcrawl.core.ownership import COUNTER_MAX, Alone, Ownership
+from p2pcrawl.core.ring import BUCKETS
+from p2pcrawl.model.node import Address, Member, NodeId, Status
+
+IDS = [NodeId(f"{n:040x}") for n in range(1, 7)]
+
+
+def member(id: NodeId, weight: int = 1, drained: bool = False) -> Member:
+    return Member(id, Address("127.0.0.1:1"), 1, Status.ALIVE, weight, bytes(8), bytes(16), drained=drained)
+
+
+def members(*ids: NodeId) -> list[Member]:
+    return [member(id) for id in ids]
+
+
+def owned(o: Ownership) -> set[int]:
+    return {b for b in range(BUCKETS) if o.owner(b) is None}
+
+
+def test_master_alone_owns_and_serves_everything_at_once() -> None:
+    o = Ownership(IDS[0])
+
+    change = o.change(members(IDS[0]), 1)
+
+    assert change.gained == frozenset(range(BUCKETS))
+    assert change.ask == ()
+    assert all(o.serves(b) for b in range(BUCKETS))
+    assert o.complete and not o.syncing
+
+
+def test_what_is_gained_is_served_when_everybody_has_let_go() -> None:
+    o = Ownership(IDS[0])
+    change = o.change(members(*IDS[:3]), 1)
+    assert set(change.ask) == {IDS[1], IDS[2]}
+    assert not any(o.serves(b) for b in range(BUCKETS))
+
+    assert o.released(IDS[1], change.gained) == frozenset()
+    assert o.released(IDS[2], change.gained) == change.gained
+
+    assert {b for b in range(BUCKETS) if o.serves(b)} == change.gained
+    assert o.complete
+
+
+def test_who_dies_is_not_waited_for() -> None:
+    o = Ownership(IDS[0])
+    o.change(members(*IDS[:3]), 1)
+    o.released(IDS[1], o.awaited(IDS[1]))
+
+    o.change(members(*IDS[:2]), 2)
+
+    gained = owned(o) - {b for b in range(BUCKETS) if o.serves(b)}
+    assert o.awaited(IDS[2]) == frozenset()
+    assert o.awaited(IDS[1]) == gained
+
+
+def test_join_takes_only_the_newcomers_share_and_moves_nothing_between_the_others() -> None:
+    a, b = Ownership(IDS[0]), Ownership(IDS[1])
+    a.change(members(*IDS[:2]), 1)
+    b.change(members(*IDS[:2]), 1)
+
+    change_a, change_b = a.change(members(*IDS[:3]), 2), b.change(members(*IDS[:3]), 2)
+
+    assert not change_a.gained and not change_b.gained
+    assert change_a.lost and change_b.lost
+
+
+def test_bucket_that_is_lost_is_served_no_more_and_asked_for_no_more() -> None:
+    o = Ownership(IDS[0])
+    o.change(members(IDS[0]), 1)
+    change = o.change(members(*IDS[:2]), 2)
+
+    assert not any(o.serves(b) for b in change.lost)
+    assert not o.awaited(IDS[1]) & change.lost
+
+
+def test_release_of_what_was_lost_and_gained_again_counts_for_nothing() -> None:
+    o = Ownership(IDS[0])
+    o.change(members(IDS[0]), 1)
+    lost = o.change(members(*IDS[:2]), 2).lost
+    o.change(members(IDS[0]), 3)
+    regained = o.change(members(*IDS[:2]), 4).lost
+    assert regained == lost
+    assert o.released(IDS[1], lost) == frozenset()
+
+
+def test_drained_member_owns_nothing_but_is_asked() -> None:
+    o = Ownership(IDS[0])
+    o.change(members(*IDS[:2]), 1)
+    o.released(IDS[1], o.awaited(IDS[1]))
+
+    change = o.change([member(IDS[0]), member(IDS[1], drained=True)], 2)
+
+    assert owned(o) == set(range(BUCKETS))
+    assert change.ask == (IDS[1],)
+    mine = Ownership(IDS[1])
+    mine.change([member(IDS[0]), member(IDS[1], drained=True)], 2)
+    assert owned(mine) == set()
+
+
+def test_when_all_are_drained_all_own() -> None:
+    o = Ownership(IDS[0])
+    o.change([member(id, drained=True) for id in IDS[:2]], 1)
+
+    assert 0 < len(owned(o)) < BUCKETS
+
+
+def test_offer_of_what_is_ours_is_claimed_while_it_is_served() -> None:
+    o = Ownership(IDS[0])
+    o.change(members(*IDS[:2]), 1)
+    o.released(IDS[1], o.awaited(IDS[1]))
+    mine = next(iter(owned(o)))
+    theirs = next(b for b in range(BUCKETS) if o.owner(b) is not None)
+
+    assert o.offered(IDS[1], {mine, theirs})
+    assert o.awaited(IDS[1]) == {mine}
+    assert o.serves(mine)
+    assert not o.complete
+    assert not o.offered(IDS[1], {theirs})
+    assert not o.offered(IDS[5], {mine})
+
+
+def test_epoch_exceeds_all_that_was_heard_of_and_never_falls() -> None:
+    o = Ownership(IDS[0])
+    gained = o.change(members(*IDS[:2]), 1).gained
+    bucket = next(iter(gained))
+
+    o.released(IDS[1], gained, [41] * BUCKETS)
+
+    assert o.counters[bucket] == 42
+
+
+def test_absurd_epochs_of_another_do_not_break_ours() -> None:
+    o = Ownership(IDS[0])
+    gained = o.change(members(*IDS[:2]), 1).gained
+
+    served = o.released(IDS[1], gained, [(1 << 63) - 1] * BUCKETS)
+
+    assert served == gained
+    assert max(o.counters) == COUNTER_MAX
+    o2 = Ownership(IDS[0])
+    gained = o2.change(members(*IDS[:2]), 1).gained
+    o2.released(IDS[1], gained, [-5] * BUCKETS)
+    assert min(o2.counters[b] for b in gained) == 1
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 1 << 30))
+def test_all_with_one_view_agree_and_each_bucket_has_one_owner_at_most_one_server(seed: int) -> None:
+    """Random joins, leaves and releases, in the same order for all or not."""
+    dice = Random(seed)
+    all_ = {id: Ownership(id) for id in IDS[:4]}
+    for view in range(1, 6):
+        living = sorted(dice.sample(IDS[:4], dice.randint(1, 4)))
+        for id in living:
+            before = list(all_[id].counters)
+            all_[id].change(members(*living), view)
+            assert all(now >= then for now, then in zip(all_[id].counters, before, strict=True))
+        tables = [[all_[id].owner_id(b) for b in range(0, BUCKETS, 37)] for id in living]
+        assert all(table == tables[0] for table in tables)
+        for id in living:
+            for other in living:
+                if id != other and dice.random() < 0.7:
+                    all_[id].released(other, all_[id].awaited(other))
+        for b in range(0, BUCKETS, 37):
+            assert sum(all_[id].serves(b) for id in living) <= 1
+
+
+def test_without_an_overlay_everything_is_ours() -> None:
+    assert Alone().owner(5) is None
+    assert Alone().serves(5)

@@ -1,0 +1,269 @@
+"""Records that move from store to store with their buckets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from p2pcrawl.core.ring import BUCKETS
+from p2pcrawl.frontier.batch import MovedRow, NewLink
+from p2pcrawl.frontier.store import Store
+from p2pcrawl.model.fingerprint import pack_halves
+from p2pcrawl.model.record import Phase
+from tests.unit.frontier.batches import (
+    ORDERS,
+    assert_counters_equal_census,
+    batch_of,
+    end,
+    grant,
+    link,
+    load,
+    store_with_job,
+)
+
+HOSTS = 12
+_open: list[Store] = []
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    while _open:
+        _open.pop().close()
+
+
+def begun(folder: Path) -> Store:
+    _open.append(store_with_job(folder))
+    return _open[-1]
+
+
+def placed(url: str) -> NewLink:
+    made = link(url)
+    return made._replace(bucket=made.host % BUCKETS)
+
+
+def urls(count: int) -> list[str]:
+    return [f"http://h{n % HOSTS}.example/{n}" for n in range(count)]
+
+
+def empty(folder: Path) -> Store:
+    store = Store(folder)
+    store.add_job(1, "test", b"spec", None, batch_of())
+    _open.append(store)
+    return store
+
+
+def move(source: Store, target: Store, buckets: set[int], *, page: int = 7, order: Random | None = None) -> int:
+    """As a hand-over does it; how many rows."""
+    moved, after = 0, 0
+    pages = []
+    while True:
+        rows, after = source.rows_of(buckets, after, page)
+        if not rows:
+            break
+        pages.append(rows)
+    if order is not None:
+        order.shuffle(pages)
+    for rows in pages:
+        batch = batch_of()
+        for row in rows:
+            (_, job, url, hi, lo, depth, prio, kind, callback, seed, referer, extra, phase, tries, losses, status,
+             reason, size) = row  # fmt: skip
+            new = NewLink(
+                job, 0, pack_halves(hi, lo), placed(url).host, kind, prio, depth, bool(seed), callback, referer, url,
+                extra or b"", placed(url).bucket, True,
+            )  # fmt: skip
+            batch.moved.append(MovedRow(new, Phase(phase), tries, losses, status, reason, size))
+        target.commit(batch)
+        moved += len(rows)
+    return moved
+
+
+def phases(store: Store) -> dict[str, int]:
+    rows = store._db.execute("SELECT url, phase FROM record").fetchall()
+    assert len(dict(rows)) == len(rows)
+    return dict(rows)
+
+
+def finish(store: Store, chosen: list[str], phase: Phase = Phase.DONE, reason: str = "") -> None:
+    for url in chosen:
+        [candidate] = [c for c in load(store, url) if c.url == url]
+        batch = batch_of()
+        grant(batch, candidate)
+        store.commit(batch)
+        batch = batch_of()
+        end(batch, candidate, phase, reason=reason)
+        if reason:
+            batch.tallies[1][f"{phase.name.lower()}:{reason}"] += 1
+        store.commit(batch)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_row_is_in_one_place_with_its_phase_after_a_move(tmp_path: Path, seed: int) -> None:
+    dice = Random(seed)
+    source, target = begun(tmp_path / "a"), empty(tmp_path / "b")
+    source.commit(batch_of([placed(u) for u in urls(60)]))
+    finish(source, dice.sample(urls(60), 10))
+    finish(source, dice.sample([u for u in urls(60) if phases(source)[u] == 0], 5), Phase.FAILED, "http-5xx")
+    before = phases(source)
+    buckets = {placed(u).bucket for u in urls(HOSTS // 2)}
+
+    count = move(source, target, buckets, order=dice)
+    tallies = source.forget(buckets, ORDERS)
+
+    assert phases(source) | phases(target) == before
+    assert not set(phases(source)) & set(phases(target))
+    assert set(phases(target)) == {u for u in urls(60) if placed(u).bucket in buckets}
+    assert count == len(phases(target)) == -tallies[1]["discovered"]
+    assert_counters_equal_census(source)
+    assert_counters_equal_census(target)
+    assert target.tallies(1).get("failed:http-5xx", 0) == sum(p == Phase.FAILED for p in phases(target).values())
+
+
+def test_queued_rows_are_granted_at_their_new_place_and_not_at_the_old(tmp_path: Path) -> None:
+    source, target = begun(tmp_path / "a"), empty(tmp_path / "b")
+    url = urls(1)[0]
+    source.commit(batch_of([placed(url)]))
+
+    move(source, target, {placed(url).bucket})
+    source.forget({placed(url).bucket}, ORDERS)
+
+    assert load(source, url) == []
+    assert [c.url for c in load(target, url)] == [url]
+
+
+def test_move_that_is_repeated_changes_nothing(tmp_path: Path) -> None:
+    source, target = begun(tmp_path / "a"), empty(tmp_path / "b")
+    source.commit(batch_of([placed(u) for u in urls(40)]))
+    finish(source, urls(40)[:7])
+    everything = set(range(BUCKETS))
+
+    move(source, target, everything)
+    once = phases(target), target.tallies(1)
+    move(source, target, everything, page=11)
+
+    assert (phases(target), target.tallies(1)) == once
+    assert_counters_equal_census(target)
+
+
+@pytest.mark.parametrize("phase", [Phase.DONE, Phase.FAILED, Phase.DROPPED])
+def test_further_phase_wins_whichever_way_the_rows_go(tmp_path: Path, phase: Phase) -> None:
+    url = urls(1)[0]
+    for name, source_ended in (("x", True), ("y", False)):
+        source, target = begun(tmp_path / f"{name}a"), empty(tmp_path / f"{name}b")
+        source.commit(batch_of([placed(url)]))
+        target.commit(batch_of([placed(url)]))
+        finish(source if source_ended else target, [url], phase, "" if phase is Phase.DONE else "why")
+
+        move(source, target, {placed(url).bucket})
+
+        assert phases(target)[url] == phase
+        assert load(target, url) == []
+        assert_counters_equal_census(target)
+
+
+def test_master_is_told_of_rows_that_left_its_queue(tmp_path: Path) -> None:
+    source, target = begun(tmp_path / "a"), empty(tmp_path / "b")
+    url = urls(1)[0]
+    source.commit(batch_of([placed(url)]))
+    [candidate] = target.commit(batch_of([placed(url)])).fresh
+    finish(source, [url])
+
+    batch = batch_of()
+    row = placed(url)
+    batch.moved.append(MovedRow(row, Phase.DONE, 1, 0, 200, "", 1))
+    result = target.commit(batch)
+
+    assert result.ended == {candidate.record}
+    assert result.fresh == []
+
+
+def test_end_of_a_page_that_another_master_had_ended_is_counted_once(tmp_path: Path) -> None:
+    """Its lease was open here while the other side of a partition fetched it."""
+    store = begun(tmp_path)
+    url = urls(1)[0]
+    [candidate] = store.commit(batch_of([placed(url)])).fresh
+    batch = batch_of()
+    grant(batch, candidate)
+    store.commit(batch)
+    batch = batch_of()
+    batch.moved.append(MovedRow(placed(url), Phase.DONE, 1, 0, 200, "", 1))
+    store.commit(batch)
+
+    batch = batch_of()
+    end(batch, candidate, Phase.FAILED, reason="http-5xx")
+    batch.tallies[1]["failed:http-5xx"] += 1
+    result = store.commit(batch)
+
+    assert result.ended == {candidate.record}
+    assert phases(store)[url] == Phase.DONE
+    assert_counters_equal_census(store)
+    assert store.tallies(1).get("failed:http-5xx", 0) == 0
+
+
+def test_attempts_and_losses_travel(tmp_path: Path) -> None:
+    target = empty(tmp_path)
+    batch = batch_of()
+    batch.moved.append(MovedRow(placed(urls(1)[0]), Phase.QUEUED, 3, 2, 503, "http-5xx", 0))
+
+    [fresh] = target.commit(batch).fresh
+
+    assert (fresh.attempts, fresh.losses) == (3, 2)
+    [loaded] = load(target, urls(1)[0])
+    assert (loaded.attempts, loaded.losses) == (3, 2)
+
+
+def test_forgotten_record_can_be_discovered_again(tmp_path: Path) -> None:
+    store = begun(tmp_path)
+    url = urls(1)[0]
+    store.commit(batch_of([placed(url)]))
+    store.forget({placed(url).bucket}, ORDERS)
+
+    result = store.commit(batch_of([placed(url)]))
+
+    assert [c.url for c in result.fresh] == [url]
+    assert_counters_equal_census(store)
+
+
+def test_what_was_forgotten_stays_so_after_a_restart(tmp_path: Path) -> None:
+    store = begun(tmp_path)
+    store.commit(batch_of([placed(u) for u in urls(30)]))
+    gone = {placed(u).bucket for u in urls(3)}
+    store.forget(gone, ORDERS)
+    kept = phases(store)
+    _open.pop().close()
+
+    store = Store(tmp_path)
+
+    _open.append(store)
+    assert phases(store) == kept
+    assert_counters_equal_census(store)
+
+
+def test_rows_keep_their_referer_on_the_way(tmp_path: Path) -> None:
+    source, target = begun(tmp_path / "a"), empty(tmp_path / "b")
+    parent, child = urls(2)
+    [p] = source.commit(batch_of([placed(parent)])).fresh
+    source.commit(batch_of([placed(child)._replace(parent=p.record)]))
+
+    move(source, target, {placed(child).bucket})
+
+    assert [c.referer for c in load(target, child)] == [parent]
+
+
+def test_page_of_rows_stops_behind_its_limit_of_bytes_and_nothing_is_skipped(tmp_path: Path) -> None:
+    source = begun(tmp_path)
+    source.commit(batch_of([placed(u)._replace(extra=b"x" * 1000) for u in urls(20)]))
+    everything, seen, after = set(range(BUCKETS)), [], 0
+
+    while True:
+        rows, after = source.rows_of(everything, after, 100, 3000)
+        if not rows:
+            break
+        assert len(rows) <= 4
+        seen += [row[2] for row in rows]
+
+    assert sorted(seen) == sorted(phases(source))

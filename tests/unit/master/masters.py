@@ -1,0 +1,247 @@
+"""Several masters in one process: real frontiers and real cluster logic over an overlay that a test controls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from p2pcrawl.core.membership_output import Event, EventKind
+from p2pcrawl.master.cluster import Cluster
+from p2pcrawl.master.job import Job
+from p2pcrawl.master.master import Master
+from p2pcrawl.model.errors import LinkError, P2PCrawlError
+from p2pcrawl.model.job import JobId
+from p2pcrawl.model.node import Address, Member, NodeId, Status
+from p2pcrawl.model.settings import Settings
+from p2pcrawl.wire.cluster import Answered
+from p2pcrawl.wire.codec import FrameReader, encode
+from tests.unit.master.slaves import Slaves, spec_of
+
+LIMIT_S = 14.0
+"""No test takes longer, whatever it waits for."""
+
+Hook = Callable[["Town", NodeId, NodeId, Any], Awaitable[None]]
+
+
+class Town:
+    """All masters, what each believes of the others, and what happens to what they say."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.houses: dict[NodeId, House] = {}
+        self.views: dict[NodeId, list[NodeId]] = {}
+        """What each one sees; without an entry all that there are."""
+        self.drained: set[NodeId] = set()
+        self.before: Hook | None = None
+        """Awaited before a request is served; may raise LinkError to lose it."""
+        self.after: Hook | None = None
+        """Awaited before its answer arrives."""
+        self.said: Counter[str] = Counter()
+
+    def member(self, id: NodeId) -> Member:
+        house = self.houses[id]
+        return Member(
+            id, house.address, 1, Status.ALIVE, house.weight, house.boot, house.store, drained=id in self.drained
+        )
+
+    def seen_by(self, id: NodeId) -> list[NodeId]:
+        return sorted(self.views.get(id, list(self.houses)))
+
+    def look(self, *who: NodeId) -> None:
+        """The membership tells of a change."""
+        for id in who or list(self.houses):
+            self.houses[id].cluster.happened(Event(EventKind.UPDATED, self.member(id)))
+
+    async def carry(self, source: NodeId, address: Address, request: Any) -> Any:
+        target = next((h for h in self.houses.values() if h.address == address), None)
+        if target is None:
+            raise LinkError(f"cannot reach {address}")
+        self.said[type(request).__name__] += 1
+        if self.before is not None:
+            await self.before(self, source, target.id, request)
+        try:
+            reply = await target.cluster.serve(over_the_wire(request), source)
+        except P2PCrawlError as error:
+            reply = Answered(0, b"", str(error))
+        if self.after is not None:
+            await self.after(self, source, target.id, request)
+        return over_the_wire(reply)
+
+
+def over_the_wire(message: Any) -> Any:
+    return next(iter(FrameReader().feed(encode(message))))
+
+
+class House:
+    """One master."""
+
+    def __init__(self, town: Town, name: str, slaves: Slaves, weight: int = 1) -> None:
+        self.id = NodeId(f"{name:0<40}")
+        self.name = name
+        self.town = town
+        self.slaves = slaves
+        self.weight = weight
+        self.boot = name.encode().ljust(8, b"-")
+        self.address = Address(f"127.0.0.1:{10_000 + len(town.houses)}")
+        self.store = bytes(16)
+        self.run: asyncio.Task[None] | None = None
+        self.refusal = ""
+
+    async def open(self, stack: AsyncExitStack) -> None:
+        self.master = Master(
+            self.town.folder / self.name, Settings(), slaves=0, run_here=self.slaves, forever=True,
+            check_spec=lambda spec: self.refusal,
+        )  # fmt: skip
+        await stack.enter_async_context(self.master)
+        self.cluster = Cluster(self.master, self._node(), 2, self._answer)
+        self.town.houses[self.id] = self
+
+    def start(self) -> None:
+        self.cluster.start()
+        self.run = asyncio.create_task(self.master.run())
+
+    async def close(self) -> None:
+        await self.cluster.close()
+        if self.run is not None:
+            self.run.cancel()
+            await asyncio.gather(self.run, return_exceptions=True)
+        self.town.houses.pop(self.id, None)
+
+    def _node(self) -> Any:
+        town, me = self.town, self.id
+
+        class Members:
+            def get(self, id: NodeId) -> Member | None:
+                return town.member(id) if id in town.seen_by(me) and id in town.houses else None
+
+        class Membership:
+            members = Members()
+
+            @property
+            def view_digest(self) -> int:
+                ids = [(id, id in town.drained) for id in town.seen_by(me)]
+                return hash(tuple(ids)) & 0xFFFF_FFFF_FFFF
+
+        class Caller:
+            async def call(self, address: Address, request: Any, timeout_s: float = 10.0) -> Any:
+                try:
+                    async with asyncio.timeout(timeout_s):
+                        return await town.carry(me, address, request)
+                except TimeoutError:
+                    raise LinkError(f"{address} did not answer") from None
+
+        return SimpleNamespace(
+            id=me,
+            members=lambda: [town.member(i) for i in town.seen_by(me)],
+            membership=Membership(),
+            caller=Caller(),
+            gossip=SimpleNamespace(update_me=self._update_me),
+        )
+
+    def _update_me(self, **fields: object) -> None:
+        if fields.get("drained"):
+            self.town.drained.add(self.id)
+            self.town.look()
+
+    async def _answer(self, what: str, arguments: bytes) -> bytes:
+        return b"{}"
+
+
+@asynccontextmanager
+async def town_of(folder: Path, *names: str, answer: Any, setup: Callable[[Town], None] | None = None):
+    """Masters of these names, crawling with slaves that ``answer``."""
+    town = Town(folder)
+    async with AsyncExitStack() as stack:
+        houses = [House(town, name, Slaves(answer)) for name in names]
+        for number, house in enumerate(houses):
+            house.address = Address(f"127.0.0.1:{10_000 + number}")
+            await house.open(stack)
+        if setup is not None:
+            setup(town)
+        for house in houses:
+            house.start()
+        town.stack = stack
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                yield town, houses
+        finally:
+            for house in list(town.houses.values()):
+                await house.close()
+
+
+async def arrive(town: Town, name: str, answer: Any) -> House:
+    """One more master comes."""
+    house = House(town, name, Slaves(answer))
+    house.address = Address(f"127.0.0.1:{10_000 + int(name, 16)}")
+    await house.open(town.stack)
+    house.start()
+    town.look()
+    return house
+
+
+async def submit(house: House, **settings: Any) -> Job:
+    """As a peer does it."""
+    number = JobId(77)
+    from dataclasses import replace
+
+    spec = replace(spec_of(**settings), id=number)
+    starting = getattr(house.cluster, "starting", set())
+    starting.add(number)
+    try:
+        job = await house.master.add_job(spec)
+        await house.cluster.spread(job)
+        await house.cluster.begin(job)
+    finally:
+        starting.discard(number)
+    return job
+
+
+async def eventually(condition: Callable[[], bool], limit_s: float = 5.0) -> None:
+    async with asyncio.timeout(limit_s):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+def settled(houses: Iterable[House]) -> bool:
+    """The views are followed, and no bucket is on its way."""
+    for house in houses:
+        ownership = house.cluster.ownership
+        if ownership.view != house.cluster.node.membership.view_digest or house.cluster._unclaimed:
+            return False
+        if ownership.syncing or not ownership.complete:
+            return False
+    return True
+
+
+async def finished(houses: Iterable[House], job: int = 77, limit_s: float = 6.0) -> None:
+    await eventually(lambda: all(h.master.jobs[job].state == "finished" for h in houses), limit_s)
+
+
+async def books(houses: Iterable[House], job: int = 77) -> Counter[str]:
+    """The counters of all masters together; each must equal what is in its store."""
+    whole: Counter[str] = Counter()
+    for house in houses:
+        found = house.master.jobs.get(job)
+        if found is None:
+            continue
+        census = await house.master.census(found)
+        stored = await house.master.tallies(found)
+        for phase in ("queued", "done", "failed", "dropped"):
+            assert found.counts[phase] == census.get(phase, 0), (house.name, phase, found.counts, census)
+            assert stored.get(phase, 0) == census.get(phase, 0), (house.name, phase, stored, census)
+        total = sum(found.counts[p] for p in ("queued", "done", "failed", "dropped"))
+        assert found.counts["discovered"] == total, (house.name, found.counts)
+        whole.update({k: v for k, v in found.counts.items() if v})
+    return whole
+
+
+async def records(house: House, job: int = 77) -> list[tuple[str, int]]:
+    """(url, phase) of every record at a master."""
+    return await house.master._in_thread(
+        lambda: house.master._store._db.execute("SELECT url, phase FROM record WHERE job = ?", (job,)).fetchall()
+    )

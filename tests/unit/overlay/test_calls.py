@@ -1,0 +1,191 @@
+"""Calls over links on loopback: refusals, limits, and streams of strangers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from random import Random
+
+import pytest
+
+from p2pcrawl.model.errors import LinkError, P2PCrawlError
+from p2pcrawl.model.node import parse_address
+from p2pcrawl.overlay import calls
+from p2pcrawl.overlay.calls import Caller
+from p2pcrawl.wire.cluster import Answered, Introduce, Query
+from p2pcrawl.wire.keys import generate_key
+from tests.unit.overlay.nodes import Seen, credentials, node, until
+
+
+@pytest.mark.parametrize(
+    ("other", "text"),
+    [
+        (lambda: credentials(key=generate_key()), "another cluster key"),
+        (lambda: credentials(cluster="elsewhere"), "another cluster"),
+    ],
+)
+async def test_wrong_key_or_name_is_told_in_one_clear_message(other, text: str) -> None:
+    async with node() as one:
+        caller = Caller(other().client, "client")
+        with pytest.raises(LinkError) as error:
+            await caller.query(one.address, "ask:members")
+        caller.close()
+
+        assert text in str(error.value)
+        assert "\n" not in str(error.value)
+
+
+async def test_other_protocol_version_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with node() as one:
+        host, port = parse_address(one.address)
+        reader, writer = await asyncio.open_connection(host, port)
+        stranger = credentials().client()
+        hello = bytearray(stranger.begin())
+        version = next(n for n in range(8) if hello[n] in (1, 2)) if hello[4] not in (1, 2) else 4
+        hello[version] += 1
+        writer.write(bytes(hello))
+        async with asyncio.timeout(5):
+            answer = await reader.read(1000)
+        with pytest.raises(LinkError, match="protocol version"):
+            stranger.receive(answer)
+        writer.close()
+        assert one.members()[0].id == one.id
+
+
+async def test_hostile_streams_end_their_connection_and_nothing_else() -> None:
+    dice = Random(4)
+    async with node() as one:
+        host, port = parse_address(one.address)
+        hello = credentials().client().begin()
+        for data in (
+            b"", b"GET / HTTP/1.1\r\n\r\n", dice.randbytes(5000), hello[:20], hello + dice.randbytes(100_000),
+            b"\xff" * 70_000, hello + hello, bytes(_flipped(hello, dice)),
+        ):  # fmt: skip
+            reader, writer = await asyncio.open_connection(host, port)
+            writer.write(data)
+            if writer.can_write_eof():
+                writer.write_eof()
+            async with asyncio.timeout(5):
+                with contextlib.suppress(ConnectionError):
+                    assert len(await reader.read(10_000)) < 1000
+            writer.close()
+        await until(lambda: not one._reception._visitors)
+
+        caller = Caller(credentials().client, "client")
+        assert await caller.query(one.address, "ask:anything") == b"{}"
+        caller.close()
+
+
+async def test_connections_that_never_introduce_themselves_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "UNPROVEN_MAX", 20)
+    async with node() as one:
+        host, port = parse_address(one.address)
+        crowd = [await asyncio.open_connection(host, port) for _ in range(100)]
+        await asyncio.sleep(0.05)
+
+        assert len(one._reception._visitors) <= 21
+
+        caller = Caller(credentials().client, "client")
+        assert await caller.query(one.address, "ask:anything") == b"{}"
+        caller.close()
+        for _, writer in crowd:
+            writer.close()
+
+
+async def test_member_that_asks_too_much_at_once_loses_its_link_and_leaves_no_task() -> None:
+    stuck = asyncio.Event()
+    seen = Seen()
+
+    async def wait() -> Answered:
+        await stuck.wait()
+        return Answered(0, b"late")
+
+    seen.answer = lambda request: wait()
+    async with node(seen=seen) as one:
+        caller = Caller(credentials().client, "client")
+        asked = [asyncio.create_task(caller.query(one.address, "x")) for _ in range(calls.OPEN_MAX + 10)]
+        done = await asyncio.gather(*asked, return_exceptions=True)
+
+        assert all(isinstance(e, LinkError) for e in done)
+        assert len(seen.requests) <= calls.OPEN_MAX
+        await until(lambda: not one._reception._visitors)
+        caller.close()
+
+
+async def test_first_message_that_is_no_introduction_ends_the_link() -> None:
+    async with node() as one:
+        caller = Caller(credentials().client, "client")
+        line = calls._Line(one.address, credentials().client, "client")
+        link = await line._open()
+        link.send(Introduce("again"))
+        with pytest.raises(LinkError):
+            await line.ask(Query(1, "x"))
+        line.close()
+        caller.close()
+
+
+async def test_nobody_at_the_address_is_a_link_error_that_names_it() -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+        caller = Caller(credentials().client, "client")
+        with pytest.raises(LinkError, match=address):
+            await caller.query(address, "ask:members")
+        caller.close()
+
+
+async def test_call_that_is_given_up_while_the_link_opens_leaves_nothing_behind() -> None:
+    loop, complaints = asyncio.get_running_loop(), []
+    loop.set_exception_handler(lambda _, context: complaints.append(context))
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(0)
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        caller = Caller(credentials().client, "client")
+        with pytest.raises(LinkError, match="did not answer"):
+            await caller.query(address, "x", timeout_s=0.05)
+        assert not any(line._waiting for line in caller._lines.values())
+        caller.close()
+        await asyncio.sleep(0.02)
+        import gc
+
+        gc.collect()
+        await asyncio.sleep(0)
+    assert not complaints
+
+
+async def test_answer_of_the_other_is_its_own_words() -> None:
+    seen = Seen()
+
+    def refuse(request: object) -> Answered:
+        raise P2PCrawlError("not today")
+
+    seen.answer = refuse
+    async with node(seen=seen) as one:
+        caller = Caller(credentials().client, "client")
+        with pytest.raises(P2PCrawlError, match="not today"):
+            await caller.query(one.address, "x")
+        caller.close()
+
+
+async def test_failing_request_says_so_without_its_insides(caplog: pytest.LogCaptureFixture) -> None:
+    seen = Seen()
+
+    def fail(request: object) -> Answered:
+        raise RuntimeError("secret insides")
+
+    seen.answer = fail
+    async with node(seen=seen) as one:
+        caller = Caller(credentials().client, "client")
+        with pytest.raises(P2PCrawlError) as error:
+            await caller.query(one.address, "x")
+        assert "secret" not in str(error.value)
+        caller.close()
+
+
+def _flipped(data: bytes, dice: Random) -> bytearray:
+    changed = bytearray(data)
+    for _ in range(dice.randint(1, 4)):
+        changed[dice.randrange(len(changed))] ^= 1 << dice.randrange(8)
+    return changed

@@ -1,0 +1,126 @@
+"""The HTTP API: who may ask, who may change, and what nonsense comes to."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from p2pcrawl.peer.api import Api
+
+
+class Desk:
+    def __init__(self) -> None:
+        self.told: list[tuple[str, dict]] = []
+        self.error: Exception | None = None
+
+    async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
+        if self.error is not None:
+            raise self.error
+        return {"what": what, **arguments}
+
+    async def tell(self, what: str, arguments: dict[str, Any]) -> Any:
+        if self.error is not None:
+            raise self.error
+        self.told.append((what, arguments))
+        return {"did": what}
+
+    async def results(self, job: int) -> AsyncIterator[bytes]:
+        if self.error is not None:
+            raise self.error
+        for n in range(job):
+            yield b'{"n":%d}\n' % n
+
+
+@asynccontextmanager
+async def api():
+    desk = Desk()
+    made = Api(desk, "secret", Path("/where/it/is"))
+    await made.open("127.0.0.1", 0)
+    try:
+        async with aiohttp.ClientSession(f"http://{made.address}") as session:
+            yield desk, session
+    finally:
+        await made.close()
+
+
+async def test_questions_need_no_token_on_this_machine() -> None:
+    async with api() as (_, session), session.get("/status") as answer:
+        assert answer.status == 200
+        assert (await answer.json())["what"] == "status"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic secret"}, {"Authorization": "secret"},
+     {"Authorization": "Bearer "}, {"Authorization": "Bearer \u00fc"}],
+)  # fmt: skip
+async def test_changes_need_the_token(headers: dict) -> None:
+    async with api() as (desk, session), session.post("/drain", headers=headers) as answer:
+        assert answer.status == 401
+        assert "/where/it/is" in (await answer.json())["error"]
+        assert not desk.told
+
+
+async def test_change_with_the_token_is_made() -> None:
+    headers = {"Authorization": "bearer secret"}
+    async with api() as (desk, session), session.post("/submit", json={"a": 1}, headers=headers) as answer:
+        assert answer.status == 200
+        assert desk.told == [("submit", {"a": 1})]
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example"]
+)
+async def test_name_that_somebody_else_made_resolve_here_is_refused(host: str) -> None:
+    headers = {"Authorization": "Bearer secret", "Host": host}
+    async with api() as (desk, session):
+        async with session.get("/status", headers=headers) as answer:
+            assert answer.status == 403
+        async with session.post("/drain", headers=headers) as answer:
+            assert answer.status == 403
+        assert not desk.told
+
+
+@pytest.mark.parametrize("body", [b"{", b"[1]", b"5", b"\xff\xff", b'"x"', b"[" * 100_000])
+async def test_body_that_is_no_object_is_one_clear_line(body: bytes) -> None:
+    headers = {"Authorization": "Bearer secret"}
+    async with api() as (desk, session), session.post("/submit", data=body, headers=headers) as answer:
+        assert answer.status == 400
+        assert "JSON" in (await answer.json())["error"]
+        assert not desk.told
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(ConfigurationError("this is wrong"), 400), (P2PCrawlError("not now"), 503), (RuntimeError("insides"), 500)],
+)
+async def test_errors_are_told_by_who_can_act(error: Exception, status: int) -> None:
+    async with api() as (desk, session):
+        desk.error = error
+        async with session.get("/jobs") as answer:
+            assert answer.status == status
+            assert "insides" not in (await answer.json())["error"]
+        async with session.get("/jobs/3/items") as answer:
+            assert answer.status == status
+
+
+async def test_items_stream_as_lines_and_none_is_an_empty_answer() -> None:
+    async with api() as (_, session):
+        async with session.get("/jobs/3/items") as answer:
+            assert (await answer.text()).count("\n") == 3
+        async with session.get("/jobs/0/items") as answer:
+            assert answer.status == 200
+            assert await answer.text() == ""
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/jobs/x/items", "/jobs/\u0663/items", "/jobs/-1/items", "/submit"])
+async def test_paths_that_mean_nothing_are_refused_in_json(path: str) -> None:
+    async with api() as (_, session), session.get(path) as answer:
+        assert answer.status in (400, 404, 405) or "\u0663" in path
+        assert answer.content_type in ("application/json", "application/x-ndjson")

@@ -1,0 +1,65 @@
+"""What a peer is told when it starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.peer.config import PeerConfig, Role, is_loopback, key_ring
+from p2pcrawl.wire.keys import KEY_VARIABLE, generate_key
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"weight": 0}, {"weight": 17}, {"slaves": -1}, {"role": Role.SLAVE}, {"masters": 0}, {"copies": 0},
+        {"cluster": "x" * 1000}, {"advertise": "nonsense:nonsense"},
+    ],
+)  # fmt: skip
+def test_what_cannot_work_is_one_clear_line(fields: dict) -> None:
+    with pytest.raises(ConfigurationError) as error:
+        PeerConfig(**fields).validate()
+    assert "\n" not in str(error.value)
+
+
+def test_off_loopback_a_key_is_needed_and_keygen_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+
+    with pytest.raises(ConfigurationError, match="keygen"):
+        key_ring(PeerConfig(), off_loopback=True)
+
+
+def test_on_loopback_a_key_is_made_that_nobody_else_can_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+
+    ring = key_ring(PeerConfig(), off_loopback=False)
+
+    [file] = [p for p in tmp_path.rglob("*") if p.is_file()]
+    assert file.stat().st_mode & 0o077 == 0
+    assert key_ring(PeerConfig(), off_loopback=True).ids == ring.ids
+
+
+def test_key_in_the_environment_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv(KEY_VARIABLE, generate_key())
+
+    assert key_ring(PeerConfig(), off_loopback=True).ids
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "AAAA", "\x00"])
+def test_bad_key_file_is_one_clear_line(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "key"
+    path.write_text(text)
+    path.chmod(0o600)
+    with pytest.raises(ConfigurationError) as error:
+        key_ring(PeerConfig(key_file=path), off_loopback=True)
+    assert "\n" not in str(error.value)
+
+
+def test_loopback_is_told_from_the_rest() -> None:
+    assert all(is_loopback(h) for h in ("localhost", "127.0.0.1", "127.9.9.9", "::1"))
+    assert not any(is_loopback(h) for h in ("10.0.0.1", "example.com", "0.0.0.0", "::", ""))

@@ -1,0 +1,148 @@
+"""Whole peers in one process, with slaves on the same loop and a small site."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.peer.peer import Peer
+from p2pcrawl.wire.keys import generate_key
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+PAGES = 60
+HOSTS = 20
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+class Site:
+    """Pages over several loopback hosts; each links to the next ones."""
+
+    def __init__(self) -> None:
+        self.visits: Counter[str] = Counter()
+        self.slow_s = 0.0
+
+    def url(self, number: int) -> str:
+        return f"http://127.0.0.{number % HOSTS + 1}:{self.port}/{number}"
+
+    async def page(self, request: web.Request) -> web.Response:
+        if request.path == "/robots.txt":
+            return web.Response(status=404)
+        number = int(request.path[1:])
+        self.visits[self.url(number)] += 1
+        await asyncio.sleep(self.slow_s)
+        links = "".join(f'<a href="{self.url(n)}">x</a>' for n in range(2 * number + 1, 2 * number + 3) if n < PAGES)
+        return web.Response(text=f"<html><title>{number}</title>{links}</html>", content_type="text/html")
+
+
+@asynccontextmanager
+async def site_of():
+    site = Site()
+    app = web.Application()
+    app.router.add_get("/{path:.*}", site.page)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "0.0.0.0", 0).start()
+    site.port = runner.addresses[0][1]
+    try:
+        yield site
+    finally:
+        await runner.cleanup()
+
+
+def spider(folder: Path, site: Site) -> str:
+    path = folder / "small.py"
+    path.write_text(
+        "from p2pcrawl import Spider\n"
+        "class Small(Spider):\n"
+        "    name = 'small'\n"
+        f"    start_urls = ['{site.url(0)}']\n"
+        "    def parse(self, response):\n"
+        "        yield {'url': response.url}\n"
+        "        yield response.follow_all()\n"
+    )
+    return str(path)
+
+
+def peer(*join: str, **fields) -> Peer:
+    return Peer(bind="127.0.0.1:0", join=join, role="master", slaves=0, **fields)
+
+
+async def test_two_peers_crawl_together_and_each_page_comes_once(tmp_path: Path) -> None:
+    async with site_of() as site, peer() as one, peer(one.address) as two:
+        job = await two.submit(spider(tmp_path, site))
+        async with asyncio.timeout(20):
+            end = await job.wait()
+
+        assert end["conserved"]
+        assert end["pages"] == PAGES
+        assert len(site.visits) == PAGES and max(site.visits.values()) == 1
+        assert sorted([i["url"] async for i in job.items()]) == sorted(site.url(n) for n in range(PAGES))
+
+
+async def test_peer_that_leaves_in_mid_crawl_leaves_nothing_undone(tmp_path: Path) -> None:
+    async with site_of() as site, peer() as one:
+        site.slow_s = 0.02
+        async with peer(one.address) as two:
+            job = await one.submit(spider(tmp_path, site))
+            async with asyncio.timeout(10):
+                while len(site.visits) < 10:  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+            assert two.role == "master"
+        async with asyncio.timeout(20):
+            end = await job.wait()
+
+        assert end["conserved"]
+        assert end["queued"] == 0
+        assert len(site.visits) == PAGES
+        assert max(site.visits.values()) == 1
+        assert end["done"] == PAGES + 1
+
+
+async def test_peer_that_joins_in_mid_crawl_takes_part(tmp_path: Path) -> None:
+    async with site_of() as site, peer() as one:
+        site.slow_s = 0.02
+        job = await one.submit(spider(tmp_path, site))
+        async with asyncio.timeout(10):
+            while len(site.visits) < 5:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        async with peer(one.address):
+            async with asyncio.timeout(20):
+                end = await job.wait()
+
+            assert end["conserved"]
+            assert len(site.visits) == PAGES
+            assert max(site.visits.values()) == 1
+            assert end["done"] == PAGES + 1
+
+
+async def test_wrong_key_is_told_at_once(tmp_path: Path) -> None:
+    key = tmp_path / "other.key"
+    key.write_text(generate_key() + "\n")
+    key.chmod(0o600)
+    async with peer() as one:
+        with pytest.raises(ConfigurationError, match="another cluster key"):
+            async with Peer(bind="127.0.0.1:0", join=(one.address,), slaves=0, key_file=key):
+                pass
+        with pytest.raises(ConfigurationError, match="another cluster"):
+            async with Peer(bind="127.0.0.1:0", join=(one.address,), slaves=0, cluster="elsewhere"):
+                pass
+
+
+async def test_port_in_use_is_one_clear_line(tmp_path: Path) -> None:
+    async with peer() as one:
+        with pytest.raises(ConfigurationError, match="in use") as error:
+            async with Peer(bind=one.address, slaves=0):
+                pass
+        assert "\n" not in str(error.value)

@@ -1,0 +1,51 @@
+"""What a submission may be: it comes over HTTP and over links, and ends at every master."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.peer.submission import Submission
+
+GOOD = {"name": "a", "urls": ["http://a.example/"], "qualname": "Links", "module": "p2pcrawl.spiders.plain"}
+
+
+def test_good_submission_is_read_and_written_the_same() -> None:
+    assert Submission.read(GOOD).plain() == Submission.read(Submission.read(GOOD).plain()).plain()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"unknown": 1},
+        {"name": ""},
+        {"name": 5},
+        {"name": None},
+        {"urls": "http://a.example/"},
+        {"urls": [5]},
+        {"urls": [None]},
+        {"urls": [["http://a.example/"]]},
+        {"arguments": {"a": 5}},
+        {"arguments": {"a": None}},
+        {"arguments": ["a"]},
+        {"settings": {"no_such_setting": 1}},
+        {"settings": {"concurrent_requests": "many"}},
+        {"settings": []},
+        {"code": "x = 1", "file": ""},
+        {"code": "x = 1", "file": ".."},
+        {"code": "x = 1", "file": "a\x00b"},
+        {"code": 5},
+        {"outputs": [5]},
+    ],
+)
+def test_bad_submission_is_one_clear_line(change: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError) as error:
+        Submission.read({**GOOD, **change})
+    assert "\n" not in str(error.value)
+
+
+def test_submission_without_a_spider_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="names a spider"):
+        Submission.read({"name": "a"})
