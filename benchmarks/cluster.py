@@ -176,8 +176,7 @@ def joins(
 ) -> Claims:
     """A master joins when a quarter is fetched; the last of the first ones leaves when half is.
 
-    The delay gives them the time to do so: without it the crawl is over before a peer has started. The items that a
-    master fetched stay in its data folder, so those of the one that left are missing until it is back with it.
+    The delay gives them the time to do so: without it the crawl is over before a peer has started.
     """
     claims = Claims(f"joins: {pages} pages, {hosts} hosts, {masters} masters, one joins and one leaves in mid-crawl")
     items = folder / "items.jsonl"
@@ -205,14 +204,16 @@ def joins(
         claims.claim("pages fetched", stats["distinct"], stats["distinct"] == pages, "all")
         claims.note("fetched again", stats["duplicates"])
         kept = {peer.id: _kept_items(peer, number) for peer in [*peers.living, leaver]}
-        claims.claim("items by the one that joined", len(kept[joiner.id]), bool(kept[joiner.id]), "some")
-        claims.note("items in the folder of the one that left", len(kept[leaver.id]))
+        fetched = [_fetches(peer, number) for peer in (joiner, leaver)]
+        claims.claim("fetched by the one that joined", fetched[0], fetched[0] > 0, "some")
+        claims.note("fetched by the one that left", fetched[1])
+        claims.note("items that the one that left took with it", len(kept[leaver.id]))
         everything = set(site.ask("/_urls"))
         nowhere = everything - set().union(*kept.values())
         claims.claim("pages without an item in any data folder", len(nowhere), not nowhere, "none")
         peers.results(number, items)
         without = everything - {item["url"] for item in items_of(items)}
-        claims.note("pages missing from the results while it is away", len(without))
+        claims.claim("pages missing from the results while it is away", len(without), not without, "none")
         peers.start(leaver.data)
         peers.until_agreed()
         peers.results(number, items)
@@ -223,6 +224,11 @@ def joins(
         since = site.stats()["duplicates"] - stats["duplicates"]
         claims.claim("fetched again when it came back", since, since == 0, "none")
     return claims
+
+
+def _fetches(peer: PeerProcess, job: int) -> int:
+    """How many pages a master asked for itself, whoever has their records now."""
+    return sum(n for (n,) in ask_frontier(peer.data, "SELECT count FROM tally WHERE job = ? AND name = 'fetches'", job))
 
 
 def _kept_items(peer: PeerProcess, job: int) -> set[str]:

@@ -41,6 +41,9 @@ class MovedRow(NamedTuple):
     status: int
     reason: str
     size: int
+    items: int = 0
+    data: bytes = b""
+    """The items of its page, joined by newlines."""
 
 
 class Ending(NamedTuple):

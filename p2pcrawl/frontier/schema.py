@@ -47,6 +47,7 @@ CREATE TABLE lease (
 CREATE TABLE item (
     id INTEGER PRIMARY KEY, job INTEGER NOT NULL, record INTEGER NOT NULL, count INTEGER NOT NULL, data BLOB NOT NULL
 );
+CREATE INDEX item_record ON item (record);
 CREATE TABLE staged (record INTEGER NOT NULL, job INTEGER NOT NULL, count INTEGER NOT NULL, data BLOB NOT NULL);
 CREATE INDEX staged_record ON staged (record);
 CREATE TABLE sink (job INTEGER, path TEXT, spec TEXT NOT NULL, delivered INTEGER NOT NULL, position TEXT NOT NULL,

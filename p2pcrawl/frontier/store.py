@@ -214,6 +214,13 @@ class Store:
         tally[moved.phase.name.lower()] += 1
         if moved.phase is not Phase.DONE:
             tally[f"{moved.phase.name.lower()}:{moved.reason}"] += 1
+        elif not moved.reason:
+            tally["pages"] += 1
+        if moved.items:
+            self._item += 1
+            row = (self._item, moved.link.job, record, moved.items, moved.data)
+            db.execute("INSERT INTO item (id, job, record, count, data) VALUES (?, ?, ?, ?, ?)", row)
+            tally["items"] += moved.items
 
     def _new_links(self, links: list[NewLink]) -> list[tuple[tuple[int, int], NewLink]]:
         """Those not in the table, each once, in their order."""
@@ -418,11 +425,6 @@ class Store:
                 raise
             return result
 
-    def drop_job(self, job: int) -> None:
-        """Forgets a job that was never begun."""
-        with mapped_errors(self.folder):
-            self._db.execute("DELETE FROM job WHERE id = ?", (job,))
-
     def abandon(self, job: int, host: int, limit: int) -> Counter[str]:
         """Puts aside, as failed, up to ``limit`` records that are queued for a host and in nobody's hands.
 
@@ -509,7 +511,10 @@ class Store:
     def rows_of(
         self, buckets: Collection[int], after: int, limit: int, bytes_max: int = ITEM_BYTES_MAX
     ) -> tuple[list[tuple[Any, ...]], int]:
-        """The next records of these buckets, and the number of the last one looked at. Stops behind ``bytes_max``."""
+        """The next records of these buckets with their items, and the number of the last one looked at.
+
+        Stops behind ``bytes_max``.
+        """
         with mapped_errors(self.folder):
             self._claimed(buckets)
             rows = self._db.execute(
@@ -519,18 +524,23 @@ class Store:
                 " WHERE r.id > ? AND r.bucket IN (SELECT bucket FROM claimed) ORDER BY r.id LIMIT ?",
                 (after, limit),
             ).fetchall()
-            size = 0
-            for number, row in enumerate(rows, 1):
-                size += len(row[2]) + len(row[10]) + len(row[11] or b"")
+            size, found = 0, []
+            for row in rows:
+                items = self._items_of(row[0])
+                data = b"\n".join(part for _, part in items)
+                found.append((*row, sum(count for count, _ in items), data))
+                size += len(row[2]) + len(row[10]) + len(row[11] or b"") + len(data)
                 if size >= bytes_max:
-                    del rows[number:]
                     break
-            return rows, rows[-1][0] if rows else after
+            return found, found[-1][0] if found else after
+
+    def _items_of(self, record: int) -> list[tuple[int, bytes]]:
+        return self._db.execute("SELECT count, data FROM item WHERE record = ? ORDER BY id", (record,)).fetchall()
 
     def forget(self, buckets: Collection[int], orders: Mapping[int, Order]) -> dict[int, Counter[str]]:
-        """Deletes the records of these buckets, which another master holds durably; what that takes from the counters.
+        """Deletes the records of these buckets with their items: another master holds them durably.
 
-        The items of their pages stay: results are gathered from all masters.
+        What that takes from the counters.
         """
         tallies: dict[int, Counter[str]] = defaultdict(Counter)
         with mapped_errors(self.folder):
@@ -547,12 +557,19 @@ class Store:
                     tallies[job][name] -= 1
                     if phase in (Phase.FAILED, Phase.DROPPED):
                         tallies[job][f"{name}:{reason}"] -= 1
+                    elif phase == Phase.DONE and not reason:
+                        tallies[job]["pages"] -= 1
                     if phase == Phase.QUEUED:
                         rank = rank_of(orders[job], number, priority, depth)
                         self._db.execute("INSERT INTO leave VALUES (?, ?, ?, ?, ?)", (job, host, kind, *rank))
                     for table in ("seen_young", "seen"):
                         self._db.execute(f"DELETE FROM {table} WHERE hi = ? AND lo = ? AND job = ?", (hi, lo, job))
                 ours = "SELECT id FROM record WHERE bucket IN (SELECT bucket FROM claimed)"
+                for job, count in self._db.execute(
+                    f"SELECT job, sum(count) FROM item WHERE record IN ({ours}) GROUP BY job"
+                ).fetchall():
+                    tallies[job]["items"] -= count
+                self._db.execute(f"DELETE FROM item WHERE record IN ({ours})")
                 self._db.execute(f"DELETE FROM attempt WHERE record IN ({ours})")
                 self._db.execute("DELETE FROM record WHERE bucket IN (SELECT bucket FROM claimed)")
                 self._write_jobs(Batch(tallies=tallies))

@@ -1,11 +1,11 @@
 """Politeness across masters: whoever wants to ask a host borrows the right from the master that owns the host.
 
-With ``SHARD_KEY=url`` or ``domain`` the pages of one host belong to many masters, and several jobs with different keys meet at
-the same host. The owner of bucket(host) keeps its politeness; the others fetch under *loans*. A loan on a host with a delay is
-exclusive: so many requests, spaced as the host wants it, and nobody else, the owner included, asks meanwhile. A loan on
-a host without a delay is a share of its concurrency. A loan ends when it is repaid, with what was learnt of the
-host (a longer delay, a Retry-After), or when the borrower is declared dead, by when its slaves have long stopped. After its term the
-borrower begins nothing new; it repays when what is open has ended.
+With ``SHARD_KEY=url`` or ``domain`` the pages of one host belong to many masters, and several jobs with different
+keys meet at the same host. The owner of bucket(host) keeps its politeness; the others fetch under *loans*. A loan on
+a host with a delay is exclusive: so many requests, spaced as the host wants it, and nobody else, the owner included,
+asks meanwhile. A loan on a host without a delay is a share of its concurrency. A loan ends when it is repaid, with
+what was learnt of the host (a longer delay, a Retry-After), or when the borrower is declared dead, by when its slaves
+have long stopped. After its term the borrower begins nothing new; it repays when what is open has ended.
 """
 
 from __future__ import annotations

@@ -150,7 +150,9 @@ class Exchange:
                 row.extra,
             )
             link = self._link(row.job, found, self._bucket(job, row.url, row.fingerprint))
-            yield MovedRow(link, Phase(row.phase), row.attempts, row.losses, row.status, row.reason, row.size)
+            yield MovedRow(
+                link, Phase(row.phase), row.attempts, row.losses, row.status, row.reason, row.size, row.items, row.data
+            )
 
     def _bucket(self, job: Job, url: str, fingerprint: bytes) -> int:
         return self._keys.bucket(job.settings.shard_key, url, self._keys.host_key(url), fingerprint)

@@ -87,6 +87,26 @@ def start_of(job: Job) -> Found:
     return Found(url, fingerprint(url, salt=f"job {job.id}"), 0, 0, "index", "", True, "", b"")
 
 
+def _row_of(
+    _: int,
+    job: int,
+    url: str,
+    hi: int,
+    lo: int,
+    depth: int,
+    priority: int,
+    kind: str,
+    callback: str,
+    seed: int,
+    referer: str,
+    extra: bytes | None,
+    *rest: Any,
+) -> Row:
+    """A record as it moves to another master; ``rest`` are phase and what follows it."""
+    print_ = pack_halves(hi, lo)
+    return Row(job, url, print_, depth, priority, kind, callback, bool(seed), referer, extra or b"", *rest)
+
+
 class Master:
     """Crawls the jobs of one data folder with the slaves of this machine.
 
@@ -251,12 +271,6 @@ class Master:
         self._register(job)
         self._wake.set()
         return job
-
-    async def discard(self, job: Job) -> None:
-        """A job that was refused before it began."""
-        self.workbench.halt_job(job.id)
-        self.jobs.pop(job.id, None)
-        await self._in_thread(self._store.drop_job, job.id)
 
     def _with_code(self, spec: JobSpec) -> JobSpec:
         """The code of a spider's file is kept in the data folder, where local slaves find it."""
@@ -641,46 +655,7 @@ class Master:
     async def rows_of(self, buckets: Collection[int], after: int, limit: int) -> tuple[list[Row], int]:
         """The next records of buckets that were let go of."""
         rows, last = await self._in_thread(self._store.rows_of, buckets, after, limit)
-        return [
-            Row(
-                job,
-                url,
-                pack_halves(hi, lo),
-                depth,
-                priority,
-                kind,
-                callback,
-                bool(seed),
-                referer,
-                extra or b"",
-                phase,
-                attempts,
-                losses,
-                status,
-                reason,
-                size,
-            )  # fmt: skip
-            for (
-                _,
-                job,
-                url,
-                hi,
-                lo,
-                depth,
-                priority,
-                kind,
-                callback,
-                seed,
-                referer,
-                extra,
-                phase,
-                attempts,
-                losses,
-                status,
-                reason,
-                size,
-            ) in rows
-        ], last
+        return [_row_of(*row) for row in rows], last
 
     def adopt(self, rows: list[Row]) -> asyncio.Future[None]:
         """Records that come with their buckets; done when they are durable."""

@@ -129,6 +129,9 @@ class Row(Record):
     status: Number
     reason: str
     size: Number
+    items: Number = 0
+    data: bytes = b""
+    """The items of its page, joined by newlines."""
 
 
 class Pulled(Struct, array_like=True, tag=30):
