@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -75,7 +75,7 @@ class Dispatch:
         self._take_back = take_back
         self._lanes: dict[NodeId, _Lane] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self.under_way = 0
+        self._under_way: Counter[int] = Counter()
         self.sent: dict[int, int] = defaultdict(int)
         """Links per job that were settled elsewhere."""
         self.on_settled: Callable[[], None] = lambda: None
@@ -84,7 +84,7 @@ class Dispatch:
     def add(self, job: int, owner: NodeId, parcel: Parcel) -> None:
         """One more link for ``owner``; it leaves with the next :meth:`flush`."""
         parcel.hold.waiting += 1
-        self.under_way += 1
+        self._under_way[job] += 1
         self._lane(owner).parcels[job].append(parcel)
 
     def flush(self) -> None:
@@ -116,9 +116,14 @@ class Dispatch:
     def full(self) -> bool:
         return self.under_way > HELD_MAX
 
-    def pending(self, job: int) -> bool:
-        """Whether links of the job may be under way."""
-        return self.under_way > 0
+    @property
+    def under_way(self) -> int:
+        """Links of all jobs that are not settled yet."""
+        return self._under_way.total()
+
+    def pending(self, job: int) -> int:
+        """Links of the job that are not settled yet."""
+        return self._under_way[job]
 
     async def close(self) -> None:
         for task in self._tasks:
@@ -151,7 +156,7 @@ class Dispatch:
             self._again(job, [p for n, p in enumerate(batch) if n in refused])
             self._pause(lane)
         accepted = [p for n, p in enumerate(batch) if n not in refused]
-        self.under_way -= len(accepted)
+        self._under_way[job] -= len(accepted)
         self.sent[job] += len(accepted)
         for parcel in accepted:
             parcel.hold.settled(1)
@@ -167,7 +172,7 @@ class Dispatch:
             else:
                 self._lane(owner).parcels[job].append(parcel)
         if ours:
-            self.under_way -= len(ours)
+            self._under_way[job] -= len(ours)
             self._take_back(job, ours)
 
     def _pause(self, lane: _Lane) -> None:

@@ -59,7 +59,7 @@ class Exchange:
 
     def busy(self, job: int) -> int:
         """Links and records of the job that are neither stored here nor settled elsewhere."""
-        under_way = self.dispatch.under_way if self.dispatch is not None else 0
+        under_way = self.dispatch.pending(job) if self.dispatch is not None else 0
         arrived = sum(len(a.links) for a in (*self._arrivals, *self._answered))
         back = len(self._returned) + len(self._settled) + len(self._adoptions) + len(self._adopted)
         return under_way + arrived + back

@@ -694,8 +694,8 @@ class Master:
     def busy(self, job: Job) -> int:
         """Records of the job that are queued or open here, and links of it that are under way."""
         if job.closing:
-            return job.leased + self._intake.held + self.exchange.busy(job.id)
-        return max(0, job.counts["queued"]) + self._intake.held + self.exchange.busy(job.id)
+            return job.leased + self.exchange.busy(job.id)
+        return max(0, job.counts["queued"]) + self.exchange.busy(job.id)
 
     def bucket_of_url(self, url: str, key: str) -> int:
         """The bucket that a canonical URL is in, under a job's key."""

@@ -209,7 +209,13 @@ class Lead:
             if refusals:
                 self.cluster.withdraw(job, refusals[0])
                 raise ConfigurationError(refusals[0])
-            await self.cluster.begin(job)
+            try:
+                async with asyncio.timeout(SUBMIT_S):
+                    await self.cluster.begin(job)
+            except TimeoutError:
+                raise P2PCrawlError(
+                    f"job {job.id} is known to all, but nobody has taken its start yet; see `p2pcrawl jobs`"
+                ) from None
         finally:
             self.cluster.starting.discard(spec.id)
         return job.id

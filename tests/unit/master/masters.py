@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +23,7 @@ from p2pcrawl.wire.cluster import Answered
 from p2pcrawl.wire.codec import FrameReader, encode
 from tests.unit.master.slaves import Slaves, spec_of
 
+JOB = JobId(77)
 LIMIT_S = 14.0
 """No test takes longer, whatever it waits for."""
 
@@ -184,13 +186,10 @@ async def arrive(town: Town, name: str, answer: Any) -> House:
     return house
 
 
-async def submit(house: House, **settings: Any) -> Job:
+async def submit(house: House, number: JobId = JOB, **settings: Any) -> Job:
     """As a peer does it."""
-    number = JobId(77)
-    from dataclasses import replace
-
     spec = replace(spec_of(**settings), id=number)
-    starting = getattr(house.cluster, "starting", set())
+    starting = house.cluster.starting
     starting.add(number)
     try:
         job = await house.master.add_job(spec)

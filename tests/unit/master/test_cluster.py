@@ -15,7 +15,7 @@ from p2pcrawl.master import cluster
 from p2pcrawl.master.cluster import bitmap_of, buckets_of
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.fingerprint import fingerprint
-from p2pcrawl.model.job import START_URL
+from p2pcrawl.model.job import START_URL, JobId
 from p2pcrawl.model.record import Phase
 from p2pcrawl.wire.cluster import Claim, Discover, Found, MirrorJob, Pull, Quiet, Taken
 from p2pcrawl.wire.messages import Forget, Page, Task
@@ -96,6 +96,36 @@ async def test_three_masters_visit_every_page_once_each_its_own(tmp_path: Path) 
                 bucket = house.master.bucket_of_url(url, "host")
                 assert house.cluster.ownership.owner(bucket) is None
             assert house.master.jobs[77].counts["pages"] > 0
+
+
+@pytest.mark.parametrize("key", ["host", "domain", "url"])
+async def test_start_of_a_job_is_taken_where_it_is_sent_whatever_its_key(tmp_path: Path, key: str) -> None:
+    async with town_of(tmp_path, "1", "2", "3", answer=Web()) as (_town, houses):
+        await eventually(lambda: settled(houses))
+
+        async with asyncio.timeout(5):
+            for number in range(100, 106):
+                await submit(houses[0], JobId(number), shard_key=key)
+
+        for number in range(100, 106):
+            await finished(houses, number)
+
+
+async def test_job_is_finished_though_links_of_another_one_are_stuck(tmp_path: Path) -> None:
+    async def lose(_town: Any, _source: Any, _target: Any, request: Any) -> None:
+        if isinstance(request, Discover) and request.job == 101:
+            raise LinkError("lost")
+
+    async with town_of(tmp_path, "1", "2", answer=Web()) as (town, houses):
+        await eventually(lambda: settled(houses))
+        town.before = lose
+        stuck = asyncio.create_task(submit(houses[0], JobId(101), shard_key="url"))
+        await submit(houses[0], JobId(102))
+
+        await finished(houses, 102)
+
+        stuck.cancel()
+        await asyncio.gather(stuck, return_exceptions=True)
 
 
 async def test_finished_job_is_not_declared_before_it_has_begun(tmp_path: Path) -> None:
