@@ -17,6 +17,7 @@ MEASURES = {
     "politeness": "delays, Crawl-delay and Retry-After as the server saw them",
     "frontier_memory": "5 million queued URLs: memory and rate",
     "speed": "pages/s and CPU beside Scrapy and a bare loop",
+    "partition": "ten masters in network namespaces, cut in halves and healed (needs root)",
     "cluster": "one job over 5 masters: every page once, each by its owner; pages/s beside 1 master",
     "one_site": "a single host over 3 masters with SHARD_KEY=url: all fetch, its delay holds",
     "joins": "masters that come and leave in order in mid-crawl: nothing is lost",
