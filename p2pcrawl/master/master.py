@@ -909,6 +909,8 @@ class Master:
                     self._refused(message)
                 elif message.reason:
                     self._fail(ConfigurationError(message.reason) if message.usage else LinkError(message.reason))
+                # It waits for this, so that nothing more is said to a link whose other end is closed.
+                session.link.close()
             case _:
                 raise LinkError(f"a slave does not say {type(message).__name__}")
 

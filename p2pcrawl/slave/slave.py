@@ -13,6 +13,7 @@ import resource
 import socket
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,8 @@ from p2pcrawl.wire.streams import StreamSeal
 log = logging.getLogger(__name__)
 
 BEAT_S = 1.0
+HANG_UP_S = 2.0
+"""How long a slave that has said Bye waits for its master to close the link."""
 CLOSE_S = 10.0
 """How long pipelines and connections may take to close."""
 
@@ -95,7 +98,14 @@ class Slave:
                 link.send(self._failure)
             elif not link.closed:
                 link.send(Bye())
-            link.close()
+            await self._hang_up(link)
+
+    async def _hang_up(self, link: Link) -> None:
+        """Lets the master close first: what it says meanwhile to a closed link would cost it our last words."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(HANG_UP_S):
+                await self._closed.wait()
+        link.close()
 
     async def _serve(self, slots: int) -> None:
         workers = [asyncio.create_task(self._worker()) for _ in range(slots)]

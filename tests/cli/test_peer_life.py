@@ -35,7 +35,7 @@ def test_first_signal_leaves_in_order(cluster: Cluster, signal_number: int, code
     second = cluster.start("--slaves", 0)
     cluster.until_agreed(2)
 
-    assert second.end(signal_number) == (code, "")
+    assert second.end(signal_number) == (code, ""), second.log
 
     assert "leaving the cluster" in second.log
     until(lambda: states(cluster, first.api)[second.ready["id"]] == "left", "it is known to have left")

@@ -17,12 +17,13 @@ from p2pcrawl.master import master as master_module
 from p2pcrawl.master.session import RULES_MAX, Lease, RobotsLease, Session
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.record import Phase
+from p2pcrawl.overlay.link import Link
 from p2pcrawl.wire.messages import Bye, Outcome, Page, Report, RobotsResult, Task
 from tests.unit.master.slaves import Site, Slaves, crawl, master_of, page_of, spec_of, until, urls
 
 
 def session_of(number: int, window: int = 4) -> Session:
-    return Session(number, None, window, 0.0, ready=True)  # type: ignore[arg-type]
+    return Session(number, Link(lambda message: None, lambda error: None), window, 0.0, ready=True)
 
 
 def seat_of(number: int = 1) -> Seat:
