@@ -238,26 +238,24 @@ class Workbench:
                 self._trim(queue)
 
     def seat_of(self, candidate: Candidate) -> Seat:
+        """The seat of a candidate's host, made if it has none."""
         seat = self.seats.get(candidate.host)
-        if seat is None:
-            host = Host(candidate.host, host_of(candidate.url))
-            if self.resumed_at is not None:
-                host.next_at = self.resumed_at + host.delay_s(self._paces[candidate.job])
-            if candidate.host in self.pauses:
-                host.paused_until = self.pauses[candidate.host]
-                host.next_at = max(host.next_at, host.paused_until)
-            seat = self.seats[candidate.host] = Seat(host)
-        return seat
+        return seat or self._seated(candidate.host, host_of(candidate.url), candidate.job)
 
     def host(self, key: int, name: str, job: int) -> Host:
         """The politeness of a host, given a seat if it has none."""
-        seat = self.seats.get(key)
-        if seat is None:
-            host = Host(key, name)
-            if self.resumed_at is not None:
-                host.next_at = self.resumed_at + host.delay_s(self._paces[job])
-            seat = self.seats[key] = Seat(host)
-        return seat.host
+        return (self.seats.get(key) or self._seated(key, name, job)).host
+
+    def _seated(self, key: int, name: str, job: int) -> Seat:
+        """A new seat, with what an earlier run left of the host's wishes."""
+        host = Host(key, name)
+        if self.resumed_at is not None:
+            host.next_at = self.resumed_at + host.delay_s(self._paces[job])
+        if key in self.pauses:
+            host.paused_until = self.pauses[key]
+            host.next_at = max(host.next_at, host.paused_until)
+        seat = self.seats[key] = Seat(host)
+        return seat
 
     def delay(self, candidate: Candidate, until: float) -> None:
         """A retry: back into its queue at ``until``."""
@@ -446,11 +444,6 @@ class Workbench:
     def wanting(self) -> bool:
         """Some queue waits to be loaded."""
         return bool(self._wants)
-
-    @property
-    def idle(self) -> bool:
-        """Nothing in memory waits for its turn (there may be more on disk)."""
-        return not (self.held or self._delayed or self._wants)
 
     def busiest(self, count: int, now: float) -> list[Standing]:
         """The hosts with most waiting and open. Costs a pass over all seats."""

@@ -53,10 +53,8 @@ class Intake:
         self._keys = keys
         self._exchange = exchange
         self._ready: list[_Ended] = []
-        self.held = 0
-        """Pages whose end waits for their links."""
         self.held_in: Counter[int] = Counter()
-        """The same by bucket."""
+        """Pages whose end waits for their links, by the bucket that they are in."""
         self.retries: list[tuple[Candidate, float]] = []
         self.forgotten: list[int] = []
         self.down: dict[tuple[int, int], None] = {}
@@ -85,7 +83,6 @@ class Intake:
         ended = _Ended(job, lease, page.outcome, items)
         hold = lease.hold
         if hold is not None and hold.waiting:
-            self.held += 1
             self.held_in[lease.candidate.bucket] += 1
             hold.then = lambda: self._ready.append(ended)
         else:
@@ -96,7 +93,6 @@ class Intake:
         ready, self._ready = self._ready, []
         for ended in ready:
             bucket = ended.lease.candidate.bucket
-            self.held -= 1
             self.held_in[bucket] -= 1
             if not self.held_in[bucket]:
                 del self.held_in[bucket]

@@ -297,9 +297,6 @@ class Master:
         await self._open_outputs(job, outputs)
         return job
 
-    def pause(self, job: Job) -> None:
-        self.workbench.halt_job(job.id)
-
     def _register(self, job: Job) -> None:
         self.jobs[job.id] = job
         self._orders[job.id] = job.settings.queue_order
@@ -641,7 +638,7 @@ class Master:
     async def empty_handed(self) -> bool:
         """Whether no record is here any more, nor a link on its way."""
         dispatch = self.exchange.dispatch
-        if self._intake.held or self.exchange.waiting or (dispatch is not None and dispatch.under_way):
+        if self._intake.held_in or self.exchange.waiting or (dispatch is not None and dispatch.under_way):
             return False
         return not await self._in_thread(self._store.size)
 
@@ -741,11 +738,6 @@ class Master:
         job.control += 1
         self._states[job.id] = (state, reason)
         self._wake.set()
-
-    def cancel(self, job: Job) -> None:
-        """Ends a job where it is; its queue stays as it is on disk."""
-        self.workbench.halt_job(job.id)
-        self.finish(job, CANCELLED, "cancelled")
 
     async def _abandon(self) -> None:
         """Puts aside some of what is queued for hosts that are down. Such a host is granted nothing meanwhile."""

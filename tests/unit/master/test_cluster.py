@@ -290,7 +290,7 @@ async def test_busy_master_lets_go_though_pages_of_its_other_buckets_are_always_
         seed = next(u for u in web.urls if _owner(houses[0], u) == houses[0].id)
         web.seeds = [seed]
         start = await submit_at_owner(houses)
-        await eventually(lambda: houses[0].master._intake.held > 0 or start.id != houses[0].id)
+        await eventually(lambda: houses[0].master._intake.held_in.total() > 0 or start.id != houses[0].id)
         free = frozenset(range(BUCKETS)) - {
             houses[0].master.bucket_of_url(u, "host") for u in [*web.urls, f"{START_URL}77"]
         }
@@ -315,7 +315,7 @@ async def test_page_that_is_held_for_its_links_holds_its_own_bucket(tmp_path: Pa
         web.links = {u: [] for u in web.urls} | {mine: [theirs]}
         web.seeds = [mine]
         task = asyncio.create_task(submit(houses[1]))
-        await eventually(lambda: web.visits[mine] == 1 and houses[0].master._intake.held == 1)
+        await eventually(lambda: web.visits[mine] == 1 and houses[0].master._intake.held_in.total() == 1)
         bucket = houses[0].master.bucket_of_url(mine, "host")
 
         # The negative control: its links are not at their owner, so it is not done and its bucket does not move.
