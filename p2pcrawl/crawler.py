@@ -166,7 +166,7 @@ class Crawler:
             raise
         self.was_finished = self.finished
         self._running = asyncio.create_task(master.run())
-        self._running.add_done_callback(lambda _: master.end_items())
+        self._running.add_done_callback(lambda _: master.outputs.end())
 
     async def _open_job(self, master: Master, plan: _Plan, folder: Path) -> Job:
         spec = JobSpec(JobId(0), plan.name, plan.ref, plan.arguments, plan.settings.differences())
@@ -208,7 +208,7 @@ class Crawler:
         assert self._master is not None
         for job in self.jobs:
             last = 0
-            while rows := await self._master.items_after(job, last):
+            while rows := await self._master.outputs.items_after(job, last):
                 for number, data in rows:
                     last = number
                     for line in data.split(b"\n"):
@@ -266,7 +266,7 @@ class Crawler:
             counted = all(census.get(name, 0) == stored[name] for name in ("done", "failed", "dropped", "queued"))
             certificate = job.certificate()
             certificate["verified"] = agreed and counted and certificate["conserved"]
-            certificate["outputs"] = await self.master.delivered(job)
+            certificate["outputs"] = await self.master.outputs.counts(job)
             found.append(certificate)
         return found
 

@@ -9,10 +9,7 @@ no other order, so nothing needs a lock.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-import socket
-from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -24,53 +21,35 @@ import msgspec
 
 from p2pcrawl.core.ownership import Change, Ownership
 from p2pcrawl.core.politeness import ROBOTS_TTL_S, Pace, RobotsEntry
-from p2pcrawl.core.ring import bucket_of_hash, key_hash, preference
-from p2pcrawl.core.workbench import Candidate, Seat, Turn, Want, Workbench, host_key
+from p2pcrawl.core.ring import bucket_of_hash
+from p2pcrawl.core.workbench import Candidate, Want, Workbench, host_key
 from p2pcrawl.frontier.batch import Batch, Committed, NewLink
 from p2pcrawl.frontier.store import Store
 from p2pcrawl.master.budgets import Budgets
-from p2pcrawl.master.delivery import Delivery, Output
+from p2pcrawl.master.delivery import Output
 from p2pcrawl.master.dispatch import Dispatch, Parcel
 from p2pcrawl.master.exchange import Exchange
-from p2pcrawl.master.group import Group, RunHere
+from p2pcrawl.master.granting import Granting
+from p2pcrawl.master.group import RunHere
 from p2pcrawl.master.intake import Intake
 from p2pcrawl.master.job import CANCELLED, FINISHED, PAUSED, RUNNING, Job, job_of, pack_spec, unpack_spec
 from p2pcrawl.master.keys import Keys
-from p2pcrawl.master.session import Lease, RobotsLease, Session
+from p2pcrawl.master.outputs import Outputs
+from p2pcrawl.master.session import Session
+from p2pcrawl.master.slaves import Slaves
 from p2pcrawl.model.errors import ConfigurationError, LinkError
 from p2pcrawl.model.fingerprint import fingerprint, pack_halves
 from p2pcrawl.model.job import START_URL, JobId, JobSpec
 from p2pcrawl.model.record import Order, ShardKey
 from p2pcrawl.model.settings import Settings
-from p2pcrawl.model.url import origin_of
-from p2pcrawl.overlay.link import Link, open_link
 from p2pcrawl.wire.cluster import Found, Row, Settled
-from p2pcrawl.wire.codec import AnyMessage
-from p2pcrawl.wire.messages import (
-    PROTOCOL,
-    Ack,
-    Beat,
-    Bye,
-    Forget,
-    Grant,
-    Hello,
-    OpenJob,
-    Report,
-    Returned,
-    Robots,
-    RobotsTask,
-    Stop,
-    Task,
-    Welcome,
-)
+from p2pcrawl.wire.messages import Ack, Bye, Forget, Returned
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-GRANTS_MAX = 512
 LOADS_MAX = 256
-DELIVER_S = 0.5
 ACTIVATE = 512
 ABANDON_ROWS = 5_000
 """What is put aside at once, so that commits do not wait for long."""
@@ -78,7 +57,6 @@ ROOM_EVERY_S = 0.01
 ROOM_SEATS_PER_S = 100_000
 """How often, and over how many seats, hosts that are through are looked for when others wait for a seat."""
 STOP_S = 15.0
-WATCH_S = 1.0
 
 
 def start_of(job: Job) -> Found:
@@ -131,41 +109,32 @@ class Master:
         self._forever = forever
         self._check_spec = check_spec
         self._settings = settings
-        self._slaves = slaves
-        self._run_here = run_here
-        self._output_to_stderr = output_to_stderr
-        self._errors_to = errors_to
         self.jobs: dict[int, Job] = {}
         self.workbench = Workbench(memory=settings.frontier_memory)
-        self.sessions: dict[int, Session] = {}
         self.recovered = 0
         """Leases of an earlier run that never reported."""
-        self._deliveries: list[Delivery] = []
         self._keys = Keys()
         self.exchange = Exchange(self.jobs, self._keys)
         self._intake = Intake(self.jobs, self.workbench, self._keys, self.exchange)
-        self._gone: deque[Session] = deque()
         self._orders: dict[int, Order] = {}
-        self._session_last = 0
-        self._lease_last = 0
-        self._turns: list[Turn] = []
-        self._promised: Counter[int] = Counter()
-        self._suspected: set[int] = set()
         self._wake = asyncio.Event()
+        self._make_slaves: Callable[[], Slaves] = lambda: Slaves(
+            settings,
+            slaves,
+            run_here,
+            self._wake.set,
+            self._left,
+            output_to_stderr=output_to_stderr,
+            errors_to=errors_to,
+        )
         self._timer: asyncio.TimerHandle | None = None
         self._draining = False
-        self._leaving = False
         self._fatal: Exception | None = None
         self._cursor: tuple[int, int, str] | None = None
         self._sweeping = False
         self._room_at = 0.0
-        self._undelivered = False
-        self._deliver_at = 0.0
-        self._delivered: list[tuple[int, str, int, str]] = []
         self._states: dict[int, tuple[str, str]] = {}
         self._specs: dict[int, bytes] = {}
-        self._items_grew = asyncio.Event()
-        self._ended = False
         self._releases: list[tuple[frozenset[int], asyncio.Future[bool]]] = []
         self._forgets: list[tuple[frozenset[int], asyncio.Future[None]]] = []
 
@@ -174,8 +143,11 @@ class Master:
     async def __aenter__(self) -> Master:
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, "frontier")
+        self.slaves = self._make_slaves()
+        self.granting = Granting(self.jobs, self.workbench, self.slaves.sessions)
         try:
             self._store: Store = await self._in_thread(lambda: Store(self._folder))
+            self.outputs = Outputs(self._store, self._in_thread)
             try:
                 await self._recover()
             except BaseException:
@@ -184,13 +156,6 @@ class Master:
         except BaseException:
             self._thread.shutdown()
             raise
-        self._group = Group(
-            self._slaves,
-            self._connected,
-            self._run_here,
-            output_to_stderr=self._output_to_stderr,
-            errors_to=self._errors_to,
-        )
         return self
 
     async def _recover(self) -> None:
@@ -211,15 +176,12 @@ class Master:
 
     async def __aexit__(self, *_: object) -> None:
         self._draining = True
-        self._group.stop_replacing()
-        for session in list(self.sessions.values()):
-            session.link.abort()
-        await self._group.stop(0.0)
+        self.slaves.abort()
+        await self.slaves.group.stop(0.0)
         if self._timer is not None:
             self._timer.cancel()
         try:
-            for delivery in self._deliveries:
-                await self._in_thread(delivery.close)
+            await self.outputs.close()
         finally:
             try:
                 await self._in_thread(self._store.close)
@@ -257,7 +219,7 @@ class Master:
         batch = Batch(orders=self._orders)
         committed = await self._in_thread(self._store.add_job, number, spec.name, pack_spec(spec), link, batch)
         self._register(job)
-        await self._open_outputs(job, outputs)
+        await self.outputs.open(job, outputs)
         self._count(batch)
         self.workbench.add(committed.fresh)
         return job
@@ -294,7 +256,7 @@ class Master:
             job.state, job.reason = RUNNING, ""
             self._states[number] = (RUNNING, "")
         self._register(job)
-        await self._open_outputs(job, outputs)
+        await self.outputs.open(job, outputs)
         return job
 
     def _register(self, job: Job) -> None:
@@ -314,28 +276,20 @@ class Master:
         self.workbench.sweeping()
         self.workbench.resumed_at = monotonic()
 
-    async def _open_outputs(self, job: Job, outputs: Iterable[Output]) -> None:
-        wanted = {o.path: o for o in outputs}
-        for path, *_ in await self._in_thread(self._store.sinks, job.id):
-            wanted.setdefault(path, Output(path))
-        for output in wanted.values():
-            opened = await self._in_thread(Delivery.open, self._store, job.id, output, job.settings.feed_export_fields)
-            self._deliveries.append(opened)
-            self._undelivered = True
-
     # -- running ------------------------------------------------------------------------------
 
     async def run(self) -> None:
         """Until every job is finished, or ``drain`` has run its course. Raises what makes going on impossible."""
         self._started_at = monotonic()
-        watch = asyncio.create_task(self._watch())
+        self.slaves.group.failed.add_done_callback(self._group_failed)
+        watch = asyncio.create_task(self.slaves.watch())
         try:
             if self._active() or self._forever:
-                self._group.start()
+                self.slaves.group.start()
             while self._fatal is None and (self._active() or self._draining or self._forever):
                 await self._cycle()
                 self._settle_jobs()
-                if self._draining and not self.sessions and not self._gone:
+                if self._draining and not self.sessions and not self.slaves.gone:
                     break
                 if self._active() or self._draining or self._forever:
                     await self._until_due()
@@ -343,17 +297,21 @@ class Master:
                 raise self._fatal
             await self._cycle()
             await self._dismiss()
-            await self._finish_outputs()
+            await self.outputs.finish(self._cycle)
         finally:
             watch.cancel()
-            self.end_items()
+            self.outputs.end()
 
     def drain(self) -> None:
         """No new fetches; what is open ends, is stored, and ``run`` returns."""
         if not self._draining:
             self._draining = True
-            self._stop_sessions()
+            self.slaves.stop()
             self._wake.set()
+
+    @property
+    def sessions(self) -> dict[int, Session]:
+        return self.slaves.sessions
 
     @property
     def draining(self) -> bool:
@@ -376,16 +334,16 @@ class Master:
         for session in list(self.sessions.values()):
             if session.inbox:
                 acks.append((session, self._take_inbox(session, batch, now)))
-        while self._gone:
-            self._bury(self._gone.popleft(), batch, now)
+        while self.slaves.gone:
+            self._bury(self.slaves.gone.popleft(), batch, now)
         self._intake.release(batch, now)
         self.exchange.gather(batch)
         if not self._draining and not self.exchange.full:
-            self._grant(batch, now)
+            self.granting.grant(batch, now)
         batch.wants = self.workbench.wants(LOADS_MAX)
         if self._sweeping:
             batch.wants += await self._sweep()
-        batch.delivered, self._delivered = self._delivered, []
+        batch.delivered = self.outputs.take_delivered()
         batch.states, self._states = self._states, {}
         batch.specs.update(self._specs)
         self._specs = {}
@@ -404,12 +362,8 @@ class Master:
         for session, sequence in acks:
             if sequence:
                 session.link.send(Ack(sequence))
-        self._send_grants()
-        self._undelivered = self._undelivered or items
-        if self._undelivered and now >= self._deliver_at:
-            await self._deliver()
-        if items:
-            self._tell_items()
+        self.granting.send()
+        await self.outputs.tend(now, items)
 
     def _take_inbox(self, session: Session, batch: Batch, now: float) -> int:
         """The sequence of the last report taken, or 0."""
@@ -468,113 +422,6 @@ class Master:
     def _count(self, batch: Batch) -> None:
         for number, counter in batch.tallies.items():
             self.jobs[number].counts.update(counter)
-
-    # -- granting -----------------------------------------------------------------------------
-
-    def _grant(self, batch: Batch, now: float) -> None:
-        room = sum(s.room for s in self.sessions.values())
-        if room <= 0:
-            return
-        self._promised.clear()
-        self._suspected.clear()
-        slots = sum(s.slots for s in self.sessions.values())
-        self._turns = self.workbench.take(now, self._choose, min(room, GRANTS_MAX), slots)
-        for turn in self._turns:
-            self._lease_last += 1
-            session, job = self.sessions[turn.session], self.jobs[turn.candidate.job]
-            if turn.robots_origin:
-                session.robots[self._lease_last] = RobotsLease(
-                    self._lease_last, job.id, turn.robots_origin, job.pace.agent, turn.seat
-                )
-                continue
-            candidate = turn.candidate
-            candidate.attempts += 1
-            job.leased += 1
-            session.leases[candidate.record] = Lease(self._lease_last, candidate, turn.seat)
-            batch.leases.append((candidate.record, job.id, self._lease_last, candidate.attempts))
-
-    def _choose(self, seat: Seat, suspect: bool) -> int:
-        """The session for a host: the one its key prefers, or the next with room.
-
-        What was promised in this turn counts, too: the leases are made when all turns are known.
-        """
-        if seat.host.open and seat.session in self.sessions and not suspect:
-            held = self.sessions[seat.session]
-            if held.room > self._promised[held.id]:
-                self._promised[held.id] += 1
-                return held.id
-        for number in preference(seat.host.key, self.sessions):
-            session = self.sessions[number]
-            if session.room <= self._promised[number]:
-                continue
-            if suspect:
-                if number in self._suspected or session.has_suspect:
-                    continue
-                self._suspected.add(number)
-            self._promised[number] += 1
-            return number
-        return 0
-
-    def _send_grants(self) -> None:
-        turns, self._turns = self._turns, []
-        grants: dict[int, Grant] = {}
-        for turn in turns:
-            session = self.sessions.get(turn.session)
-            if session is None or session.lost:
-                continue
-            grant = grants.get(session.id)
-            if grant is None:
-                grant = grants[session.id] = Grant([], [], [])
-            job = self.jobs[turn.candidate.job]
-            if session.jobs.get(job.id) != job.version:
-                session.jobs[job.id] = job.version
-                session.link.send(OpenJob(job.wire()))
-            if turn.robots_origin:
-                self._add_robots_task(grant, session, turn, job)
-            else:
-                self._add_task(grant, session, turn, job)
-        for number, grant in grants.items():
-            self.sessions[number].link.send(grant)
-
-    def _add_robots_task(self, grant: Grant, session: Session, turn: Turn, job: Job) -> None:
-        for lease in session.robots.values():
-            if lease.seat is turn.seat and lease.origin == turn.robots_origin:
-                delay = turn.seat.host.delay_s(job.pace)
-                grant.robots_tasks.append(
-                    RobotsTask(lease.number, job.id, lease.origin, lease.agent, delay, turn.candidate.seed)
-                )
-
-    def _add_task(self, grant: Grant, session: Session, turn: Turn, job: Job) -> None:
-        c = turn.candidate
-        if job.pace.obey_robots and not c.url.startswith(START_URL):
-            self._add_rules(grant, session, turn.seat, job, c.url)
-        lease = session.leases[c.record]
-        grant.tasks.append(
-            Task(
-                lease.number,
-                c.record,
-                c.job,
-                c.url,
-                c.fingerprint,
-                c.depth,
-                c.priority,
-                c.kind,
-                c.callback,
-                c.attempts,
-                c.seed,
-                c.referer if job.settings.referer_enabled else "",
-                c.extra,
-            )
-        )
-
-    def _add_rules(self, grant: Grant, session: Session, seat: Seat, job: Job, url: str) -> None:
-        origin = origin_of(url)
-        if origin in session.rules:
-            return
-        entry = (seat.host.robots or {}).get((origin, job.pace.agent))
-        if entry is not None:
-            session.knows_rules(origin)
-            grant.robots.append(Robots(origin, entry.verdict, entry.body, entry.reason))
 
     # -- among other masters ------------------------------------------------------------------
 
@@ -702,11 +549,6 @@ class Master:
         """The bucket that a record of a job is in; the start of a job has a fingerprint that its URL does not tell."""
         return self._keys.bucket(job.settings.shard_key, found.url, self._keys.host_key(found.url), found.fingerprint)
 
-    def slave_for(self, host: str) -> int | None:
-        """The session that a host would be granted to."""
-        order = preference(key_hash(host), [n for n, s in self.sessions.items() if s.ready])
-        return order[0] if order else None
-
     async def items_from(self, job: int, after: int, limit: int) -> list[tuple[int, bytes]]:
         """The next rows of items, without waiting."""
         return await self._in_thread(self._store.items_after, job, after, limit)
@@ -766,8 +608,8 @@ class Master:
 
     async def _dismiss(self) -> None:
         """Lets the slaves close their spiders and leave; keeps what they still report."""
-        self._stop_sessions()
-        stopping = asyncio.ensure_future(self._group.stop(STOP_S))
+        self.slaves.stop()
+        stopping = asyncio.ensure_future(self.slaves.group.stop(STOP_S))
         while not stopping.done():
             self._wake.clear()
             woken = asyncio.ensure_future(self._wake.wait())
@@ -777,59 +619,7 @@ class Master:
         await stopping
         await self._cycle()
 
-    def _stop_sessions(self) -> None:
-        self._leaving = True
-        self._group.stop_replacing()
-        for session in self.sessions.values():
-            self._stop(session)
-
-    def _stop(self, session: Session) -> None:
-        if not session.stopping:
-            session.stopping = True
-            session.link.send(Stop())
-
-    # -- items --------------------------------------------------------------------------------
-
-    async def _deliver(self) -> None:
-        """One step of every output; what came of it is stored with the next commit."""
-        more = behind = False
-        for delivery in self._deliveries:
-            told = await self._in_thread(delivery.step, self._store)
-            if told is not None:
-                self._delivered.append(told)
-                more = True
-                behind = behind or delivery.behind
-        self._undelivered = more
-        # One that has more to write than it could now has its next step behind the next commit.
-        self._deliver_at = monotonic() + (0.0 if behind else DELIVER_S)
-
-    async def _finish_outputs(self) -> None:
-        self._undelivered = bool(self._deliveries)
-        while self._undelivered:
-            await self._deliver()
-            await self._cycle()
-        for delivery in self._deliveries:
-            await self._in_thread(delivery.finish)
-        await self._cycle()
-
-    async def items_after(self, job: Job, last: int) -> list[tuple[int, bytes]]:
-        """The next items of a job, waiting for them; empty when the crawl has ended and there are no more."""
-        while True:
-            # Looked at before the store is, so that nothing can come in between unnoticed.
-            ended, grew = self._ended, self._items_grew
-            rows = await self._in_thread(self._store.items_after, job.id, last, 100)
-            if rows or ended:
-                return rows
-            await grew.wait()
-
-    def end_items(self) -> None:
-        """No more items will come."""
-        self._ended = True
-        self._tell_items()
-
-    def _tell_items(self) -> None:
-        self._items_grew.set()
-        self._items_grew = asyncio.Event()
+    # -- questions ----------------------------------------------------------------------------
 
     async def census(self, job: Job) -> dict[str, int]:
         """The records counted one by one."""
@@ -843,75 +633,7 @@ class Master:
         """The counters as they are stored, which is what a resumed crawl will know."""
         return await self._in_thread(self._store.tallies, job.id)
 
-    async def delivered(self, job: Job) -> dict[str, int]:
-        """Items written so far, by output."""
-        rows = await self._in_thread(self._store.sinks, job.id)
-        return {path: int(json.loads(position).get("count", 0)) for path, _, _, position in rows}
-
     # -- slaves -------------------------------------------------------------------------------
-
-    async def _connected(self, stream: socket.socket, pid: int) -> Callable[[], None]:
-        """A slave of this machine, over a socket pair."""
-
-        def received(message: AnyMessage) -> None:
-            self._received(session, message)
-
-        def lost(error: Exception | None) -> None:
-            self._lost(session, error)
-
-        link = await open_link(stream, received, lost)
-        session = self._welcome(link)
-        session.process = pid
-        return link.abort
-
-    def take_slave(self, link: Link, hello: Hello) -> None:
-        """A slave of another machine, over a link that is sealed."""
-        session = self._welcome(link)
-        link.on_message = lambda message: self._received(session, message)
-        link.on_close = lambda error: self._lost(session, error)
-        self._received(session, hello)
-
-    def _welcome(self, link: Link) -> Session:
-        self._session_last += 1
-        number = self._session_last
-        slots = max(1, -(-self._settings.concurrent_requests // max(1, self._slaves)))
-        session = self.sessions[number] = Session(number, link, slots + slots // 2, monotonic())
-        link.send(Welcome(PROTOCOL, number, slots, self._settings.log_level.upper()))
-        if self._leaving:
-            self._stop(session)
-        return session
-
-    def _received(self, session: Session, message: AnyMessage) -> None:
-        session.heard_at = monotonic()
-        match message:
-            case Report() | Returned():
-                session.inbox.append(message)
-                self._wake.set()
-            case Beat():
-                session.rss_bytes = message.rss_bytes
-            case Hello():
-                if message.protocol != PROTOCOL:
-                    raise LinkError(f"the slave speaks protocol {message.protocol}, this master {PROTOCOL}")
-                session.pid, session.ready = message.pid, True
-                self._group.greeted(message.pid)
-                self._wake.set()
-            case Bye():
-                session.stopping = True
-                if message.job and self._forever:
-                    self._refused(message)
-                elif message.reason:
-                    self._fail(ConfigurationError(message.reason) if message.usage else LinkError(message.reason))
-                # It waits for this, so that nothing more is said to a link whose other end is closed.
-                session.link.close()
-            case _:
-                raise LinkError(f"a slave does not say {type(message).__name__}")
-
-    def _lost(self, session: Session, error: Exception | None) -> None:
-        session.lost = True
-        if error is not None:
-            log.warning("slave %d: %s", session.pid, error)
-        self._gone.append(session)
-        self._wake.set()
 
     def _bury(self, session: Session, batch: Batch, now: float) -> None:
         """The slave is gone: what it reported counts, what it held comes back."""
@@ -926,6 +648,13 @@ class Master:
         session.leases.clear()
         session.robots.clear()
 
+    def _left(self, bye: Bye) -> None:
+        """A slave cannot go on."""
+        if bye.job and self._forever:
+            self._refused(bye)
+        else:
+            self._fail(ConfigurationError(bye.reason) if bye.usage else LinkError(bye.reason))
+
     def _refused(self, bye: Bye) -> None:
         """A job's spider cannot be opened: that ends the job, not this master."""
         job = self.jobs.get(bye.job)
@@ -937,30 +666,8 @@ class Master:
     def _fail(self, error: Exception) -> None:
         self._fatal = self._fatal or error
         # The crawl ends: that slaves do so, too, is nothing to warn of.
-        self._group.stop_replacing()
+        self.slaves.group.stop_replacing()
         self._wake.set()
-
-    async def _watch(self) -> None:
-        """Replaces slaves that have fallen silent; ends a crawl whose slaves cannot start."""
-        self._group.failed.add_done_callback(self._group_failed)
-        while True:
-            before = monotonic()
-            await asyncio.sleep(WATCH_S)
-            now = monotonic()
-            for session in self._silent(now, now - before - WATCH_S):
-                silence = now - session.heard_at
-                who = session.pid or session.process
-                log.warning("slave %d has been silent for %.0f s and is replaced", who, silence)
-                session.heard_at = now
-                self._group.kill(session.process)
-                session.link.abort()
-            self._wake.set()
-
-    def _silent(self, now: float, late_s: float) -> list[Session]:
-        """The slaves to be replaced. For the time in which this process itself stood still none is blamed."""
-        for session in self.sessions.values():
-            session.heard_at = min(now, session.heard_at + late_s)
-        return [s for s in self.sessions.values() if now - s.heard_at > self._settings.slave_silence]
 
     def _group_failed(self, failed: asyncio.Future[None]) -> None:
         if not failed.cancelled() and (error := failed.exception()) is not None:
@@ -1001,15 +708,15 @@ class Master:
             due.append(now)
         if self.workbench.dormant:
             due.append(self._room_at)
-        if self._undelivered:
-            due.append(self._deliver_at)
+        if self.outputs.due_at is not None:
+            due.append(self.outputs.due_at)
         if self._intake.down:
             due.append(now)
         at = self.workbench.next_at(now)
         if at is not None and not self._draining and any(s.room > 0 for s in self.sessions.values()):
             due.append(at)
         delay = min(due) - now
-        if delay <= 0 or any(s.inbox for s in self.sessions.values()) or self._gone or self._has_calls:
+        if delay <= 0 or any(s.inbox for s in self.sessions.values()) or self.slaves.gone or self._has_calls:
             await asyncio.sleep(0)
             return
         self._wake.clear()

@@ -141,7 +141,7 @@ class Lead:
         return await self.cluster.serve(request, sender)
 
     def _slave_came(self, link: Link, hello: Hello) -> None:
-        self.master.take_slave(link, hello)
+        self.master.slaves.take(link, hello)
 
     def _happened(self, event: Any) -> None:
         self.cluster.happened(event)
@@ -351,7 +351,7 @@ class Lead:
         if owner == self.node.id:
             answer["epoch"] = [ownership.counters[bucket], owner]
             answer["serving"] = ownership.serves(bucket)
-            answer["slave"] = self.master.slave_for(host_of(text))
+            answer["slave"] = self.master.granting.slave_for(host_of(text))
         return answer
 
     # -- results ------------------------------------------------------------------------------

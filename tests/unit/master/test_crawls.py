@@ -13,6 +13,7 @@ import pytest
 from p2pcrawl.core.politeness import UNANSWERED_REST
 from p2pcrawl.master import delivery as delivery_module
 from p2pcrawl.master import master as master_module
+from p2pcrawl.master import outputs as outputs_module
 from p2pcrawl.master.delivery import Delivery, Output
 from p2pcrawl.model.errors import DiskFullError, StorageError
 from p2pcrawl.model.job import START_URL
@@ -286,15 +287,15 @@ async def test_full_disk_ends_the_crawl_and_a_resume_finds_everything(tmp_path: 
 
 async def test_output_that_is_behind_has_its_next_step_at_once(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(delivery_module, "ROWS", 10)
-    monkeypatch.setattr(master_module, "DELIVER_S", 3600.0)
+    monkeypatch.setattr(outputs_module, "DELIVER_S", 3600.0)
     await crawl(tmp_path / "data", Slaves(Site(urls(25))))
 
     async with master_of(tmp_path / "data", Slaves(Site([]))) as master:
         await master.resume(1, spec_of(), [Output(str(tmp_path / "out.jsonl"))])
         waits = []
         for _ in range(3):
-            await master._deliver()
-            waits.append(master._deliver_at > master.now)
+            await master.outputs.deliver()
+            waits.append(master.outputs.deliver_at > master.now)
 
     assert waits == [False, False, True]
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 25
@@ -419,7 +420,7 @@ async def test_items_come_as_they_are_safe_and_end_with_the_crawl(tmp_path: Path
         running = asyncio.create_task(master.run())
         last, items = 0, 0
         async with asyncio.timeout(10):
-            while rows := await master.items_after(job, last):
+            while rows := await master.outputs.items_after(job, last):
                 items += len(rows)
                 last = rows[-1][0]
         await running
@@ -440,7 +441,7 @@ async def test_items_end_though_nobody_says_that_they_have_after_the_last_look(t
             return rows
 
         master._store.items_after = slow
-        waiting = asyncio.create_task(master.items_after(job, 0))
+        waiting = asyncio.create_task(master.outputs.items_after(job, 0))
         running = asyncio.create_task(master.run())
         await asyncio.sleep(0)
         release.set()

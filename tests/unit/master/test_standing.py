@@ -13,7 +13,7 @@ import pytest
 from p2pcrawl.core.politeness import Host
 from p2pcrawl.core.workbench import LOSSES_SUSPECT, Candidate, Seat, host_key
 from p2pcrawl.frontier.batch import Batch
-from p2pcrawl.master import master as master_module
+from p2pcrawl.master import slaves as slaves_module
 from p2pcrawl.master.session import RULES_MAX, Lease, RobotsLease, Session
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.record import Phase
@@ -32,9 +32,9 @@ def seat_of(number: int = 1) -> Seat:
 
 async def test_turns_of_one_round_fit_into_the_room_of_each_slave(tmp_path: Path) -> None:
     async with master_of(tmp_path, Slaves(Site([]))) as master:
-        master.sessions |= {n: session_of(n, window=3) for n in (1, 2)}
+        master.sessions.update({n: session_of(n, window=3) for n in (1, 2)})
 
-        chosen = [master._choose(seat_of(n), False) for n in range(20)]
+        chosen = [master.granting.choose(seat_of(n), False) for n in range(20)]
 
         master.sessions.clear()
     assert chosen.count(1) == chosen.count(2) == 3
@@ -43,9 +43,9 @@ async def test_turns_of_one_round_fit_into_the_room_of_each_slave(tmp_path: Path
 
 async def test_suspects_of_one_round_go_to_different_slaves(tmp_path: Path) -> None:
     async with master_of(tmp_path, Slaves(Site([]))) as master:
-        master.sessions |= {n: session_of(n) for n in (1, 2)}
+        master.sessions.update({n: session_of(n) for n in (1, 2)})
 
-        chosen = [master._choose(seat_of(n), True) for n in range(5)]
+        chosen = [master.granting.choose(seat_of(n), True) for n in range(5)]
 
         master.sessions.clear()
     assert sorted(chosen) == [0, 0, 0, 1, 2]
@@ -53,10 +53,10 @@ async def test_suspects_of_one_round_go_to_different_slaves(tmp_path: Path) -> N
 
 async def test_slaves_are_not_blamed_for_a_time_in_which_the_master_stood_still(tmp_path: Path) -> None:
     async with master_of(tmp_path, Slaves(Site([])), slave_silence=60) as master:
-        master.sessions |= {1: session_of(1)}
+        master.sessions.update({1: session_of(1)})
 
-        asleep = master._silent(100.0, 99.0)
-        silent = [session.id for session in master._silent(170.0, 0.0)]
+        asleep = master.slaves.silent(100.0, 99.0)
+        silent = [session.id for session in master.slaves.silent(170.0, 0.0)]
 
         master.sessions.clear()
     assert asleep == []
@@ -67,22 +67,22 @@ async def test_end_of_a_slave_that_said_why_is_nothing_to_warn_of(tmp_path: Path
     async with master_of(tmp_path, Slaves(Site([]))) as master:
         session = session_of(1)
 
-        master._received(session, Bye("the pipeline cannot be opened", usage=True))
+        master.slaves.received(session, Bye("the pipeline cannot be opened", usage=True))
 
-        assert master._group._stopping.is_set()
+        assert master.slaves.group._stopping.is_set()
 
 
 async def test_slave_that_is_silent_before_it_says_hello_is_replaced(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(master_module, "WATCH_S", 0.0)
+    monkeypatch.setattr(slaves_module, "WATCH_S", 0.0)
     killed: list[int] = []
     async with master_of(tmp_path, Slaves(Site([]))) as master:
-        monkeypatch.setattr(master._group, "kill", killed.append)
+        monkeypatch.setattr(master.slaves.group, "kill", killed.append)
         ours, theirs = socket.socketpair()
         with theirs:
-            await master._connected(ours, 4711)
+            await master.slaves.connected(ours, 4711)
             (session,) = master.sessions.values()
             session.heard_at -= 1000.0
-            watch = asyncio.create_task(master._watch())
+            watch = asyncio.create_task(master.slaves.watch())
             await until(lambda: session.lost)
             watch.cancel()
             await asyncio.wait([watch])
@@ -94,7 +94,7 @@ async def test_new_robots_txt_is_told_to_the_slaves_that_knew_the_old_one(tmp_pa
     async with master_of(tmp_path, Slaves(Site([]))) as master:
         await master.submit(spec_of())
         reader, other = session_of(1), session_of(2)
-        master.sessions |= {1: reader, 2: other}
+        master.sessions.update({1: reader, 2: other})
         other.knows_rules("http://a.example")
         seat = seat_of()
         seat.host.begin()
@@ -221,9 +221,9 @@ async def test_slave_that_comes_when_all_is_done_is_sent_home(tmp_path: Path) ->
         await master.run()
         began = time.monotonic()
         late = Late(site)
-        master._group._stopping.clear()
-        master._group._run_slave_here = late
-        await master._group._run_here()
+        master.slaves.group._stopping.clear()
+        master.slaves.group._run_slave_here = late
+        await master.slaves.group._run_here()
 
     assert late.stopped
     assert time.monotonic() - began < 10
