@@ -33,6 +33,7 @@ class Gossip:
         self._exchange = exchange
         self._on_event = on_event
         self._timer: asyncio.TimerHandle | None = None
+        self._due_at = float("inf")
         self._exchanges: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
         self._closed = False
@@ -117,9 +118,11 @@ class Gossip:
     def _schedule(self) -> None:
         at = self.membership.next_at
         if self._timer is not None:
-            if self._timer.when() <= at:
+            # Not asked of the timer: uvloop's has no time when that was past already.
+            if self._due_at <= at:
                 return
             self._timer.cancel()
+        self._due_at = at
         self._timer = self._loop.call_at(at, self._tick) if at < float("inf") else None
 
     async def _compare(self, address: Address) -> None:

@@ -39,7 +39,7 @@ def test_first_signal_leaves_in_order(cluster: Cluster, signal_number: int, code
 
     assert "leaving the cluster" in second.log
     until(lambda: states(cluster, first.api)[second.ready["id"]] == "left", "it is known to have left")
-    assert "Traceback" not in first.log + second.log
+    assert "Traceback" not in first.log + second.log, first.log + second.log
 
 
 def test_second_signal_stops_at_once(cluster: Cluster) -> None:

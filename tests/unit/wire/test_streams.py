@@ -538,12 +538,12 @@ def damage(dice: random.Random, genuine: bytes) -> bytes:
             return bytes(damaged)
 
 
-def check_hostile_rounds(rounds: int, seed: int) -> None:
+def check_hostile_rounds(rounds: int, seed: int, count: Count = range) -> None:
     """Nothing but LinkError, nothing delivered, nobody believed; in the handshake and after it."""
     dice = random.Random(seed)
     recorded, _ = conversation()
     hello, proof = recorded[0], recorded[1]
-    for number in range(rounds):
+    for number in count(rounds):
         stage = dice.randrange(8)
         if number % 1000 == 0:
             near, far = pair()
@@ -574,6 +574,5 @@ def test_hostile_streams_deliver_nothing_and_genuine_ones_go_on() -> None:
 
 
 @pytest.mark.soak
-def test_ten_million_hostile_streams_deliver_nothing() -> None:
-    seed = random.randrange(sys.maxsize)
-    check_hostile_rounds(10_000_000, seed)
+def test_ten_million_hostile_streams_deliver_nothing(aloud: Count) -> None:
+    check_hostile_rounds(10_000_000, random.randrange(sys.maxsize), aloud)
