@@ -1,7 +1,7 @@
 """Peers as a cluster, as real processes on loopback: ``python -m benchmarks.cluster cluster --masters 5``.
 
-The first word says what is measured: cluster, one_site, joins (crawls; here), detection, idle, stalls (who is taken for
-alive; benchmarks/membership.py).
+The first word says what is measured: cluster, one_site, joins (crawls; here), detection, idle, stalls, loss (who is
+taken for alive; benchmarks/membership.py).
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import signal
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -19,7 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from benchmarks.measure import SPIDERS, Claims, Overdue, SiteProcess, ask_frontier, claim_items, items_of, until
-from benchmarks.membership import detection, idle, stalls
+from benchmarks.membership import detection, idle, loss, stalls
 from benchmarks.peers import PeerProcess, Peers
 
 OWNED_FRACTION = 0.95
@@ -255,17 +257,19 @@ def _when_fetched(site: SiteProcess, pages: int) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["cluster", "one_site", "joins", "detection", "idle", "stalls"])
+    parser.add_argument("what", choices=["cluster", "one_site", "joins", "detection", "idle", "stalls", "loss"])
     parser.add_argument("--masters", type=int, help="how many; as the claim has it by default")
     parser.add_argument("--slaves", type=int, default=2, help="of each, when there is something to crawl")
     parser.add_argument("--pages", type=int, help="5000 of many hosts, 300 of one")
     parser.add_argument("--hosts", type=int, default=200)
     parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--seconds", type=float, help="how long to watch: 60 idle, 600 stalls each")
+    parser.add_argument("--seconds", type=float, help="how long to watch: 60 idle, 600 loss, and stalls each")
     parser.add_argument("--stalled", type=int, nargs="*", default=[1, 4], help="how many stand still at a time")
+    parser.add_argument("--lost", type=float, default=0.3, help="which fraction of the datagrams gets lost")
     parser.add_argument("--alone", action="store_true", help="cluster: do not measure 1 master beside it")
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     o = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     code = 0
     for variant in o.stalled if o.what == "stalls" else [0]:
         with tempfile.TemporaryDirectory(prefix="p2pcrawl-") as name:
@@ -281,6 +285,8 @@ def main() -> int:
                     claims = detection(folder, o.masters or 10, o.kills, o.seed)
                 case "idle":
                     claims = idle(folder, o.masters or 10, o.seconds or 60.0)
+                case "loss":
+                    claims = loss(folder, o.masters or 10, o.lost, o.seconds or 600.0, o.seed)
                 case _:
                     claims = stalls(folder, o.masters or 10, variant, o.seconds or 600.0, o.seed)
             code |= claims.print()

@@ -1,4 +1,5 @@
-"""Who is taken for alive, and what it costs: real peers that are killed, left alone, or made to stand still."""
+"""Who is taken for alive, and what it costs: real peers that are killed, left alone, made to stand still, or hard of
+hearing."""
 
 from __future__ import annotations
 
@@ -152,25 +153,9 @@ def stalls(folder: Path, masters: int, stalled: int, seconds: float, seed: int) 
     with Peers(folder, masters, 0) as peers:
         before = _verdicts(peers)
         stops, total_s = _stall(peers.living, stalled, seconds, chosen)
-        try:
-            until(peers.agreed, SETTLE_S, every_s=1.0)
-            agreed = True
-        except Overdue:
-            agreed = False
-        verdicts = _verdicts(peers)
-        verdicts.subtract(before)
-        states = Counter(m["state"] for peer in peers.living for m in peer.ask("status")["members"])
-    claims.note("stalls, their mean length", f"{stops}, {total_s / max(1, stops):.1f} s")
-    claims.note("suspicions (each peer's own count)", verdicts["suspected"])
-    claims.claim("false deaths (each peer's own count)", verdicts["died"], verdicts["died"] == 0, "none")
-    claims.claim(f"one view within {SETTLE_S:.0f} s after", agreed, agreed)
-    claims.claim("states at the end", dict(states), set(states) == {"alive"}, "alive")
+        claims.note("stalls, their mean length", f"{stops}, {total_s / max(1, stops):.1f} s")
+        _claim_verdicts(claims, peers, before)
     return claims
-
-
-def _verdicts(peers: Peers) -> Counter[str]:
-    """What all logs say, so that nobody has to be asked while he stands still and no verdict is missed."""
-    return Counter(word for peer in peers.living for _, word in peer.told())
 
 
 def _stall(peers: Sequence[PeerProcess], at_a_time: int, seconds: float, chosen: random.Random) -> tuple[int, float]:
@@ -199,3 +184,62 @@ def _stall(peers: Sequence[PeerProcess], at_a_time: int, seconds: float, chosen:
         for peer in standing:
             os.kill(peer.pid, signal.SIGCONT)
     return stops, total_s
+
+
+# -- hearing badly --------------------------------------------------------------------------------
+
+
+def loss(folder: Path, masters: int, fraction: float, seconds: float, seed: int) -> Claims:
+    """So much of all datagrams is lost, and nobody may be taken for dead; who is killed at the end is found out."""
+    claims = Claims(f"loss: {masters} masters, {fraction:.0%} of the datagrams lost, {seconds:.0f} s, seed {seed}")
+
+    def lossy(number: int) -> tuple[object, ...]:
+        return ("-m", "benchmarks.lossy_peer", fraction, f"{seed}/{number}")
+
+    with Peers(folder, masters, 0, program=lossy) as peers:
+        verdicts, before = _verdicts(peers), _datagrams(peers)
+        _watch(seconds)
+        sent, received = (b - a for a, b in zip(before, _datagrams(peers), strict=True))
+        _claim_verdicts(claims, peers, verdicts)
+        victim = peers.living[-1]
+        os.kill(victim.pid, signal.SIGKILL)
+        killed_at = time.monotonic()
+        peers.drop(victim)
+        seen = _seen_dead(peers, victim, killed_at)
+        until(lambda: not victim.running, 30, "the killed peer is gone")
+        unseen = len(peers.living) - len(seen)
+    lost = 1 - received / sent
+    claims.claim("datagrams sent, of them lost", f"{sent}, {lost:.1%}", abs(lost - fraction) < 0.02, f"{fraction:.0%}")
+    claims.claim("did not notice a kill -9 at the end", unseen, not unseen, f"none within {DETECT_S_MAX:.0f} s")
+    claims.note("seconds until the others knew: first, last", f"{min(seen):.1f}, {max(seen):.1f}" if seen else "never")
+    return claims
+
+
+def _datagrams(peers: Peers) -> tuple[int, int]:
+    """How many all ports have sent and received; what is on its way hardly counts over minutes."""
+    ports = [peer.ask("status")["here"]["counters"]["port"] for peer in peers.living]
+    return sum(port["sent"] for port in ports), sum(port["received"] for port in ports)
+
+
+# -- verdicts -------------------------------------------------------------------------------------
+
+
+def _claim_verdicts(claims: Claims, peers: Peers, before: Counter[str]) -> None:
+    """Nobody has died since, and in the end all agree on that."""
+    try:
+        until(peers.agreed, SETTLE_S, every_s=1.0)
+        agreed = True
+    except Overdue:
+        agreed = False
+    verdicts = _verdicts(peers)
+    verdicts.subtract(before)
+    states = Counter(m["state"] for peer in peers.living for m in peer.ask("status")["members"])
+    claims.note("suspicions (each peer's own count)", verdicts["suspected"])
+    claims.claim("false deaths (each peer's own count)", verdicts["died"], verdicts["died"] == 0, "none")
+    claims.claim(f"one view within {SETTLE_S:.0f} s after", agreed, agreed)
+    claims.claim("states at the end", dict(states), set(states) == {"alive"}, "alive")
+
+
+def _verdicts(peers: Peers) -> Counter[str]:
+    """What all logs say, so that nobody has to be asked while he stands still and no verdict is missed."""
+    return Counter(word for peer in peers.living for _, word in peer.told())

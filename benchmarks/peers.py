@@ -1,4 +1,4 @@
-"""Masters in processes of their own on loopback, as one cluster: started, asked, weighed and ended."""
+"""Peers in processes of their own on loopback, as one cluster: started, asked, weighed and ended."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlencode
@@ -25,6 +25,9 @@ LISTEN = ("--bind", "127.0.0.1:0", "--api", "127.0.0.1:0", "--role", "master", "
 GONE = {"dead", "left", ""}
 """How a member is told of that does not count any more; "" when it is told of no more."""
 _EVENT = re.compile(r"\b([0-9a-f]{8}) (\w+) at ")
+
+Program = Callable[[int], Sequence[object]]
+"""What Python runs as a cluster's n-th peer."""
 
 
 def cpu_s(pids: Sequence[int]) -> float:
@@ -44,13 +47,22 @@ def user_files(home: Path) -> dict[str, str]:
     return own | {name: str(home / folder) for name, folder in folders.items()} | {"PYTHONPATH": str(ROOT)}
 
 
-class PeerProcess(Watched):
-    """One master. Its data folder stays when it ends, so that it can come back as the same one."""
+def p2pcrawl(number: int) -> Sequence[object]:
+    return ("-m", "p2pcrawl")
 
-    def __init__(self, folder: Path, data: Path, env: Mapping[str, str], *arguments: object) -> None:
+
+class PeerProcess(Watched):
+    """One peer. Its data folder stays when it ends, so that it can come back as the same one.
+
+    ``role`` is what it was when it was ready; an ``auto`` peer may become a master later.
+    """
+
+    def __init__(
+        self, folder: Path, data: Path, env: Mapping[str, str], program: Sequence[object], *arguments: object
+    ) -> None:
         self.folder, self.data = folder, data
-        command = [sys.executable, "-m", "p2pcrawl", "peer", *LISTEN, "--data", str(data), *map(str, arguments)]
-        super().__init__(command, folder, env)
+        command = [*program, "peer", *LISTEN, "--data", data, *arguments]
+        super().__init__([sys.executable, *map(str, command)], folder, env)
         try:
             line = until(self._line, READY_S, "a peer is ready")
             if line is True:
@@ -60,6 +72,7 @@ class PeerProcess(Watched):
             raise
         ready = json.loads(line)
         self.id: str = ready["id"]
+        self.role: str = ready["role"]
         self.address: str = ready["address"]
         self.api: str = ready["api"]
 
@@ -97,14 +110,19 @@ class PeerProcess(Watched):
 
 
 class Peers:
-    """A cluster. What still runs at the end of the block is killed."""
+    """A cluster: its masters are ``living``, peers that help one of them ``helping``. What still runs at the end of the
+    block is killed."""
 
-    def __init__(self, folder: Path, masters: int, slaves: int, *arguments: object) -> None:
+    def __init__(
+        self, folder: Path, masters: int, slaves: int, *arguments: object, program: Program = p2pcrawl
+    ) -> None:
         self.folder = folder
         self._arguments = ("--slaves", slaves, *arguments)
+        self._program = program
         self._env = user_files(folder)
         self._begun = 0
         self.living: list[PeerProcess] = []
+        self.helping: list[PeerProcess] = []
         self._wanted = masters
 
     def __enter__(self) -> Self:
@@ -118,19 +136,20 @@ class Peers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for peer in self.living:
+        for peer in (*self.living, *self.helping):
             peer.kill()
         self.living.clear()
+        self.helping.clear()
 
-    def start(self, data: Path | None = None) -> PeerProcess:
-        """One more; with the data folder of an earlier one, that one again."""
+    def start(self, data: Path | None = None, *arguments: object) -> PeerProcess:
+        """One more, a master unless the arguments say otherwise; with the data folder of an earlier one, that again."""
         self._begun += 1
         name = f"peer-{self._begun}"
         joins = ("--join", self.living[0].address) if self.living else ()
-        peer = PeerProcess(
-            self.folder / name, data or self.folder / f"data-{self._begun}", self._env, *self._arguments, *joins
-        )
-        self.living.append(peer)
+        data = data or self.folder / f"data-{self._begun}"
+        program = self._program(self._begun)
+        peer = PeerProcess(self.folder / name, data, self._env, program, *self._arguments, *arguments, *joins)
+        (self.living if peer.role == "master" else self.helping).append(peer)
         return peer
 
     def drop(self, peer: PeerProcess) -> None:
@@ -154,9 +173,9 @@ class Peers:
     def until_agreed(self) -> None:
         until(self.agreed, AGREE_S, f"{len(self.living)} masters agree", every_s=0.1)
 
-    def run(self, *arguments: object, timeout_s: float = 120.0) -> str:
-        """What a verb prints, at the API of the first peer. Raises RuntimeError."""
-        command = [sys.executable, "-m", "p2pcrawl", *map(str, arguments), "--peer", self.living[0].api]
+    def run(self, *arguments: object, at: PeerProcess | None = None, timeout_s: float = 120.0) -> str:
+        """What a verb prints, at the API of this peer or the first one. Raises RuntimeError."""
+        command = [sys.executable, "-m", "p2pcrawl", *map(str, arguments), "--peer", (at or self.living[0]).api]
         ended = subprocess.run(
             command,
             cwd=self.folder,

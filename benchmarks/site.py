@@ -2,7 +2,9 @@
 
 A page is about 20 KB of HTML with 40 links: its children in a tree (so that every page can be reached from page 0),
 pages at random and of the same host, duplicates, fragments and links that lead nowhere. The same numbers always make
-the same site. Control, at 127.0.0.1 only: /_stats, /_hits, /_urls, /_reset.
+the same site. Control, at 127.0.0.1 only: /_stats, /_hits, /_urls, /_reset; with --visits also /_visits, which tells
+when each request began (its last byte was read) and ended (its answer was about to be written), on the system's
+monotonic clock.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import random
 import socket
 import time
 from array import array
+from dataclasses import dataclass
 from typing import Any
 
 from p2pcrawl.demo.process import run_site, site_parser
@@ -30,14 +33,31 @@ saddle timber upland valley willow yarrow anchor bridge canal dock engine ferry 
 """.split()  # noqa: SIM905
 
 
+@dataclass(slots=True)
+class Visit:
+    """One request; ``end_s`` is None while it is open."""
+
+    host: str
+    target: str
+    begin_s: float
+    end_s: float | None = None
+
+
 class SyntheticSite:
     """``urls`` are its pages by number, ``hits`` how often each was asked for."""
 
     def __init__(
-        self, pages: int = 20_000, hosts: int = 200, links: int = 40, size: int = 20_000, latency_s: float = 0.0
+        self,
+        pages: int = 20_000,
+        hosts: int = 200,
+        links: int = 40,
+        size: int = 20_000,
+        latency_s: float = 0.0,
+        keeps_visits: bool = False,
     ) -> None:
         self.pages, self._links, self._size, self.latency_s = pages, links, size, latency_s
         self.hosts = loopback_addresses("127.1.0", hosts) if hosts > 1 else [CONTROL]
+        self._keeps_visits = keeps_visits
         self._random = random.Random(20_000)
         self._servers: list[asyncio.Server] = []
         self.urls: list[str] = []
@@ -67,6 +87,7 @@ class SyntheticSite:
 
     def reset(self) -> None:
         self.hits = array("L", bytes(8 * self.pages))
+        self.visits: list[Visit] = []
         self.robots = self.missing = 0
         self.first_s = self.last_s = 0.0
         self._cpu_s = time.process_time()
@@ -99,6 +120,14 @@ class SyntheticSite:
         self.missing += 1
         return _NOT_FOUND
 
+    def begun(self, host: str, target: bytes) -> Visit | None:
+        """A request is here; its end is for whoever answers it to note. None when nobody wants to know."""
+        if not self._keeps_visits or target.startswith(b"/_"):
+            return None
+        visit = Visit(host, target.decode("latin-1"), time.monotonic())
+        self.visits.append(visit)
+        return visit
+
     def _tell(self, target: bytes) -> bytes:
         match target:
             case b"/_stats":
@@ -107,6 +136,8 @@ class SyntheticSite:
                 told = {url: n for url, n in zip(self.urls, self.hits, strict=True) if n}
             case b"/_urls":
                 told = self.urls
+            case b"/_visits":
+                told = [(visit.host, visit.target, visit.begin_s, visit.end_s) for visit in self.visits]
             case b"/_reset":
                 self.reset()
                 told = {}
@@ -178,13 +209,17 @@ class _Connection(asyncio.Protocol):
         self._buffer += data
         while (end := self._buffer.find(b"\r\n\r\n")) >= 0:
             head, self._buffer = self._buffer[:end], self._buffer[end + 4 :]
-            reply = self._site.reply_to(self._host, head.split(b" ", 2)[1])
+            target = head.split(b" ", 2)[1]
+            visit = self._site.begun(self._host, target)
+            reply = self._site.reply_to(self._host, target)
             if self._site.latency_s:
-                asyncio.get_running_loop().call_later(self._site.latency_s, self._send, reply)
+                asyncio.get_running_loop().call_later(self._site.latency_s, self._send, reply, visit)
             else:
-                self._send(reply)
+                self._send(reply, visit)
 
-    def _send(self, reply: bytes) -> None:
+    def _send(self, reply: bytes, visit: Visit | None) -> None:
+        if visit is not None:
+            visit.end_s = time.monotonic()
         if not self._transport.is_closing():
             self._transport.write(reply)  # type: ignore[attr-defined]
 
@@ -247,11 +282,18 @@ def main() -> None:
     parser.add_argument("--hosts", type=int, default=200)
     parser.add_argument("--size", type=int, default=20_000, help="bytes per page")
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
+    parser.add_argument("--visits", action="store_true", help="keep when each request began and ended")
     parser.add_argument("--last-core", action="store_true", help="stay on the last core")
     options = parser.parse_args()
     if options.last_core and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    site = SyntheticSite(options.pages, options.hosts, size=options.size, latency_s=options.latency)
+    site = SyntheticSite(
+        options.pages,
+        options.hosts,
+        size=options.size,
+        latency_s=options.latency,
+        keeps_visits=options.visits,
+    )
     run_site(site, options.until_eof)
 
 

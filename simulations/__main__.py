@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from simulations import rings
+from simulations import rings, run
 
 
 class Verb(NamedTuple):
@@ -20,6 +20,9 @@ class Verb(NamedTuple):
 
 VERBS: dict[str, Verb] = {
     "rings": Verb("balance, movement and look-up cost of all ways to share out keys", rings.add_options, rings.run),
+    "run": Verb("one scenario on a cluster of real peers", run.add_run_options, run.run),
+    "swarm": Verb("many scenarios, drawn from their seeds", run.add_swarm_options, run.swarm),
+    "replay": Verb("one seed of a swarm again", run.add_replay_options, run.replay),
 }
 
 

@@ -11,11 +11,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import Context, ContextVar
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from simulations.connections import End
     from simulations.node import Node
+
+
+class Closing(Protocol):
+    """What ends with the process that opened it, as the system sees to it: files, locks, connections."""
+
+    def close(self) -> object: ...
 
 
 class NodeDown(Exception):
@@ -60,7 +66,7 @@ class Clock:
 class Life:
     """See the module."""
 
-    __slots__ = ("context", "dead", "ends", "halted", "held", "node", "number", "queue", "random", "waiting")
+    __slots__ = ("context", "dead", "ends", "halted", "held", "node", "number", "opened", "queue", "random", "waiting")
 
     def __init__(self, node: Node, number: int, random: Random) -> None:
         self.node = node
@@ -76,6 +82,8 @@ class Life:
         """What a dead life had in hand. Letting go of a coroutine would run its ``finally`` blocks."""
         self.ends: list[End] = []
         """The connections that it had when it died."""
+        self.opened: list[Closing] = []
+        """What closes when it dies; a database without its open transaction."""
         self.waiting: dict[int, asyncio.Future[Any]] = {}
         """Futures of the scenario that wait for something in this life."""
         self.context = Context()

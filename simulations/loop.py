@@ -39,7 +39,8 @@ class SimLoop(Clockwork):
     def __init__(self) -> None:
         super().__init__()
         self._connected: WeakKeyDictionary[socket.socket, End] = WeakKeyDictionary()
-        self._busy_until: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
+        self._busy_until: WeakKeyDictionary[Any, tuple[float, float]] = WeakKeyDictionary()
+        """When each executor has acted on its last call, and when it answers it."""
 
     # -- names
 
@@ -211,15 +212,35 @@ class SimLoop(Clockwork):
     # -- threads and signals
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
-        """Call inline after the node's delay, in order for each executor."""
+        """Call inline in the middle of the node's delay and answer at its end, in order for each executor.
+
+        So a life may end after a call has had its effect and before anybody knows of it.
+        """
         future = self.create_future()
         life = LIFE.get()
-        when = self.now + (0.001 if life is None else life.node.executor_delay_s)
+        delay_s = 0.001 if life is None else life.node.executor_delay_s
+        done, acts = self.now + delay_s, self.now + delay_s / 2
         if executor is not None:
-            when = max(when, self._busy_until.get(executor, 0.0))
-            self._busy_until[executor] = when
-        self.call_at(when if life is None else life.node.clock.local(when), _call, future, func, args)
+            acted, busy = self._busy_until.get(executor, (0.0, 0.0))
+            done = max(done, busy)
+            acts = max(done - delay_s / 2, acted)
+            self._busy_until[executor] = acts, done
+        if life is not None:
+            done, acts = life.node.clock.local(done), life.node.clock.local(acts)
+        self.call_at(acts, self._call, done, future, func, args)
         return future
+
+    def _call(self, done: float, future: asyncio.Future[Any], func: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        if future.cancelled():
+            return
+        try:
+            result = func(*args)
+        except (SystemExit, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            self.call_at(done, _answer, future, None, error)
+        else:
+            self.call_at(done, _answer, future, result, None)
 
     async def shutdown_default_executor(self, *_: object) -> None:
         pass
@@ -231,14 +252,10 @@ class SimLoop(Clockwork):
         return False
 
 
-def _call(future: asyncio.Future[Any], func: Callable[..., Any], args: tuple[Any, ...]) -> None:
+def _answer(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
     if future.cancelled():
         return
-    try:
-        result = func(*args)
-    except (SystemExit, KeyboardInterrupt):
-        raise
-    except BaseException as error:
+    if error is not None:
         future.set_exception(error)
     else:
         future.set_result(result)

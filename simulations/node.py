@@ -182,6 +182,9 @@ class Node:
                 end.vanish()
             else:
                 end.close(polite=False)
+        opened, life.opened = life.opened, []
+        for thing in opened:
+            thing.close()
         self._world.bury(life)
         waiting, life.waiting = life.waiting, {}
         with outside():

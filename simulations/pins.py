@@ -1,18 +1,22 @@
-"""Pins: while a world runs, the process's clocks and dice are the running node's.
+"""Pins: while a world runs, the process's clocks, dice and number are the running node's.
 
 What is pinned: ``time`` (all clocks, and ``sleep``, which returns at once), ``random``, ``os.urandom``,
 ``uuid``, and with them ``secrets``. Names that a module imported before (``from time import monotonic``)
 are replaced too, and so are default arguments in the modules of p2pcrawl. A thread that a node starts
-and forgets runs inline a moment later, and ``socket.getaddrinfo`` asks the simulated network. Not pinned:
-``datetime.now()``, dice in C (OpenSSL's), and the order of a set of strings.
+and forgets runs inline a moment later; ``socket.getaddrinfo`` and ``socket.socketpair`` ask the simulated network.
+Databases and locks that a node opens are real, and close when its life ends. Not pinned: ``datetime.now()``, dice in
+C (OpenSSL's), and the order of a set of strings.
 """
 
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import random
+import resource
 import socket
+import sqlite3
 import sys
 import threading
 import time
@@ -22,6 +26,7 @@ from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any, Protocol
 
+from simulations.life import Closing
 from simulations.tasks import SimTask
 
 EPOCH_S = 1_700_000_000.0
@@ -55,9 +60,24 @@ class Source(Protocol):
     def getaddrinfo(self, *arguments: Any, **options: Any) -> list[Any] | None:
         """Resolve a name, if a node asks."""
 
+    def socketpair_here(self) -> tuple[Any, Any] | None:
+        """Two connected sockets, if a node asks."""
+
+    def pid(self) -> int | None:
+        """The number of the running process, if it is a node's."""
+
+    def opened(self, thing: Closing) -> None:
+        """A node's process opened this; it closes when the process ends."""
+
 
 _source: Source | None = None
 _thread = 0
+_REAL_CLOCK = time.perf_counter
+
+
+def real_clock() -> float:
+    """Seconds as they really pass, for telling how fast a simulation is."""
+    return _REAL_CLOCK()
 
 
 def _pinned() -> Source | None:
@@ -97,6 +117,11 @@ _REAL_SLEEP = time.sleep
 _REAL_UUID1 = uuid.uuid1
 _REAL_START = threading.Thread.start
 _REAL_GETADDRINFO = socket.getaddrinfo
+_REAL_SOCKETPAIR = socket.socketpair
+_REAL_GETPID = os.getpid
+_REAL_GETRUSAGE = resource.getrusage
+_REAL_CONNECT = sqlite3.connect
+_REAL_FLOCK = fcntl.flock
 
 
 class _PinnedRandom(_REAL_RANDOM):
@@ -138,6 +163,40 @@ def _getaddrinfo(*arguments: Any, **options: Any) -> list[Any]:
     return _REAL_GETADDRINFO(*arguments, **options) if found is None else found
 
 
+def _socketpair(*arguments: Any, **options: Any) -> tuple[Any, Any]:
+    source = _pinned()
+    pair = None if source is None else source.socketpair_here()
+    return _REAL_SOCKETPAIR(*arguments, **options) if pair is None else pair
+
+
+def _getpid() -> int:
+    source = _pinned()
+    pid = None if source is None else source.pid()
+    return _REAL_GETPID() if pid is None else pid
+
+
+def _getrusage(who: int, /) -> resource.struct_rusage:
+    source = _pinned()
+    if source is None or source.pid() is None:
+        return _REAL_GETRUSAGE(who)
+    return resource.struct_rusage((0.0, 0.0, *[0] * 14))
+
+
+def _connect(*arguments: Any, **options: Any) -> sqlite3.Connection:
+    connection: sqlite3.Connection = _REAL_CONNECT(*arguments, **options)
+    source = _pinned()
+    if source is not None:
+        source.opened(connection)
+    return connection
+
+
+def _flock(file: Any, operation: int, /) -> None:
+    _REAL_FLOCK(file, operation)
+    source = _pinned()
+    if source is not None and not isinstance(file, int) and operation & fcntl.LOCK_EX:
+        source.opened(file)
+
+
 def _nanoseconds(read: Callable[[Source], float]) -> Callable[[Source], int]:
     return lambda source: round(read(source) * 1_000_000_000)
 
@@ -171,6 +230,11 @@ def _replacements() -> dict[tuple[ModuleType, str], tuple[Any, Any]]:
     pin(socket, "getaddrinfo", _getaddrinfo)
     pin(os, "urandom", _urandom)
     pin(uuid, "uuid1", _uuid1)
+    pin(socket, "socketpair", _socketpair)
+    pin(os, "getpid", _getpid)
+    pin(resource, "getrusage", _getrusage)
+    pin(sqlite3, "connect", _connect)
+    pin(fcntl, "flock", _flock)
     return found
 
 

@@ -24,7 +24,7 @@ from typing import Any, TextIO, TypeVar
 from simulations.clockwork import Mishap
 from simulations.connections import End
 from simulations.events import EventLog, LogBridge
-from simulations.life import LIFE, Life
+from simulations.life import LIFE, Closing, Life
 from simulations.loop import SimLoop
 from simulations.network import Network
 from simulations.node import Node
@@ -34,6 +34,8 @@ from simulations.sockets import SimSocket
 from simulations.tasks import SimTask, pending
 
 T = TypeVar("T")
+
+_PID_FIRST = 1000
 
 
 class World:
@@ -150,6 +152,19 @@ class World:
     def getaddrinfo(self, *arguments: Any, **options: Any) -> list[Any] | None:
         return None if LIFE.get() is None else list(self.network.getaddrinfo(*arguments, **options))
 
+    def socketpair_here(self) -> tuple[SimSocket, SimSocket] | None:
+        life = LIFE.get()
+        return None if life is None else self.socketpair(life.node, life.node)
+
+    def pid(self) -> int | None:
+        life = LIFE.get()
+        return None if life is None else _PID_FIRST + life.number
+
+    def opened(self, thing: Closing) -> None:
+        life = LIFE.get()
+        if life is not None:
+            life.opened.append(thing)
+
     def next_life(self) -> int:
         self._lives += 1
         return self._lives
@@ -165,6 +180,8 @@ class World:
         loop.ended = True
         self.log.on = False
         hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
+        quiet = logging.root.manager.disable
+        logging.disable()
         try:
             for node in self._nodes.values():
                 node.crash()
@@ -180,6 +197,7 @@ class World:
             gc.collect()
         finally:
             sys.unraisablehook = hook
+            logging.disable(quiet)
             loop.close()
 
 

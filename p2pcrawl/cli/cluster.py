@@ -8,8 +8,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from p2pcrawl.cli.control import buckets_told
 from p2pcrawl.cli.remote import Remote
 from p2pcrawl.cli.words import counted
+
+_FIGURES = (
+    ("moving", "bucket", "buckets", "being taken over"),
+    ("unsynced", "copy of a bucket", "copies of buckets", "not synced yet"),
+    ("uncopied", "row", "rows", "on the way to their copies"),
+    ("spooled", "link", "links", "provisional"),
+)
+"""What ``status`` shows of how copies stand, when it is not nothing."""
 
 
 def run_status(peer: str | None, *, as_json: bool) -> int:
@@ -62,6 +71,12 @@ def _status(s: dict[str, Any]) -> Iterator[str]:
     views = {m["view"] for m in living if m["view"]}
     if len(views) > 1:
         yield f"the members do not agree, as of what each told last: {len(views)} views"
+    if s["jobs"]:
+        yield "jobs: " + ", ".join(f"{count:,} {state}" for state, count in sorted(s["jobs"].items()))
+    copies = s["copies"]
+    told = [f"{counted(copies[name], noun, nouns)} {what}" for name, noun, nouns, what in _FIGURES if copies[name]]
+    if told:
+        yield f"copies: {copies['asked']} of each record; {', '.join(told)}"
     for warning in s["warnings"]:
         yield f"warning: {warning}"
 
@@ -76,6 +91,8 @@ def _jobs(answer: dict[str, Any]) -> Iterator[str]:
         figures = [f"{j[name]:,}" for name in ("pages", "queued", "leased", "items", "failed", "dropped")]
         rows.append((str(j["job"]), j["name"], state, *figures))
     yield from _table(rows, right={0, 3, 4, 5, 6, 7, 8})
+    if broken := sorted({bucket for j in answer["jobs"] for bucket in j["not_whole"]}):
+        yield f"warning: {buckets_told(broken)}: what was lost with them is in no figure here"
     if missing := {m for j in answer["jobs"] for m in j["missing"]}:
         yield f"without what {', '.join(sorted(m[:8] for m in missing))} has: it did not answer"
 
@@ -92,6 +109,9 @@ def _owner(o: dict[str, Any]) -> Iterator[str]:
     yield f"  why     {o['why']}"
     if o.get("note"):
         yield f"  note    {o['note']}"
+    if heard := o.get("directory"):
+        epoch, age = heard["epoch"][0], heard["age_s"]
+        yield f"  heard   {heard['owner'][:8]} at {heard['address']}, epoch {epoch}, {age:.0f} s ago (directory)"
 
 
 def _table(rows: Sequence[tuple[str, ...]], right: set[int]) -> Iterator[str]:

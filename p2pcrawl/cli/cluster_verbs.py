@@ -7,16 +7,11 @@ from typing import Final
 
 import click
 
-from p2pcrawl.cli import options
+from p2pcrawl.cli import control_verbs, options
+from p2pcrawl.model.placement import GroupPlacement, RingName
 
-_peer = click.option(
-    "--peer", "peer_api", metavar="HOST:PORT", envvar="P2PCRAWL_PEER",
-    help="The API of a peer; any one will do. Default: P2PCRAWL_PEER, or the one peer that runs on this machine.",
-)  # fmt: skip
-_token = click.option(
-    "--token-file", type=click.Path(path_type=Path), metavar="FILE",
-    help="The peer's token. Default: P2PCRAWL_TOKEN, or the file that the peer names, if it is on this machine.",
-)  # fmt: skip
+_peer = options.peer
+_token = options.token
 
 
 @click.command()
@@ -41,16 +36,37 @@ _token = click.option(
     help="The cluster's keys; see keygen. Default: P2PCRAWL_KEY, or cluster.key in the user's config folder.",
 )  # fmt: skip
 @click.option(
+    "--tls-cert", type=click.Path(path_type=Path), metavar="FILE",
+    help="Put all links into TLS, with this PEM certificate for both ends of a link. All peers or none.",
+)  # fmt: skip
+@click.option("--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="Its key, without a password.")
+@click.option(
+    "--tls-ca", type=click.Path(path_type=Path), metavar="FILE",
+    help="The CA that the certificates of the other peers must come from.",
+)  # fmt: skip
+@click.option(
     "--masters", type=click.IntRange(min=1), default=3, show_default=True, metavar="N",
     help="auto peers become masters while fewer than N live.",
 )  # fmt: skip
 @click.option(
     "--copies", type=click.IntRange(min=1), default=2, show_default=True, metavar="N",
-    help="Masters that are to hold each record (this version keeps one).",
+    help="Masters that hold each record: all but one of them may die at once.",
+)  # fmt: skip
+@click.option(
+    "--partition", type=click.Choice(["available", "majority"]), default="available", show_default=True,
+    help="When masters cannot reach each other: all go on, or only those that are more than half.",
 )  # fmt: skip
 @click.option(
     "--weight", type=click.IntRange(min=1, max=16), default=1, show_default=True, metavar="N",
     help="Capacity, 1 to 16: a master's share of the hosts follows it.",
+)  # fmt: skip
+@click.option(
+    "--ring", type=click.Choice([ring.value for ring in RingName]), default="rendezvous", show_default=True,
+    help="How masters share out the hosts; the same for all peers. The other two are for comparison.",
+)  # fmt: skip
+@click.option(
+    "--placement", type=click.Choice([placement.value for placement in GroupPlacement]), default="bounded",
+    show_default=True, help="Which of its slaves a master gives a host to; see docs/rings.md.",
 )  # fmt: skip
 @options.as_json
 @options.level
@@ -66,9 +82,15 @@ def peer(
     role: str,
     cluster: str | None,
     key_file: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    tls_ca: Path | None,
     masters: int,
     copies: int,
+    partition: str,
     weight: int,
+    ring: str,
+    placement: str,
     as_json: bool,
     loglevel: str | None,
     logfile: str | None,
@@ -86,10 +108,13 @@ def peer(
     p2pcrawl peer --data node --join 10.0.0.5:7117 --key-file cluster.key
     p2pcrawl peer --role slave --join 10.0.0.5:7117 --key-file cluster.key
 
+    With --tls-cert, --tls-key and --tls-ca, on all peers or on none, the links between peers are TLS besides.
+
     SIGTERM or Ctrl-C once leaves in order, twice at once. SIGHUP reads the key file again. The exit code is 0
     after SIGTERM and drain, 130 after Ctrl-C.
     """
     from p2pcrawl.cli.peer import Options, run_peer
+    from p2pcrawl.peer.config import Partition
 
     fields = {
         "bind": _with_host(bind),
@@ -100,9 +125,15 @@ def peer(
         "slaves": slaves,
         "role": role,
         "key_file": key_file,
+        "tls_cert": tls_cert,
+        "tls_key": tls_key,
+        "tls_ca": tls_ca,
         "masters": masters,
         "copies": copies,
+        "partition": Partition(partition),
         "weight": weight,
+        "ring": ring,
+        "placement": placement,
     }
     if cluster is not None:
         fields["cluster"] = cluster
@@ -245,7 +276,8 @@ def owner(url: str, peer_api: str | None, key: str, as_json: bool, debug: bool) 
 def results(job: int, output: str, peer_api: str | None, debug: bool) -> int:
     """Fetch the items that a job has brought so far, from all masters, each once.
 
-    The format is that of the file's name: .jsonl, .json, .csv or .xml, each also with .gz.
+    The format is that of the file's name: .jsonl, .json, .csv or .xml, each also with .gz. When something of the
+    job is out of reach, so that items may be missing, a line on standard error says so.
 
     \b
     p2pcrawl results 1234 -o pages.csv
@@ -271,4 +303,4 @@ def drain(peer_api: str | None, token_file: Path | None, debug: bool) -> int:
     return run_drain(peer_api, token_file)
 
 
-ALL: Final = (peer, keygen, submit, jobs, status, owner, results, drain)
+ALL: Final = (peer, keygen, submit, jobs, status, owner, results, *control_verbs.ALL, drain)

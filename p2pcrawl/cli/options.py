@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -45,3 +46,11 @@ as_json = click.option(
 logfile = click.option(
     "--logfile", type=click.Path(), metavar="FILE", help="Write the log to FILE instead of standard error."
 )
+peer = click.option(
+    "--peer", "peer_api", metavar="HOST:PORT", envvar="P2PCRAWL_PEER",
+    help="The API of a peer; any one will do. Default: P2PCRAWL_PEER, or the one peer that runs on this machine.",
+)  # fmt: skip
+token = click.option(
+    "--token-file", type=click.Path(path_type=Path), metavar="FILE",
+    help="The peer's token. Default: P2PCRAWL_TOKEN, or the file that the peer names, if it is on this machine.",
+)  # fmt: skip

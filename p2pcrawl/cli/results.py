@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+from collections.abc import Iterator
+from typing import Any
 
+from p2pcrawl.cli.control import buckets_told
 from p2pcrawl.cli.remote import Remote
 from p2pcrawl.cli.words import counted
 from p2pcrawl.stores.files import STANDARD_OUTPUT, open_sink
@@ -14,9 +17,22 @@ from p2pcrawl.stores.files import STANDARD_OUTPUT, open_sink
 def run_results(job: int, output: str, peer: str | None) -> int:
     """Fetches what there is so far."""
     open_sink(output, replace=True)
-    count = fetch(Remote.find(peer), job, output)
+    remote = Remote.find(peer)
+    count = fetch(remote, job, output)
     print(f"p2pcrawl: {fetched(count, output)}", file=sys.stderr)
+    for gap in gaps(remote.get("/job", job=job)):
+        print(f"p2pcrawl: warning: {gap}", file=sys.stderr)
     return 0
+
+
+def gaps(status: dict[str, Any]) -> Iterator[str]:
+    """Why items of a job may be missing."""
+    if status["not_whole"]:
+        yield f"{buckets_told(status['not_whole'])}: items may be missing until who had the rest of them is back"
+    if status["missing"]:
+        yield f"without what {', '.join(node[:8] for node in status['missing'])} has: it did not answer"
+    if status["moving"]:
+        yield f"{counted(status['moving'], 'bucket is', 'buckets are')} being taken over: ask again for their items"
 
 
 def fetch(remote: Remote, job: int, output: str) -> int:

@@ -8,10 +8,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+from p2pcrawl.cli.control import buckets_told
 from p2pcrawl.cli.remote import Remote
 from p2pcrawl.cli.results import fetch, fetched
 from p2pcrawl.cli.summary import INTERRUPTED, fruitless
 from p2pcrawl.cli.words import counted
+from p2pcrawl.core.control import CANCELLED, ENDS, INCOMPLETE
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.peer.submission import submission_of
@@ -57,7 +59,7 @@ def run_submit(
         _say(f"not waiting any more; job {job} goes on")
         return INTERRUPTED
     seconds = time.monotonic() - begun
-    code = 1 if fruitless(end) or end["state"] == "cancelled" else 0
+    code = 1 if fruitless(end) or end["state"] in (CANCELLED, INCOMPLETE) else 0
     for line in _told(end, seconds):
         _say(line)
     if output is not None:
@@ -75,7 +77,7 @@ def _end(remote: Remote, job: int) -> dict[str, Any]:
     pause_s, told_at, told = LOOK_S, time.monotonic(), -1
     while True:
         status: dict[str, Any] = remote.get("/job", job=job)
-        if status["state"] in ("finished", "cancelled"):
+        if status["state"] in ENDS:
             return status
         now = time.monotonic()
         if now - told_at >= TELL_S and status["pages"] != told:
@@ -99,6 +101,8 @@ def _told(c: dict[str, Any], seconds: float) -> list[str]:
     )
     if c["missing"]:
         lines.append(f"  without what {', '.join(m[:8] for m in c['missing'])} has: it did not answer")
+    if c["not_whole"]:
+        lines.append(f"  incomplete: {buckets_told(c['not_whole'])}; who had the rest of them is not here")
     if fruitless(c):
         lines.append("no page could be had")
     return lines

@@ -105,21 +105,27 @@ def crawl(
 
 @p2pcrawl.command()
 @click.argument("url")
-@click.option("--data", type=click.Path(path_type=Path), metavar="DIR", required=True, help="The folder of the crawl.")
+@click.option(
+    "--data", type=click.Path(path_type=Path), metavar="DIR", help="The folder of a crawl; else a peer is asked."
+)
+@options.peer
 @options.as_json
 @options.debug
-def why(url: str, data: Path, as_json: bool, debug: bool) -> int:
+def why(url: str, data: Path | None, peer_api: str | None, as_json: bool, debug: bool) -> int:
     """Tell what became of a URL, and why; also while the crawl goes on.
+
+    With --data it looks into that folder. Without, it asks a peer, which lets the owner of the URL answer: any
+    peer will do.
 
     \b
     p2pcrawl why https://example.com/page --data run1
-    p2pcrawl why https://example.com/page --data run1 --json
+    p2pcrawl why https://example.com/page --peer 10.0.0.5:7180 --json
 
     The exit code is 1 when the URL was never seen.
     """
     from p2pcrawl.cli.why import run_why
 
-    return run_why(url, data, as_json=as_json)
+    return run_why(url, data, peer_api, as_json=as_json)
 
 
 @p2pcrawl.command()

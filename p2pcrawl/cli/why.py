@@ -4,105 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from p2pcrawl.cli.hints import hints
+from p2pcrawl.cli.remote import Remote
 from p2pcrawl.cli.words import counted
-from p2pcrawl.core.ring import key_hash
-from p2pcrawl.fetch.robots import RobotsRules, RobotsText
-from p2pcrawl.frontier.inquiry import Inquiry, JobRow, RecordRow
-from p2pcrawl.master.job import unpack_spec
-from p2pcrawl.model.fingerprint import fingerprint
+from p2pcrawl.frontier.inquiry import Inquiry
 from p2pcrawl.model.job import START_URL
 from p2pcrawl.model.outcome import Failure
-from p2pcrawl.model.record import Phase
-from p2pcrawl.model.settings import Settings
-from p2pcrawl.model.url import canonical, host_of, origin_of
+from p2pcrawl.peer.history import history
 from p2pcrawl.spiders.addresses import checked_url
 
 
-def run_why(text: str, folder: Path, *, as_json: bool) -> int:
-    """Prints what the folder knows of the URL. 1 when it knows nothing."""
+def run_why(text: str, folder: Path | None, peer: str | None = None, *, as_json: bool) -> int:
+    """Prints what the folder, or without one the cluster, knows of the URL. 1 when it knows nothing."""
     url = checked_url(text)
-    with Inquiry(folder) as inquiry:
-        found = facts(inquiry, url)
+    if folder is None:
+        found: dict[str, Any] = Remote.find(peer).get("/why", url=url)
+    else:
+        with Inquiry(folder) as inquiry:
+            found, _ = history(inquiry, url)
     if as_json:
         print(json.dumps(found, ensure_ascii=False))
     else:
         for line in _told(found):
             print(line)
     return 0 if found["seen"] else 1
-
-
-def facts(inquiry: Inquiry, url: str) -> dict[str, Any]:
-    """Everything about one URL, as plain data."""
-    jobs = {job.id: job for job in inquiry.jobs()}
-    records = inquiry.find(url)
-    others = [] if records else [r for r in inquiry.same_url(url) if r.job in jobs]
-    return {
-        "url": url,
-        "canonical": canonical(url),
-        "fingerprint": fingerprint(url).hex(),
-        "seen": bool(records or others),
-        "crawled_by": inquiry.writer(),
-        "records": [_record(inquiry, jobs[r.job], r) for r in records or others if r.job in jobs],
-        "hints": [] if records else hints(inquiry, list(jobs.values()), url, bool(others)),
-    }
-
-
-def _record(inquiry: Inquiry, job: JobRow, record: RecordRow) -> dict[str, Any]:
-    lineage = inquiry.lineage(record)
-    return {
-        "job": job.id,
-        "name": job.name,
-        "job_state": job.state,
-        "url": record.url,
-        "phase": record.phase.name.lower(),
-        "leased": inquiry.leased(record),
-        "reason": record.reason,
-        "status": record.status,
-        "bytes": record.size,
-        "items": inquiry.items(record) if record.phase is Phase.DONE else 0,
-        "depth": record.depth,
-        "priority": record.priority,
-        "kind": record.kind,
-        "callback": record.callback or "parse",
-        "start_url": record.seed,
-        "found": record.found,
-        "ended": record.ended,
-        "found_on": [above.url for above in lineage if not above.url.startswith(START_URL)],
-        "attempts": record.attempts,
-        "losses": record.losses,
-        "troubles": [asdict(attempt) for attempt in inquiry.attempts(record)],
-        "queue": dict(zip(("position", "length"), place, strict=True)) if (place := inquiry.place(record)) else None,
-        "host": _host(inquiry, job, record),
-    }
-
-
-def _host(inquiry: Inquiry, job: JobRow, record: RecordRow) -> dict[str, Any]:
-    settings = Settings().updated(unpack_spec(job.spec).settings)
-    agent = settings.robots_agent
-    host: dict[str, Any] = {
-        "name": host_of(record.url),
-        "pause_s": round(inquiry.pause_s(key_hash(host_of(record.url))), 1),
-        "robots": "not obeyed" if not settings.robotstxt_obey else "unknown",
-        "robots_known": 0,
-        "robots_reason": "",
-        "crawl_delay_s": 0.0,
-    }
-    for row in inquiry.robots(key_hash(host_of(record.url)), origin_of(record.url)):
-        if row.agent != agent:
-            continue
-        # The verdict is made of these words only; anything else would be a damaged table.
-        verdict: Any = row.verdict
-        rules = RobotsRules(RobotsText(verdict, row.body, row.reason), agent)
-        if settings.robotstxt_obey:
-            host["robots"] = "allowed" if rules.allowed(record.url) else "forbidden"
-        host |= {"robots_known": row.known, "robots_reason": row.reason, "crawl_delay_s": row.crawl_delay_s}
-    return host
 
 
 # -- in words -----------------------------------------------------------------------------------------
@@ -118,6 +46,8 @@ def _told(found: dict[str, Any]) -> Iterator[str]:
         yield from _record_told(record, found["crawled_by"])
     for hint in found["hints"]:
         yield f"  - {hint}"
+    for note in found["notes"]:
+        yield f"  note: {note}"
 
 
 def _record_told(r: dict[str, Any], writer: int) -> Iterator[str]:
@@ -131,7 +61,8 @@ def _record_told(r: dict[str, Any], writer: int) -> Iterator[str]:
         yield f"    {'on' if not number else '<-'} {above}"
     if r["attempts"] or r["losses"]:
         losses = f", {_times(r['losses'])} lost with its slave" if r["losses"] else ""
-        yield f"    tried {_times(r['attempts'])}{losses}"
+        again = f", in visit {r['visit']} (it was let run again)" if r["visit"] else ""
+        yield f"    tried {_times(r['attempts'])}{losses}{again}"
     for trouble in r["troubles"]:
         yield from _trouble_told(trouble)
     if r["reason"] == Failure.HOST_DOWN:
@@ -139,6 +70,24 @@ def _record_told(r: dict[str, Any], writer: int) -> Iterator[str]:
     if r["queue"]:
         yield f"    number {r['queue']['position']:,} of {r['queue']['length']:,} in its host's {r['kind']} queue"
     yield from _host_told(r["host"])
+    if "owner" in r:
+        yield from _cluster_told(r)
+
+
+def _cluster_told(r: dict[str, Any]) -> Iterator[str]:
+    """What only a peer knows: who has it, and who has it in hand."""
+    if lease := r["lease"]:
+        slave = f"slave {lease['session']} (process {lease['pid']}, {lease['at']})"
+        yield f"    in the hands of {slave} for {lease['since_s']:,.1f} s, attempt {lease['attempt']}"
+    if r["next"] and r["next"]["waits_for"]:
+        left = f", {r['next']['seconds']:,.1f} s more" if r["next"]["seconds"] else ""
+        yield f"    its host waits for {r['next']['waits_for']}{left}"
+    serving = "" if r["serving"] else ", which is still taking the bucket over"
+    whole = "" if r["whole"] else "; the bucket is not whole"
+    yield f"    owner {r['owner'][:8]} at {r['address']}, bucket {r['bucket']}, epoch {r['epoch'][0]}{serving}{whole}"
+    for copy in r["copies"]:
+        agrees = "agrees" if copy["agrees"] else f"does not agree: {copy['state']}"
+        yield f"    copy at {copy['holder'][:8]} {agrees}"
 
 
 def _fate(r: dict[str, Any], writer: int) -> str:
@@ -163,7 +112,7 @@ def _fate(r: dict[str, Any], writer: int) -> str:
 
 
 def _job_state(r: dict[str, Any], writer: int) -> str:
-    if r["job_state"] != "running":
+    if r["job_state"] != "running" or "owner" in r:
         return str(r["job_state"])
     return f"running in process {writer}" if writer else "stopped, can be resumed"
 

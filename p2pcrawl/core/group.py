@@ -15,30 +15,15 @@ alone decides, so nobody needs to come to the same answer apart from it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol, TypeVar
 
 import xxhash
 
 from p2pcrawl.core.costs import hash_cost
 
-KeyPlaced = TypeVar("KeyPlaced", contravariant=True)
-
 WEIGHT_MEAN = 8
 """The weight of a slave that is as fast as the mean of its group."""
 WEIGHT_MAX = 16
 _MASK = (1 << 64) - 1
-
-
-class Placement(Protocol[KeyPlaced]):
-    """Says where a key's URLs go, and remembers it while it has some."""
-
-    def place(self, key: KeyPlaced, urls: int = 1) -> int | None:
-        """The slave (or bucket) for so many more URLs of this key; None: there is none at all."""
-        ...
-
-    def drain(self, key: KeyPlaced, urls: int = 1) -> None:
-        """So many URLs of this key are finished; with the last one its place is forgotten."""
-        ...
 
 
 class Bounded:
@@ -83,7 +68,7 @@ class Bounded:
         """The slave for so many more URLs of this key; None: the group has no slaves."""
         slave = self._placed.get(key)
         if slave is None:
-            slave = self._first_with_room(key)
+            slave = self.first_with_room(key)
             if slave is None:
                 return None
             self._placed[key] = slave
@@ -118,7 +103,8 @@ class Bounded:
         total = (len(self._placed) + 1) * self._weights[slave] * (100 + self._slack_percent)
         return -(-total // (self._weight_total * 100))
 
-    def _first_with_room(self, key: int) -> int | None:
+    def first_with_room(self, key: int) -> int | None:
+        """Where the key would be placed now; None: the group has no slaves."""
         free = [slave for slave in self._weights if self.load(slave) < self.room(slave)]
         return min(free, key=lambda slave: self._cost(key, slave), default=None)
 

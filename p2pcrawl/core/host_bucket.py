@@ -54,6 +54,10 @@ class HostBucket:
         """Where the host is mapped now."""
         return self._placed.get(host)
 
+    def urls_of(self, host: str) -> int:
+        """How many URLs the host is known to have."""
+        return self._urls.get(host, 0)
+
     def load(self, bucket: int) -> int:
         """How many URLs the bucket has."""
         return self._loads[bucket]

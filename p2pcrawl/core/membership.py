@@ -24,7 +24,7 @@ Invariants:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -139,6 +139,17 @@ class Membership:
     def alive(self) -> list[Member]:
         """Who counts for ownership, this member included: the living and the suspect."""
         return self._view.living()
+
+    def remember(self, members: Iterable[Member], now: float) -> None:
+        """Members of an earlier run: taken for dead until they are heard of."""
+        for member in members:
+            if member.id != self.me.id:
+                self._view.merge_facts(member, now)
+                self._view.merge_verdict(member.id, member.incarnation, Status.DEAD, now)
+
+    def missing(self) -> list[Member]:
+        """Who was declared dead, is not forgotten yet, and had not given its buckets away."""
+        return [m for m in self._view.members.values() if m.status is Status.DEAD and not m.drained]
 
     def start(self, now: float) -> None:
         """Begins to probe whoever is known."""

@@ -1,14 +1,19 @@
 """Who owns which bucket, as one master sees it.
 
-The theory. The living members and their weights are the view; the ring says, the same for all that share
-the view, which R of them hold each bucket, the first being its owner. A bucket that comes to us is first *syncing*:
-we take in what is discovered in it but grant nothing, until everyone who may have owned it has let go and handed
-over what it knew; then we *serve* it, under an epoch greater than any that was heard of. A bucket that leaves us is not
-served from the moment our view changes.
+The theory. The living members and their weights are the view; the ring says, the same for all that share the view,
+which R of them hold each bucket, the first being its owner. A bucket that comes to us is first *syncing*: we take in
+what is discovered in it but grant nothing, until everyone who may have owned it has let go and handed over what it
+knew; then we *serve* it, under an epoch greater than any that was heard of. A bucket that leaves us is not served
+from the moment our view changes.
 
 Views differ for a while, after a false alarm or beyond a partition: then somebody else may have owned what is ours
-all along in our own view. Who loses a bucket that nobody claims offers it to its owner, which claims it then, and goes
-on serving it.
+all along in our own view. Who loses a bucket that nobody claims offers it to its owner, which claims it then, and
+goes on serving it.
+
+A bucket *lacks* an epoch when what that epoch's owner knew is not among what we have of it; it is *whole* when it
+lacks none. Whoever serves a bucket without having found its last owner, or a copy that was synced with it, lacks that
+epoch, until somebody comes who has it. Standings (epoch, the epoch that is lacking or 0) are joined by
+:func:`joined`.
 
 Invariants: a bucket is served only by the one that its own view calls owner; the epoch of a bucket only grows.
 """
@@ -16,14 +21,27 @@ Invariants: a bucket is served only by the one that its own view calls owner; th
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from p2pcrawl.core.ring import BUCKETS, Rendezvous
+from p2pcrawl.core.ring import BUCKETS
+from p2pcrawl.core.ring_choice import table_of
 from p2pcrawl.model.node import Member, NodeId
+from p2pcrawl.model.placement import RingName
 
 COUNTER_MAX = (1 << 32) - 1
+
+Standing = tuple[int, int]
+"""What somebody has of a bucket: the last epoch that is known there, and the one that is lacking, or 0."""
+
+
+def joined(ours: Standing, theirs: Standing) -> Standing:
+    """The standing of what two have together."""
+    (high, lack), (low, other) = max(ours, theirs), min(ours, theirs)
+    if high == low:
+        return high, min(lack, other)
+    return high, 0 if lack and not other and low >= lack else lack
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +52,8 @@ class Change:
     lost: frozenset[int] = frozenset()
     ask: tuple[NodeId, ...] = ()
     """The others that have to let go of something of ours, and hand over what they know of it."""
+    bereft: frozenset[int] = frozenset()
+    """Of the gained: those whose owner is gone, so that nobody tells what it knew of their hosts."""
 
 
 class Router(Protocol):
@@ -62,10 +82,20 @@ class Ownership:
 
     me: NodeId
     copies: int = 2
+    ring: RingName = RingName.RENDEZVOUS
+    """The same for all members."""
     table: Sequence[tuple[NodeId, ...]] = ()
     view: int = 0
     """The digest of the view that the table was made from."""
     counters: array[int] = field(default_factory=lambda: array("I", bytes(4 * BUCKETS)))
+    lacks: array[int] = field(default_factory=lambda: array("I", bytes(4 * BUCKETS)))
+    """The last epoch that is missing of each bucket, or 0."""
+    keeps: bool = False
+    """We hold copies: they are taken in, like what others hand over, before a bucket is served."""
+    patient: bool = False
+    """Only what is whole is served: who has the rest may still come back."""
+    paused: bool = False
+    """Nothing is served: we are the smaller part of a cluster that does not want that."""
     _serving: bytearray = field(default_factory=lambda: bytearray(BUCKETS))
     _owners: list[NodeId | None] = field(default_factory=list)
     _asked: dict[NodeId, set[int]] = field(default_factory=dict)
@@ -82,7 +112,60 @@ class Ownership:
         return self.table[bucket] if self.table else (self.me,)
 
     def serves(self, bucket: int) -> bool:
+        return bool(self._serving[bucket]) and not self.paused and not (self.patient and self.lacks[bucket])
+
+    def settled(self, bucket: int) -> bool:
+        """Whether everything that there is of a bucket of ours has come."""
         return bool(self._serving[bucket])
+
+    def recall(self, standings: Mapping[int, Standing]) -> None:
+        """What an earlier run knew."""
+        for bucket, (counter, lack) in standings.items():
+            self.counters[bucket], self.lacks[bucket] = counter, lack
+
+    def heard(self, bucket: int, theirs: Standing) -> None:
+        """What somebody has of a bucket has been joined to what we have."""
+        # What they say may be anything.
+        epoch, lack = (min(max(number, 0), COUNTER_MAX) for number in theirs)
+        ours = self.counters[bucket]
+        self.counters[bucket], self.lacks[bucket] = joined((ours, self.lacks[bucket]), (epoch, lack))
+        if self._serving[bucket] and self.counters[bucket] > ours:
+            # Somebody served it under that epoch: ours has to be another.
+            self.counters[bucket] = min(self.counters[bucket] + 1, COUNTER_MAX)
+
+    def synced(self, bucket: int, counter: int) -> None:
+        """Our copy has been brought to what the owner of that epoch has, which is whole."""
+        if counter >= self.counters[bucket]:
+            self.counters[bucket], self.lacks[bucket] = min(counter, COUNTER_MAX), 0
+
+    def handed_over(self, epochs: Mapping[int, int]) -> None:
+        """Somebody else has all that we had, and serves these under epochs that we may have nothing of."""
+        for bucket, epoch in epochs.items():
+            if self.counters[bucket] < epoch <= COUNTER_MAX:
+                self.counters[bucket] = self.lacks[bucket] = epoch
+
+    def epoch_to_come(self, bucket: int, heard: int) -> int:
+        """Under which epoch at least we serve a bucket of which somebody else knows that one."""
+        ours = self.counters[bucket]
+        return ours if self._serving[bucket] and heard <= ours else min(max(ours, heard) + 1, COUNTER_MAX)
+
+    def standings(self, buckets: Iterable[int]) -> dict[int, Standing]:
+        return {bucket: (self.counters[bucket], self.lacks[bucket]) for bucket in buckets}
+
+    def broken(self) -> list[int]:
+        """The buckets that we serve though something of them is missing."""
+        return [b for b, owner in enumerate(self._owners) if owner is None and self._serving[b] and self.lacks[b]]
+
+    def claim_anew(self) -> Change:
+        """We stood still for so long that others may serve what is ours: nothing is until they have let go of it."""
+        mine = frozenset(b for b, owner in enumerate(self._owners) if owner is None)
+        for bucket in mine:
+            self._serving[bucket] = 0
+        for node, waiting in self._asked.items():
+            if node != self.me:
+                waiting |= mine
+        self._settle(mine)
+        return Change(mine, frozenset(), tuple(node for node in self._asked if self._asked[node]))
 
     def change(self, members: Iterable[Member], view: int) -> Change:
         """A new view. What is gained is served after ``released`` by all in ``ask``."""
@@ -91,7 +174,7 @@ class Ownership:
         if self.me not in weights and not weights:
             weights = {self.me: 1}
         before = self._owners
-        self.table = Rendezvous(weights).table(min(self.copies, len(weights)))
+        self.table = table_of(self.ring, weights, self.copies)
         self._owners = [None if row[0] == self.me else row[0] for row in self.table]
         self.view = view
         mine = {b for b, owner in enumerate(self._owners) if owner is None}
@@ -104,7 +187,7 @@ class Ownership:
                 self._serving[bucket] = 0
         for bucket in lost:
             self._serving[bucket] = 0
-        others = tuple(sorted({m.id for m in members} - {self.me}))
+        others = tuple(sorted({m.id for m in members} - (set() if self.keeps else {self.me})))
         known = set(others)
         for node in list(self._asked):
             if node not in known:
@@ -114,7 +197,9 @@ class Ownership:
         for node in others:
             self._asked.setdefault(node, set()).update(gained)
         self._settle(mine)
-        return Change(frozenset(gained), frozenset(lost), tuple(node for node in others if self._asked[node]))
+        bereft = frozenset(b for b in gained if before and before[b] is not None and before[b] not in known)
+        asked = tuple(node for node in others if self._asked[node])
+        return Change(frozenset(gained), frozenset(lost), asked, bereft)
 
     def offered(self, node: NodeId, buckets: Iterable[int]) -> bool:
         """``node`` holds something of these; whether some are ours, so that it has to let go of them."""
@@ -128,13 +213,15 @@ class Ownership:
         """The buckets that ``node`` has not yet let go of."""
         return frozenset(self._asked.get(node, ()))
 
-    def released(self, node: NodeId, buckets: Iterable[int], counters: Sequence[int] = ()) -> frozenset[int]:
+    def released(
+        self, node: NodeId, buckets: Iterable[int], standings: Mapping[int, Standing] | None = None
+    ) -> frozenset[int]:
         """``node`` has let go of these and handed over; which of them are served from now on."""
         waiting = self._asked.get(node, set())
         asked = set(buckets) & waiting
         for bucket in asked:
-            if counters:
-                self.counters[bucket] = max(self.counters[bucket], min(counters[bucket], COUNTER_MAX))
+            if standings is not None and bucket in standings:
+                self.heard(bucket, standings[bucket])
         waiting -= asked
         return self._settle(asked)
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ipaddress
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from p2pcrawl.model.record import Order
@@ -98,6 +99,21 @@ def pack_body(body: str) -> bytes:
     return zlib.compress(body.encode("utf-8", "replace"), 1) if body else b""
 
 
+@dataclass(frozen=True, slots=True)
+class HostNote:
+    """What a host asks of whoever visits it, beyond a job's own delay: what another master should know of it."""
+
+    delay_s: float = 0.0
+    """Its robots.txt asks for it."""
+    penalty_s: float = 0.0
+    """The delay that 429 and 503 have earned us."""
+    pause_s: float = 0.0
+    """How much longer it wants to be left alone."""
+
+    def __bool__(self) -> bool:
+        return self.delay_s > 0.0 or self.penalty_s > 0.0 or self.pause_s > 0.0
+
+
 class Host:
     """The politeness state of one host."""
 
@@ -159,16 +175,44 @@ class Host:
 
     def lasting_delay_s(self, pace: Pace) -> float:
         """The delay without what passes with the host's trouble."""
-        base = pace.delay_s
-        if base is None:
-            base = 0.0 if self.private else DEFAULT_DELAY_S
+        base = self._job_delay_s(pace)
         if pace.autothrottle:
             base = max(base, pace.throttle_start_s if self.throttle_s is None else self.throttle_s)
+        return max(base, self._asked_delay_s(pace))
+
+    def note(self, now: float, paces: Iterable[Pace]) -> HostNote:
+        """What the host asks beyond the delays of these jobs; not the adaptive one, which each master finds itself."""
+        delay = 0.0
+        for pace in paces:
+            asked = self._asked_delay_s(pace)
+            if asked > self._job_delay_s(pace):
+                delay = max(delay, asked)
+        return HostNote(delay, self.penalty_s, max(0.0, self.paused_until - now))
+
+    def learn(self, note: HostNote, now: float, pause_max_s: float) -> None:
+        """Takes in what another master knew. It makes the host wait longer, never less; when it was last asked is
+        not known, so a delay counts from now."""
+        self.told_delay_s = max(self.told_delay_s, note.delay_s)
+        self.penalty_s = max(self.penalty_s, min(note.penalty_s, PENALTY_MAX_S))
+        self.next_at = max(self.next_at, now + max(note.delay_s, note.penalty_s))
+        if note.pause_s > 0.0:
+            self.paused_until = max(self.paused_until, now + min(note.pause_s, pause_max_s))
+            self.next_at = max(self.next_at, self.paused_until)
+
+    def _job_delay_s(self, pace: Pace) -> float:
+        """The delay of a job that the host itself has no part in."""
+        if pace.delay_s is not None:
+            return pace.delay_s
+        return 0.0 if self.private else DEFAULT_DELAY_S
+
+    def _asked_delay_s(self, pace: Pace) -> float:
+        """The delay that the host asks for: by its robots.txt, or by what another master knows of that."""
+        asked = self.told_delay_s
         if pace.obey_robots and self.robots:
             for (_, agent), entry in self.robots.items():
-                if agent == pace.agent and entry.crawl_delay_s > base:
-                    base = entry.crawl_delay_s
-        return max(base, self.told_delay_s)
+                if agent == pace.agent and entry.crawl_delay_s > asked:
+                    asked = entry.crawl_delay_s
+        return asked
 
     def may_begin(self, now: float, pace: Pace) -> bool:
         if now < self.next_at:

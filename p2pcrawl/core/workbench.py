@@ -27,7 +27,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from p2pcrawl.core.politeness import REST_MAX_S, Host, Pace, RobotsEntry
+from p2pcrawl.core.politeness import REST_MAX_S, Host, HostNote, Pace, RobotsEntry
 from p2pcrawl.core.ring import key_hash
 from p2pcrawl.model.job import START_URL
 from p2pcrawl.model.record import Order
@@ -64,6 +64,7 @@ class Candidate:
     losses: int = 0
     rank: Rank = (0, 0)
     bucket: int = 0
+    visit: int = 0
 
 
 def rank_of(order: Order, record: int, priority: int, depth: int) -> Rank:
@@ -99,7 +100,7 @@ class Queue:
 class Seat:
     """A host's place at the workbench: its politeness, its queues and its state."""
 
-    __slots__ = ("doubted", "host", "queues", "robots_open", "session", "state", "turn")
+    __slots__ = ("doubted", "host", "queues", "robots_open", "state", "turn")
 
     def __init__(self, host: Host) -> None:
         self.host = host
@@ -109,8 +110,16 @@ class Seat:
         self.robots_open = False
         self.doubted = 0
         """Its part of the workbench's ``_doubted``."""
-        self.session = 0
-        """The slave session that served it last, kept while requests are open."""
+
+    @property
+    def waiting(self) -> int:
+        """How many of its URLs are in memory, to be asked for."""
+        return sum([len(queue.hot) for queue in self.queues])
+
+    @property
+    def drained(self) -> bool:
+        """Nothing is open, or queued but for retries whose time has not come."""
+        return not self.host.open and not any([queue.hot or queue.more for queue in self.queues])
 
     def queue(self, job: int, kind: str) -> Queue:
         for queue in self.queues:
@@ -182,6 +191,8 @@ class Workbench:
     """The last turn went to a doubtful host ahead of the trusted ones."""
     _held_back: list[Seat] = field(default_factory=list)
     """Ready, but with a suspect that no slave could take at the last look."""
+    _parked: dict[int, deque[Seat]] = field(default_factory=dict)
+    """Ready, but their slave was busy: by its session."""
     _waiting: list[tuple[float, int, Seat]] = field(default_factory=list)
     _delayed: list[tuple[float, int, Candidate]] = field(default_factory=list)
     _wants: dict[tuple[int, int, str], None] = field(default_factory=dict)
@@ -194,8 +205,14 @@ class Workbench:
     """Asked last before a request begins: whether other masters leave the host to us. Counts it if so."""
     serves: Callable[[int], bool] | None = None
     """Says whether this master may grant what is in a bucket; without it, everything."""
+    seated: Callable[[Host], None] | None = None
+    """Told of each host that gets a seat, before anything is granted to it."""
+    remark: Callable[[int], None] | None = None
+    """Told of hosts, by their keys, that ask for more patience than others do. Called often: it has to be quick."""
     _unserved: list[Seat] = field(default_factory=list)
     """Seats whose turn came while their bucket was not served."""
+    _dry: dict[int, Seat] = field(default_factory=dict)
+    """Seats that had nothing to ask for lately, by host."""
     pauses: dict[int, float] = field(default_factory=dict)
     """Until when hosts asked to be left alone (Retry-After) in an earlier run."""
 
@@ -255,6 +272,8 @@ class Workbench:
             host.paused_until = self.pauses[key]
             host.next_at = max(host.next_at, host.paused_until)
         seat = self.seats[key] = Seat(host)
+        if self.seated is not None:
+            self.seated(host)
         return seat
 
     def delay(self, candidate: Candidate, until: float) -> None:
@@ -310,14 +329,17 @@ class Workbench:
             self._trim(queue)
         if queue.more and not queue.hot:
             self._want(seat, queue)
+        if seat.state is State.IDLE and not seat.host.open:
+            self._dry[seat.host.key] = seat
 
     # -- what goes out ------------------------------------------------------------------------
 
     def take(self, now: float, choose: Callable[[Seat, bool], int], limit: int, capacity: int) -> list[Turn]:
         """Up to ``limit`` turns of hosts that are due.
 
-        ``choose(seat, suspect)`` names the slave session for a host, or 0 when none has room: then the
-        round ends for now. ``capacity``: the requests that can be open at once, over all slaves.
+        ``choose(seat, suspect)`` names the slave session for a host. A session with a minus is busy: the host is
+        parked until ``unpark``. 0: the round ends for now. ``capacity``: the requests that can be open at once,
+        over all slaves.
         """
         self._capacity = capacity
         self._advance(now)
@@ -329,6 +351,8 @@ class Workbench:
             queue = self._pick(seat)
             if queue is None:
                 seat.state = State.IDLE
+                if not seat.host.open:
+                    self._dry[seat.host.key] = seat
                 continue
             candidate = queue.hot[0][2]
             if self.serves is not None and not self.serves(candidate.bucket):
@@ -350,6 +374,9 @@ class Workbench:
                 continue
             suspect = candidate.losses >= LOSSES_SUSPECT
             session = choose(seat, suspect)
+            if session < 0:
+                self._parked.setdefault(-session, deque()).append(seat)
+                continue
             if not session:
                 if suspect:
                     self._held_back.append(seat)
@@ -361,7 +388,6 @@ class Workbench:
                 continue
             host.begin()
             self._reckon(seat)
-            seat.session = session
             if origin:
                 seat.robots_open = True
                 seat.state = State.BUSY
@@ -371,6 +397,30 @@ class Workbench:
             turns.append(Turn(seat, candidate, session, origin))
         return turns
 
+    def unpark(self, session: int, count: int) -> None:
+        """Hosts that wait for a slave, as many as it has room for now, are the next to have their turn."""
+        parked = self._parked.get(session)
+        if parked is None:
+            return
+        for seat in reversed([parked.popleft() for _ in range(min(count, len(parked)))]):
+            self._line_up(seat, first=True)
+        if not parked:
+            del self._parked[session]
+
+    @property
+    def parked(self) -> dict[int, int]:
+        """How many hosts wait for which slave."""
+        return {session: len(seats) for session, seats in self._parked.items()}
+
+    def drained(self) -> list[Seat]:
+        """The hosts that had nothing to do in a round since the last call, and have found nothing after it.
+
+        What a host's last page leads to comes in between: it was in the same report, and that was taken in before
+        the round, but is added after it.
+        """
+        dry, self._dry = self._dry, {}
+        return [seat for seat in dry.values() if seat.drained]
+
     def ended(self, seat: Seat) -> None:
         """A request of this host ended (``host.end`` has been called): it may have another turn."""
         self._reckon(seat)
@@ -379,6 +429,9 @@ class Workbench:
         if seat.state is State.BUSY:
             seat.state = State.IDLE
         self._wake(seat)
+        host = seat.host
+        if self.remark is not None and (host.penalty_s or host.paused_until > self._now):
+            self.remark(host.key)
 
     def robots_known(self, seat: Seat, origin: str, agent: str, entry: RobotsEntry) -> None:
         """The answer to a Turn with ``robots_origin``."""
@@ -386,6 +439,19 @@ class Workbench:
         if seat.host.robots is None:
             seat.host.robots = {}
         seat.host.robots[(origin, agent)] = entry
+        if self.remark is not None and entry.crawl_delay_s > 0.0:
+            self.remark(seat.host.key)
+
+    def note(self, key: int, now: float) -> HostNote | None:
+        """What a host asks beyond the delays of its jobs; None without a seat."""
+        seat = self.seats.get(key)
+        return seat.host.note(now, [self._paces[q.job] for q in seat.queues]) if seat is not None else None
+
+    def learn(self, key: int, note: HostNote, now: float) -> None:
+        """What another master knew of a host, taken in if it has a seat."""
+        seat = self.seats.get(key)
+        if seat is not None:
+            seat.host.learn(note, now, max((pace.retry_after_max_s for pace in self._paces.values()), default=0.0))
 
     def wants(self, limit: int) -> list[Want]:
         """Queues to be loaded, at most ``limit``."""
@@ -451,6 +517,11 @@ class Workbench:
         best = heapq.nlargest(count, rows, key=lambda r: (r[0], r[1]))
         return [self._standing(seat, waiting, now) for waiting, open_, seat in best if waiting or open_]
 
+    def standing(self, key: int, now: float) -> Standing | None:
+        """How a host stands; None when it has no seat."""
+        seat = self.seats.get(key)
+        return None if seat is None else self._standing(seat, sum(len(q.hot) for q in seat.queues), now)
+
     def _standing(self, seat: Seat, waiting: int, now: float) -> Standing:
         host = seat.host
         waits, seconds = "", 0.0
@@ -490,6 +561,14 @@ class Workbench:
                 seat.turn = 0
                 self._queues -= 1
         self.wake_unserved()
+
+    def reload_job(self, job: int) -> None:
+        """There is more of this job on disk than memory knows of, at any rank. Costs a pass."""
+        for seat in self.seats.values():
+            for queue in seat.queues:
+                if queue.job == job:
+                    queue.more, queue.horizon = True, None
+                    self._want(seat, queue)
 
     def withdraw(self, records: Collection[int]) -> None:
         """Takes these records off the bench: they have ended elsewhere. Costs a pass."""
@@ -642,10 +721,7 @@ class Workbench:
         gone = [
             key
             for key, seat in self.seats.items()
-            if seat.state is State.IDLE
-            and not seat.host.open
-            and seat.host.next_at <= self._now
-            and not any(q.hot or q.more for q in seat.queues)
+            if seat.state is State.IDLE and seat.host.next_at <= self._now and seat.drained
         ]
         for key in gone[: max(1, self.hosts_max // 10)]:
             self._queues -= len(self.seats[key].queues)

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from protego import Protego
 
-from p2pcrawl.fetch.client import Client
+from p2pcrawl.fetch.fetcher import Fetcher
 from p2pcrawl.fetch.guard import Blocked
 from p2pcrawl.fetch.redirect import resolve
 from p2pcrawl.model.answer import Answer
@@ -40,7 +40,7 @@ class RobotsText:
 
 
 async def fetch_robots(
-    client: Client,
+    client: Fetcher,
     origin: str,
     settings: Settings,
     pause: Callable[[str], Awaitable[None]],

@@ -44,6 +44,7 @@ class MovedRow(NamedTuple):
     items: int = 0
     data: bytes = b""
     """The items of its page, joined by newlines."""
+    visit: int = 0
 
 
 class Ending(NamedTuple):
@@ -64,6 +65,8 @@ class Ending(NamedTuple):
     host: int
     rank: tuple[int, int]
     staged: bool
+    visit: int = 0
+    """The turn that it speaks of."""
 
 
 class ItemRow(NamedTuple):
@@ -142,3 +145,7 @@ class Committed:
     loaded: list[tuple[Want, list[Candidate]]] = field(default_factory=list)
     hosts: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
     """Rows of ``host`` for the loaded queues."""
+    staged: dict[int, tuple[int, bytes]] = field(default_factory=dict)
+    """For pages that ended and whose items came in parts: how many items, and all of them joined by newlines."""
+    touched: set[int] = field(default_factory=set)
+    """Buckets in which a record that came from another master changed something."""

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from p2pcrawl.core.politeness import RobotsEntry
 from p2pcrawl.frontier.schema import LOCK, mapped_errors, open_for_reading
-from p2pcrawl.model.fingerprint import fingerprint
+from p2pcrawl.model.fingerprint import fingerprint, pack_halves
 from p2pcrawl.model.record import Phase
 
 LINEAGE_MAX = 50
@@ -61,6 +61,11 @@ class RecordRow:
     reason: str
     size: int
     ended: int
+    bucket: int
+    referer: str
+    """The page that led to it, if another master crawled that one."""
+    visit: int
+    fingerprint: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,7 @@ class RobotsRow:
 
 _COLUMNS = (
     "id, job, url, host, kind, priority, depth, seed, callback, parent, found, phase, attempts, losses, status, reason,"
-    " size, ended"
+    " size, ended, bucket, coalesce(referer, ''), visit, hi, lo"
 )
 
 
@@ -228,4 +233,5 @@ def _typed(row: tuple[Any, ...]) -> list[Any]:
     values = list(row)
     values[7] = bool(values[7])
     values[11] = Phase(values[11])
-    return values
+    *values, hi, lo = values
+    return [*values, pack_halves(hi, lo)]

@@ -1,103 +1,158 @@
-"""A master among masters: what it tells the others, what it answers them, and how buckets change hands.
-
-When the view changes, every master computes the new table by itself. Who gains a bucket claims it from all others; each
-lets go once its own view agrees and its leases there have ended, hands over its rows page by page, and forgets
-them when they are durable with the claimer. Only then is the bucket served. A claim holds in the view that it was made
-in: when the view changes it begins anew, and rows are forgotten only by who let go of them and did not gain them back.
-
-A job is finished when two rounds, the second begun after the first ended, find every member idle with equal counts in
-one view.
-"""
+"""A master among masters: the parts of its place in the cluster, made one, and what it answers the others."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
+from p2pcrawl.core.control import Control
+from p2pcrawl.core.copying import Copying
 from p2pcrawl.core.membership_output import Event, EventKind
 from p2pcrawl.core.ownership import Change, Ownership
-from p2pcrawl.core.ring import BUCKETS
+from p2pcrawl.core.ring import bucket_of_hash
 from p2pcrawl.master.budgets import Budgets
+from p2pcrawl.master.completion import Completion
+from p2pcrawl.master.copier import Copier
 from p2pcrawl.master.dispatch import Dispatch, Hold, Parcel
-from p2pcrawl.master.job import CANCELLED, FINISHED, RUNNING, Job, spec_of_wire
+from p2pcrawl.master.holdings import Holdings
+from p2pcrawl.master.job import CANCELLED, FINISHED, INCOMPLETE, RUNNING, Job, spec_of_wire
 from p2pcrawl.master.master import Master, start_of
+from p2pcrawl.master.orphans import Orphanage
+from p2pcrawl.master.spool import Spool
+from p2pcrawl.master.syncing import PATROL_S, Syncing
+from p2pcrawl.master.takeover import CALL_S, CLAIM_RETRY_S, Takeover, bitmap_of, buckets_of
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.node import Member, NodeId
+from p2pcrawl.model.placement import RingName
 from p2pcrawl.overlay.node import OverlayNode
 from p2pcrawl.wire.cluster import (
     Answered,
     Borrow,
     Claim,
+    Compare,
+    Copy,
     Discover,
-    Forgotten,
+    Drop,
+    Dropped,
+    HostNote,
+    ListKeys,
+    Merge,
     Mirrored,
     MirrorJob,
+    Noted,
     Offer,
-    Offered,
     Pull,
-    Pulled,
+    PullCopies,
+    PullKeys,
     Query,
     Quiet,
-    Released,
     Repay,
     Reply,
     Settled,
     Standing,
     Taken,
+    Whole,
 )
 
 log = logging.getLogger(__name__)
 
-CLAIM_RETRY_S = 0.25
-PULL_ROWS = 2_000
 ROUND_S = 0.5
 """Between two looks at whether a job is finished."""
-OFFER_S = 2.0
-"""After a change of the view, before what nobody claimed of us is offered; and between offers."""
-CALL_S = 30.0
+PATIENCE_S = 30.0
+"""How long one that was here before waits for those that it knew before it serves what they may have."""
+STOOD_STILL_S = 4.5
+"""A master whose loop stood still for so long may have been taken for dead, and its slaves have stopped."""
+LOOKING_S = 5.0
+"""How long one that knows of others looks for them before it begins alone."""
+STABLE_S = 60.0
+LOOK_S = 0.5
+SPREAD_S = 3.0
+"""How long a member may take to note a job before it is left to hear of it later."""
 
 Answer = Callable[[str, bytes], Awaitable[bytes]]
 """Answers the questions of faces: what, with JSON arguments; JSON back."""
 
 
 class Cluster:
-    """See the module. ``start`` after the master is open; ``close`` before it closes."""
+    """See the module. ``start`` after the master and the holdings are open; ``close`` before they close."""
 
-    def __init__(self, master: Master, node: OverlayNode, copies: int, answer: Answer) -> None:
+    def __init__(
+        self,
+        master: Master,
+        node: OverlayNode,
+        holdings: Holdings,
+        copies: int,
+        answer: Answer,
+        *,
+        ring: RingName = RingName.RENDEZVOUS,
+        majority: bool = False,
+    ) -> None:
+        """``majority``: the smaller part of a divided cluster grants nothing."""
         self.master = master
         self.node = node
-        self.ownership = Ownership(node.id, copies)
+        self.holdings = holdings
+        self.ownership = Ownership(node.id, copies, ring, keeps=True)
+        self.ownership.recall(holdings.standings)
+        self.copying = Copying(node.id, copies)
         self._answer = answer
+        self._majority = majority
+        self.copier = Copier(self.copying, self._call)
         self.dispatch = Dispatch(self.ownership.owner, self._deliver, master.take_back)
         self.budgets = Budgets(master.workbench, master.jobs, self.ownership, self._call)
-        master.join_cluster(self.ownership, self.dispatch, self.budgets)
+        self.spool = Spool(holdings, self.ownership, master, self._deliver)
+        self.dispatch.keep = self.spool.keep
+        self.takeover = Takeover(master, node, self.ownership, holdings, self.copier, self._served)
+        self.syncing = Syncing(
+            self.copying, self.copier, master, self._call, self.ownership.settled, self._holder_synced
+        )
+        self.orphanage = Orphanage(master, self.ownership, self.dispatch, self._call)
+        self.completion = Completion(node, self._standing, self._close)
+        master.join_cluster(self.ownership, self.dispatch, self.budgets, self.copier)
+        self.on_change: Callable[[Change], None] = lambda change: None
+        """Told of each change of the view, when the master knows of it."""
+        self.on_quiet: Callable[[Job], Awaitable[None]] = self._finish
+        """Told of a job of which nothing is left to do."""
+        self._looking = False
+        """Others are being looked for: till they are found, or it is clear that nobody is there, nothing is granted."""
+        self._living: list[tuple[float, int]] = []
+        """How many masters there were lately."""
+        self._copy_at = 0.0
         self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
-        self._claims: dict[NodeId, asyncio.Task[None]] = {}
-        self._mirrored: dict[NodeId, dict[int, int]] = {}
+        self._mirrored: dict[NodeId, dict[int, Control]] = {}
         self._boots: dict[NodeId, bytes] = {}
         self._stores: dict[NodeId, bytes] = {}
-        self._let_go_of: dict[NodeId, frozenset[int]] = {}
-        """What each claimer may tell us to forget."""
-        self._unclaimed: frozenset[int] = frozenset()
-        """Buckets that we had and that nobody has taken from us yet."""
-        self._offer_at = 0.0
+        self._dropped_for: dict[NodeId, int] = {}
+        """The view for which each other has dropped what it need not hold."""
+        self.refusals: dict[NodeId, str] = {}
+        """Why a member cannot run a job that it was told of."""
+        self.remarked: set[int] = set()
+        """Hosts, by their keys, that ask for more patience than others: those that hold copies are to know it."""
         self.starting: set[int] = set()
         """Jobs whose first record is not at its owner yet: they are not finished, though nobody has any of them."""
-        self.handovers = 0
-        """Rows that came from other masters with their buckets."""
 
-    def start(self) -> None:
+    def start(self, *, looking: bool = False) -> None:
+        """``looking``: there may be others, who are being looked for."""
+        loop = asyncio.get_running_loop()
+        if self.node.membership.missing() and self.holdings.standings:
+            self.ownership.patient = True
+            loop.call_later(PATIENCE_S, self._wait_no_longer)
+        if looking or self.node.membership.missing():
+            self._looking = True
+            loop.call_later(LOOKING_S, self._look_no_longer)
         self._take_view()
-        self._tasks = [asyncio.create_task(self._follow_views()), asyncio.create_task(self._watch_jobs())]
+        runs = (self._follow_views(), self._watch_jobs(), self._watch_clock(), self._patrol(), self.spool.run())
+        self._tasks = [asyncio.create_task(run) for run in runs]
 
     async def close(self) -> None:
-        tasks = [*self._tasks, *self._claims.values()]
-        for task in tasks:
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.takeover.close()
+        await self.syncing.close()
+        await self.copier.close()
         await self.dispatch.close()
         await self.budgets.close()
 
@@ -106,7 +161,7 @@ class Cluster:
         if event.kind is not EventKind.SUSPECTED:
             self._changed.set()
 
-    # -- views and buckets --------------------------------------------------------------------
+    # -- views --------------------------------------------------------------------------------
 
     async def _follow_views(self) -> None:
         while True:
@@ -122,17 +177,24 @@ class Cluster:
                 # It has restarted, or is new: what it was told before may be gone.
                 self._boots[member.id] = member.boot
                 self._mirrored.pop(member.id, None)
+                self._dropped_for.pop(member.id, None)
             if self._stores.setdefault(member.id, member.store) != member.store:
                 # What was settled there is gone with its disk: slaves may report it again.
                 self._stores[member.id] = member.store
-                self.master.view_changed(Change(), died=True)
+                self.master.slaves_forget()
         gone = set(self._boots) - {m.id for m in members}
         for node in gone:
             del self._boots[node]
-            self._let_go_of.pop(node, None)
         if view == self.ownership.view and self.ownership.table:
+            self._copies_change(members)
             return
         change = self.ownership.change(members, view)
+        if len(members) > 1:
+            self._looking = False
+        self._pause()
+        if not self.node.membership.missing():
+            self.ownership.patient = False
+        self._hold_back(len([m for m in members if not m.drained]))
         log.info(
             "view %016x of %d masters: %d buckets gained, %d lost",
             view,
@@ -140,80 +202,148 @@ class Cluster:
             len(change.gained),
             len(change.lost),
         )
-        for node, buckets in list(self._let_go_of.items()):
-            self._let_go_of[node] = buckets - change.gained
-        self._unclaimed = (self._unclaimed - change.gained) | change.lost
-        self._offer_at = self.master.now + OFFER_S
         self.master.view_changed(change, died=bool(gone))
+        self._copies_change(members)
         self.dispatch.reroute()
         self.budgets.members_changed({m.id for m in members})
-        for node in change.ask:
-            self._claim_from(node)
+        self.takeover.view_changed(change, gone)
+        self.on_change(change)
 
-    async def _offer_unclaimed(self) -> None:
-        """An owner whose own view did not change does not know that there is something to claim."""
-        if not self._unclaimed or self.master.now < self._offer_at:
+    def _is_majority(self, members: list[Member]) -> bool:
+        """Whether those that we see are more than half of all that have not left in order."""
+        present = sum(1 for m in members if not m.drained)
+        return 2 * present > present + len(self.node.membership.missing())
+
+    def _copies_change(self, members: list[Member]) -> None:
+        """Who holds copies of ours now."""
+        table, me = self.ownership.table, self.node.id
+        owned = {b: row[1:] for b, row in enumerate(table) if row and row[0] == me}
+        undrained = sum(1 for m in members if not m.drained)
+        left = self.copying.change(members, owned, undrained + len(self.node.membership.missing()))
+        self.copier.gone(left)
+        self._sync()
+
+    def _hold_back(self, living: int) -> None:
+        """When more than half have vanished at once, most of them will be back before all could be copied anew."""
+        now = self.master.now
+        self._living = [(at, count) for at, count in self._living if now - at < STABLE_S] + [(now, living)]
+        if 2 * living < max(count for _, count in self._living):
+            log.warning("more than half of the masters are gone: nothing is copied anew for %.0f s", STABLE_S)
+            self._copy_at = now + STABLE_S
+
+    def _sync(self) -> None:
+        """Brings holders up to date, where that is due."""
+        if self.master.now < self._copy_at:
             return
-        self._offer_at = self.master.now + OFFER_S
-        by_owner: dict[NodeId, list[int]] = {}
-        for bucket in self._unclaimed:
-            by_owner.setdefault(self.ownership.owner_id(bucket), []).append(bucket)
-        for node, buckets in sorted(by_owner.items()):
-            member = self._member(node)
-            if member is not None and node != self.node.id:
-                await self.node.caller.call(member.address, Offer(0, bitmap_of(buckets)))
+        self.syncing.begin([m.id for m in self.node.members() if m.id != self.node.id])
 
-    def _claim_from(self, node: NodeId) -> None:
-        task = self._claims.get(node)
-        if task is None or task.done():
-            self._claims[node] = asyncio.create_task(self._claim(node))
+    def _look_no_longer(self) -> None:
+        """Nobody is there, or the claims of the common view say what may be served."""
+        if self._looking:
+            self._looking = False
+            self._pause()
+            self.master.serve_buckets(())
 
-    async def _claim(self, node: NodeId) -> None:
-        """Until ``node`` has let go of all that it is waited for, or does not count any more."""
-        while buckets := self.ownership.awaited(node):
-            member = self._member(node)
-            if member is None:
-                return
-            try:
-                served = await self._take_over(member, buckets)
-            except P2PCrawlError as error:
-                log.debug("claim from %s: %s", node[:8], error)
-                served = None
-            except Exception:
-                log.exception("a claim from %s failed", node[:8])
-                served = None
-            if served is None:
-                await asyncio.sleep(CLAIM_RETRY_S)
-            elif served:
-                self.master.serve_buckets(served)
+    def _pause(self) -> None:
+        """Whether nothing is to be granted, whatever is ours."""
+        self.ownership.paused = self._looking or (self._majority and not self._is_majority(self.node.members()))
 
-    async def _take_over(self, member: Member, buckets: frozenset[int]) -> frozenset[int] | None:
-        """One attempt; the buckets that are served from now on, or None when the other does not agree yet."""
-        bitmap, call, view = bitmap_of(buckets), self.node.caller.call, self.ownership.view
-        released = await call(member.address, Claim(0, view, bitmap), CALL_S)
-        if not isinstance(released, Released) or not released.agreed:
-            return None
-        after = 0
+    def _wait_no_longer(self) -> None:
+        if self.ownership.patient:
+            self.ownership.patient = False
+            if broken := self.ownership.broken():
+                log.warning("%d buckets are served though nobody has come who has all of them", len(broken))
+            self.master.serve_buckets(())
+
+    async def _served(self, buckets: frozenset[int]) -> None:
+        """Buckets are ours and complete, as far as anybody lives who knows of them."""
+        await self.holdings.note(self.ownership.standings(buckets))
+        self.copying.doubt(buckets)
+        self.master.serve_buckets(buckets)
+        self._sync()
+
+    async def _watch_clock(self) -> None:
+        """Notices that this process stood still: then others may have taken over what it takes for its own."""
+        loop = asyncio.get_running_loop()
         while True:
-            page = await call(member.address, Pull(0, bitmap, after), CALL_S)
-            if not isinstance(page, Pulled):
-                raise LinkError(f"{member.address} did not hand over")
-            if self.ownership.view != view or any(row.job not in self.master.jobs for row in page.rows):
-                return None
-            if page.rows:
-                await self.master.adopt(page.rows)
-                self.handovers += len(page.rows)
-            if page.last:
-                break
-            after = page.after
-        await call(member.address, Taken(0, bitmap), CALL_S)
-        if self.ownership.view != view:
-            return None
-        ordered = sorted(buckets)
-        counters = [0] * BUCKETS
-        for bucket, counter in zip(ordered, released.counters, strict=False):
-            counters[bucket] = counter
-        return self.ownership.released(member.id, buckets, counters)
+            before = loop.time()
+            await asyncio.sleep(LOOK_S)
+            stood_s = loop.time() - before - LOOK_S
+            if stood_s > STOOD_STILL_S and len(self.node.members()) > 1:
+                log.warning("stood still for %.1f s: all buckets are claimed anew", stood_s)
+                change = self.ownership.claim_anew()
+                self.master.view_changed(change, died=False)
+                self.takeover.claim(change)
+
+    def _tell_of_hosts(self) -> None:
+        """What remarkable hosts ask goes to those that may own them next."""
+        remarked = list(self.remarked)
+        self.remarked.clear()
+        for key in remarked:
+            bucket = bucket_of_hash(key)
+            note = self.master.workbench.note(key, self.master.now)
+            if note is not None and self.ownership.owner(bucket) is None:
+                self.copier.note(HostNote(key, bucket, note.delay_s, note.penalty_s, note.pause_s))
+
+    # -- copies -------------------------------------------------------------------------------
+
+    async def _holder_synced(self, node: NodeId, buckets: frozenset[int]) -> None:
+        """A holder has been brought to what we have."""
+        whole = sorted(b for b in buckets if self.ownership.settled(b) and not self.ownership.lacks[b])
+        if whole:
+            await self._call(node, Whole(0, bitmap_of(whole), [self.ownership.counters[b] for b in whole]))
+
+    async def _patrol(self) -> None:
+        """The slow round over what is synced; and tells who need not hold something any more."""
+        while True:
+            await asyncio.sleep(PATROL_S)
+            others = [m for m in self.node.members() if m.id != self.node.id]
+            try:
+                await self.syncing.patrol([m.id for m in others])
+            except P2PCrawlError as error:
+                log.debug("patrol: %s", error)
+            except Exception:
+                log.exception("the patrol failed")
+
+    async def _tell_to_drop(self, others: list[Member]) -> None:
+        """Once a view, when everything of ours is synced."""
+        view = self.ownership.view
+        if self.copying.lacking() or self.ownership.syncing or not self.ownership.complete:
+            return
+        complete = self.copying.complete()
+        for member in others:
+            free = [b for b in complete if member.id not in self.ownership.holders(b)]
+            if free and self._dropped_for.get(member.id) != view:
+                answer = await self._call(member.id, Drop(0, view, bitmap_of(free)))
+                if isinstance(answer, Dropped) and answer.agreed:
+                    self._dropped_for[member.id] = view
+
+    async def _drop(self, request: Drop) -> Dropped:
+        if request.view != self.ownership.view:
+            return Dropped(0, False)
+        buckets = buckets_of(request.buckets)
+        await self.holdings.drop([b for b in buckets if self.node.id not in self.ownership.holders(b)])
+        return Dropped(0, True)
+
+    async def _whole(self, request: Whole) -> Noted:
+        buckets = sorted(buckets_of(request.buckets))
+        if len(request.counters) != len(buckets):
+            raise LinkError("as many epochs as buckets are needed")
+        for bucket, counter in zip(buckets, request.counters, strict=True):
+            if self.ownership.owner(bucket) is not None:
+                self.ownership.synced(bucket, counter)
+        await self.holdings.note(self.ownership.standings(buckets))
+        return Noted(0)
+
+    def figures(self) -> dict[str, int]:
+        """For the faces."""
+        return {
+            "unsynced": self.copying.lacking(),
+            "uncopied": self.copier.under_way,
+            "spooled": self.spool.size,
+            "held": self.holdings.count,
+            "not_whole": len(self.ownership.broken()),
+        }
 
     # -- what others ask ----------------------------------------------------------------------
 
@@ -222,23 +352,31 @@ class Cluster:
         match request:
             case Discover():
                 return await self.master.arrive(request.job, request.links, request.networks)
+            case Copy():
+                return await self.holdings.copy(request)
             case Claim():
-                return await self._let_go(request, sender)
+                self._take_view()
+                return await self.takeover.let_go(request, sender)
             case Pull():
-                buckets = buckets_of(request.buckets)
-                rows, after = await self.master.rows_of(buckets, request.after, PULL_ROWS)
-                return Pulled(0, rows, after, len(rows) == 0)
+                return await self.takeover.pull(request)
+            case PullCopies():
+                return await self.takeover.pull_copies(request)
             case Taken():
-                released = self._let_go_of.get(sender, frozenset())
-                free = released & buckets_of(request.buckets)
-                self._let_go_of[sender] = released - free
-                await self.master.forget_rows(free)
-                self._unclaimed -= free
-                return Forgotten(0)
+                return await self.takeover.taken(request, sender)
             case Offer():
-                if self.ownership.offered(sender, buckets_of(request.buckets)):
-                    self._claim_from(sender)
-                return Offered(0)
+                return self.takeover.offered(request, sender)
+            case Compare():
+                return await self.holdings.compare(request)
+            case ListKeys():
+                return await self.holdings.list_keys(request)
+            case PullKeys():
+                return await self.holdings.pull_keys(request)
+            case Whole():
+                return await self._whole(request)
+            case Drop():
+                return await self._drop(request)
+            case Merge():
+                return await self.master.merge(request.rows)
             case MirrorJob():
                 return await self._mirror(request)
             case Borrow():
@@ -253,23 +391,16 @@ class Cluster:
                 return Answered(0, await self._answer(request.what, request.arguments))
         raise P2PCrawlError(f"this master does not know {type(request).__name__}")
 
-    async def _let_go(self, claim: Claim, claimer: NodeId) -> Released:
-        self._take_view()
-        buckets = buckets_of(claim.buckets)
-        if claim.view != self.ownership.view or any(self.ownership.owner(b) is None for b in buckets):
-            return Released(0, False)
-        if not await self.master.released(buckets) or claim.view != self.ownership.view:
-            return Released(0, False)
-        self._let_go_of[claimer] = buckets
-        return Released(0, True, [self.ownership.counters[b] for b in sorted(buckets)])
-
     async def _mirror(self, request: MirrorJob) -> Mirrored:
-        refusal = await self.master.mirror(spec_of_wire(request.job), request.state, request.reason, request.version)
-        return Mirrored(0, refusal)
+        control = Control(request.version, request.state, request.reason, request.certificate)
+        if not control.valid:
+            raise LinkError(f"there is no state {request.state!r}, version {request.version}, of a job")
+        return Mirrored(0, await self.master.mirror(spec_of_wire(request.job), control))
 
     def _standing(self, number: int) -> Standing:
         job = self.master.jobs.get(number)
-        busy = int(self.ownership.syncing > 0 or not self.ownership.complete or number in self.starting)
+        waits = self.ownership.syncing > 0 or not self.ownership.complete or self.ownership.patient
+        busy = int(waits or number in self.starting) + self.copier.under_way + self.copying.lacking()
         if job is None:
             return Standing(0, False, busy, 0, 0, self.ownership.view)
         return Standing(
@@ -291,28 +422,43 @@ class Cluster:
 
     # -- what we tell others ------------------------------------------------------------------
 
-    async def _call(self, node: NodeId, request: Borrow | Repay) -> object:
-        member = self._member(node)
+    async def _call(self, node: NodeId, request: Any) -> Any:
+        member = self.node.living(node)
         if member is None:
             raise LinkError(f"{node[:8]} is not a member any more")
         return await self.node.caller.call(member.address, request, CALL_S)
 
     async def _deliver(self, owner: NodeId, batch: Discover) -> Settled:
-        member = self._member(owner)
-        if member is None:
-            raise LinkError(f"{owner[:8]} is not a member any more")
         job = self.master.jobs.get(batch.job)
         batch.networks = list(job.spec.open_networks) if job is not None else []
-        reply = await self.node.caller.call(member.address, batch, CALL_S)
+        reply = await self._call(owner, batch)
         if not isinstance(reply, Settled):
-            raise LinkError(f"{member.address} did not settle the links")
+            raise LinkError(f"{owner[:8]} did not settle the links")
         return reply
 
-    async def spread(self, job: Job) -> list[str]:
-        """Tells every living member of a job; why each that refused did so."""
-        others = [m for m in self.node.members() if m.id != self.node.id]
-        answers = await asyncio.gather(*(self._tell(m, job) for m in others), return_exceptions=True)
-        return [a for a in answers if isinstance(a, str) and a]
+    async def spread(self, job: Job, enough: int | None = None) -> list[str]:
+        """Tells every living member of a job; why each that refused did so.
+
+        Returns when all have answered, or when ``enough`` have it on disk and the others have had their time; asks
+        again as long as there are fewer. The rest hears of it later.
+        """
+        while True:
+            others = [m for m in self.node.members() if m.id != self.node.id]
+            tasks = [asyncio.create_task(self._tell(m, job)) for m in others]
+            if not tasks:
+                return []
+            try:
+                done, _ = await asyncio.wait(tasks, timeout=SPREAD_S)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+            answers = [task.result() for task in done if task.exception() is None]
+            if refusals := [answer for answer in answers if answer]:
+                return refusals
+            if enough is None or len(answers) >= min(enough, len(others)):
+                return []
+            await asyncio.sleep(CLAIM_RETRY_S)
 
     def withdraw(self, job: Job, reason: str) -> None:
         """Ends a job that cannot begin, here and before long at those who were told of it already."""
@@ -329,7 +475,8 @@ class Cluster:
         while asyncio.get_running_loop().time() < until:
             if all(member.drained for member in self.node.members()):
                 return False
-            if not self.ownership.owned and await self.master.empty_handed():
+            # Owners tell to drop copies when enough others have them.
+            if not self.ownership.owned and not self.holdings.count and await self.master.empty_handed():
                 return True
             await asyncio.sleep(CLAIM_RETRY_S)
         return False
@@ -351,17 +498,17 @@ class Cluster:
         await settled.wait()
 
     async def _tell(self, member: Member, job: Job) -> str:
-        request = MirrorJob(0, job.wire(), job.state, job.reason, job.control)
+        now = job.standing
+        request = MirrorJob(0, job.wire(), now.state, now.reason, now.version, certificate=now.certificate)
         reply = await self.node.caller.call(member.address, request)
-        if isinstance(reply, Mirrored):
-            if not reply.refusal:
-                self._mirrored.setdefault(member.id, {})[job.id] = job.control
-            return reply.refusal
-        raise LinkError(f"{member.address} did not mirror the job")
-
-    def _member(self, node: NodeId) -> Member | None:
-        member = self.node.membership.members.get(node)
-        return member if member is not None and member.living else None
+        if not isinstance(reply, Mirrored):
+            raise LinkError(f"{member.address} did not mirror the job")
+        if reply.refusal:
+            self.refusals[member.id] = reply.refusal
+        else:
+            self.refusals.pop(member.id, None)
+            self._mirrored.setdefault(member.id, {})[job.id] = now
+        return reply.refusal
 
     # -- jobs ---------------------------------------------------------------------------------
 
@@ -370,67 +517,40 @@ class Cluster:
         while True:
             await asyncio.sleep(ROUND_S)
             self.budgets.tend()
+            self._sync()
+            self._tell_of_hosts()
             try:
                 await self._mirror_missing()
-                await self._offer_unclaimed()
-                for job in [j for j in self.master.jobs.values() if j.state == RUNNING]:
-                    if self._decides() and await self._finished(job):
-                        self.master.finish(job, FINISHED, job.closing)
-                        await self.spread(job)
+                await self._tell_to_drop([m for m in self.node.members() if m.id != self.node.id])
+                await self.takeover.offer_unclaimed()
+                for job in [j for j in self.master.jobs.values() if j.state in (RUNNING, INCOMPLETE)]:
+                    if self.completion.falls_to_us() and await self.completion.is_finished(job):
+                        await self.on_quiet(job)
             except P2PCrawlError as error:
                 log.debug("looking after jobs: %s", error)
             except Exception:
                 log.exception("looking after jobs failed")
 
-    def _decides(self) -> bool:
-        """The member with the smallest id decides that jobs are finished."""
-        return self.node.members()[0].id == self.node.id
+    async def _finish(self, job: Job) -> None:
+        self.master.finish(job, FINISHED, job.closing)
+        await self.spread(job)
 
     async def _mirror_missing(self) -> None:
+        """To all members at once: one that does not answer holds up no other."""
+        tellings = []
         for member in self.node.members():
             if member.id == self.node.id:
                 continue
             told = self._mirrored.get(member.id, {})
-            for job in list(self.master.jobs.values()):
-                if told.get(job.id, -1) < job.control:
-                    await self._tell(member, job)
+            missing = [job for job in self.master.jobs.values() if told.get(job.id) != job.standing]
+            if missing:
+                tellings.append(self._tell_all(member, missing))
+        await asyncio.gather(*tellings)
 
-    async def _finished(self, job: Job) -> bool:
-        """Two quiet rounds, the second begun after the first ended, in one view."""
-        first = await self._round(job)
-        if first is None:
-            return False
-        return first == await self._round(job)
-
-    async def _round(self, job: Job) -> tuple[int, int, int] | None:
-        """(sent, received, view) if everyone is idle and agrees on the view, else None."""
-        standings = [self._standing(job.id)]
-        others = [m for m in self.node.members() if m.id != self.node.id]
-        replies = await asyncio.gather(
-            *(self.node.caller.call(m.address, Quiet(0, job.id, job.closing)) for m in others), return_exceptions=True
-        )
-        for reply in replies:
-            if isinstance(reply, Standing) and reply.closing:
-                self._close(job.id, reply.closing)
-        for reply in replies:
-            if not isinstance(reply, Standing) or not reply.known:
-                return None
-            standings.append(reply)
-        view = standings[0].view
-        if any(s.busy or s.view != view for s in standings):
-            return None
-        return sum(s.sent for s in standings), sum(s.received for s in standings), view
-
-
-def bitmap_of(buckets: Iterable[int]) -> bytes:
-    bits = bytearray(BUCKETS // 8)
-    for bucket in buckets:
-        bits[bucket >> 3] |= 1 << (bucket & 7)
-    return bytes(bits)
-
-
-def buckets_of(bitmap: bytes) -> frozenset[int]:
-    """Raises LinkError for a bitmap of another size."""
-    if len(bitmap) != BUCKETS // 8:
-        raise LinkError(f"a bitmap of buckets has {BUCKETS // 8} bytes, not {len(bitmap)}")
-    return frozenset(i * 8 + j for i, byte in enumerate(bitmap) if byte for j in range(8) if byte >> j & 1)
+    async def _tell_all(self, member: Member, jobs: list[Job]) -> None:
+        for job in jobs:
+            try:
+                await self._tell(member, job)
+            except P2PCrawlError as error:
+                log.debug("%s was not told of job %d: %s", member.id[:8], job.id, error)
+                return

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from p2pcrawl.frontier.store import ITEM_BYTES_MAX, Store
+from p2pcrawl.frontier.item_table import ITEM_BYTES_MAX
+from p2pcrawl.frontier.store import Store
 from p2pcrawl.stores.files import open_sink
 from p2pcrawl.stores.sink import Sink
 

@@ -29,6 +29,7 @@ IN_FLIGHT_MAX = 4
 """Batches to one owner at once."""
 
 Deliver = Callable[[NodeId, Discover], Awaitable[Settled]]
+Keep = Callable[[int, list["Parcel"]], Awaitable[None]]
 Route = Callable[[int], NodeId | None]
 TakeBack = Callable[[int, list["Parcel"]], None]
 """Links that turn out to be our own after all: (job, parcels)."""
@@ -80,6 +81,8 @@ class Dispatch:
         """Links per job that were settled elsewhere."""
         self.on_settled: Callable[[], None] = lambda: None
         """Called when pages that were held may go on."""
+        self.keep: Keep | None = None
+        """Makes links durable here that are provisional at their owner."""
 
     def add(self, job: int, owner: NodeId, parcel: Parcel) -> None:
         """One more link for ``owner``; it leaves with the next :meth:`flush`."""
@@ -156,6 +159,9 @@ class Dispatch:
             self._again(job, [p for n, p in enumerate(batch) if n in refused])
             self._pause(lane)
         accepted = [p for n, p in enumerate(batch) if n not in refused]
+        if settled.provisional and self.keep is not None:
+            uncertain = set(settled.provisional)
+            await self.keep(job, [p for n, p in enumerate(batch) if n in uncertain])
         self._under_way[job] -= len(accepted)
         self.sent[job] += len(accepted)
         for parcel in accepted:

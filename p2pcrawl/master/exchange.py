@@ -9,16 +9,20 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from p2pcrawl.core.ownership import Alone, Router
-from p2pcrawl.frontier.batch import Batch, MovedRow, NewLink
+from p2pcrawl.core.workbench import Candidate
+from p2pcrawl.frontier.batch import Batch, Committed, Ending, MovedRow, NewLink
 from p2pcrawl.master.budgets import Budgets
+from p2pcrawl.master.copier import Copier
 from p2pcrawl.master.dispatch import Dispatch, Parcel
 from p2pcrawl.master.job import Job
 from p2pcrawl.master.keys import Keys
+from p2pcrawl.master.rows import copy_of_candidate, copy_of_ending
 from p2pcrawl.model.record import Phase
-from p2pcrawl.wire.cluster import Found, Row, Settled
+from p2pcrawl.wire.cluster import CopyRow, Found, Row, Settled
 
 
 @dataclass(slots=True)
@@ -28,6 +32,17 @@ class _Arrival:
     answer: asyncio.Future[Settled]
     refused: list[int]
     unknown: bool = False
+    buckets: dict[int, int] = field(default_factory=dict)
+    """The bucket of each link that was taken, by its position."""
+
+
+class EndedPage(NamedTuple):
+    """A page whose turn ended in this cycle, with its items if they came whole."""
+
+    candidate: Candidate
+    ending: Ending
+    items: int
+    data: bytes
 
 
 class Exchange:
@@ -39,6 +54,9 @@ class Exchange:
         self.router: Router = Alone()
         self.dispatch: Dispatch | None = None
         self.budgets: Budgets | None = None
+        self.copier: Copier | None = None
+        self.ended: list[EndedPage] = []
+        """Pages that ended in this turn, for their copies."""
         self.received: Counter[int] = Counter()
         """Links per job that came from others and were settled here."""
         self._arrivals: list[_Arrival] = []
@@ -46,6 +64,8 @@ class Exchange:
         self._adoptions: list[tuple[list[Row], asyncio.Future[None]]] = []
         self._answered: list[_Arrival] = []
         self._settled: list[Parcel] = []
+        self._unsafe = 0
+        """Links that are durable here and not yet as widely as they should be."""
         self._adopted: list[asyncio.Future[None]] = []
 
     @property
@@ -55,13 +75,14 @@ class Exchange:
     @property
     def full(self) -> bool:
         """So much is under way that no new work should be begun."""
-        return self.dispatch is not None and self.dispatch.full
+        dispatch, copier = self.dispatch, self.copier
+        return (dispatch is not None and dispatch.full) or (copier is not None and copier.full)
 
     def busy(self, job: int) -> int:
         """Links and records of the job that are neither stored here nor settled elsewhere."""
         under_way = self.dispatch.pending(job) if self.dispatch is not None else 0
         arrived = sum(len(a.links) for a in (*self._arrivals, *self._answered))
-        back = len(self._returned) + len(self._settled) + len(self._adoptions) + len(self._adopted)
+        back = len(self._returned) + len(self._settled) + len(self._adoptions) + len(self._adopted) + self._unsafe
         return under_way + arrived + back
 
     def arrive(self, job: int, links: list[Found]) -> asyncio.Future[Settled]:
@@ -94,21 +115,56 @@ class Exchange:
             self._adopted.append(done)
         self._adoptions = []
 
-    def settle(self) -> None:
-        """The batch is durable: answers whoever waits for that."""
-        for arrival in self._answered:
-            if not arrival.unknown:
-                self.received[arrival.job] += len(arrival.links) - len(arrival.refused)
-            if not arrival.answer.done():
-                arrival.answer.set_result(Settled(0, arrival.refused, arrival.unknown))
-        self._answered = []
+    def settle(self, committed: Committed) -> None:
+        """The batch is durable here: sends what changed to the copies, and answers whoever waits for all that."""
+        ended, self.ended = self.ended, []
+        copier = self.copier
+        if copier is not None:
+            copier.copying.doubt(committed.touched)
+            copier.transfer(
+                [copy_of_candidate(c) for c in committed.fresh if copier.copying.holders(c.bucket)],
+                [self._copy_of(e, committed) for e in ended if self._counts(e, copier, committed)],
+            )
+        answered, self._answered = self._answered, []
         settled, self._settled = self._settled, []
-        for parcel in settled:
-            parcel.hold.settled(1)
+        if answered or settled:
+            unsafe = sum(len(a.links) for a in answered) + len(settled)
+            self._unsafe += unsafe
+
+            def answer() -> None:
+                self._unsafe -= unsafe
+                self._answer(answered, settled)
+
+            if copier is None:
+                answer()
+            else:
+                copier.when_safe(answer)
         adopted, self._adopted = self._adopted, []
         for done in adopted:
             if not done.done():
                 done.set_result(None)
+
+    def _answer(self, answered: list[_Arrival], settled: list[Parcel]) -> None:
+        copying = self.copier.copying if self.copier is not None else None
+        for arrival in answered:
+            if not arrival.unknown:
+                self.received[arrival.job] += len(arrival.links) - len(arrival.refused)
+            provisional = []
+            if copying is not None:
+                provisional = [n for n, bucket in arrival.buckets.items() if copying.provisional(bucket)]
+            if not arrival.answer.done():
+                arrival.answer.set_result(Settled(0, arrival.refused, arrival.unknown, provisional))
+        for parcel in settled:
+            parcel.hold.settled(1)
+
+    @staticmethod
+    def _counts(ended: EndedPage, copier: Copier, committed: Committed) -> bool:
+        return ended.candidate.record not in committed.ended and bool(copier.copying.holders(ended.candidate.bucket))
+
+    @staticmethod
+    def _copy_of(ended: EndedPage, committed: Committed) -> CopyRow:
+        items, data = committed.staged.get(ended.candidate.record, (ended.items, ended.data))
+        return copy_of_ending(ended.candidate, ended.ending, items, data)
 
     def _take(self, arrival: _Arrival, batch: Batch) -> None:
         job = self._jobs.get(arrival.job)
@@ -121,6 +177,7 @@ class Exchange:
             if self.router.owner(bucket) is not None:
                 arrival.refused.append(number)
             else:
+                arrival.buckets[number] = bucket
                 batch.links.append(self._link(job.id, found, bucket))
 
     def _return(self, job: int, parcel: Parcel, batch: Batch) -> None:
@@ -151,7 +208,16 @@ class Exchange:
             )
             link = self._link(row.job, found, self._bucket(job, row.url, row.fingerprint))
             yield MovedRow(
-                link, Phase(row.phase), row.attempts, row.losses, row.status, row.reason, row.size, row.items, row.data
+                link,
+                Phase(row.phase),
+                row.attempts,
+                row.losses,
+                row.status,
+                row.reason,
+                row.size,
+                row.items,
+                row.data,
+                row.visit,
             )
 
     def _bucket(self, job: Job, url: str, fingerprint: bytes) -> int:

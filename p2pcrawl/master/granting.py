@@ -5,25 +5,38 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from p2pcrawl.core.ring import key_hash, preference
+from p2pcrawl.core.ring import preference
 from p2pcrawl.core.workbench import Seat, Turn, Workbench
 from p2pcrawl.frontier.batch import Batch
 from p2pcrawl.master.job import Job
+from p2pcrawl.master.placing import Placing
 from p2pcrawl.master.session import Lease, RobotsLease, Session
 from p2pcrawl.model.job import START_URL
 from p2pcrawl.model.url import origin_of
 from p2pcrawl.wire.messages import Grant, OpenJob, Robots, RobotsTask, Task
 
 GRANTS_MAX = 512
+PARKED_MAX = 1_000
+"""How many hosts are parked per turn at most, so that a turn stays short when all of many belong to one slave."""
 
 
 class Granting:
-    """``grant`` decides, and writes the leases into the batch; ``send`` tells the slaves when it is durable."""
+    """``grant`` decides, and writes the leases into the batch; ``send`` tells the slaves when it is durable.
 
-    def __init__(self, jobs: Mapping[int, Job], workbench: Workbench, sessions: Mapping[int, Session]) -> None:
+    Each host has its slave (``placing``). While that one has no room the host is parked, and others are granted. But
+    where a slave has idle workers and no host of its own is due, it is lent pages of those that are parked: nothing
+    waits for a busy slave beside an idle one. A host that is lent out keeps its place.
+    """
+
+    def __init__(
+        self, jobs: Mapping[int, Job], workbench: Workbench, sessions: Mapping[int, Session], placing: Placing
+    ) -> None:
         self._jobs = jobs
         self._workbench = workbench
         self._sessions = sessions
+        self._placing = placing
+        self._lending = False
+        self._may_park = 0
         self._lease_last = 0
         self._turns: list[Turn] = []
         self._promised: Counter[int] = Counter()
@@ -31,13 +44,17 @@ class Granting:
 
     def grant(self, batch: Batch, now: float) -> None:
         """Leases for what is due, as far as the slaves have room."""
+        self._follow()
         room = sum(s.room for s in self._sessions.values())
-        if room <= 0:
-            return
+        if room > 0:
+            self._lease(batch, now, room)
+        # What they have in hand now they have until the next turn.
+        self._placing.measure(now, self._sessions)
+
+    def _lease(self, batch: Batch, now: float, room: int) -> None:
         self._promised.clear()
         self._suspected.clear()
-        slots = sum(s.slots for s in self._sessions.values())
-        self._turns = self._workbench.take(now, self.choose, min(room, GRANTS_MAX), slots)
+        self._turns = self._take(now, min(room, GRANTS_MAX))
         for turn in self._turns:
             self._lease_last += 1
             session, job = self._sessions[turn.session], self._jobs[turn.candidate.job]
@@ -49,35 +66,76 @@ class Granting:
             candidate = turn.candidate
             candidate.attempts += 1
             job.leased += 1
+            session.granted += 1
             session.leases[candidate.record] = Lease(self._lease_last, candidate, turn.seat)
             batch.leases.append((candidate.record, job.id, self._lease_last, candidate.attempts))
 
+    def _follow(self) -> None:
+        """Keeps the hosts' places in step with the slaves that there are, and with the hosts that have work."""
+        bench = self._workbench
+        self._placing.follow([number for number, session in self._sessions.items() if session.takes_work])
+        for number, hosts in bench.parked.items():
+            session = self._sessions.get(number)
+            # Who waits for a slave that has left is placed anew.
+            bench.unpark(number, session.room if session is not None and session.takes_work else hosts)
+        for seat in bench.drained():
+            self._placing.drained(seat)
+
+    def _take(self, now: float, limit: int) -> list[Turn]:
+        bench = self._workbench
+        slots = sum(s.slots for s in self._sessions.values())
+        self._may_park, self._lending = PARKED_MAX, False
+        turns = bench.take(now, self.choose, limit, slots)
+        idle = min(limit - len(turns), sum(self._idle(session) for session in self._sessions.values()))
+        if idle > 0 and (parked := bench.parked):
+            self._lending = True
+            bench.unpark(max(parked, key=parked.__getitem__), idle)
+            turns += bench.take(now, self.choose, limit - len(turns), slots)
+        return turns
+
     def choose(self, seat: Seat, suspect: bool) -> int:
-        """The session for a host: the one its key prefers, or the next with room.
+        """The session for a host: its own, with a minus if that has no room and no idle one borrows the page.
 
         What was promised in this turn counts, too: the leases are made when all turns are known.
         """
-        if seat.host.open and seat.session in self._sessions and not suspect:
-            held = self._sessions[seat.session]
-            if held.room > self._promised[held.id]:
-                self._promised[held.id] += 1
-                return held.id
+        if suspect:
+            return self._for_suspect(seat)
+        number = self._placing.place(seat)
+        if number and self._room(self._sessions[number]) <= 0:
+            number = self._borrower(seat) or self._parks(number)
+        if number > 0:
+            self._promised[number] += 1
+        return number
+
+    def _for_suspect(self, seat: Seat) -> int:
+        """A slave that has no other suspect: should it die, it is clear of what."""
         for number in preference(seat.host.key, self._sessions):
             session = self._sessions[number]
-            if session.room <= self._promised[number]:
-                continue
-            if suspect:
-                if number in self._suspected or session.has_suspect:
-                    continue
+            if self._room(session) > 0 and number not in self._suspected and not session.has_suspect:
                 self._suspected.add(number)
-            self._promised[number] += 1
-            return number
+                self._promised[number] += 1
+                return number
         return 0
 
+    def _borrower(self, seat: Seat) -> int:
+        if not self._lending:
+            return 0
+        order = preference(seat.host.key, self._sessions)
+        return next((number for number in order if self._idle(self._sessions[number])), 0)
+
+    def _parks(self, number: int) -> int:
+        self._may_park -= 1
+        return -number if self._may_park >= 0 else 0
+
+    def _room(self, session: Session) -> int:
+        return session.room - self._promised[session.id]
+
+    def _idle(self, session: Session) -> int:
+        return max(0, session.idle - self._promised[session.id])
+
     def slave_for(self, host: str) -> int | None:
-        """The session that a host would be granted to."""
-        order = preference(key_hash(host), [n for n, s in self._sessions.items() if s.ready])
-        return order[0] if order else None
+        """The session that a host belongs to, or would if it came now."""
+        return self._placing.slave_for(host)
 
     def send(self) -> None:
         """The leases of the last ``grant`` are durable: the slaves may begin."""

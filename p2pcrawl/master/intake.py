@@ -15,8 +15,8 @@ from p2pcrawl.core.politeness import (
 from p2pcrawl.core.workbench import Candidate, Seat, Workbench
 from p2pcrawl.frontier.batch import Batch, Ending, HostRow, ItemRow, NewLink
 from p2pcrawl.master.dispatch import Hold, Parcel
-from p2pcrawl.master.exchange import Exchange
-from p2pcrawl.master.job import Job, pack_spec
+from p2pcrawl.master.exchange import EndedPage, Exchange
+from p2pcrawl.master.job import Job, pack_job
 from p2pcrawl.master.keys import Keys
 from p2pcrawl.master.session import Lease, RobotsLease, Session
 from p2pcrawl.model.fingerprint import SIZE
@@ -175,7 +175,7 @@ class Intake:
             host.release(now, None)
         self._ended(lease.seat, pause_s=outcome.host_pause_s, slow_down=outcome.slow_down)
         if outcome.opened and job.open_networks(outcome.opened):
-            batch.specs[job.id] = pack_spec(job.spec)
+            batch.specs[job.id] = pack_job(job)
         if outcome.close and not job.closing:
             job.closing = outcome.close
 
@@ -195,25 +195,28 @@ class Intake:
             self.retries.append((candidate, now + outcome.retry_in_s))
         else:
             self._leave(candidate, phase, outcome.reason, tally)
-        batch.endings.append(
-            Ending(
-                candidate.record,
-                job.id,
-                phase,
-                candidate.attempts,
-                candidate.losses,
-                outcome.status,
-                outcome.reason,
-                outcome.size,
-                outcome.digest,
-                outcome.detail,
-                outcome.latency_s,
-                candidate.kind,
-                candidate.host,
-                candidate.rank,
-                lease.staged > 0,
-            )
+        ending = Ending(
+            candidate.record,
+            job.id,
+            phase,
+            candidate.attempts,
+            candidate.losses,
+            outcome.status,
+            outcome.reason,
+            outcome.size,
+            outcome.digest,
+            outcome.detail,
+            outcome.latency_s,
+            candidate.kind,
+            candidate.host,
+            candidate.rank,
+            lease.staged > 0,
+            candidate.visit,
         )
+        batch.endings.append(ending)
+        if self._exchange.copier is not None:
+            number, data = (items.number, items.data) if items is not None else (0, b"")
+            self._exchange.ended.append(EndedPage(candidate, ending, number, data))
 
     def _tell(self, job: Job, outcome: Outcome, tally: dict[str, int]) -> None:
         if outcome.status:
@@ -284,11 +287,11 @@ class Intake:
 
     # -- leases without a report --------------------------------------------------------------
 
-    def lost(self, lease: Lease, batch: Batch, now: float, detail: str) -> None:
-        """The slave died with the page in its hands."""
+    def lost(self, lease: Lease, batch: Batch, now: float, detail: str, *, blamed: bool = True) -> None:
+        """The lease ended without a report. ``blamed``: the slave may have died of the page."""
         candidate = lease.candidate
         job = self._jobs[candidate.job]
-        candidate.losses += 1
+        candidate.losses += blamed
         job.leased -= 1
         lease.seat.host.release(now, job.pace)
         self._ended(lease.seat)
@@ -300,35 +303,37 @@ class Intake:
             self._leave(candidate, phase, Failure.SLAVE_LOST, tally)
         else:
             self.retries.append((candidate, now))
-        batch.endings.append(
-            Ending(
-                candidate.record,
-                job.id,
-                phase,
-                candidate.attempts,
-                candidate.losses,
-                0,
-                Failure.SLAVE_LOST,
-                0,
-                b"",
-                detail,
-                0.0,
-                candidate.kind,
-                candidate.host,
-                candidate.rank,
-                False,
-            )
+        ending = Ending(
+            candidate.record,
+            job.id,
+            phase,
+            candidate.attempts,
+            candidate.losses,
+            0,
+            Failure.SLAVE_LOST,
+            0,
+            b"",
+            detail,
+            0.0,
+            candidate.kind,
+            candidate.host,
+            candidate.rank,
+            False,
+            candidate.visit,
         )
+        batch.endings.append(ending)
+        if self._exchange.copier is not None:
+            self._exchange.ended.append(EndedPage(candidate, ending, 0, b""))
         if lease.staged:
             batch.unstage.append(candidate.record)
 
-    def lost_robots(self, lease: RobotsLease, now: float) -> None:
-        """The slave died with the robots.txt in its hands; one that kills every slave is not asked for again."""
+    def lost_robots(self, lease: RobotsLease, now: float, *, blamed: bool = True) -> None:
+        """The slave ended with the robots.txt in its hands; one that kills every slave is not asked for again."""
         host, pace = lease.seat.host, self._jobs[lease.job].pace
         before = host.robots.get((lease.origin, lease.agent)) if host.robots else None
-        entry = RobotsEntry("disallow", b"", "the slave died each time it was read", 0.0, now, losses=1)
+        entry = RobotsEntry("disallow", b"", "the slave died each time it was read", 0.0, now, losses=int(blamed))
         if before is not None:
-            entry.crawl_delay_s, entry.tries, entry.losses = before.crawl_delay_s, before.tries, before.losses + 1
+            entry.crawl_delay_s, entry.tries, entry.losses = before.crawl_delay_s, before.tries, before.losses + blamed
         if entry.losses >= pace.losses_max:
             entry.expires_at, entry.losses = now + ROBOTS_UNREACHABLE_TTL_S, 0
         self._workbench.robots_known(lease.seat, lease.origin, lease.agent, entry)

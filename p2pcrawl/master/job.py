@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import msgspec
 
+from p2pcrawl.core.control import CANCELLED, FINISHED, INCOMPLETE, PAUSED, RUNNING, Control
 from p2pcrawl.core.politeness import Pace
 from p2pcrawl.model.job import JobId, JobSpec, SpiderRef
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.wire.messages import JobSpec as WireSpec
-
-RUNNING, PAUSED, FINISHED, CANCELLED = "running", "paused", "finished", "cancelled"
 
 
 @dataclass(slots=True)
@@ -37,6 +36,8 @@ class Job:
     """Why it is being closed before its queue is empty."""
     control: int = 0
     """The version of its state, for the masters that mirror it: the greater one wins."""
+    signed: bytes = b""
+    """The certificate of its end; see master.certificate."""
 
     @property
     def id(self) -> int:
@@ -46,6 +47,15 @@ class Job:
     def queued(self) -> int:
         """Waiting, and not in a slave's hands."""
         return self.counts["queued"] - self.leased
+
+    @property
+    def standing(self) -> Control:
+        """Its state as it travels between masters."""
+        return Control(self.control, self.state, self.reason, self.signed)
+
+    @standing.setter
+    def standing(self, control: Control) -> None:
+        self.control, self.state, self.reason, self.signed = control
 
     def open_networks(self, networks: Collection[str]) -> bool:
         """A seed opened these; whether that is news, which slaves must be told."""
@@ -139,9 +149,23 @@ def certificate_sum(parts: list[dict[str, Any]]) -> dict[str, Any]:
     return whole
 
 
-def pack_spec(spec: JobSpec) -> bytes:
+@dataclass(frozen=True, slots=True)
+class _Stored(JobSpec):
+    """What the job table's specification holds besides: it changes in one transaction with the job's state."""
+
+    control: int = 0
+    certificate: bytes = b""
+
+
+def pack_spec(spec: JobSpec, control: Control = Control()) -> bytes:  # noqa: B008 - it cannot be changed
     """For the job table."""
-    return msgspec.msgpack.encode(spec)
+    plain = {each.name: getattr(spec, each.name) for each in fields(JobSpec)}
+    return msgspec.msgpack.encode(_Stored(**plain, control=control.version, certificate=control.certificate))
+
+
+def pack_job(job: Job) -> bytes:
+    """The same for a job that is under way."""
+    return pack_spec(job.spec, job.standing)
 
 
 def unpack_spec(data: bytes) -> JobSpec:
@@ -149,21 +173,33 @@ def unpack_spec(data: bytes) -> JobSpec:
     return msgspec.msgpack.decode(data, type=JobSpec)
 
 
-def job_of(spec: JobSpec, state: str = RUNNING, reason: str = "") -> Job:
+def unpack_control(data: bytes, state: str, reason: str) -> Control:
+    """A job's control, of what the job table has of it. Raises as ``unpack_spec`` does."""
+    stored = msgspec.msgpack.decode(data, type=_Stored)
+    return Control(stored.control, state, reason, stored.certificate)
+
+
+def job_of(spec: JobSpec, control: Control = Control()) -> Job:  # noqa: B008 - it cannot be changed
     settings = Settings().updated(spec.settings)
-    return Job(spec, settings, Pace.of(settings), state, reason)
+    job = Job(spec, settings, Pace.of(settings))
+    job.standing = control
+    return job
 
 
 __all__ = [
     "CANCELLED",
     "FINISHED",
+    "INCOMPLETE",
     "PAUSED",
     "RUNNING",
+    "Control",
     "Job",
     "JobId",
     "SpiderRef",
     "certificate_sum",
     "job_of",
+    "pack_job",
     "pack_spec",
+    "unpack_control",
     "unpack_spec",
 ]

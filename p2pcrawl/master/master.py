@@ -19,26 +19,44 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from p2pcrawl.core.control import merged
 from p2pcrawl.core.ownership import Change, Ownership
-from p2pcrawl.core.politeness import ROBOTS_TTL_S, Pace, RobotsEntry
+from p2pcrawl.core.politeness import ROBOTS_TTL_S, HostNote, Pace, RobotsEntry
 from p2pcrawl.core.ring import bucket_of_hash
 from p2pcrawl.core.workbench import Candidate, Want, Workbench, host_key
 from p2pcrawl.frontier.batch import Batch, Committed, NewLink
+from p2pcrawl.frontier.digest import Range
 from p2pcrawl.frontier.store import Store
 from p2pcrawl.master.budgets import Budgets
+from p2pcrawl.master.copier import Copier
 from p2pcrawl.master.delivery import Output
 from p2pcrawl.master.dispatch import Dispatch, Parcel
 from p2pcrawl.master.exchange import Exchange
 from p2pcrawl.master.granting import Granting
 from p2pcrawl.master.group import RunHere
 from p2pcrawl.master.intake import Intake
-from p2pcrawl.master.job import CANCELLED, FINISHED, PAUSED, RUNNING, Job, job_of, pack_spec, unpack_spec
+from p2pcrawl.master.job import (
+    CANCELLED,
+    FINISHED,
+    INCOMPLETE,
+    PAUSED,
+    RUNNING,
+    Control,
+    Job,
+    job_of,
+    pack_job,
+    pack_spec,
+    unpack_control,
+    unpack_spec,
+)
 from p2pcrawl.master.keys import Keys
 from p2pcrawl.master.outputs import Outputs
+from p2pcrawl.master.placing import placing_of
+from p2pcrawl.master.rows import row_of_columns
 from p2pcrawl.master.session import Session
 from p2pcrawl.master.slaves import Slaves
-from p2pcrawl.model.errors import ConfigurationError, LinkError
-from p2pcrawl.model.fingerprint import fingerprint, pack_halves
+from p2pcrawl.model.errors import ConfigurationError, LinkError, P2PCrawlError
+from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.model.job import START_URL, JobId, JobSpec
 from p2pcrawl.model.record import Order, ShardKey
 from p2pcrawl.model.settings import Settings
@@ -63,26 +81,6 @@ def start_of(job: Job) -> Found:
     """The record that a job begins with: its spider's ``start()``."""
     url = f"{START_URL}{job.id}"
     return Found(url, fingerprint(url, salt=f"job {job.id}"), 0, 0, "index", "", True, "", b"")
-
-
-def _row_of(
-    _: int,
-    job: int,
-    url: str,
-    hi: int,
-    lo: int,
-    depth: int,
-    priority: int,
-    kind: str,
-    callback: str,
-    seed: int,
-    referer: str,
-    extra: bytes | None,
-    *rest: Any,
-) -> Row:
-    """A record as it moves to another master; ``rest`` are phase and what follows it."""
-    print_ = pack_halves(hi, lo)
-    return Row(job, url, print_, depth, priority, kind, callback, bool(seed), referer, extra or b"", *rest)
 
 
 class Master:
@@ -126,6 +124,7 @@ class Master:
             self._left,
             output_to_stderr=output_to_stderr,
             errors_to=errors_to,
+            fenced=forever,
         )
         self._timer: asyncio.TimerHandle | None = None
         self._draining = False
@@ -134,9 +133,10 @@ class Master:
         self._sweeping = False
         self._room_at = 0.0
         self._states: dict[int, tuple[str, str]] = {}
-        self._specs: dict[int, bytes] = {}
+        self._specs: set[int] = set()
         self._releases: list[tuple[frozenset[int], asyncio.Future[bool]]] = []
         self._forgets: list[tuple[frozenset[int], asyncio.Future[None]]] = []
+        self._retries: list[tuple[Job, asyncio.Future[int]]] = []
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -144,9 +144,10 @@ class Master:
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, "frontier")
         self.slaves = self._make_slaves()
-        self.granting = Granting(self.jobs, self.workbench, self.slaves.sessions)
+        placing = placing_of(self._settings.group_placement)
+        self.granting = Granting(self.jobs, self.workbench, self.slaves.sessions, placing)
         try:
-            self._store: Store = await self._in_thread(lambda: Store(self._folder))
+            self._store: Store = await self._in_thread(lambda: Store(self._folder, clustered=self._forever))
             self.outputs = Outputs(self._store, self._in_thread)
             try:
                 await self._recover()
@@ -164,12 +165,12 @@ class Master:
         self.recovered = await self._in_thread(self._store.recover)
         for number, name, packed, state, reason in await self._in_thread(self._store.jobs):
             try:
-                spec = unpack_spec(packed)
+                spec, control = unpack_spec(packed), unpack_control(packed, state, reason)
             except msgspec.MsgspecError as error:
                 raise ConfigurationError(
                     f"job {name} in the data folder {self._folder} is damaged ({error}); use another --data folder"
                 ) from error
-            await self._adopt(spec, state, reason, number)
+            await self._adopt(spec, control, number)
         now = monotonic()
         for host, seconds in await self._in_thread(self._store.pauses):
             self.workbench.pauses[host] = now + seconds
@@ -224,12 +225,12 @@ class Master:
         self.workbench.add(committed.fresh)
         return job
 
-    async def add_job(self, spec: JobSpec, state: str = RUNNING, reason: str = "") -> Job:
+    async def add_job(self, spec: JobSpec, control: Control | None = None) -> Job:
         """A job of the cluster, durable here when this returns; its start is somebody's record."""
-        job = job_of(self._with_code(spec), state, reason)
-        await self._in_thread(self._store.add_job, spec.id, spec.name, pack_spec(job.spec), None, Batch())
-        if state != RUNNING:
-            self._states[job.id] = (state, reason)
+        job = job_of(self._with_code(spec), control or Control())
+        await self._in_thread(self._store.add_job, spec.id, spec.name, pack_job(job), None, Batch())
+        if job.state != RUNNING:
+            self._states[job.id] = (job.state, job.reason)
         self._register(job)
         self._wake.set()
         return job
@@ -251,7 +252,7 @@ class Master:
         job.spec, job.settings = spec, Settings().updated(spec.settings)
         job.pace = Pace.of(job.settings)
         job.version += 1
-        self._specs[number] = pack_spec(spec)
+        self._specs.add(number)
         if job.counts["queued"] or job.state != FINISHED:
             job.state, job.reason = RUNNING, ""
             self._states[number] = (RUNNING, "")
@@ -266,14 +267,14 @@ class Master:
         if job.state != RUNNING:
             self.workbench.halt_job(job.id)
 
-    async def _adopt(self, spec: JobSpec, state: str, reason: str, number: int) -> None:
+    async def _adopt(self, spec: JobSpec, control: Control, number: int) -> None:
         # It runs when it is resumed; till then it has no part in this crawl.
-        state = PAUSED if state == RUNNING and not self._forever else state
-        job = job_of(replace(spec, id=JobId(number)), state, reason)
+        if control.state == RUNNING and not self._forever:
+            control = control._replace(state=PAUSED)
+        job = job_of(replace(spec, id=JobId(number)), control)
         job.counts.update(await self._in_thread(self._store.tallies, number))
         self._register(job)
-        self.workbench.dormant = self._sweeping = True
-        self.workbench.sweeping()
+        self._sweep_all()
         self.workbench.resumed_at = monotonic()
 
     # -- running ------------------------------------------------------------------------------
@@ -345,18 +346,20 @@ class Master:
             batch.wants += await self._sweep()
         batch.delivered = self.outputs.take_delivered()
         batch.states, self._states = self._states, {}
-        batch.specs.update(self._specs)
-        self._specs = {}
+        batch.specs.update({number: pack_job(self.jobs[number]) for number in self._specs})
+        self._specs.clear()
         retries, self._intake.retries = self._intake.retries, []
         forgotten, self._intake.forgotten = self._intake.forgotten, []
         items = bool(batch.items) or any(ending.staged for ending in batch.endings)
+        committed = Committed()
         if batch.writes or batch.wants:
             committed = await self._in_thread(self._store.commit, batch)
             self._count(batch)
             self._apply(committed, retries, forgotten)
         await self._abandon()
+        await self._retry_rows()
         self._answer_releases(releases)
-        self.exchange.settle()
+        self.exchange.settle(committed)
         if self.exchange.dispatch is not None:
             self.exchange.dispatch.flush()
         for session, sequence in acks:
@@ -425,12 +428,13 @@ class Master:
 
     # -- among other masters ------------------------------------------------------------------
 
-    def join_cluster(self, ownership: Ownership, dispatch: Dispatch, budgets: Budgets) -> None:
+    def join_cluster(self, ownership: Ownership, dispatch: Dispatch, budgets: Budgets, copier: Copier) -> None:
         """From now on buckets may be somebody else's."""
         self.exchange.router = ownership
         self.exchange.dispatch = dispatch
         dispatch.on_settled = self._wake.set
         self.exchange.budgets = budgets
+        self.exchange.copier = copier
         self.workbench.serves = ownership.serves
         self.workbench.permit = budgets.permit
 
@@ -439,18 +443,29 @@ class Master:
         if change.lost:
             self.workbench.remove(change.lost)
         if died:
-            for session in self.sessions.values():
-                session.link.send(Forget())
+            self.slaves_forget()
         self.serve_buckets(change.gained)
+
+    def slaves_forget(self) -> None:
+        """What slaves have reported may be lost: they are to report it again when they meet it."""
+        for session in self.sessions.values():
+            session.link.send(Forget())
 
     def serve_buckets(self, buckets: Collection[int]) -> None:
         """These may be granted from now on, as far as the ownership says so."""
         self.workbench.wake_unserved()
         if buckets:
-            self.workbench.dormant = self._sweeping = True
-            self.workbench.sweeping()
-            self._cursor = None
+            self._sweep_all()
+            # Who owned them may have asked their hosts a moment ago.
+            self.workbench.resumed_at = monotonic()
         self._wake.set()
+
+    def learn_host(self, key: int, note: HostNote) -> None:
+        """What another master knew of a host, for now or for when it is asked next."""
+        now = monotonic()
+        if note.pause_s:
+            self.workbench.pauses[key] = max(self.workbench.pauses.get(key, 0.0), now + note.pause_s)
+        self.workbench.learn(key, note, now)
 
     def released(self, buckets: Collection[int]) -> asyncio.Future[bool]:
         """Whether nothing of these buckets is open here any more; answered after the next turn, by when all that
@@ -499,7 +514,34 @@ class Master:
     async def rows_of(self, buckets: Collection[int], after: int, limit: int) -> tuple[list[Row], int]:
         """The next records of buckets that were let go of."""
         rows, last = await self._in_thread(self._store.rows_of, buckets, after, limit)
-        return [_row_of(*row) for row in rows], last
+        return [row_of_columns(*row) for row in rows], last
+
+    async def digests(self, nonce: bytes, ranges: Sequence[Range]) -> list[tuple[int, int]]:
+        """How many records there are in each range, and their sum."""
+        return await self._in_thread(self._store.digests, nonce, ranges)
+
+    async def keys(self, ranges: Sequence[Range]) -> list[tuple[int, int, int, int]]:
+        """(hi, lo, job, stamp) of each record in these ranges."""
+        return await self._in_thread(self._store.keys, ranges)
+
+    async def rows_by_key(self, bucket: int, keys: Sequence[tuple[int, int, int]]) -> list[tuple[Any, ...]]:
+        return await self._in_thread(self._store.rows_by_key, bucket, keys)
+
+    def bucket_of_row(self, row: Row) -> int:
+        """Raises P2PCrawlError for a row of an unknown job."""
+        job = self.jobs.get(row.job)
+        if job is None:
+            raise P2PCrawlError(f"job {row.job} is not known here")
+        return self._keys.bucket(job.settings.shard_key, row.url, self._keys.host_key(row.url), row.fingerprint)
+
+    async def merge(self, rows: list[Row]) -> Settled:
+        """Facts that somebody learnt of our buckets; answered when they are durable."""
+        if any(row.job not in self.jobs for row in rows):
+            return Settled(0, unknown_job=True)
+        refused = [n for n, row in enumerate(rows) if self.exchange.router.owner(self.bucket_of_row(row)) is not None]
+        others = set(refused)
+        await self.adopt([row for n, row in enumerate(rows) if n not in others])
+        return Settled(0, refused)
 
     def adopt(self, rows: list[Row]) -> asyncio.Future[None]:
         """Records that come with their buckets; done when they are durable."""
@@ -509,7 +551,7 @@ class Master:
     def arrive(self, job: int, links: list[Found], networks: Collection[str] = ()) -> asyncio.Future[Settled]:
         """Links that another master found; answered when they are durable."""
         if job in self.jobs and self.jobs[job].open_networks(networks):
-            self._specs[job] = pack_spec(self.jobs[job].spec)
+            self._specs.add(job)
         self._wake.set()
         return self.exchange.arrive(job, links)
 
@@ -518,22 +560,43 @@ class Master:
         self._wake.set()
         self.exchange.take_back(job, parcels)
 
-    async def mirror(self, spec: JobSpec, state: str, reason: str, control: int) -> str:
+    async def mirror(self, spec: JobSpec, control: Control) -> str:
         """Keeps a job that another master knows, durably. Why it cannot be run here, or ""."""
         job = self.jobs.get(spec.id)
+        if job is None or (control.state == RUNNING and job.state in (FINISHED, INCOMPLETE)):
+            # Only what is to run here has to be able to.
+            if control.state in (RUNNING, PAUSED) and self._check_spec is not None:
+                if refusal := self._check_spec(spec):
+                    return refusal
         if job is None:
-            if state == RUNNING and self._check_spec is not None and (refusal := self._check_spec(spec)):
-                return refusal
-            job = await self.add_job(spec, state, reason)
-            job.control = control
-        elif control > job.control:
-            job.control = control
-            job.state, job.reason = state, reason
-            self._states[job.id] = (state, reason)
-            if state != RUNNING:
-                self.workbench.halt_job(job.id)
-            self._wake.set()
+            await self.add_job(spec, control)
+        elif merged(job.standing, control) != job.standing:
+            self.steer(job, control)
+            await self.stored()
         return ""
+
+    def stored(self) -> asyncio.Future[bool]:
+        """Done when what was decided up to now is on disk."""
+        return self.released(())
+
+    def retry(self, job: Job) -> asyncio.Future[int]:
+        """Queues all failed pages of a job anew, durably; how many."""
+        count: asyncio.Future[int] = self._loop.create_future()
+        self._retries.append((job, count))
+        self._wake.set()
+        return count
+
+    async def _retry_rows(self) -> None:
+        retries, self._retries = self._retries, []
+        for job, count in retries:
+            changes, touched = await self._in_thread(self._store.retry, job.id, dict(self._orders))
+            job.counts.update(changes)
+            self.workbench.reload_job(job.id)
+            self._sweep_all()
+            if self.exchange.copier is not None:
+                self.exchange.copier.copying.doubt(touched)
+            if not count.done():
+                count.set_result(changes["queued"])
 
     def busy(self, job: Job) -> int:
         """Records of the job that are queued or open here, and links of it that are under way."""
@@ -549,13 +612,9 @@ class Master:
         """The bucket that a record of a job is in; the start of a job has a fingerprint that its URL does not tell."""
         return self._keys.bucket(job.settings.shard_key, found.url, self._keys.host_key(found.url), found.fingerprint)
 
-    async def items_from(self, job: int, after: int, limit: int) -> list[tuple[int, bytes]]:
-        """The next rows of items, without waiting."""
-        return await self._in_thread(self._store.items_after, job, after, limit)
-
     @property
     def _has_calls(self) -> bool:
-        return self.exchange.waiting or bool(self._releases or self._forgets)
+        return self.exchange.waiting or bool(self._releases or self._forgets or self._retries)
 
     # -- the end of jobs ----------------------------------------------------------------------
 
@@ -576,16 +635,28 @@ class Master:
                 self.finish(job, FINISHED, job.closing)
 
     def finish(self, job: Job, state: str, reason: str) -> None:
-        job.state, job.reason = state, reason
-        job.control += 1
-        self._states[job.id] = (state, reason)
+        self.steer(job, job.standing.then(state, reason))
+
+    def steer(self, job: Job, control: Control) -> None:
+        """Puts a job into another state: on disk after the next turn (``stored``)."""
+        job.standing = control
+        self._states[job.id] = (job.state, job.reason)
+        self._specs.add(job.id)
+        if job.state == RUNNING:
+            job.closing = ""
+            self.workbench.resume_job(job.id)
+            self._sweep_all()
+        else:
+            self.workbench.halt_job(job.id)
         self._wake.set()
 
     async def _abandon(self) -> None:
         """Puts aside some of what is queued for hosts that are down. Such a host is granted nothing meanwhile."""
         for key in list(self._intake.down):
             number, host = key
-            changes = await self._in_thread(self._store.abandon, number, host, ABANDON_ROWS)
+            changes, touched = await self._in_thread(self._store.abandon, number, host, ABANDON_ROWS)
+            if self.exchange.copier is not None:
+                self.exchange.copier.copying.doubt(touched)
             if number in self.jobs:
                 self.jobs[number].counts.update(changes)
             self.workbench.abandon(number, host)
@@ -639,12 +710,13 @@ class Master:
         """The slave is gone: what it reported counts, what it held comes back."""
         self.sessions.pop(session.id, None)
         self._take_inbox(session, batch, now)
+        how = f"slave {session.pid} died" if session.blamed else f"the session of slave {session.pid} ended"
         if session.leases:
-            log.warning("slave %d died with %d pages in hand", session.pid, len(session.leases))
+            log.warning("%s with %d pages in hand", how, len(session.leases))
         for lease in session.leases.values():
-            self._intake.lost(lease, batch, now, f"slave process {session.pid} died")
+            self._intake.lost(lease, batch, now, how, blamed=session.blamed)
         for robots in session.robots.values():
-            self._intake.lost_robots(robots, now)
+            self._intake.lost_robots(robots, now, blamed=session.blamed)
         session.leases.clear()
         session.robots.clear()
 
@@ -674,6 +746,12 @@ class Master:
             self._fail(error if isinstance(error, Exception) else RuntimeError(str(error)))
 
     # -- loading and waiting ------------------------------------------------------------------
+
+    def _sweep_all(self) -> None:
+        """There may be queues on disk that the bench does not know."""
+        self.workbench.dormant = self._sweeping = True
+        self.workbench.sweeping()
+        self._cursor = None
 
     async def _sweep(self) -> list[Want]:
         """After a restart, or when there were more hosts than seats: brings queues from disk to the bench."""

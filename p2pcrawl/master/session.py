@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from time import monotonic
 
 from p2pcrawl.core.workbench import LOSSES_SUSPECT, Candidate, Seat
 from p2pcrawl.master.dispatch import Hold
@@ -24,6 +25,7 @@ class Lease:
     staged: int = 0
     hold: Hold | None = None
     """What of its links is still on the way to other masters."""
+    since: float = field(default_factory=monotonic)
 
 
 @dataclass(slots=True)
@@ -39,7 +41,7 @@ class RobotsLease:
 
 @dataclass(slots=True)
 class Session:
-    """One slave, from Hello to the end of its link."""
+    """One slave, from Hello to the end of its link, or till it was not renewed for too long."""
 
     id: int
     link: Link
@@ -57,9 +59,22 @@ class Session:
     """The version of each job that it was told."""
     rules: set[str] = field(default_factory=set)
     """The origins whose robots.txt it was told."""
+    granted: int = 0
+    """How many pages it was ever given."""
     ready: bool = False
     stopping: bool = False
     lost: bool = False
+    """It is over; what it held comes back."""
+    blamed: bool = True
+    """When it is over, the slave may have died of what it held."""
+    parted: bool = False
+    """It has said Bye."""
+    remote: bool = False
+    """Nothing but its link tells whether the slave lives."""
+    renewed_at: float = 0.0
+    """When it began, or the last of its Beats was answered."""
+    adopting: bool = False
+    """The slave's Orphans are being taken in."""
     rss_bytes: int = 0
 
     def knows_rules(self, origin: str) -> None:
@@ -70,15 +85,31 @@ class Session:
         self.rules.add(origin)
 
     @property
+    def takes_work(self) -> bool:
+        return self.ready and not self.stopping and not self.lost
+
+    @property
+    def ended(self) -> int:
+        """How many of the pages that it was given are no longer in its hands."""
+        return self.granted - len(self.leases)
+
+    @property
+    def in_hand(self) -> int:
+        return len(self.leases) + len(self.robots)
+
+    @property
     def room(self) -> int:
-        if not self.ready or self.stopping or self.lost:
-            return 0
-        return self.window - len(self.leases) - len(self.robots)
+        return self.window - self.in_hand if self.takes_work else 0
+
+    @property
+    def idle(self) -> int:
+        """How many of its workers have nothing to do."""
+        return max(0, self.slots - self.in_hand)
 
     @property
     def slots(self) -> int:
         """How many of its window it works on at once; the rest waits there, so that it never runs dry."""
-        return self.window - self.window // 3 if self.ready and not self.stopping and not self.lost else 0
+        return self.window - self.window // 3 if self.takes_work else 0
 
     @property
     def has_suspect(self) -> bool:

@@ -38,3 +38,8 @@ def fingerprint(
 def pack_halves(hi: int, lo: int) -> Fingerprint:
     """A fingerprint from the two signed halves that a database holds."""
     return Fingerprint(hi.to_bytes(8, "big", signed=True) + lo.to_bytes(8, "big", signed=True))
+
+
+def halves(fingerprint: bytes) -> tuple[int, int]:
+    """The two signed halves for a database."""
+    return int.from_bytes(fingerprint[:8], "big", signed=True), int.from_bytes(fingerprint[8:], "big", signed=True)

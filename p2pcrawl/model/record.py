@@ -31,3 +31,27 @@ class Order(StrEnum):
     """Highest priority first, then breadth-first."""
     FIFO = "fifo"
     LIFO = "lifo"
+
+
+COUNT_MAX = (1 << 15) - 1
+"""More attempts or losses than this count as so many."""
+VISIT_MAX = (1 << 30) - 1
+
+
+def stamp_of(visit: int, phase: int, attempts: int, losses: int) -> int:
+    """How far a record is, in one number of 62 bits: of two, the greater one is what a merge keeps.
+
+    Ordered by visit, then phase, then attempts, then losses.
+    """
+    visit = min(max(visit, 0), VISIT_MAX)
+    return visit << 32 | phase << 30 | min(max(attempts, 0), COUNT_MAX) << 15 | min(max(losses, 0), COUNT_MAX)
+
+
+def visit_of(stamp: int) -> int:
+    """The number of a record's turn."""
+    return stamp >> 32
+
+
+def phase_of(stamp: int) -> Phase:
+    """How far its turn is."""
+    return Phase(stamp >> 30 & 3)

@@ -17,6 +17,7 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.placement import GroupPlacement
 from p2pcrawl.model.record import Order, ShardKey
 
 _TRUE = {"1", "true", "yes", "on"}
@@ -126,6 +127,9 @@ class Settings:
     # -- processes and talk -------------------------------------------------------------------
     slaves: int | None = None
     """Slave processes; None: as many as cores. 0: everything in one process."""
+    group_placement: GroupPlacement = GroupPlacement.BOUNDED
+    """Which slave gets a host: ``bounded`` by measured throughput, ``host-bucket`` by MD5. Its master's choice: a peer
+    is told by ``--placement``."""
     log_level: str = "INFO"
     log_file: str = ""
     logstats_interval: float = 10.0
@@ -259,6 +263,9 @@ def _read(name: str, value: Any) -> Any:
     try:
         return _convert(wanted, value)
     except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(wanted, type) and issubclass(wanted, StrEnum):
+            choices = ", ".join(wanted)
+            raise ConfigurationError(f"setting {name.upper()} is one of {choices}, not {value!r}") from error
         kind = getattr(wanted, "__name__", str(wanted)).lower()
         raise ConfigurationError(f"setting {name.upper()} needs a value of type {kind}, not {value!r}") from error
 

@@ -13,13 +13,13 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
-from p2pcrawl.model.errors import LinkError, P2PCrawlError
+from p2pcrawl.model.errors import ConfigurationError, LinkError, P2PCrawlError
 from p2pcrawl.model.node import Address, NodeId, parse_address
 from p2pcrawl.overlay.link import Link
 from p2pcrawl.wire.cluster import Answered, Introduce, Query, Reply, Request
 from p2pcrawl.wire.codec import AnyMessage
 from p2pcrawl.wire.messages import Hello
-from p2pcrawl.wire.streams import StreamSeal
+from p2pcrawl.wire.tls import Seal
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ OnSlave = Callable[[Link, Hello], None]
 class Caller:
     """Outgoing links, by address."""
 
-    def __init__(self, seal: Callable[[], StreamSeal], role: str) -> None:
+    def __init__(self, seal: Callable[[], Seal], role: str) -> None:
         self._seal = seal
         self._role = role
         self._lines: dict[Address, _Line] = {}
@@ -57,12 +57,12 @@ class Caller:
             raise LinkError(f"{address} did not answer in {timeout_s:g} s") from None
 
     async def query(self, address: Address, what: str, arguments: bytes = b"{}", timeout_s: float = CALL_S) -> bytes:
-        """The JSON answer to a question. Raises LinkError, or P2PCrawlError with the other's own words."""
+        """The JSON answer to a question. Raises LinkError, or the other's own error."""
         answer = await self.call(address, Query(0, what, arguments), timeout_s)
         if not isinstance(answer, Answered):
             raise LinkError(f"{address} gave no answer to {what}")
         if answer.error:
-            raise P2PCrawlError(answer.error)
+            raise ConfigurationError(answer.error) if answer.usage else P2PCrawlError(answer.error)
         return answer.body
 
     def hang_up(self, address: Address) -> None:
@@ -79,7 +79,7 @@ class Caller:
 class _Line:
     """One outgoing link and the answers that it waits for."""
 
-    def __init__(self, address: Address, seal: Callable[[], StreamSeal], role: str) -> None:
+    def __init__(self, address: Address, seal: Callable[[], Seal], role: str) -> None:
         self._address = address
         self._seal = seal
         self._role = role
@@ -150,7 +150,7 @@ class _Line:
 class Reception:
     """Incoming links: told apart by their first message, and served."""
 
-    def __init__(self, seal: Callable[[], StreamSeal], serve: Serve, on_slave: OnSlave) -> None:
+    def __init__(self, seal: Callable[[], Seal], serve: Serve, on_slave: OnSlave) -> None:
         self._seal = seal
         self._serve = serve
         self._on_slave = on_slave
@@ -176,7 +176,7 @@ class Reception:
 class _Visitor:
     """One incoming link."""
 
-    def __init__(self, seal: StreamSeal, serve: Serve, on_slave: OnSlave, on_end: Callable[[_Visitor], None]) -> None:
+    def __init__(self, seal: Seal, serve: Serve, on_slave: OnSlave, on_end: Callable[[_Visitor], None]) -> None:
         self.link = Link(self._first, self._lost, seal)
         self._serve = serve
         self._on_slave = on_slave
@@ -208,7 +208,7 @@ class _Visitor:
         try:
             reply = await self._serve(request, peer.node_id)
         except P2PCrawlError as error:
-            reply = Answered(request.id, b"", str(error))
+            reply = Answered(request.id, b"", str(error), isinstance(error, ConfigurationError))
         except Exception:
             log.exception("a request of %s failed", peer.node_id[:8])
             reply = Answered(request.id, b"", "the request failed; see the log of the peer that was asked")

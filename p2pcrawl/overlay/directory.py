@@ -1,47 +1,75 @@
 """The directory: signed records that any master can look up, kept by all of them together.
 
-All of it is a hint. It finds peers whose addresses have changed and says who was last known to own a bucket; who is
-asked then answers for itself.
+All of it is a hint. It finds peers whose addresses have changed, says who was last known to own a bucket, and what a
+host asks of its visitors; who is asked then answers for itself. What each kind of record says is told in
+:mod:`p2pcrawl.overlay.bodies`, which of two counts in :mod:`p2pcrawl.overlay.records`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from hashlib import blake2b
+from math import ceil
 
-import msgspec
-
+from p2pcrawl.core.politeness import HostNote
 from p2pcrawl.model.node import Address, Member, NodeId, parse_address
+from p2pcrawl.overlay.bodies import (
+    HOST,
+    OWNER,
+    PEER,
+    Body,
+    HostBody,
+    OwnerBody,
+    PeerBody,
+    body_of,
+    encode_body,
+)
 from p2pcrawl.overlay.kademlia_node import DirectoryServer
 from p2pcrawl.overlay.port import DIRECTORY, Port
-from p2pcrawl.overlay.records import RecordStore, key_of
+from p2pcrawl.overlay.records import Aged, RecordStore, key_of
 from p2pcrawl.wire.datagrams import Opened
 from p2pcrawl.wire.identity import Identity
-from p2pcrawl.wire.signed import SignedRecord
+from p2pcrawl.wire.signed import EXPIRES_MAX_S, SignedRecord
 
 log = logging.getLogger(__name__)
 
 PEER_TTL_S = 2 * 3600
 OWNER_TTL_S = 2 * 3600
+HOST_TTL_S = 2 * 3600
+"""A pause that is longer is told of until it is over."""
 CALL_S = 10.0
 """A look-up or a publication takes no longer, whatever the others do."""
 CALLS_MAX = 8
 """At once: 300 at once collapse under their own time-outs."""
 
 
-class Directory:
-    """This master's part of the directory."""
+@dataclass(frozen=True, slots=True)
+class OwnerHint:
+    """Who was last heard to serve a bucket."""
 
-    def __init__(self, port: Port, identity: Identity) -> None:
+    owner: NodeId
+    counter: int
+    """With ``owner`` the epoch of the bucket."""
+    address: Address
+    age_s: float
+
+
+class Directory:
+    """This master's part of the directory. What is published may be refused by all, and says how many took it."""
+
+    def __init__(self, port: Port, identity: Identity, lives: Callable[[NodeId], bool]) -> None:
+        """``lives`` says whether a node is a living member, as far as is known here."""
         self._port = port
         self._identity = identity
         loop = asyncio.get_running_loop()
-        self._records = RecordStore(loop.time)
+        self._records = RecordStore(loop.time, lives)
         self._server = DirectoryServer(bytes.fromhex(identity.node_id), self._records, self._send)
         self._calls = asyncio.Semaphore(CALLS_MAX)
-        self._published: dict[tuple[str, str], SignedRecord] = {}
+        self._version = 0
+        """Of our own peer record."""
         port.receivers[DIRECTORY] = self._received
 
     async def join(self, addresses: Iterable[Address]) -> int:
@@ -56,27 +84,48 @@ class Directory:
                     pass
         return self.contacts
 
-    async def publish(self, kind: str, name: str, body: bytes, ttl_s: int = PEER_TTL_S) -> int:
-        """Stores a record by this node under ``kind/name``; how many nodes say that they hold it."""
-        before = self._published.get((kind, name)) or await self.look_up(kind, name)
-        version = before.version + 1 if before is not None else 1
-        record = SignedRecord.sign(self._identity, kind, name, version, ttl_s, body)
-        self._published[(kind, name)] = record
-        return await self._store(record)
+    async def publish_peer(self, me: Member) -> int:
+        """Says where this node is; how many nodes hold it then."""
+        if not self._version and (before := await self.look_up(PEER, me.id)) is not None:
+            self._version = before.version
+        self._version += 1
+        return await self._publish(PEER, me.id, self._version, PEER_TTL_S, PeerBody.of(me))
 
-    async def refresh(self) -> None:
-        """Stores this node's own records again, before they end."""
-        for record in list(self._published.values()):
-            await self._store(record)
+    async def publish_owner(self, bucket: int, counter: int, address: Address) -> int:
+        """Says that this node serves a bucket under the epoch of this counter; how many nodes hold it then.
+
+        None do while they hold a greater epoch.
+        """
+        return await self._publish(OWNER, str(bucket), counter, OWNER_TTL_S, OwnerBody(address))
+
+    async def publish_host(self, host: str, note: HostNote) -> int:
+        """Says what a host asks, in place of what was said before; how many nodes hold it then.
+
+        Raises ValueError for a host whose name no record can have.
+        """
+        before = await self.look_up(HOST, host)
+        version = before.version + 1 if before is not None else 1
+        ttl_s = min(EXPIRES_MAX_S, max(HOST_TTL_S, ceil(note.pause_s)))
+        return await self._publish(HOST, host, version, ttl_s, HostBody.of(note))
+
+    async def owner(self, bucket: int) -> OwnerHint | None:
+        """Who says that it serves a bucket, or None."""
+        found = await self._find(OWNER, str(bucket))
+        if found is None or not isinstance(body := body_of(found.record), OwnerBody):
+            return None
+        return OwnerHint(found.record.signer, found.record.version, Address(body.address), found.age_s)
+
+    async def host(self, host: str) -> HostNote | None:
+        """What is known of a host, with what is left of its pause, or None."""
+        found = await self._find(HOST, host)
+        if found is None or not isinstance(body := body_of(found.record), HostBody):
+            return None
+        return HostNote(body.delay_s, body.penalty_s, max(0.0, body.pause_s - found.age_s))
 
     async def look_up(self, kind: str, name: str) -> SignedRecord | None:
-        """The newest record that was found, or None."""
-        async with self._calls:
-            try:
-                async with asyncio.timeout(CALL_S):
-                    return await self._server.find(key_of(kind, name))
-            except TimeoutError:
-                return self._records.record(key_of(kind, name))
+        """The record that counts most of those that were found, or None."""
+        found = await self._find(kind, name)
+        return found.record if found is not None else None
 
     @property
     def contacts(self) -> int:
@@ -104,7 +153,17 @@ class Directory:
             if contact is not None:
                 bucket.remove_node(contact)
 
-    async def _store(self, record: SignedRecord) -> int:
+    async def _find(self, kind: str, name: str) -> Aged | None:
+        key = key_of(kind, name)
+        async with self._calls:
+            try:
+                async with asyncio.timeout(CALL_S):
+                    return await self._server.find(key)
+            except TimeoutError:
+                return self._records.held(key)
+
+    async def _publish(self, kind: str, name: str, version: int, ttl_s: int, body: Body) -> int:
+        record = SignedRecord.sign(self._identity, kind, name, version, ttl_s, encode_body(body))
         async with self._calls:
             try:
                 async with asyncio.timeout(CALL_S):
@@ -117,16 +176,4 @@ class Directory:
         self._port.send(DIRECTORY, data, address)
 
     def _received(self, opened: Opened, address: tuple[str, int]) -> None:
-        self._server.protocol.opened(bytes.fromhex(opened.sender), opened.payload, address)
-
-
-class PeerBody(msgspec.Struct, array_like=True):
-    """The body of a ``peer`` record: where a node is."""
-
-    address: str
-    api: str
-    weight: int
-
-
-def peer_body(member: Member) -> bytes:
-    return msgspec.msgpack.encode(PeerBody(member.address, str(member.api), member.weight))
+        self._server.protocol.opened(opened, address)

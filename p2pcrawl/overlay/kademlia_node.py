@@ -3,6 +3,13 @@
 Its datagrams travel sealed, through the peer's port. Every request and reply is checked before the library
 sees it: the sender must be who it says it is, an answer must come from whom it was asked of, contacts must be
 addresses. Calls end: by an answer, a time-out or cancellation, without leaving anything behind.
+
+A request that was not sealed for this very process may be an old one that somebody repeats, from an address that he
+invents. It changes nothing and is answered by 21 bytes, fewer than it has: *say that again*. Whoever really
+asked knows by this answer whom to seal for.
+
+Nobody hands on what another author said: a copy counts its time from the author's own word, so that its age is true and
+its end comes.
 """
 
 from __future__ import annotations
@@ -19,8 +26,10 @@ from kademlia.network import Server
 from kademlia.node import Node
 from kademlia.protocol import KademliaProtocol
 
-from p2pcrawl.overlay.records import RecordStore
-from p2pcrawl.wire.signed import SignedRecord
+from p2pcrawl.overlay.bodies import body_of
+from p2pcrawl.overlay.records import Aged, RecordStore, key_of
+from p2pcrawl.wire.datagrams import Opened
+from p2pcrawl.wire.signed import EXPIRES_MAX_S, SignedRecord
 
 log = logging.getLogger(__name__)
 
@@ -31,9 +40,10 @@ ALPHA = 3
 _ID_BYTES = 20
 _ANYBODY = bytes(_ID_BYTES)
 """In place of the id of a node that is not known yet: its answer tells."""
-_REQUEST, _RESPONSE = b"\x00", b"\x01"
+_REQUEST, _RESPONSE, _AGAIN = b"\x00", b"\x01", b"\x02"
 _ARGUMENTS = {"ping": 1, "store": 3, "find_node": 2, "find_value": 2}
 _MESSAGE_MAX = 1400
+_HEAD = 21
 
 Answer = tuple[bool, Any]
 
@@ -57,27 +67,38 @@ class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has 
     def __init__(self, source_node: Node, storage: RecordStore, ksize: int) -> None:
         super().__init__(source_node, storage, ksize)
         self._wait_timeout = ANSWER_S
-        self.counters = {"malformed": 0, "unasked": 0, "failed": 0, "served": 0}
+        self._requests: dict[bytes, bytes] = {}
+        """What was asked first and may have to be said again, by message id."""
+        self.counters = {"malformed": 0, "unasked": 0, "failed": 0, "served": 0, "unaddressed": 0}
 
     # -- incoming -----------------------------------------------------------------------------
 
-    def opened(self, sender_id: bytes, data: bytes, address: tuple[str, int]) -> None:
-        """A datagram of the directory, from a proven sender. Never raises for its contents."""
-        if len(data) < 22 or len(data) > _MESSAGE_MAX:
+    def opened(self, opened: Opened, address: tuple[str, int]) -> None:
+        """A datagram of the directory. Never raises for its contents."""
+        data, sender_id = opened.payload, bytes.fromhex(opened.sender)
+        kind, message_id = data[:1], data[1:_HEAD]
+        if len(message_id) < _ID_BYTES or len(data) > _MESSAGE_MAX:
             self.counters["malformed"] += 1
-            return
-        kind, message_id = data[:1], data[1:21]
+        elif kind == _AGAIN and len(data) == _HEAD:
+            self._say_again(sender_id, message_id, address)
+        elif kind == _REQUEST and len(data) > _HEAD and not opened.addressed:
+            self.counters["unaddressed"] += 1
+            self.transport.sendto(_AGAIN + message_id, address)
+        elif kind in (_REQUEST, _RESPONSE):
+            self._read(sender_id, kind, message_id, data[_HEAD:], address)
+        else:
+            self.counters["malformed"] += 1
+
+    def _read(self, sender_id: bytes, kind: bytes, message_id: bytes, packed: bytes, address: tuple[str, int]) -> None:
         try:
-            body = umsgpack.unpackb(data[21:])
+            body = umsgpack.unpackb(packed)
         except Exception:  # RecursionError and a dozen of the library's own
             self.counters["malformed"] += 1
             return
         if kind == _REQUEST:
             self._serve(sender_id, message_id, body, address)
-        elif kind == _RESPONSE:
-            self._answered(sender_id, message_id, body, address)
         else:
-            self.counters["malformed"] += 1
+            self._answered(sender_id, message_id, body, address)
 
     def _serve(self, sender_id: bytes, message_id: bytes, body: Any, address: tuple[str, int]) -> None:
         if not (isinstance(body, list) and len(body) == 2 and isinstance(body[0], str)):
@@ -111,15 +132,35 @@ class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has 
     def rpc_stun(self, sender: tuple[str, int]) -> None:
         return None
 
+    def rpc_find_value(self, sender: tuple[str, int], nodeid: bytes, key: bytes) -> Any:
+        """The record with its age, or contacts that are nearer to it."""
+        held = self.storage.held(key)
+        if held is None:
+            return self.rpc_find_node(sender, nodeid, key)
+        self.welcome_if_new(Node(nodeid, sender[0], sender[1]))
+        return {"value": held.record.encode(), "age": int(held.age_s)}
+
     def _answered(self, sender_id: bytes, message_id: bytes, body: Any, address: tuple[str, int]) -> None:
-        waiting = self._outstanding.get(message_id)
+        future = self._waiting(sender_id, message_id, address)
+        if future is not None and not future.done():
+            unknown = self._outstanding[message_id][2] == _ANYBODY
+            future.set_result((True, sender_id if unknown else body))
+
+    def _say_again(self, sender_id: bytes, message_id: bytes, address: tuple[str, int]) -> None:
+        """Once: the port has learnt from the answer which process to seal for."""
+        if self._waiting(sender_id, message_id, address) is not None:
+            request = self._requests.pop(message_id, None)
+            if request is not None:
+                self.transport.sendto(request, address)
+
+    def _waiting(self, sender_id: bytes, message_id: bytes, address: tuple[str, int]) -> asyncio.Future[Answer] | None:
+        """Who waits for this answer, if it is one."""
+        waiting: tuple[asyncio.Future[Answer], tuple[str, int], bytes] | None = self._outstanding.get(message_id)
         # At the address of a node that is gone there may be another by now.
         if waiting is None or waiting[1] != address or waiting[2] not in (sender_id, _ANYBODY):
             self.counters["unasked"] += 1
-            return
-        future = waiting[0]
-        if not future.done():
-            future.set_result((True, sender_id if waiting[2] == _ANYBODY else body))
+            return None
+        return waiting[0]
 
     # -- outgoing -----------------------------------------------------------------------------
 
@@ -129,14 +170,16 @@ class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has 
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._outstanding[message_id] = (future, address, node.id)
         try:
-            data = umsgpack.packb([name, [self.source_node.id, *arguments]])
-            self.transport.sendto(_REQUEST + message_id + data, address)
+            data = _REQUEST + message_id + umsgpack.packb([name, [self.source_node.id, *arguments]])
+            self._requests[message_id] = data
+            self.transport.sendto(data, address)
             async with asyncio.timeout(self._wait_timeout):
                 return await future
         except TimeoutError:
             return (False, None)
         finally:
             del self._outstanding[message_id]
+            self._requests.pop(message_id, None)
 
     async def call_ping(self, node_to_ask: Node) -> Answer:
         answer = await self._ask("ping", node_to_ask)
@@ -154,8 +197,8 @@ class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has 
     async def call_find_value(self, node_to_ask: Node, node_to_find: Node) -> Answer:
         answer = await self._ask("find_value", node_to_ask, node_to_find.id)
         body = answer[1]
-        if isinstance(body, dict) and isinstance(body.get("value"), bytes):
-            return self._judged((answer[0], {"value": body["value"]}), node_to_ask)
+        if isinstance(body, dict) and (found := _aged(body)) is not None:
+            return self._judged((answer[0], {"value": found}), node_to_ask)
         return self._judged((answer[0], _contacts(body)), node_to_ask)
 
     def _judged(self, answer: Answer, node: Node) -> Answer:
@@ -200,35 +243,43 @@ class DirectoryServer(Server):  # type: ignore[misc] # kademlia has no types
             acks += bool(happened and stored)
         return acks
 
-    async def find(self, key: bytes) -> SignedRecord | None:
-        """The newest valid record that a look-up came upon."""
+    async def find(self, key: bytes) -> Aged | None:
+        """The valid record that counts most of those that a look-up came upon."""
         target = Node(key)
-        own = self.records.record(key)
+        found = [own] if (own := self.records.held(key)) is not None else []
         nearest = self.protocol.router.find_neighbors(target)
-        if not nearest:
-            return own
-        data = await _NewestCrawl(self.protocol, target, nearest, self.ksize, self.alpha).find()
-        if isinstance(data, bytes):
-            self.storage.offer(key, data)
-        return self.records.record(key) or own
+        if nearest:
+            crawl = _RecordsCrawl(self.protocol, target, nearest, self.ksize, self.alpha)
+            found += [each for each in await crawl.find() or () if each.record.verify(each.age_s)]
+        return self._best(key, found)
+
+    def _best(self, key: bytes, found: list[Aged]) -> Aged | None:
+        best: Aged | None = None
+        for each in found:
+            record = each.record
+            if key != key_of(record.kind, record.name) or body_of(record) is None:
+                continue
+            if best is None or (
+                each.age_s < best.age_s if record == best.record else self.records.counts_more(record, best.record)
+            ):
+                best = each
+        return best
 
 
-class _NewestCrawl(ValueSpiderCrawl):  # type: ignore[misc] # kademlia has no types
-    """Takes the newest valid record of a step, where the library takes the commonest bytes."""
+class _RecordsCrawl(ValueSpiderCrawl):  # type: ignore[misc] # kademlia has no types
+    """Takes all that a step found, where the library takes the commonest bytes and hands them on."""
 
-    async def _handle_found_values(self, values: list[bytes]) -> bytes | None:
-        records = [r for r in map(SignedRecord.decode, values) if r is not None and r.verify(0.0)]
-        if not records:
-            return None
-        newest = records[0]
-        for record in records[1:]:
-            if record.supersedes(newest):
-                newest = record
-        data = newest.encode()
-        peer = self.nearest_without_value.popleft()
-        if peer:
-            await self.protocol.call_store(peer, self.node.id, data)
-        return data
+    async def _handle_found_values(self, values: list[Aged]) -> list[Aged]:
+        return values
+
+
+def _aged(body: dict[Any, Any]) -> Aged | None:
+    """The record of an answer, if it has one and an age that it can have."""
+    value, age = body.get("value"), body.get("age")
+    record = SignedRecord.decode(value) if isinstance(value, bytes) else None
+    if record is None or type(age) is not int or not 0 <= age <= EXPIRES_MAX_S:
+        return None
+    return Aged(record, float(age))
 
 
 def _contacts(body: Any) -> list[tuple[bytes, str, int]]:

@@ -4,8 +4,8 @@ Received messages go to ``on_message`` at once, in order; inbound never waits on
 bounds what it has in flight: a slave by the acknowledgements of its reports, a master by the slots it
 grants and the calls it has open. ``on_close`` is called once, with the error that ended the link, if any.
 
-Across machines a link is sealed; between a master and its own child processes, over a socket pair that
-nobody else can reach, it is not.
+Across machines a link is sealed, and the seal is inside TLS where the user has certificates; between a master and its
+own child processes, over a socket pair that nobody else can reach, it is neither.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import cast
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.codec import AnyMessage, FrameReader, encode
 from p2pcrawl.wire.handshake import RemotePeer
-from p2pcrawl.wire.streams import StreamSeal
+from p2pcrawl.wire.tls import Seal
 
 HANDSHAKE_S = 10.0
 """A connection that is not established after this time is closed."""
@@ -32,7 +32,7 @@ OnClose = Callable[[Exception | None], None]
 class Link(asyncio.Protocol):
     """One end. ``on_message`` and ``on_close`` may be exchanged when it is known who is at the other end."""
 
-    def __init__(self, on_message: OnMessage, on_close: OnClose, seal: StreamSeal | None = None) -> None:
+    def __init__(self, on_message: OnMessage, on_close: OnClose, seal: Seal | None = None) -> None:
         self.on_message = on_message
         self.on_close = on_close
         self._seal = seal
@@ -117,7 +117,7 @@ class Link(asyncio.Protocol):
 
     # -- inside -------------------------------------------------------------------------------
 
-    def _opened(self, seal: StreamSeal, data: bytes) -> list[bytes]:
+    def _opened(self, seal: Seal, data: bytes) -> list[bytes]:
         was_established = seal.established
         try:
             plain = seal.receive(data)

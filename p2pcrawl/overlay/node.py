@@ -14,19 +14,21 @@ from p2pcrawl.core.membership_output import Event, EventKind
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.node import Address, Member, NodeId, Status
 from p2pcrawl.overlay.calls import Caller, OnSlave, Reception, Serve
-from p2pcrawl.overlay.directory import Directory, peer_body
+from p2pcrawl.overlay.directory import Directory
 from p2pcrawl.overlay.gossip import Gossip
 from p2pcrawl.overlay.port import Port
+from p2pcrawl.overlay.tls import TlsContexts
 from p2pcrawl.wire.cluster import Reply, Sync, Synced
 from p2pcrawl.wire.datagrams import DatagramSeal
 from p2pcrawl.wire.identity import Identity
 from p2pcrawl.wire.keys import KeyRing
 from p2pcrawl.wire.streams import StreamSeal
+from p2pcrawl.wire.tls import Seal, TlsStream
 
 log = logging.getLogger(__name__)
 
 REFRESH_S = 1200.0
-"""A node's own directory records are stored anew this often; they end after two hours."""
+"""A node's own peer record is stored anew this often; it ends after two hours."""
 LOOK_S = 1.0
 REJOIN_S = 30.0
 """While it lacks contacts, the directory makes contact through the members that gossip knows: first after ``LOOK_S``,
@@ -41,12 +43,16 @@ class Credentials:
     keys: KeyRing
     cluster: str
     boot: bytes
+    tls: TlsContexts | None = None
+    """With it all links are TLS, and the seal is inside."""
 
-    def client(self) -> StreamSeal:
-        return StreamSeal.client(self.keys, self.identity, self.boot, self.cluster)
+    def client(self) -> Seal:
+        seal = StreamSeal.client(self.keys, self.identity, self.boot, self.cluster)
+        return TlsStream.client(self.tls.client, seal) if self.tls else seal
 
-    def server(self) -> StreamSeal:
-        return StreamSeal.server(self.keys, self.identity, self.boot, self.cluster)
+    def server(self) -> Seal:
+        seal = StreamSeal.server(self.keys, self.identity, self.boot, self.cluster)
+        return TlsStream.server(self.tls.server, seal) if self.tls else seal
 
 
 class OverlayNode:
@@ -95,7 +101,7 @@ class OverlayNode:
         )
         self.membership = Membership(me, self._config, self._dice)
         self.gossip = Gossip(self.membership, self.port, self._exchange, self._happened)
-        self.directory = Directory(self.port, self.credentials.identity)
+        self.directory = Directory(self.port, self.credentials.identity, self._lives)
 
     def join(self, addresses: Sequence[Address]) -> None:
         """Begins to gossip; joins through any of these, for as long as it takes."""
@@ -118,6 +124,11 @@ class OverlayNode:
         """All that count, this one included, by id."""
         return sorted(self.membership.alive(), key=lambda m: m.id)
 
+    def living(self, node: NodeId) -> Member | None:
+        """The member, if it counts."""
+        member = self.membership.members.get(node)
+        return member if member is not None and member.living else None
+
     def counters(self) -> dict[str, dict[str, int]]:
         """What went over the port, and what was dropped there and why."""
         return {
@@ -139,6 +150,10 @@ class OverlayNode:
         if not isinstance(reply, Synced):
             raise LinkError(f"{address} did not answer with its view")
         return reply.members
+
+    def _lives(self, node: NodeId) -> bool:
+        member = self.membership.members.get(node)
+        return member is not None and member.living
 
     def _happened(self, event: Event) -> None:
         member = event.member
@@ -176,8 +191,7 @@ class OverlayNode:
                     known = others
                 if others and loop.time() - published_at > REFRESH_S:
                     published_at = loop.time()
-                    await self.directory.publish("peer", self.id, peer_body(self.membership.me))
-                    await self.directory.refresh()
+                    await self.directory.publish_peer(self.membership.me)
             except Exception:
                 log.exception("the upkeep of the directory failed; it goes on")
             await asyncio.sleep(LOOK_S)

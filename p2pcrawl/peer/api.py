@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from aiohttp import web
 
+from p2pcrawl.core.control import VERBS
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.node import Address, format_address
 
@@ -32,11 +33,11 @@ class Desk(Protocol):
     """What the API needs of a peer."""
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
-        """Answers a question: ``status``, ``jobs``, ``job``, ``owner``. Raises P2PCrawlError."""
+        """Answers a question: ``status``, ``jobs``, ``job``, ``owner``, ``why``. Raises P2PCrawlError."""
         ...
 
     async def tell(self, what: str, arguments: dict[str, Any]) -> Any:
-        """Does something: ``submit``, ``drain`` and so on. Raises P2PCrawlError."""
+        """Does something: ``submit``, ``pause``, ``drain`` and so on. Raises P2PCrawlError."""
         ...
 
     def results(self, job: int) -> AsyncIterator[bytes]:
@@ -59,8 +60,8 @@ class Api:
         app = web.Application(client_max_size=BODY_MAX, middlewares=[self._guard])
         app.router.add_get("/", self._root)
         app.router.add_get("/jobs/{job}/items", self._items)
-        app.router.add_get("/{what:status|jobs|owner|job}", self._question)
-        app.router.add_post("/{what:submit|drain|keys}", self._change)
+        app.router.add_get("/{what:status|jobs|owner|job|why}", self._question)
+        app.router.add_post(f"/{{what:submit|drain|keys|{'|'.join(VERBS)}}}", self._change)
         self._runner = web.AppRunner(app, access_log=None)
         await self._runner.setup()
         site = web.TCPSite(self._runner, host, port)
@@ -118,7 +119,7 @@ class Api:
             raise ConfigurationError(f"the body is not JSON: {error}") from error
         if not isinstance(arguments, dict):
             raise ConfigurationError("the body must be a JSON object")
-        return web.json_response(await self._desk.tell(request.match_info["what"], arguments))
+        return web.json_response(await self._desk.tell(request.match_info["what"], {**request.query, **arguments}))
 
     async def _items(self, request: web.Request) -> web.StreamResponse:
         job = request.match_info["job"]

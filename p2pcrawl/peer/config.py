@@ -6,13 +6,16 @@ import ipaddress
 import logging
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Final
 
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.node import DEFAULT_PORT, WEIGHT_MAX, Address, format_address, parse_address
+from p2pcrawl.model.placement import GroupPlacement, RingName
+from p2pcrawl.overlay.tls import TlsContexts, TlsFiles
 from p2pcrawl.wire.keys import DEFAULT_CLUSTER, KEY_VARIABLE, KeyRing, cluster_bytes, generate_key
 
 log = logging.getLogger(__name__)
@@ -28,6 +31,15 @@ class Role(StrEnum):
     """A master while there are too few, else a slave of the least loaded group."""
     MASTER = "master"
     SLAVE = "slave"
+
+
+class Partition(StrEnum):
+    """What matters more when masters cannot reach each other."""
+
+    AVAILABLE = "available"
+    """All parts go on; a host may be asked by one owner in each."""
+    MAJORITY = "majority"
+    """Only the part with more than half of the masters goes on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,16 +59,28 @@ class PeerConfig:
     masters: int = 3
     """``auto`` peers become masters while fewer than this live."""
     copies: int = 2
+    partition: Partition = Partition.AVAILABLE
+    """What the smaller part of a divided cluster does."""
     weight: int = 1
     """Capacity in coarse steps, 1 to 16; the share of the ring follows it."""
+    ring: RingName = RingName.RENDEZVOUS
+    """How the masters share out what there is to crawl. All peers of a cluster have the same."""
+    placement: GroupPlacement = GroupPlacement.BOUNDED
+    """Which slave of its group this peer gives a host to, as a master."""
     cluster: str = DEFAULT_CLUSTER
     key_file: Path | None = None
+    tls_cert: Path | None = None
+    """This peer's certificate, for TLS on all links; together with ``tls_key`` and ``tls_ca``."""
+    tls_key: Path | None = None
+    tls_ca: Path | None = None
+    tls: TlsContexts | None = None
+    """Ready-made contexts instead of the three files, for a master."""
     spider_paths: tuple[str, ...] = field(default=())
 
     def validate(self) -> None:
         """Raises ConfigurationError for what cannot work."""
         try:
-            cluster_bytes(self.cluster)
+            cluster_bytes(self.realm)
         except ValueError as error:
             raise ConfigurationError(str(error)) from error
         for address in (*self.join, *([self.advertise] if self.advertise else [])):
@@ -66,12 +90,35 @@ class PeerConfig:
                 _bound(address)
         if not 1 <= self.weight <= WEIGHT_MAX:
             raise ConfigurationError(f"a peer's weight is 1 to {WEIGHT_MAX}, not {self.weight}")
+        if self.weight != 1 and not self.ring.weighted:
+            raise ConfigurationError(f"--ring {self.ring} knows no weights: leave out --weight {self.weight}")
+        if any(self.cluster.endswith(_of_ring(ring)) for ring in RingName):
+            raise ConfigurationError(f"choose the ring with --ring, not by the cluster's name: {self.cluster!r}")
         if self.slaves is not None and self.slaves < 0:
             raise ConfigurationError(f"the number of slaves must not be negative: {self.slaves}")
         if self.role is Role.SLAVE and not self.join:
             raise ConfigurationError("a slave needs a master: give --join host:port")
         if self.masters < 1 or self.copies < 1:
             raise ConfigurationError("masters and copies must be at least 1")
+        files = {"--tls-cert": self.tls_cert, "--tls-key": self.tls_key, "--tls-ca": self.tls_ca}
+        missing = [option for option, path in files.items() if path is None]
+        if missing and len(missing) < len(files):
+            raise ConfigurationError(f"TLS needs --tls-cert, --tls-key and --tls-ca: add {' and '.join(missing)}")
+        if self.tls is not None and self.tls_files is not None:
+            raise ConfigurationError("give TLS either as contexts or as files")
+        if self.tls is not None and self.role is not Role.MASTER:
+            raise ConfigurationError(
+                "TLS contexts cannot be handed to slave processes of another master: give tls_cert, tls_key and tls_ca "
+                "instead, or role='master'"
+            )
+
+    @property
+    def realm(self) -> str:
+        """The cluster's name as it is bound into everything sealed.
+
+        It tells the ring where that is not the default: two who would not agree on owners are of different clusters.
+        """
+        return self.cluster if self.ring is RingName.RENDEZVOUS else self.cluster + _of_ring(self.ring)
 
     def listen_on(self) -> tuple[str, int]:
         """Where to bind: as told, else loopback, else the address of ours that routes to whom we join."""
@@ -100,8 +147,34 @@ class PeerConfig:
                 found.append(format_address(ip, port))
         return found
 
+    @property
+    def tls_files(self) -> TlsFiles | None:
+        if self.tls_cert is None or self.tls_key is None or self.tls_ca is None:
+            return None
+        return TlsFiles(self.tls_cert, self.tls_key, self.tls_ca)
+
+    def tls_contexts(self) -> TlsContexts | None:
+        """None without TLS. Raises ConfigurationError for files that cannot be used."""
+        return self.tls_files.load() if self.tls_files else self.tls
+
     def api_on(self) -> tuple[str, int]:
         return _bound(self.api) if self.api else ("127.0.0.1", 0)
+
+
+CHOICES: Final[Mapping[str, type[StrEnum]]] = {
+    "role": Role,
+    "partition": Partition,
+    "ring": RingName,
+    "placement": GroupPlacement,
+}
+
+
+def chosen(name: str, value: str) -> StrEnum:
+    """One of the choices that a field has, from text. Raises ConfigurationError naming them all."""
+    choices = [choice.value for choice in CHOICES[name]]
+    if value not in choices:
+        raise ConfigurationError(f"a peer's {name} is {', '.join(choices[:-1])} or {choices[-1]}, not {value!r}")
+    return CHOICES[name](value)
 
 
 def key_ring(config: PeerConfig, *, off_loopback: bool) -> KeyRing:
@@ -163,6 +236,10 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _of_ring(ring: RingName) -> str:
+    return f" ({ring} ring)"
 
 
 def _bound(text: str) -> tuple[str, int]:

@@ -1,4 +1,9 @@
-"""A peer as a slave: its processes work for the least loaded master, and find another when that one is gone."""
+"""A peer as a slave: its processes work for the least loaded master, and for another when that one is gone.
+
+The processes stay. Each says over a socket when it has lost its master, and is told the next; so what it found out and
+could not report any more is not lost with the master. A process that dies is replaced. Without processes (``slaves`` 0)
+there is one slave in this one.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +12,22 @@ import json
 import logging
 import os
 import random
+import socket
 import sys
+from collections import deque
 from contextlib import suppress
 from typing import Any
+
+import msgspec
 
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.node import Address
 from p2pcrawl.overlay.calls import Caller
 from p2pcrawl.overlay.node import Credentials
 from p2pcrawl.peer.config import PeerConfig
+from p2pcrawl.slave.following import Follow, Lost, follow
+from p2pcrawl.slave.session import LEAVE_S
+from p2pcrawl.slave.slave import Slave
 from p2pcrawl.wire.keys import KEY_VARIABLE
 
 log = logging.getLogger(__name__)
@@ -24,6 +36,12 @@ SEARCH_S = 0.5
 SEARCH_MAX_S = 5.0
 ASK_S = 3.0
 KNOWN_MAX = 32
+LOST_S = 30.0
+"""How long a master that a slave has lost is asked last. Others may take it for alive for some seconds."""
+SENT_S = 3.0
+"""How long masters may not know yet of a slave that was sent to one of them."""
+GRACE_S = 5.0
+"""What slaves may need to leave, beside the time for their open pages."""
 
 
 class Helper:
@@ -47,6 +65,10 @@ class Helper:
         self.known: list[Address] = []
         """Masters that were alive when last heard of: any one of them leads back to the cluster."""
         self._tasks: list[asyncio.Task[None]] = []
+        self._closing = asyncio.Event()
+        self._here: Slave | None = None
+        self._lost: dict[Address, float] = {}
+        self._sent: deque[tuple[float, Address]] = deque()
         self._processes: set[asyncio.subprocess.Process] = set()
         self._few_since: float | None = None
         self._trouble = ""
@@ -54,14 +76,23 @@ class Helper:
     async def open(self) -> None:
         """Returns when a master was found."""
         await self._find_master()
-        self._tasks = [asyncio.create_task(self._keep_slave()) for _ in range(max(1, self._count))]
+        keepers = [self._keep_slave() for _ in range(self._count)] or [self._keep_here()]
+        self._tasks = [asyncio.create_task(keeper) for keeper in keepers]
 
     async def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
+        """Lets the slaves finish what is open and is not too slow."""
+        self._closing.set()
+        leaving: list[asyncio.Task[Any]] = [asyncio.create_task(process.wait()) for process in self._processes]
         for process in list(self._processes):
             with suppress(ProcessLookupError):
                 process.terminate()
+        if self._here is not None:
+            self._here.leave()
+            leaving.extend(self._tasks)
+        if leaving:
+            await asyncio.wait(leaving, timeout=LEAVE_S + GRACE_S)
+        for task in self._tasks:
+            task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def abort(self) -> None:
@@ -101,7 +132,10 @@ class Helper:
             pause_s = min(SEARCH_MAX_S, 2 * pause_s)
 
     async def _least_loaded(self) -> Address | None:
-        for address in dict.fromkeys([*self.known, *self._contacts]):
+        now = asyncio.get_running_loop().time()
+        lost = {address for address, at in self._lost.items() if now - at < LOST_S}
+        # False comes first, and else the order stays.
+        for address in sorted(dict.fromkeys([*self.known, *self._contacts]), key=lost.__contains__):
             try:
                 answer = json.loads(await self._caller.query(address, "ask:members", timeout_s=ASK_S))
             except (LinkError, P2PCrawlError) as error:
@@ -110,37 +144,49 @@ class Helper:
                 continue
             members = answer["members"]
             self.known = [Address(m["address"]) for m in members][:KNOWN_MAX]
-            takers = [m for m in members if not m["drained"]] or members
-            fewest = min(m["slaves"] for m in takers)
-            return Address(random.choice([m["address"] for m in takers if m["slaves"] == fewest]))
+            while self._sent and now - self._sent[0][0] > SENT_S:
+                self._sent.popleft()
+            sent = [address for _, address in self._sent]
+            load = {m["address"]: m["slaves"] + sent.count(m["address"]) for m in members}
+            takers = [m["address"] for m in members if not m["drained"]] or list(load)
+            takers = [address for address in takers if address not in lost] or takers
+            fewest = min(load[address] for address in takers)
+            return Address(random.choice([address for address in takers if load[address] == fewest]))
         return None
 
     async def _keep_slave(self) -> None:
         pause_s = SEARCH_S
-        while True:
+        while not self._closing.is_set():
             started = asyncio.get_running_loop().time()
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "p2pcrawl.slave",
-                "--connect",
-                self.master,
-                "--cluster",
-                self._credentials.cluster,
-                # Its end tells the slave that this process is gone, however it went.
-                stdin=asyncio.subprocess.PIPE,
-                stderr=self._errors_to,
-                start_new_session=True,
-                env={
-                    **os.environ,
-                    "PYTHONPATH": os.pathsep.join(p or os.getcwd() for p in sys.path),
-                    KEY_VARIABLE: self._credentials.keys.text(),
-                },
-            )
+            ours, theirs = socket.socketpair()
+            with theirs:
+                reader, writer = await asyncio.open_connection(sock=ours)
+                process = await asyncio.create_subprocess_exec(
+                    sys.executable,
+                    "-m",
+                    "p2pcrawl.slave",
+                    "--connect",
+                    self._send_to_master(),
+                    "--cluster",
+                    self._credentials.cluster,
+                    *(self._config.tls_files.options() if self._config.tls_files else ()),
+                    # Its end tells the slave that this process is gone, however it went.
+                    stdin=theirs.fileno(),
+                    stderr=self._errors_to,
+                    start_new_session=True,
+                    env={
+                        **os.environ,
+                        "PYTHONPATH": os.pathsep.join(p or os.getcwd() for p in sys.path),
+                        KEY_VARIABLE: self._credentials.keys.text(),
+                    },
+                )
             self._processes.add(process)
+            answering = asyncio.create_task(self._answer(reader, writer))
             try:
                 await process.wait()
             finally:
+                answering.cancel()
+                writer.close()
                 self._processes.discard(process)
                 if process.returncode is None:
                     with suppress(ProcessLookupError):
@@ -148,5 +194,55 @@ class Helper:
                     await process.wait()
             lived_s = asyncio.get_running_loop().time() - started
             pause_s = SEARCH_S if lived_s > 10.0 else min(SEARCH_MAX_S, 2 * pause_s)
-            await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))
+            await self._pause(pause_s)
             await self._find_master()
+
+    async def _keep_here(self) -> None:
+        while not self._closing.is_set():
+            self._here = Slave()
+            first = Follow(self._send_to_master(), self._credentials.keys.text())
+            try:
+                await follow(self._here, first, lambda _: self._credentials.client(), _Search(self).next_master)
+            except Exception:
+                log.exception("the slave in this process failed")
+            await self._pause(SEARCH_MAX_S)
+
+    async def _pause(self, pause_s: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(pause_s * random.uniform(0.5, 1.0)):
+                await self._closing.wait()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Tells a slave process its next master, each time it has lost one."""
+        search = _Search(self)
+        async for line in reader:
+            told = await search.next_master(msgspec.json.decode(line, type=Lost).master)
+            writer.write(msgspec.json.encode(told) + b"\n")
+
+    def _send_to_master(self) -> Address:
+        self._sent.append((asyncio.get_running_loop().time(), self.master))
+        return self.master
+
+    async def _next_master(self, lost: Address) -> Follow:
+        self._lost[lost] = asyncio.get_running_loop().time()
+        await self._find_master()
+        return Follow(self._send_to_master(), self._credentials.keys.text())
+
+
+class _Search:
+    """For one slave, which pauses before the next master the longer, the sooner it lost the last."""
+
+    def __init__(self, helper: Helper) -> None:
+        self._helper = helper
+        self._pause_s = 0.0
+        self._told_at = asyncio.get_running_loop().time()
+
+    async def next_master(self, lost: Address) -> Follow:
+        loop = asyncio.get_running_loop()
+        if loop.time() - self._told_at > 10.0:
+            self._pause_s = 0.0
+        await asyncio.sleep(self._pause_s * random.uniform(0.5, 1.0))
+        self._pause_s = min(SEARCH_MAX_S, 2 * self._pause_s or SEARCH_S)
+        told = await self._helper._next_master(lost)
+        self._told_at = loop.time()
+        return told

@@ -23,6 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+from p2pcrawl.core.control import ENDS
 from p2pcrawl.frontier.schema import FolderLock
 from p2pcrawl.model.errors import ConfigurationError, LinkError, P2PCrawlError
 from p2pcrawl.model.node import BOOT_BYTES, Address, NodeId, parse_address
@@ -31,10 +32,21 @@ from p2pcrawl.overlay.calls import Caller
 from p2pcrawl.overlay.identity_file import load_or_create
 from p2pcrawl.overlay.node import Credentials
 from p2pcrawl.peer.api import TOKEN_FILE, Api
-from p2pcrawl.peer.config import ANY_HOST, PeerConfig, Role, is_loopback, key_ring, read_keys, write_secret
+from p2pcrawl.peer.config import (
+    ANY_HOST,
+    CHOICES,
+    PeerConfig,
+    Role,
+    chosen,
+    is_loopback,
+    key_ring,
+    read_keys,
+    write_secret,
+)
 from p2pcrawl.peer.helper import Helper
 from p2pcrawl.peer.lead import Lead
 from p2pcrawl.peer.presence import Presence
+from p2pcrawl.peer.results import Gathering
 from p2pcrawl.peer.submission import Submission, submission_of
 from p2pcrawl.spiders.spider import Spider
 
@@ -47,8 +59,9 @@ LOOK_AROUND_S = 3.0
 JOIN_EVERY_S = 2.0
 JOIN_TELL_S_MAX = 300.0
 """A peer that reaches nobody says so, more and more rarely."""
-REFUSALS = ("another cluster", "protocol version", "our identity")
+REFUSALS = ("another cluster", "protocol version", "our identity", "TLS")
 """What a peer says that will never let this one in."""
+SAME_CLUSTER = "--cluster and --ring must be the same for all peers of a cluster"
 
 
 class Peer:
@@ -57,13 +70,10 @@ class Peer:
     def __init__(self, config: PeerConfig | None = None, **fields: Any) -> None:
         if "join" in fields:
             fields["join"] = tuple(fields["join"])
-        if "data" in fields and fields["data"] is not None:
-            fields["data"] = Path(fields["data"])
-        if "role" in fields:
-            try:
-                fields["role"] = Role(fields["role"])
-            except ValueError as error:
-                raise ConfigurationError(f"a peer's role is auto, master or slave, not {fields['role']!r}") from error
+        for name in ("data", "key_file", "tls_cert", "tls_key", "tls_ca"):
+            if fields.get(name) is not None:
+                fields[name] = Path(fields[name])
+        fields |= {name: chosen(name, fields[name]) for name in CHOICES if name in fields}
         self.config = replace(config or PeerConfig(), **fields)
         self.config.validate()
         self.errors_to: int | None = None
@@ -91,6 +101,7 @@ class Peer:
             log.info("no --data folder: what this peer holds is gone when it stops")
         self._contacts = config.contacts()
         far = far or any(not is_loopback(parse_address(a)[0]) for a in self._contacts)
+        tls = config.tls_contexts()
         ring = key_ring(config, off_loopback=far)
         self.folder = config.data or Path(self._make_temporary())
         try:
@@ -100,7 +111,7 @@ class Peer:
                 text = f"cannot use the data folder {self.folder}: it, or what it is in, is a file"
                 raise ConfigurationError(text) from error
             identity = load_or_create(self.folder / IDENTITY_FILE)
-            self._credentials = Credentials(identity, ring, config.cluster, os.urandom(BOOT_BYTES))
+            self._credentials = Credentials(identity, ring, config.realm, os.urandom(BOOT_BYTES), tls)
             self._caller = Caller(self._credentials.client, "client")
             self.token = self._make_token()
             self._listen = (host, port)
@@ -226,13 +237,22 @@ class Peer:
             async for piece in self._lead.results(job):
                 yield piece
             return
-        after: Any = None
-        while True:
-            page = json.loads(await self._pass_on("ask:results", {"job": job, "after": after}))
-            if not page["lines"]:
-                return
-            yield ("\n".join(page["lines"]) + "\n").encode()
-            after = page["after"]
+        await self.ask("known", {"job": job})
+        async for piece in Gathering(job, self._masters, self._pages_of).pieces():
+            yield piece
+
+    async def _masters(self) -> list[Address]:
+        """For a slave, which asks every master itself."""
+        members = await self._members()
+        if members is None:
+            raise LinkError("no master answers")
+        return [Address(member["address"]) for member in members]
+
+    async def _pages_of(self, address: Address, arguments: dict[str, Any]) -> dict[str, Any]:
+        page: dict[str, Any] = json.loads(
+            await self._caller.query(address, "ask:pages", json.dumps(arguments).encode())
+        )
+        return page
 
     # -- roles --------------------------------------------------------------------------------
 
@@ -304,7 +324,8 @@ class Peer:
             except P2PCrawlError as error:
                 log.debug("%s: %s", address, error)
                 if any(word in str(error) for word in REFUSALS):
-                    refusal = ConfigurationError(f"{address}: {error}")
+                    hint = f"; {SAME_CLUSTER}" if "another cluster" in str(error) else ""
+                    refusal = ConfigurationError(f"{address}: {error}{hint}")
                 continue
             return list(answer["members"])
         if refusal is not None:
@@ -381,12 +402,17 @@ class PeerJob:
         return answer
 
     async def wait(self) -> dict[str, Any]:
-        """Until it is finished or cancelled; how it stands then."""
+        """Until it is finished, cancelled, or incomplete; how it stands then."""
         while True:
             status = await self.status()
-            if status["state"] in ("finished", "cancelled"):
+            if status["state"] in ENDS:
                 return status
             await asyncio.sleep(0.25)
+
+    async def turn(self, verb: str) -> dict[str, Any]:
+        """``pause``, ``resume``, ``cancel`` or ``retry`` in the whole cluster. ConfigurationError when it cannot be."""
+        answer: dict[str, Any] = await self._peer.tell(verb, {"job": self.id})
+        return answer
 
     async def items(self) -> AsyncIterator[dict[str, Any]]:
         """The items that it has brought so far, each once."""

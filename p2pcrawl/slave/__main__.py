@@ -1,4 +1,5 @@
-"""A slave process: ``python -m p2pcrawl.slave FD``, started by its master with one end of a socket pair."""
+"""A slave process: ``python -m p2pcrawl.slave FD``, started by its master with one end of a socket pair; or with
+``--connect``, started by a peer that is no master, whose end of a socket is standard input."""
 
 from __future__ import annotations
 
@@ -10,16 +11,18 @@ import os
 import signal
 import socket
 import sys
-import threading
-from contextlib import suppress
+from pathlib import Path
 
-from p2pcrawl.model.errors import LinkError
-from p2pcrawl.model.node import BOOT_BYTES, parse_address
+from p2pcrawl.model.errors import ConfigurationError, LinkError
+from p2pcrawl.model.node import BOOT_BYTES
+from p2pcrawl.overlay.tls import TlsFiles
+from p2pcrawl.slave.following import Follow, Parent, follow
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.slave.tuning import tune_collector, tune_memory
 from p2pcrawl.wire.identity import Identity
 from p2pcrawl.wire.keys import DEFAULT_CLUSTER, KEY_VARIABLE, KeyRing
 from p2pcrawl.wire.streams import StreamSeal
+from p2pcrawl.wire.tls import Seal, TlsStream
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
@@ -31,19 +34,14 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
-def _end_with_parent() -> None:
-    """The link leads to another process than the one that started us, so it would outlive that one."""
-    with suppress(OSError):
-        while os.read(0, 64):
-            pass
-    os._exit(1)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="p2pcrawl.slave", description="Started by p2pcrawl itself.")
     parser.add_argument("fd", type=int, nargs="?", help="one end of a socket pair")
     parser.add_argument("--connect", metavar="HOST:PORT", help="a master to work for; the key is in the environment")
     parser.add_argument("--cluster", default=DEFAULT_CLUSTER)
+    parser.add_argument("--tls-cert", type=Path, help="PEM files, as for a peer")
+    parser.add_argument("--tls-key", type=Path)
+    parser.add_argument("--tls-ca", type=Path)
     asked = parser.parse_args()
     if (asked.fd is None) == (asked.connect is None):
         parser.error("either a file descriptor or --connect; see `p2pcrawl crawl --help` and `p2pcrawl peer --help`")
@@ -58,11 +56,17 @@ def main() -> int:
     async def serve() -> None:
         tune_collector()
         if asked.connect:
-            threading.Thread(target=_end_with_parent, daemon=True).start()
-            host, port = parse_address(asked.connect)
-            ring = KeyRing.parse(os.environ.pop(KEY_VARIABLE, ""))
-            seal = StreamSeal.client(ring, Identity.generate(), os.urandom(BOOT_BYTES), asked.cluster)
-            await Slave().connect(host, port, seal)
+            slave = Slave()
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, slave.leave)
+            tls = TlsFiles(asked.tls_cert, asked.tls_key, asked.tls_ca).load() if asked.tls_cert else None
+
+            def seal(keys: str) -> Seal:
+                ring = KeyRing.parse(keys)
+                inside = StreamSeal.client(ring, Identity.generate(), os.urandom(BOOT_BYTES), asked.cluster)
+                return TlsStream.client(tls.client, inside) if tls is not None else inside
+
+            first = Follow(asked.connect, os.environ.pop(KEY_VARIABLE, ""))
+            await follow(slave, first, seal, Parent().next_master)
             return
         stream = socket.socket(fileno=asked.fd)
         # What a spider starts must not hold the link: this slave's death would go unnoticed.
@@ -72,7 +76,7 @@ def main() -> int:
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(serve())
-    except LinkError as error:
+    except (ConfigurationError, LinkError) as error:
         logging.getLogger(__name__).warning("%s", error)
         return 1
     return 0

@@ -93,8 +93,12 @@ class Harvest:
         self.parts = 0
 
     @property
+    def task(self) -> Task:
+        """What this is the harvest of."""
+        return self._task
+
+    @property
     def url(self) -> str:
-        """The page that this is the harvest of."""
         return self._task.url
 
     def add_item(self, data: bytes) -> None:

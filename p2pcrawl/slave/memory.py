@@ -28,7 +28,3 @@ class Memory:
         if len(self._young) > self._capacity:
             self._old = self._young
             self._young = set()
-
-    def clear(self) -> None:
-        self._young.clear()
-        self._old.clear()

@@ -2,17 +2,20 @@
 
 Pages wait a few milliseconds for company, but not while the slave itself waits for work. What is sent and
 not yet acknowledged is counted in bytes; over the window, ``room`` makes the workers wait, and with them the
-fetching.
+fetching. When the session is over, what was not acknowledged, and what is put in afterwards, goes to the orphanage.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import NamedTuple
 
 from p2pcrawl.overlay.link import Link
-from p2pcrawl.wire.messages import Page, Report, RobotsResult
+from p2pcrawl.slave.orphans import Orphanage, orphan_of, size_of
+from p2pcrawl.wire.messages import OrphanPage, Page, Report, RobotsResult, Task
 
 GATHER_S = 0.004
 PAGES_MAX = 64
@@ -20,30 +23,56 @@ BYTES_MAX = 256 * 1024
 WINDOW_BYTES = 16 * 1024 * 1024
 
 
-class Outbox:
-    """The sending half of a slave. ``hungry`` says whether the slave has run out of tasks."""
+class _Flying(NamedTuple):
+    sequence: int
+    size: int
+    orphans: list[OrphanPage]
 
-    def __init__(self, link: Link, hungry: Callable[[], bool] = lambda: False) -> None:
+
+class Outbox:
+    """The sending half of a session. ``hungry`` says whether the slave has run out of tasks."""
+
+    def __init__(
+        self,
+        link: Link,
+        hungry: Callable[[], bool] = lambda: False,
+        numbers: Iterator[int] | None = None,
+        orphanage: Orphanage | None = None,
+    ) -> None:
+        """``numbers`` are those of the reports. A slave never uses one twice, so that a late acknowledgement cannot
+        mean a report of another session. Without an ``orphanage`` nothing outlives the session."""
         self._link = link
         self._hungry = hungry
+        self._numbers = numbers or count(1)
+        self._orphanage = orphanage
+        self._over = False
+        self._orphans: list[OrphanPage] = []
         self._pages: list[Page] = []
         self._robots: list[RobotsResult] = []
         self._size = 0
         self._timer: asyncio.TimerHandle | None = None
-        self._sequence = 0
-        self._sent: deque[tuple[int, int]] = deque()
+        self._sent: deque[_Flying] = deque()
         self._flying = 0
         self._room = asyncio.Event()
         self._room.set()
         self._empty = asyncio.Event()
         self._empty.set()
 
-    def put(self, page: Page) -> None:
+    def put(self, page: Page, task: Task, *, whole: bool = True) -> None:
+        """``whole``: the page has its end, and no part of it was put before."""
+        if self._orphanage is not None:
+            orphan = orphan_of(task, page, whole=whole)
+            if self._over:
+                self._orphanage.take(orphan)
+                return
+            self._orphans.append(orphan)
         self._pages.append(page)
-        self._size += sum(map(len, page.items)) + 64 * sum(len(rows.urls) for rows in page.links) + 64
+        self._size += size_of(page)
         self._schedule()
 
     def put_robots(self, result: RobotsResult) -> None:
+        if self._over:
+            return
         self._robots.append(result)
         self._size += len(result.body)
         self._schedule()
@@ -58,12 +87,24 @@ class Outbox:
         await self._empty.wait()
 
     def acknowledged(self, sequence: int) -> None:
-        while self._sent and self._sent[0][0] <= sequence:
-            self._flying -= self._sent.popleft()[1]
+        while self._sent and self._sent[0].sequence <= sequence:
+            self._flying -= self._sent.popleft().size
         if self._flying < WINDOW_BYTES:
             self._room.set()
         if not self._sent and not self._pages and not self._robots:
             self._empty.set()
+
+    def close(self) -> None:
+        """The session is over: nothing more is sent, and nobody has to wait for room."""
+        self._over = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._orphanage is not None:
+            for orphan in [o for flying in self._sent for o in flying.orphans] + self._orphans:
+                self._orphanage.take(orphan)
+        self._sent.clear()
+        self._orphans, self._pages, self._robots = [], [], []
+        self._room.set()
 
     def flush(self) -> None:
         """Sends what has gathered."""
@@ -72,15 +113,15 @@ class Outbox:
             self._timer = None
         if not self._pages and not self._robots:
             return
-        self._sequence += 1
+        sequence = next(self._numbers)
         try:
-            size = self._link.send(Report(self._sequence, self._pages, self._robots))
+            size = self._link.send(Report(sequence, self._pages, self._robots))
         except Exception as error:
             # It could never be sent, and nothing after it: the master is to see that this slave is lost.
             self._link.abort(error)
             return
-        self._pages, self._robots, self._size = [], [], 0
-        self._sent.append((self._sequence, size))
+        self._sent.append(_Flying(sequence, size, self._orphans))
+        self._orphans, self._pages, self._robots, self._size = [], [], [], 0
         self._flying += size
         if self._flying >= WINDOW_BYTES:
             self._room.clear()

@@ -16,6 +16,7 @@ from p2pcrawl.core.retry import SLOW_DOWN_STATUS, retry_in_s
 from p2pcrawl.fetch.chain import Chain, Redirected
 from p2pcrawl.fetch.client import Client
 from p2pcrawl.fetch.components import Disallowed, default_components
+from p2pcrawl.fetch.fetcher import OpenFetcher
 from p2pcrawl.fetch.guard import Blocked, Networks
 from p2pcrawl.fetch.robots import RobotsRules, RobotsText, fetch_robots
 from p2pcrawl.fetch.status import StatusError
@@ -28,6 +29,7 @@ from p2pcrawl.model.request import Request
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.model.url import origin_of
 from p2pcrawl.slave.complaints import Complaints
+from p2pcrawl.slave.fence import Fence, Fenced
 from p2pcrawl.slave.harvest import Harvest, Scope
 from p2pcrawl.slave.memory import Memory
 from p2pcrawl.slave.outbox import Outbox
@@ -57,9 +59,16 @@ class JobRun:
     """See the module. Use :meth:`open` first and :meth:`close` last."""
 
     def __init__(
-        self, job: int, cls: type[Spider], arguments: dict[str, str], settings: Settings, networks: Networks
+        self,
+        job: int,
+        cls: type[Spider],
+        arguments: dict[str, str],
+        settings: Settings,
+        networks: Networks,
+        open_fetcher: OpenFetcher = Client,
     ) -> None:
         self.job = job
+        self._open_fetcher = open_fetcher
         self.settings = settings
         self.networks = networks
         self.agent = settings.robots_agent
@@ -75,7 +84,7 @@ class JobRun:
         self._open_seeds: set[str] = set()
 
     async def open(self) -> None:
-        client = await self._stack.enter_async_context(Client(self.settings, self.networks))
+        client = await self._stack.enter_async_context(self._open_fetcher(self.settings, self.networks))
         self._client = client
         components = default_components(self.settings, self._rules_for, tuple(self.spider.handle_httpstatus_list))
         self._chain = Chain(components, client.fetch)
@@ -85,6 +94,11 @@ class JobRun:
         closed = getattr(self.spider, "closed", None)
         if callable(closed):
             self._stack.push_async_callback(_call_closed, closed)
+
+    def forget(self) -> None:
+        """What was reported may be lost: it is reported again when it is met. Pages that are at work now go on with
+        the old memory, for what they report may be lost as well."""
+        self.memory = Memory()
 
     async def close(self) -> None:
         """Calls the spider's ``closed(reason)``, then closes pipelines and connections."""
@@ -108,11 +122,11 @@ class JobRun:
             raise MissingRules(origin)
         return rules
 
-    async def robots(self, task: RobotsTask, pause: Any) -> RobotsResult:
-        """Fetches a robots.txt; whatever happens is a verdict."""
+    async def robots(self, task: RobotsTask, pause: Any, fence: Fence) -> RobotsResult:
+        """Fetches a robots.txt; whatever happens is a verdict, but for Fenced."""
         delay = 0.0
         try:
-            text = await fetch_robots(self._client, task.origin, self.settings, pause, seed=task.seed)
+            text = await fence.guard(fetch_robots(self._client, task.origin, self.settings, pause, seed=task.seed))
         except Blocked as error:
             # The page's own fetch will say so; there is nothing to obey at an address we never ask.
             text = RobotsText("allow", reason=str(error))
@@ -125,17 +139,22 @@ class JobRun:
 
     # -- pages --------------------------------------------------------------------------------
 
-    async def work(self, task: Task, outbox: Outbox) -> None:
-        """One task from request to report. Raises MissingRules when it could not begin."""
+    async def work(self, task: Task, outbox: Outbox, fence: Fence) -> None:
+        """One task from request to report. Raises MissingRules when it could not begin, and Fenced when the session
+        ended while it fetched; a callback that runs by then runs on, and its page is put into the outbox."""
         start = task.url.startswith(START_URL)
         harvest = Harvest(task, self.settings, self._scope, self.memory, start=start)
-        outcome = await (self._start(harvest, outbox) if start else self._page(task, harvest, outbox))
+        if start:
+            # It may wait as long as it likes, for work; another slave begins it anew.
+            outcome = await fence.guard(self._start(harvest, outbox))
+        else:
+            outcome = await self._page(task, harvest, outbox, fence)
         outcome.detail, outcome.close = _sendable(outcome.detail), _sendable(outcome.close)
         outcome.filtered = dict(harvest.filtered)
         outcome.dropped_items = harvest.dropped_items
         page = harvest.take()
         page.outcome = outcome
-        outbox.put(page)
+        outbox.put(page, task, whole=harvest.parts == 1)
 
     async def _start(self, harvest: Harvest, outbox: Outbox) -> Outcome:
         outcome = Outcome(Phase.DONE, "start")
@@ -146,20 +165,19 @@ class JobRun:
             return outcome
         except Exception as error:
             return self._raised(harvest.url, outcome, error)
-        # It may wait as long as it likes, for work.
         return await self._collect(result, harvest, outbox, outcome, None)
 
-    async def _page(self, task: Task, harvest: Harvest, outbox: Outbox) -> Outcome:
+    async def _page(self, task: Task, harvest: Harvest, outbox: Outbox, fence: Fence) -> Outcome:
         request = request_of(task)
         try:
             chain = self._seed_chain if task.seed else self._chain
-            answer = await chain.run(request)
+            answer = await fence.guard(chain.run(request))
         except Redirected as redirect:
             harvest.add_request(redirect.request, redirect=True)
             outcome = Outcome(Phase.DONE, "redirect", redirect.request.url, redirect.status, answered=True)
             self._note_seed(task, outcome, redirect.ip)
             return outcome
-        except MissingRules:
+        except (MissingRules, Fenced):
             raise
         except Disallowed as error:
             if error.drop is Drop.ROBOTS_UNREACHABLE:
@@ -228,7 +246,7 @@ class JobRun:
         return outcome
 
     async def _send_part(self, harvest: Harvest, outbox: Outbox) -> None:
-        outbox.put(harvest.take())
+        outbox.put(harvest.take(), harvest.task, whole=False)
         await outbox.room()
 
     async def _take(self, thing: Any, harvest: Harvest, outbox: Outbox) -> None:

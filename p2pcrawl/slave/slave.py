@@ -1,7 +1,10 @@
-"""The slave's loop: tasks in, reports out.
+"""A slave: its way from one session to the next.
 
-A fixed pool of workers takes tasks in the order of their grants. When the link is lost the slave stops
-at once: its leases come back to the queue, and nothing that was not acknowledged counts.
+A slave of this machine serves one link, that to the process which started it, and ends with it. A slave of another
+machine outlives its masters: when a link or a session ends it stops fetching, keeps what was not acknowledged, and
+reports it to the next master that it works for (see ``slave.following``).
+
+A session that was not renewed in time is over although its link may be there: then the slave says Hello anew.
 """
 
 from __future__ import annotations
@@ -9,276 +12,171 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import resource
 import socket
-import tempfile
-from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
+from itertools import count
 from typing import Any
 
-from p2pcrawl.fetch.guard import Networks
-from p2pcrawl.model.errors import LinkError, P2PCrawlError
-from p2pcrawl.model.job import SpiderRef
-from p2pcrawl.model.settings import Settings
-from p2pcrawl.overlay.link import Link, open_link
-from p2pcrawl.slave.outbox import Outbox
-from p2pcrawl.slave.run import JobRun, MissingRules
-from p2pcrawl.spiders.load import load_spider
+from p2pcrawl.fetch.client import Client
+from p2pcrawl.fetch.fetcher import OpenFetcher
+from p2pcrawl.model.errors import LinkError
+from p2pcrawl.overlay.link import Link
+from p2pcrawl.slave.jobs import Jobs
+from p2pcrawl.slave.orphans import Orphanage
+from p2pcrawl.slave.session import End, Session
 from p2pcrawl.spiders.spider import Spider
-from p2pcrawl.spiders.trial import told
 from p2pcrawl.wire.codec import AnyMessage
-from p2pcrawl.wire.messages import (
-    PROTOCOL,
-    Ack,
-    Beat,
-    Bye,
-    Forget,
-    Grant,
-    Hello,
-    JobSpec,
-    OpenJob,
-    Returned,
-    RobotsTask,
-    Stop,
-    Task,
-    Welcome,
-)
-from p2pcrawl.wire.streams import StreamSeal
+from p2pcrawl.wire.messages import PROTOCOL, Bye, Hello, Welcome
+from p2pcrawl.wire.tls import Seal
 
 log = logging.getLogger(__name__)
 
-BEAT_S = 1.0
+WELCOME_S = 5.0
+"""How long a master of another machine may take to answer a Hello before the slave looks for another."""
 HANG_UP_S = 2.0
 """How long a slave that has said Bye waits for its master to close the link."""
-CLOSE_S = 10.0
-"""How long pipelines and connections may take to close."""
 
 
 class Slave:
-    """Runs on the current loop until its master stops it. ``classes`` are spiders that this process
-    has at hand, by job name; others are imported."""
+    """Runs on the current loop. ``classes`` are spiders that this process has at hand, by job name; others are
+    imported. ``open_fetcher`` is its way to the web."""
 
-    def __init__(self, classes: dict[str, type[Spider]] | None = None) -> None:
-        self._classes = classes or {}
-        self._runs: dict[int, asyncio.Task[JobRun]] = {}
-        self._networks: dict[int, Networks] = {}
-        self._tasks: asyncio.Queue[Task | RobotsTask] = asyncio.Queue()
-        self._open = 0
-        self._closed = asyncio.Event()
-        self._stopping = asyncio.Event()
+    def __init__(self, classes: dict[str, type[Spider]] | None = None, open_fetcher: OpenFetcher = Client) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._jobs = Jobs(classes or {}, open_fetcher, self._fail)
+        self._orphanage = Orphanage()
+        self._numbers = count(1)
+        self._stragglers: set[asyncio.Task[None]] = set()
         self._failure: Bye | None = None
-        self._session = 0
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._slots = asyncio.get_running_loop().create_future()
+        self._leaving = False
+        self.parting: asyncio.Future[None] = self._loop.create_future()
+        """Done when it is about to leave."""
+        self._session: Session | None = None
+        self._welcomed: asyncio.Future[Session | None] = self._loop.create_future()
 
     async def run(self, stream: socket.socket) -> None:
         """Serves one link until it is stopped or lost."""
-        await self._work(await open_link(stream, self._received, self._lost))
-
-    async def connect(self, host: str, port: int, seal: StreamSeal) -> None:
-        """The same over a sealed link to a master of another machine. Raises LinkError when there is none."""
-        loop = asyncio.get_running_loop()
+        stream.setblocking(False)
         try:
-            _, link = await loop.create_connection(lambda: Link(self._received, self._lost, seal), host, port)
+            await self._serve(None, None, sock=stream)
+        finally:
+            await self.close()
+
+    async def connect(self, host: str, port: int, seal: Seal) -> None:
+        """Serves a master of another machine over a sealed link, until it is stopped, lost or does not answer.
+
+        Raises LinkError when there is no such master. What was not acknowledged is kept for the next one;
+        :meth:`close` comes last.
+        """
+        await self._serve(seal, WELCOME_S, host=host, port=port)
+
+    def leave(self) -> None:
+        """Finishes what is open and is not too slow, reports it, and ends."""
+        if self._leaving:
+            return
+        self._leaving = True
+        self._part()
+        if self._session is not None:
+            self._session.depart()
+        elif not self._welcomed.done():
+            self._welcomed.set_result(None)
+
+    @property
+    def leaving(self) -> bool:
+        """It works for nobody any more."""
+        return self._leaving or self._failure is not None
+
+    async def close(self) -> None:
+        """Gives up what still runs; closes the spiders."""
+        self._orphanage.close()
+        await self._close_jobs()
+
+    # -- one link -----------------------------------------------------------------------------
+
+    async def _serve(self, seal: Seal | None, patience_s: float | None, **where: Any) -> None:
+        """``patience_s``: how long the master may take to answer; None: it is this slave's only one."""
+        gone: asyncio.Future[Exception | None] = self._loop.create_future()
+
+        def lost(error: Exception | None) -> None:
+            gone.set_result(error)
+            if self._session is not None:
+                self._session.end(End.LOST)
+
+        self._link = link = Link(self._received, lost, seal)
+        self._expect_welcome()
+        try:
+            async with asyncio.timeout(patience_s):
+                await self._loop.create_connection(lambda: link, **where)
         except OSError as error:
-            raise LinkError(f"cannot reach the master at {host}:{port}: {error.strerror or error}") from error
-        await self._work(link)
-
-    async def _work(self, link: Link) -> None:
-        self._link, self._outbox = link, Outbox(link, self._tasks.empty)
-        link.send(Hello(PROTOCOL, os.getpid()))
+            raise LinkError(f"cannot be reached: {error.strerror or error or 'no answer'}") from error
+        session: Session | None = None
         try:
-            slots = await self._until_closed(self._slots)
-            if slots is not None:
-                await self._serve(slots)
+            while True:
+                self._asked_at = self._loop.time()
+                link.send(Hello(PROTOCOL, os.getpid()))
+                answers: list[asyncio.Future[Any]] = [self._welcomed, gone]
+                await asyncio.wait(answers, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED)
+                session = self._welcomed.result() if self._welcomed.done() else None
+                if session is None:
+                    if patience_s is not None and gone.done() and (ended_by := gone.result()) is not None:
+                        raise LinkError(f"it hung up: {ended_by}") from ended_by
+                    break
+                if await self._work(session) is not End.FENCED or self.leaving:
+                    break
+                log.warning("the session was not renewed in time: what was open is given up")
+                self._expect_welcome()
         finally:
-            await self._close_runs()
-            if self._failure is not None:
-                link.send(self._failure)
-            elif not link.closed:
-                link.send(Bye())
-            await self._hang_up(link)
+            self._session = None
+            if patience_s is None or self.leaving:
+                await self._close_jobs()
+            if not gone.done():
+                link.send(self._failure or Bye())
+                if session is not None:
+                    # What the master says meanwhile to a closed link would cost it our last words.
+                    await asyncio.wait([gone], timeout=HANG_UP_S)
+            link.close()
 
-    async def _hang_up(self, link: Link) -> None:
-        """Lets the master close first: what it says meanwhile to a closed link would cost it our last words."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(HANG_UP_S):
-                await self._closed.wait()
-        link.close()
+    def _expect_welcome(self) -> None:
+        # The master of a socket pair says Welcome before it is asked, and counts from the Hello that is to come.
+        self._asked_at = self._loop.time()
+        self._welcomed = self._loop.create_future()
 
-    async def _serve(self, slots: int) -> None:
-        workers = [asyncio.create_task(self._worker()) for _ in range(slots)]
-        beat = asyncio.create_task(self._beat())
-        ends = [asyncio.create_task(e.wait()) for e in (self._closed, self._stopping)]
+    async def _work(self, session: Session) -> End:
         try:
-            await asyncio.wait([*ends, *workers, beat], return_when=asyncio.FIRST_COMPLETED)
-            if self._stopping.is_set() and self._failure is None:
-                await self._until_closed(asyncio.ensure_future(self._drain()))
+            how, still_running = await session.run()
         finally:
-            for task in (*workers, beat, *ends):
-                task.cancel()
-            await asyncio.gather(*workers, beat, *ends, return_exceptions=True)
-        for task in workers:
-            if not task.cancelled() and (error := task.exception()) is not None:
-                raise error
-
-    async def _drain(self) -> None:
-        """Gives back what was not begun, finishes what was."""
-        records = []
-        while not self._tasks.empty():
-            task = self._tasks.get_nowait()
-            self._tasks.task_done()
-            if isinstance(task, Task):
-                records.append(task.record)
-        if records:
-            self._link.send(Returned(records))
-        await self._tasks.join()
-        await self._outbox.drained()
-
-    async def _until_closed(self, future: asyncio.Future[Any]) -> Any:
-        """The future's result, or None if the link is lost first."""
-        closed = asyncio.create_task(self._closed.wait())
-        await asyncio.wait([future, closed], return_when=asyncio.FIRST_COMPLETED)
-        closed.cancel()
-        if future.done():
-            return future.result()
-        future.cancel()
-        return None
-
-    # -- messages -----------------------------------------------------------------------------
+            self._session = None
+        for task in still_running:
+            self._stragglers.add(task)
+            task.add_done_callback(self._stragglers.discard)
+        return how
 
     def _received(self, message: AnyMessage) -> None:
-        match message:
-            case Grant():
-                self._granted(message)
-            case Ack():
-                self._outbox.acknowledged(message.sequence)
-            case OpenJob():
-                self._open_job(message.job)
-            case Welcome():
-                if message.protocol != PROTOCOL:
-                    raise LinkError(f"the master speaks protocol {message.protocol}, this slave {PROTOCOL}")
-                self._session = message.session
-                logging.getLogger().setLevel(message.log_level)
-                if not self._slots.done():
-                    self._slots.set_result(message.slots)
-            case Stop():
-                self._stopping.set()
-            case Forget():
-                for run in self._opened():
-                    run.memory.clear()
-            case _:
-                raise LinkError(f"a master does not say {type(message).__name__}")
-
-    def _lost(self, error: Exception | None) -> None:
-        self._closed.set()
-
-    def _granted(self, grant: Grant) -> None:
-        for robots in grant.robots:
-            for run in self._opened():
-                run.learn_rules(robots.origin, robots.verdict, robots.body, robots.reason)
-        for robots_task in grant.robots_tasks:
-            self._tasks.put_nowait(robots_task)
-        for task in grant.tasks:
-            self._tasks.put_nowait(task)
-
-    def _opened(self) -> list[JobRun]:
-        return [t.result() for t in self._runs.values() if t.done() and not t.cancelled() and t.exception() is None]
-
-    def _open_job(self, spec: JobSpec) -> None:
-        networks = self._networks.get(spec.id)
-        if networks is not None:
-            for cidr in spec.open_networks:
-                networks.open(cidr)
+        if not isinstance(message, Welcome):
+            if self._session is not None:
+                self._session.received(message)
             return
-        self._runs[spec.id] = asyncio.create_task(self._make_run(spec))
+        if message.protocol != PROTOCOL:
+            raise LinkError(f"the master speaks protocol {message.protocol}, this slave {PROTOCOL}")
+        logging.getLogger().setLevel(message.log_level)
+        if not self._welcomed.done():
+            # What was reported under another session may be lost with it.
+            self._jobs.forget()
+            # At once, for what follows the Welcome belongs to the session.
+            self._session = Session(self._link, message, self._asked_at, self._jobs, self._orphanage, self._numbers)
+            self._welcomed.set_result(self._session)
 
-    async def _make_run(self, spec: JobSpec) -> JobRun:
-        settings = Settings().updated(spec.settings)
-        networks = Networks(spec.open_networks, allow_private=settings.allow_private_networks)
-        self._networks[spec.id] = networks
-        try:
-            file = self._file_of(spec) if spec.code else spec.file
-            ref = SpiderRef(file, spec.module, spec.qualname, tuple(spec.urls))
-            cls = self._classes.get(spec.name) or load_spider(ref)
-            run = JobRun(spec.id, cls, spec.arguments, settings, networks)
-            try:
-                await run.open()
-            except BaseException:
-                await run.close()
-                raise
-        except P2PCrawlError as error:
-            self._fail(str(error), spec.id, usage=error.exit_code == 2)
-            raise
-        except Exception as error:
-            log.debug("spider %s could not be opened", spec.name, exc_info=True)
-            self._fail(f"spider {spec.name} could not be opened: {told(error)}", spec.id, usage=True)
-            raise
-        return run
+    def _part(self) -> None:
+        if not self.parting.done():
+            self.parting.set_result(None)
 
-    def _file_of(self, spec: JobSpec) -> str:
-        """The spider's file where the master says it is, if this machine has it; else a copy of what travelled."""
-        if os.path.isfile(spec.file):
-            return spec.file
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="p2pcrawl-slave-")
-        folder = Path(self._folder.name) / str(spec.id)
-        folder.mkdir(exist_ok=True)
-        path = folder / Path(spec.file).name
-        path.write_text(spec.code)
-        return str(path)
+    def _fail(self, reason: Bye) -> None:
+        self._failure = reason
+        self._part()
+        if self._session is not None:
+            self._session.end(End.FAILED)
 
-    def _fail(self, reason: str, job: int, *, usage: bool) -> None:
-        self._failure = Bye(reason, usage, job)
-        self._stopping.set()
-
-    # -- work ---------------------------------------------------------------------------------
-
-    async def _worker(self) -> None:
-        while True:
-            task = await self._tasks.get()
-            self._open += 1
-            try:
-                await self._outbox.room()
-                run = await asyncio.shield(self._runs[task.job])
-                if isinstance(task, RobotsTask):
-                    self._outbox.put_robots(await run.robots(task, _pause(task.delay_s)))
-                else:
-                    await run.work(task, self._outbox)
-            except MissingRules as missing:
-                assert isinstance(task, Task)
-                self._link.send(Returned([task.record], [str(missing)]))
-            except Exception:
-                if self._failure is None:
-                    raise
-                return
-            finally:
-                self._open -= 1
-                self._tasks.task_done()
-
-    async def _beat(self) -> None:
-        while True:
-            await asyncio.sleep(BEAT_S)
-            rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-            self._link.send(Beat(self._open, self._tasks.qsize(), rss))
-
-    async def _close_runs(self) -> None:
-        for made in self._runs.values():
-            if not made.done():
-                made.cancel()
-        done = await asyncio.gather(*self._runs.values(), return_exceptions=True)
-        for run in done:
-            if isinstance(run, JobRun):
-                try:
-                    async with asyncio.timeout(CLOSE_S):
-                        await run.close()
-                except Exception:
-                    log.exception("spider %s did not close cleanly", run.spider.name)
-
-
-def _pause(delay_s: float) -> Callable[[str], Any]:
-    async def pause(host: str) -> None:
-        await asyncio.sleep(delay_s)
-
-    return pause
+    async def _close_jobs(self) -> None:
+        for task in self._stragglers:
+            task.cancel()
+        await asyncio.gather(*self._stragglers, return_exceptions=True)
+        await self._jobs.close()

@@ -14,6 +14,9 @@ from p2pcrawl.wire.messages import JobSpec, Record
 Fingerprint = Annotated[bytes, Meta(min_length=16, max_length=16)]
 Number = Annotated[int, Meta(ge=-(1 << 62), le=1 << 62)]
 """What a database can hold."""
+HostHash = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+BucketNumber = Annotated[int, Meta(ge=0, lt=4096)]
+Seconds = Annotated[float, Meta(ge=0.0, le=1e9)]
 PhaseNumber = Annotated[int, Meta(ge=0, le=3)]
 
 
@@ -66,6 +69,8 @@ class Settled(Struct, array_like=True, tag=24):
     id: int
     refused: list[int] = []
     unknown_job: bool = False
+    provisional: list[int] = []
+    """Positions of links that have fewer copies than they should: the sender is to keep them, and say them again."""
 
 
 class MirrorJob(Struct, array_like=True, tag=25):
@@ -75,8 +80,10 @@ class MirrorJob(Struct, array_like=True, tag=25):
     job: JobSpec
     state: str
     reason: str
-    version: int
+    version: Number
     outputs: list[str] = []
+    certificate: bytes = b""
+    """How it ended; see master.certificate."""
 
 
 class Mirrored(Struct, array_like=True, tag=26):
@@ -100,6 +107,8 @@ class Released(Struct, array_like=True, tag=28):
     agreed: bool
     counters: list[int] = []
     """The epochs of the claimed buckets, in their order."""
+    lacks: list[int] = []
+    """For each of them the epoch that is missing of it here, or 0."""
 
 
 class Pull(Struct, array_like=True, tag=29):
@@ -132,6 +141,8 @@ class Row(Record):
     items: Number = 0
     data: bytes = b""
     """The items of its page, joined by newlines."""
+    visit: Number = 0
+    """The number of its turn: a retry by hand begins a new one."""
 
 
 class Pulled(Struct, array_like=True, tag=30):
@@ -148,6 +159,8 @@ class Taken(Struct, array_like=True, tag=31):
 
     id: int
     buckets: bytes
+    counters: list[int] = []
+    """The epochs under which the sender serves them, or will at least, in their order."""
 
 
 class Forgotten(Struct, array_like=True, tag=32):
@@ -188,6 +201,8 @@ class Answered(Struct, array_like=True, tag=36):
     id: int
     body: bytes
     error: str = ""
+    usage: bool = False
+    """The error is the asker's: what was asked for cannot be."""
 
 
 class Borrow(Struct, array_like=True, tag=37):
@@ -237,6 +252,185 @@ class Offered(Struct, array_like=True, tag=42):
     id: int
 
 
-Request = Sync | Discover | MirrorJob | Claim | Pull | Taken | Quiet | Query | Borrow | Repay | Offer
-Reply = Synced | Settled | Mirrored | Released | Pulled | Forgotten | Standing | Answered | Lent | Repaid | Offered
+class HostNote(Record):
+    """What whoever asks a host next must know of it."""
+
+    key: HostHash
+    """The hash of its name."""
+    bucket: BucketNumber
+    delay_s: Seconds
+    penalty_s: Seconds
+    pause_s: Seconds
+    """As in core.politeness.HostNote."""
+
+
+class CopyRow(Record):
+    """A record as its copies keep it."""
+
+    bucket: BucketNumber
+    fingerprint: Fingerprint
+    job: Number
+    stamp: Number
+    row: bytes
+    """The Row, encoded, without its items."""
+    items: Number
+    data: bytes
+    """The items of its page, joined by newlines."""
+
+
+class Copy(Struct, array_like=True, tag=43):
+    """Facts for a holder of their buckets. Answered when they are durable there."""
+
+    id: int
+    rows: list[CopyRow]
+    notes: list[HostNote] = []
+
+
+class Copied(Struct, array_like=True, tag=44):
+    id: int
+
+
+class Range(Record):
+    """The fingerprints of a bucket that begin with these ``depth`` hexadecimal digits."""
+
+    bucket: BucketNumber
+    depth: Annotated[int, Meta(ge=0, le=16)]
+    prefix: Annotated[int, Meta(ge=0)]
+
+
+class Compare(Struct, array_like=True, tag=45):
+    """How many rows the sender has in some ranges, and their sums under a key made for this question."""
+
+    id: int
+    nonce: Annotated[bytes, Meta(min_length=16, max_length=16)]
+    ranges: list[Range]
+    counts: list[int]
+    sums: list[int]
+
+
+class Compared(Struct, array_like=True, tag=46):
+    """The positions of the ranges that are not the same here, and how many rows they have here."""
+
+    id: int
+    differing: list[int]
+    counts: list[int]
+
+
+class ListKeys(Struct, array_like=True, tag=47):
+    """Asks for all keys in some ranges."""
+
+    id: int
+    ranges: list[Range]
+
+
+class Listed(Struct, array_like=True, tag=48):
+    """For each row: its fingerprint (16 bytes in ``keys``), job and stamp."""
+
+    id: int
+    keys: bytes
+    jobs: list[int]
+    stamps: list[int]
+
+
+class PullKeys(Struct, array_like=True, tag=49):
+    """Asks for the rows of a bucket with these keys. Answered with PulledCopies."""
+
+    id: int
+    bucket: BucketNumber
+    keys: bytes
+    jobs: list[int]
+
+
+class PullCopies(Struct, array_like=True, tag=50):
+    """The next copies of released buckets after a place, which is empty at first."""
+
+    id: int
+    buckets: bytes
+    after: bytes
+
+
+class PulledCopies(Struct, array_like=True, tag=56):
+    """No rows: there is nothing after that place. ``notes`` come with the first ones."""
+
+    id: int
+    rows: list[CopyRow]
+    place: bytes = b""
+    notes: list[HostNote] = []
+
+
+class Whole(Struct, array_like=True, tag=51):
+    """The sender owns these buckets, and the receiver's copies of them are synced."""
+
+    id: int
+    buckets: bytes
+    counters: list[int]
+    """The epochs of the buckets, in their order."""
+
+
+class Noted(Struct, array_like=True, tag=52):
+    id: int
+
+
+class Drop(Struct, array_like=True, tag=53):
+    """The sender owns these buckets, all their holders are synced, and the receiver is none of them."""
+
+    id: int
+    view: int
+    buckets: bytes
+
+
+class Dropped(Struct, array_like=True, tag=54):
+    """``agreed`` False: the receiver's view differs; ask again."""
+
+    id: int
+    agreed: bool
+
+
+class Merge(Struct, array_like=True, tag=55):
+    """Facts for whoever owns their buckets. Answered with Settled, as links are."""
+
+    id: int
+    rows: list[Row]
+
+
+Request = (
+    Sync
+    | Discover
+    | MirrorJob
+    | Claim
+    | Pull
+    | Taken
+    | Quiet
+    | Query
+    | Borrow
+    | Repay
+    | Offer
+    | Copy
+    | Compare
+    | ListKeys
+    | PullKeys
+    | PullCopies
+    | Whole
+    | Drop
+    | Merge
+)
+Reply = (
+    Synced
+    | Settled
+    | Mirrored
+    | Released
+    | Pulled
+    | Forgotten
+    | Standing
+    | Answered
+    | Lent
+    | Repaid
+    | Offered
+    | Copied
+    | Compared
+    | Listed
+    | Noted
+    | Dropped
+    | PulledCopies
+)
 ClusterMessage = Introduce | Request | Reply

@@ -40,6 +40,8 @@ from p2pcrawl.wire.keys import KEY_ID_BYTES, derive
 LINK_VERSION: Final = 1
 MAGIC: Final = b"p2pC"
 PREFIX: Final = len(MAGIC) + 2
+TLS_ALERT, TLS_HANDSHAKE = 0x15, 0x16
+"""The first byte of who speaks TLS (:mod:`p2pcrawl.wire.tls`) where nobody expects it; the next one is 3."""
 
 _TAG: Final = 8
 _EPHEMERAL: Final = 32
@@ -123,6 +125,8 @@ def kind_of(data: bytes | bytearray, wanted: tuple[Kind, ...]) -> Kind | None:
     """
     start = bytes(data[:PREFIX])
     if not start.startswith(MAGIC[: len(start)]):
+        if start[0] in (TLS_ALERT, TLS_HANDSHAKE) and start[1:2] == b"\x03":
+            raise LinkError("the other end speaks TLS, and this peer does not: start both with it, or both without")
         raise LinkError(f"the other end does not speak p2pcrawl (it began with {start!r})")
     if len(start) > len(MAGIC) and start[len(MAGIC)] != LINK_VERSION:
         raise RefusedHello(

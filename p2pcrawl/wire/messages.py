@@ -12,6 +12,15 @@ from msgspec import Struct
 
 PROTOCOL = 1
 
+SESSION_S = 5.0
+"""How long a slave's session lasts from the sending of the last Beat that was answered."""
+DRIFT = 0.02
+"""How much faster or slower one machine's clock may run than true time."""
+FENCE_S = SESSION_S * (1 - DRIFT)
+"""After this time without renewal, counted by its own clock from that sending, a slave does nothing more."""
+VOID_S = SESSION_S * (1 + DRIFT)
+"""After this time without renewal, counted by its own clock from its last answer, a master knows that."""
+
 
 class Record(Struct, array_like=True, gc=False):
     """Base of the rows inside messages."""
@@ -157,6 +166,8 @@ class Welcome(Struct, array_like=True, tag=2):
     slots: int
     """How many fetches the slave may have open."""
     log_level: str = "WARNING"
+    fence_s: float = 0.0
+    """How long the slave may go on without an answer to its Beats; 0: until its link ends."""
 
 
 class OpenJob(Struct, array_like=True, tag=3):
@@ -193,6 +204,10 @@ class Beat(Struct, array_like=True, tag=7):
     open: int
     waiting: int
     rss_bytes: int = 0
+    session: int = 0
+    """The session that is to go on."""
+    number: int = 0
+    """Counts a session's Beats from 1."""
 
 
 class Stop(Struct, array_like=True, tag=8):
@@ -220,4 +235,56 @@ class Forget(Struct, array_like=True, tag=11):
     """Master to slave: what was reported may be lost with its owner; report it again when it is met."""
 
 
-Message = Hello | Welcome | OpenJob | Grant | Report | Ack | Beat | Stop | Bye | Returned | Forget
+class Renewed(Struct, array_like=True, tag=12):
+    """Master to slave: the session goes on, counted from when this Beat was sent."""
+
+    session: int
+    beat: int
+
+
+class OrphanPage(Struct, array_like=True):
+    """What came of a task that another master granted, or an earlier session of this one.
+
+    ``page`` names that lease and that record, which mean nothing here: ``task`` says what was fetched. Without
+    ``page.outcome`` only its links are told, and the page is to be fetched again.
+    """
+
+    task: Task
+    page: Page
+
+
+class Orphans(Struct, array_like=True, tag=13):
+    """Slave to master, after Welcome: what it could not report, in the order of the reports. These are facts, and some
+    may be known already. The next Orphans are said when these are adopted."""
+
+    sequence: int
+    pages: list[OrphanPage]
+
+
+class Adopted(Struct, array_like=True, tag=14):
+    """Master to slave: the Orphans of this sequence are safe."""
+
+    sequence: int
+
+
+class Leaving(Struct, array_like=True, tag=15):
+    """Slave to master: nothing more is to be granted; what is open will be reported, then comes Bye."""
+
+
+Message = (
+    Hello
+    | Welcome
+    | OpenJob
+    | Grant
+    | Report
+    | Ack
+    | Beat
+    | Stop
+    | Bye
+    | Returned
+    | Forget
+    | Renewed
+    | Orphans
+    | Adopted
+    | Leaving
+)

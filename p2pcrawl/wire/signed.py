@@ -82,8 +82,11 @@ class SignedRecord(Struct, frozen=True, array_like=True, forbid_unknown_fields=T
         return node_id_of(self.public_key)
 
     def supersedes(self, other: SignedRecord) -> bool:
-        """Whether this one counts more: the higher version, then (so that all agree) the greater bytes."""
-        return (self.version, self.encode()) > (other.version, other.encode())
+        """Whether this one counts more: the higher version, then the greater author, then the greater bytes.
+
+        So all agree; and where the version is the counter of an epoch, the greater epoch wins.
+        """
+        return (self.version, self.signer, self.encode()) > (other.version, other.signer, other.encode())
 
 
 _encoder = msgspec.msgpack.Encoder()

@@ -10,6 +10,7 @@ import pytest
 from benchmarks.coverage import coverage
 from benchmarks.frontier_memory import frontier_memory
 from benchmarks.hostile import hostile
+from benchmarks.hostile_bytes import hostile_bytes
 from benchmarks.kill_slaves import kill_slaves
 from benchmarks.kill_tree import kill_tree
 from benchmarks.politeness import FULL, Manners, politeness
@@ -45,6 +46,12 @@ def test_twenty_kills_of_slaves(tmp_path: Path, seed: int) -> None:
 
 def test_hostile_site_with_default_limits(tmp_path: Path) -> None:
     assert hostile(tmp_path, 2, 600, {}).broken == []
+
+
+def test_hostile_bytes_at_a_peer_that_crawls(tmp_path: Path, seed: int) -> None:
+    claims = hostile_bytes(tmp_path, 60.0, seed)
+
+    assert claims.broken == [], claims.title
 
 
 @pytest.mark.parametrize("manners", FULL, ids=lambda manners: manners.name)

@@ -11,6 +11,7 @@ from urllib.request import ProxyHandler, build_opener
 
 import pytest
 
+from p2pcrawl.model.placement import GroupPlacement
 from tests.cli.conftest import ROOT, Run, Start, environment, lines_in, until, urls_in
 
 TALKER = """
@@ -55,8 +56,11 @@ def test_help_of_each_verb_has_an_example(run: Run, verb: str) -> None:
     assert f"p2pcrawl {verb}" in result.stdout.partition("\n")[2]
 
 
-def test_whole_site_is_crawled_and_the_certificate_holds(run: Run, tmp_path: Path, site: Any, whole: list[str]) -> None:
-    result = run(*whole, "-o", "out.jsonl", "--json", "--slaves", 2)
+@pytest.mark.parametrize("placement", list(GroupPlacement))
+def test_whole_site_is_crawled_and_the_certificate_holds(
+    run: Run, tmp_path: Path, site: Any, whole: list[str], placement: GroupPlacement
+) -> None:
+    result = run(*whole, "-o", "out.jsonl", "--json", "--slaves", 2, "-s", f"GROUP_PLACEMENT={placement}")
 
     assert result.returncode == 0, result.stderr
     certificate = json.loads(result.stdout)

@@ -49,6 +49,9 @@ def refusal(code: int, said: str) -> str:
         (["--cluster", "x" * 65], "a cluster's name has 1 to 64"),
         (["--key-file", "missing"], "cannot read the key file missing"),
         (["--key-file", "rubbish"], "line 1 of the key file is not a cluster key"),
+        (["--tls-cert", "rubbish"], "add --tls-key and --tls-ca"),
+        (["--tls-cert", "missing", "--tls-key", "rubbish", "--tls-ca", "rubbish"], "TLS certificate missing: No such"),
+        (["--tls-cert", "rubbish", "--tls-key", "rubbish", "--tls-ca", "rubbish"], "rubbish holds no certificate"),
         (["--data", "rubbish"], "it, or what it is in, is a file"),
         (["--logfile", "no/such/folder"], "cannot write the log file"),
         (["surplus"], "unexpected extra argument"),
@@ -90,6 +93,7 @@ def test_wrong_key_wrong_name_and_copied_identity_are_told_apart(running: Cluste
 
     assert "another cluster key" in refused(running, *joins, env={"P2PCRAWL_KEY": generate_key()})
     assert "another cluster than ours, 'mine'" in refused(running, *joins, "--cluster", "mine")
+    assert "--cluster and --ring must be the same" in refused(running, *joins, "--ring", "two-level")
     copy = running.folder / f"copy-{role}"
     copy.mkdir()
     shutil.copy(running.folder / "node" / "identity", copy)

@@ -213,7 +213,7 @@ def test_several_peers_here_have_to_be_told_apart(trio: Cluster) -> None:
     assert trio.run("status", env={"P2PCRAWL_PEER": trio.peers[0].api}).returncode == 0
 
 
-@pytest.mark.parametrize("path", ["submit", "drain", "keys"])
+@pytest.mark.parametrize("path", ["submit", "drain", "keys", "pause", "resume", "cancel", "retry"])
 @pytest.mark.parametrize("token", ["", "Bearer ", "Bearer 00", "Basic 00", "Bearer \u00e9"])
 async def test_change_without_the_token_is_refused(trio: Cluster, path: str, token: str) -> None:
     headers = {"Authorization": token} if token else {}

@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.core.ownership import COUNTER_MAX, Alone, Ownership
+from p2pcrawl.core.ownership import COUNTER_MAX, Alone, Ownership, joined
 from p2pcrawl.core.ring import BUCKETS
 from p2pcrawl.model.node import Address, Member, NodeId, Status
 
@@ -133,7 +133,7 @@ def test_epoch_exceeds_all_that_was_heard_of_and_never_falls() -> None:
     gained = o.change(members(*IDS[:2]), 1).gained
     bucket = next(iter(gained))
 
-    o.released(IDS[1], gained, [41] * BUCKETS)
+    o.released(IDS[1], gained, dict.fromkeys(gained, (41, 0)))
 
     assert o.counters[bucket] == 42
 
@@ -142,13 +142,13 @@ def test_absurd_epochs_of_another_do_not_break_ours() -> None:
     o = Ownership(IDS[0])
     gained = o.change(members(*IDS[:2]), 1).gained
 
-    served = o.released(IDS[1], gained, [(1 << 63) - 1] * BUCKETS)
+    served = o.released(IDS[1], gained, dict.fromkeys(gained, ((1 << 63) - 1, 0)))
 
     assert served == gained
     assert max(o.counters) == COUNTER_MAX
     o2 = Ownership(IDS[0])
     gained = o2.change(members(*IDS[:2]), 1).gained
-    o2.released(IDS[1], gained, [-5] * BUCKETS)
+    o2.released(IDS[1], gained, dict.fromkeys(gained, (-5, -5)))
     assert min(o2.counters[b] for b in gained) == 1
 
 
@@ -177,3 +177,48 @@ def test_all_with_one_view_agree_and_each_bucket_has_one_owner_at_most_one_serve
 def test_without_an_overlay_everything_is_ours() -> None:
     assert Alone().owner(5) is None
     assert Alone().serves(5)
+
+
+# -- what is lacking -------------------------------------------------------------------------------
+
+standings = st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda s: s[1] <= s[0])
+
+
+@given(standings, standings)
+def test_standings_are_joined_in_any_order_to_the_same(a: tuple[int, int], b: tuple[int, int]) -> None:
+    assert joined(a, b) == joined(b, a)
+    assert joined(a, a) == a
+
+
+def test_who_had_the_missing_epoch_makes_a_bucket_whole_again() -> None:
+    served_without_it = (6, 5)
+
+    assert joined(served_without_it, (5, 0)) == (6, 0)
+    assert joined(served_without_it, (4, 0)) == (6, 5)
+    assert joined(served_without_it, (5, 5)) == (6, 5)
+
+
+def test_who_has_handed_a_bucket_over_lacks_what_came_after() -> None:
+    o = Ownership(IDS[0])
+    o.change(members(IDS[0]), 1)
+    assert not o.broken()
+
+    o.handed_over({7: 2})
+    lost = o.change(members(*IDS[:2]), 2).lost
+    o.change(members(IDS[0]), 3)
+
+    assert o.broken() == ([7] if 7 in lost else [])
+
+
+def test_patient_owner_serves_only_what_is_whole() -> None:
+    o = Ownership(IDS[0])
+    o.recall({3: (5, 5)})
+    o.patient = True
+    o.change(members(IDS[0]), 1)
+
+    assert not o.serves(3)
+    assert o.serves(4)
+
+    o.patient = False
+
+    assert o.serves(3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.core.politeness import PENALTY_MAX_S, UNANSWERED_REST, Host, is_private_name, pack_body
+from p2pcrawl.core.politeness import PENALTY_MAX_S, UNANSWERED_REST, Host, HostNote, is_private_name, pack_body
 from tests.unit.core.benches import pace_of, robots_entry
 
 ends = st.tuples(
@@ -207,3 +207,37 @@ def test_robots_txt_is_kept_as_it_was() -> None:
 
     assert entry.body == body
     assert pack_body("") == b""
+
+
+def test_note_tells_what_the_host_asks_beyond_the_delay_of_a_job_and_nothing_else() -> None:
+    pace, host = pace_of(download_delay=2.0, robotstxt_obey=True, autothrottle_enabled=True), Host(1, "a.example")
+    assert not host.note(0.0, [pace]), "what a job does by itself is no news"
+
+    host.robots = {("http://a.example", "another agent"): robots_entry(1e9, 9.0)}
+    assert not host.note(0.0, [pace])
+    host.robots[("http://a.example", pace.agent)] = robots_entry(1e9, 2.0)
+    assert not host.note(0.0, [pace])
+    host.robots[("https://a.example", pace.agent)] = robots_entry(1e9, 5.0)
+    assert host.note(0.0, [pace]) == HostNote(delay_s=5.0)
+    assert not host.note(0.0, [pace_of(robotstxt_obey=False)])
+
+    host.slow_down()
+    host.paused_until = 30.0
+    assert host.note(10.0, [pace]) == HostNote(5.0, 1.0, 20.0)
+
+
+seconds = st.floats(0, 1_000)
+
+
+@given(st.tuples(seconds, seconds, seconds, seconds), st.builds(HostNote, seconds, seconds, seconds), seconds)
+def test_what_another_master_knew_makes_a_host_wait_longer_or_as_long(known, note: HostNote, now: float) -> None:
+    pace, host = pace_of(), Host(1, "a.example")
+    host.told_delay_s, host.paused_until, host.next_at = known[:3]
+    host.penalty_s = min(PENALTY_MAX_S, known[3])
+    delay, paused_until, next_at = host.delay_s(pace), host.paused_until, host.next_at
+
+    host.learn(note, now, 600.0)
+
+    assert host.delay_s(pace) >= max(delay, note.delay_s, min(note.penalty_s, PENALTY_MAX_S))
+    assert host.paused_until >= paused_until
+    assert host.next_at >= max(next_at, now + note.delay_s, now + min(note.pause_s, 600.0))

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from p2pcrawl.core.costs import column, hash_cost
 from p2pcrawl.core.paper_rings import Modulo, TwoLevel, seats
 from p2pcrawl.core.ring import BUCKETS, Rendezvous, bucket_of, bucket_of_hash, key_hash, preference
+from p2pcrawl.core.ring_choice import VIRTUAL_PLACES, table_of, virtual_places
+from p2pcrawl.model.placement import RingName
 
 NODES = st.sampled_from([hashlib.blake2b(bytes([n]), digest_size=20).hexdigest() for n in range(24)])
 MEMBERSHIPS = st.dictionaries(NODES, st.sampled_from((1, 2, 4, 16)), min_size=1, max_size=9)
@@ -121,6 +123,40 @@ def test_shares_of_ten_members_follow_weights(copies: int) -> None:
 def test_member_of_weight_zero_is_refused() -> None:
     with pytest.raises(ValueError, match="below 1"):
         Rendezvous({"a": 0})
+
+
+@pytest.mark.parametrize("name", list(RingName))
+@given(nodes=st.sets(NODES, max_size=40), copies=st.integers(1, 4))
+@settings(max_examples=20)
+def test_each_ring_gives_every_bucket_to_distinct_members(name: RingName, nodes: set[str], copies: int) -> None:
+    table = table_of(name, dict.fromkeys(nodes, 1), copies)
+
+    assert len(table) == BUCKETS
+    assert all(len(set(row)) == len(row) == min(copies, len(nodes)) and nodes.issuperset(row) for row in table)
+
+
+@pytest.mark.parametrize("name", list(RingName))
+def test_table_of_a_ring_does_not_depend_on_the_order_in_which_members_are_known(name: RingName) -> None:
+    nodes = [f"{n:040x}" for n in range(9)]
+
+    assert table_of(name, dict.fromkeys(nodes, 1), 2) == table_of(name, dict.fromkeys(reversed(nodes), 1), 2)
+
+
+def test_copies_of_the_papers_rings_are_at_the_members_after_the_owner() -> None:
+    nodes = [f"{n:040x}" for n in range(5)]
+    after = dict(zip(nodes, [*nodes[1:], nodes[0]], strict=True))
+
+    for owner, copy in table_of(RingName.MODULO, dict.fromkeys(nodes, 1), 2):
+        assert copy == after[owner]
+    rows = table_of(RingName.TWO_LEVEL, dict.fromkeys(nodes, 1), 2)
+    assert len(set(rows)) == len(nodes), "each owner has one follower"
+
+
+def test_virtual_table_has_a_place_for_every_node_and_divides_the_buckets() -> None:
+    sizes = [virtual_places(nodes) for nodes in (0, 1, 32, 33, 100)]
+
+    assert sizes == [VIRTUAL_PLACES, VIRTUAL_PLACES, 32, 64, 128]
+    assert all(BUCKETS % size == 0 for size in sizes)
 
 
 def test_no_members_own_nothing() -> None:

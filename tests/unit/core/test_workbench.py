@@ -246,6 +246,41 @@ def test_wants_of_a_new_host_in_a_dormant_frontier_are_announced() -> None:
     assert bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY) == []
 
 
+def test_host_whose_slave_is_busy_is_parked_until_that_has_room() -> None:
+    bench = bench_of()
+    bench.add([candidate(1, host=1), candidate(2, host=2)])
+    busy = bench.take(0.0, lambda seat, suspect: -7 if seat.host.name == host_name(1) else 8, 5, CAPACITY)
+    parked, due = bench.parked, bench.next_at(0.0)
+
+    others = bench.take(0.0, lambda seat, suspect: 7, 5, CAPACITY)
+    bench.unpark(7, 3)
+    turns = bench.take(0.0, lambda seat, suspect: 7, 5, CAPACITY)
+
+    assert [t.candidate.record for t in busy] == [2]
+    assert (parked, due) == ({7: 1}, None), "nothing is due that could be granted"
+    assert others == []
+    assert [t.candidate.record for t in turns] == [1]
+    assert bench.parked == {}
+
+
+def test_host_has_run_dry_when_nothing_came_of_its_last_page() -> None:
+    bench = bench_of()
+    bench.add([candidate(1, host=1), candidate(2, host=2)])
+    turns = bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY)
+    bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY)
+    while_open = bench.drained()
+
+    for turn in turns:
+        answer(turn, bench, answered=True)
+    at_once = bench.drained()
+    bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY)
+    bench.add([candidate(3, host=2)])
+
+    assert (while_open, at_once) == ([], [])
+    assert [seat.host.name for seat in bench.drained()] == [host_name(1)]
+    assert bench.drained() == []
+
+
 def answer(turn: Turn, bench: Workbench, *, answered: bool, now: float = 0.0) -> None:
     turn.seat.host.end(now, bench.pace(1), answered=answered)
     bench.ended(turn.seat)

@@ -60,6 +60,7 @@ def end(
             candidate.host,
             candidate.rank,
             staged,
+            candidate.visit,
         )
     )
     if items:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from p2pcrawl.frontier.schema import FILE, FORMAT, LOCK, NEW_FILE, open_for_reading
+from p2pcrawl.frontier.schema import FILE, FORMAT, LOCK, NEW_FILE, open_database, open_for_reading
 from p2pcrawl.frontier.store import Store
+from p2pcrawl.frontier.tables import FRONTIER
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
-from tests.unit.frontier.batches import batch_of, link, store_with_job
+from tests.unit.frontier.batches import batch_of, link, load, store_with_job
 
 
 def test_folder_in_use_is_refused_with_the_process_that_uses_it(tmp_path: Path) -> None:
@@ -43,6 +45,59 @@ def test_folder_of_another_version_is_refused(tmp_path: Path) -> None:
         Store(tmp_path)
     with pytest.raises(ConfigurationError, match=f"data format {FORMAT + 1}"):
         open_for_reading(tmp_path)
+
+
+def of_format_1(folder: Path) -> None:
+    """A folder as the first version left it."""
+    with sqlite3.connect(folder / FILE) as db:
+        db.execute("ALTER TABLE record DROP COLUMN visit")
+        db.execute("PRAGMA user_version=1")
+    db.close()
+
+
+def test_folder_of_format_1_is_brought_to_this_one_with_all_that_is_in_it(tmp_path: Path) -> None:
+    store_with_job(tmp_path).close()
+    of_format_1(tmp_path)
+
+    store = Store(tmp_path)
+    try:
+        [queued] = load(store, "http://start.example/")
+        store.commit(batch_of([link("http://a.example/")]))
+        columns = {row[1] for row in store._db.execute("PRAGMA table_info(record)")}
+        version = store._db.execute("PRAGMA user_version").fetchone()
+    finally:
+        store.close()
+
+    assert (queued.url, queued.visit) == ("http://start.example/", 0)
+    assert "visit" in columns
+    assert version == (FORMAT,)
+    Store(tmp_path).close()
+
+
+def test_folder_whose_upgrade_was_interrupted_is_upgraded_by_the_next_start(tmp_path: Path, monkeypatch) -> None:
+    store_with_job(tmp_path).close()
+    of_format_1(tmp_path)
+    broken = replace(FRONTIER, upgrades={1: (*FRONTIER.upgrades[1], "this is no statement")})
+
+    with pytest.raises(P2PCrawlError):
+        open_database(tmp_path, broken)
+
+    Store(tmp_path).close()
+
+
+def test_folder_of_format_1_can_be_read_without_changing_it(tmp_path: Path) -> None:
+    store_with_job(tmp_path).close()
+    of_format_1(tmp_path)
+    before = (tmp_path / FILE).read_bytes()
+
+    reader = open_for_reading(tmp_path)
+    try:
+        rows = reader.execute("SELECT url, visit FROM record").fetchall()
+    finally:
+        reader.close()
+
+    assert rows == [("http://start.example/", 0)]
+    assert (tmp_path / FILE).read_bytes() == before
 
 
 def test_database_of_someone_else_is_refused_and_left_as_it_was(tmp_path: Path) -> None:

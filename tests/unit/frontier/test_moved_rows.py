@@ -71,12 +71,12 @@ def move(source: Store, target: Store, buckets: set[int], *, page: int = 7, orde
         batch = batch_of()
         for row in rows:
             (_, job, url, hi, lo, depth, prio, kind, callback, seed, referer, extra, phase, tries, losses, status,
-             reason, size, items, data) = row  # fmt: skip
+             reason, size, items, data, visit) = row  # fmt: skip
             new = NewLink(
                 job, 0, pack_halves(hi, lo), placed(url).host, kind, prio, depth, bool(seed), callback, referer, url,
                 extra or b"", placed(url).bucket, True,
             )  # fmt: skip
-            batch.moved.append(MovedRow(new, Phase(phase), tries, losses, status, reason, size, items, data))
+            batch.moved.append(MovedRow(new, Phase(phase), tries, losses, status, reason, size, items, data, visit))
         target.commit(batch)
         moved += len(rows)
     return moved

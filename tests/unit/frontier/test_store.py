@@ -357,7 +357,7 @@ def test_abandoned_host_fails_in_pieces_and_the_counters_stay_right(tmp_path: Pa
 
     changes = []
     while not changes or changes[-1]["failed"] == 10:
-        changes.append(store.abandon(1, host_key(down[0]), 10))
+        changes.append(store.abandon(1, host_key(down[0]), 10)[0])
         assert_counters_equal_census(store)
 
     assert [c["failed"] for c in changes] == [10, 10, 9]

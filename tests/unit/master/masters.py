@@ -13,11 +13,13 @@ from typing import Any
 
 from p2pcrawl.core.membership_output import Event, EventKind
 from p2pcrawl.master.cluster import Cluster
+from p2pcrawl.master.holdings import Holdings
 from p2pcrawl.master.job import Job
 from p2pcrawl.master.master import Master
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.job import JobId
 from p2pcrawl.model.node import Address, Member, NodeId, Status
+from p2pcrawl.model.placement import RingName
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.wire.cluster import Answered
 from p2pcrawl.wire.codec import FrameReader, encode
@@ -33,11 +35,15 @@ Hook = Callable[["Town", NodeId, NodeId, Any], Awaitable[None]]
 class Town:
     """All masters, what each believes of the others, and what happens to what they say."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, ring: RingName = RingName.RENDEZVOUS) -> None:
         self.folder = folder
         self.houses: dict[NodeId, House] = {}
         self.views: dict[NodeId, list[NodeId]] = {}
         """What each one sees; without an entry all that there are."""
+        self.copies = 2
+        self.ring = ring
+        self.missing: set[NodeId] = set()
+        """Masters that died and are not forgotten."""
         self.drained: set[NodeId] = set()
         self.before: Hook | None = None
         """Awaited before a request is served; may raise LinkError to lose it."""
@@ -67,7 +73,7 @@ class Town:
         if self.before is not None:
             await self.before(self, source, target.id, request)
         try:
-            reply = await target.cluster.serve(over_the_wire(request), source)
+            reply = await target.answer(over_the_wire(request), source)
         except P2PCrawlError as error:
             reply = Answered(0, b"", str(error))
         if self.after is not None:
@@ -93,6 +99,20 @@ class House:
         self.store = bytes(16)
         self.run: asyncio.Task[None] | None = None
         self.refusal = ""
+        self._answering: set[asyncio.Task[Any]] = set()
+
+    async def answer(self, request: Any, source: NodeId) -> Any:
+        """As over a link: when this master dies, who asked hears of that."""
+        task = asyncio.ensure_future(self.cluster.serve(request, source))
+        self._answering.add(task)
+        try:
+            await asyncio.wait([task])
+            if task.cancelled():
+                raise LinkError(f"{self.name} is gone")
+            return task.result()
+        finally:
+            task.cancel()
+            self._answering.discard(task)
 
     async def open(self, stack: AsyncExitStack) -> None:
         self.master = Master(
@@ -100,7 +120,10 @@ class House:
             check_spec=lambda spec: self.refusal,
         )  # fmt: skip
         await stack.enter_async_context(self.master)
-        self.cluster = Cluster(self.master, self._node(), 2, self._answer)
+        holdings = Holdings(self.town.folder / self.name)
+        await holdings.open()
+        stack.push_async_callback(holdings.close)
+        self.cluster = Cluster(self.master, self._node(), holdings, self.town.copies, self._answer, ring=self.town.ring)
         self.town.houses[self.id] = self
 
     def start(self) -> None:
@@ -113,6 +136,14 @@ class House:
             self.run.cancel()
             await asyncio.gather(self.run, return_exceptions=True)
         self.town.houses.pop(self.id, None)
+        for task in self._answering:
+            task.cancel()
+
+    async def crash(self) -> None:
+        """Dies, and is known to be dead."""
+        await self.close()
+        self.town.missing.add(self.id)
+        self.town.look()
 
     def _node(self) -> Any:
         town, me = self.town, self.id
@@ -123,6 +154,9 @@ class House:
 
         class Membership:
             members = Members()
+
+            def missing(self) -> list[NodeId]:
+                return sorted(town.missing)
 
             @property
             def view_digest(self) -> int:
@@ -141,6 +175,7 @@ class House:
             id=me,
             members=lambda: [town.member(i) for i in town.seen_by(me)],
             membership=Membership(),
+            living=Members().get,
             caller=Caller(),
             gossip=SimpleNamespace(update_me=self._update_me),
         )
@@ -155,9 +190,9 @@ class House:
 
 
 @asynccontextmanager
-async def town_of(folder: Path, *names: str, answer: Any, setup: Callable[[Town], None] | None = None):
-    """Masters of these names, crawling with slaves that ``answer``."""
-    town = Town(folder)
+async def town_of(folder: Path, *names: str, answer: Any, setup: Callable[[Town], None] | None = None, **said: Any):
+    """Masters of these names, crawling with slaves that ``answer``. ``said``: what the town is like."""
+    town = Town(folder, **said)
     async with AsyncExitStack() as stack:
         houses = [House(town, name, Slaves(answer)) for name in names]
         for number, house in enumerate(houses):
@@ -210,7 +245,7 @@ def settled(houses: Iterable[House]) -> bool:
     """The views are followed, and no bucket is on its way."""
     for house in houses:
         ownership = house.cluster.ownership
-        if ownership.view != house.cluster.node.membership.view_digest or house.cluster._unclaimed:
+        if ownership.view != house.cluster.node.membership.view_digest or house.cluster.takeover._unclaimed:
             return False
         if ownership.syncing or not ownership.complete:
             return False

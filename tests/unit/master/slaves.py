@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from p2pcrawl.overlay.link import open_link
 from p2pcrawl.wire.messages import (
     PROTOCOL,
     Ack,
+    Beat,
     Bye,
     Grant,
     Hello,
@@ -38,6 +39,7 @@ from p2pcrawl.wire.messages import (
     Welcome,
 )
 
+BEAT_S = 1.0
 QUICK = {"robotstxt_obey": False, "download_delay": 0.0}
 
 
@@ -86,6 +88,7 @@ class Slaves:
         self.answer = answer
         self.robots = robots or (lambda t: RobotsResult(t.lease, t.origin, t.agent, "allow", "", ""))
         self.lives = 0
+        self.session = 0
         self.granted: list[Task] = []
         self.grants: list[list[Task]] = []
         self.in_hand: list[Task] = []
@@ -104,7 +107,13 @@ class Slaves:
         self._end = asyncio.Event()
         self._link = await open_link(stream, self._received, lambda error: self._end.set())
         self._link.send(Hello(PROTOCOL, 0))
-        await self._end.wait()
+        beats = 0
+        while not self._end.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(BEAT_S):
+                    await self._end.wait()
+            beats += 1
+            self._link.send(Beat(0, 0, 0, self.session, beats))
         self._link.abort()
 
     def die(self) -> None:
@@ -129,7 +138,7 @@ class Slaves:
                 self.stopped = True
                 self._leave()
             case Welcome():
-                pass
+                self.session = message.session
 
     def _leave(self) -> None:
         if self.in_hand:

@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 
+from p2pcrawl.core.control import Control
 from p2pcrawl.core.ring import BUCKETS
-from p2pcrawl.master import cluster
-from p2pcrawl.master.cluster import bitmap_of, buckets_of
+from p2pcrawl.core.ring_choice import table_of
+from p2pcrawl.master import cluster, takeover
+from p2pcrawl.master.takeover import bitmap_of, buckets_of
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.model.job import START_URL, JobId
+from p2pcrawl.model.placement import RingName
 from p2pcrawl.model.record import Phase
 from p2pcrawl.wire.cluster import Claim, Discover, Found, MirrorJob, Pull, Quiet, Taken
 from p2pcrawl.wire.messages import Forget, Page, Task
@@ -38,9 +41,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(takeover, "CLAIM_RETRY_S", 0.01)
     monkeypatch.setattr(cluster, "CLAIM_RETRY_S", 0.01)
     monkeypatch.setattr(cluster, "ROUND_S", 0.05)
-    monkeypatch.setattr(cluster, "OFFER_S", 0.1)
+    monkeypatch.setattr(takeover, "OFFER_S", 0.1)
 
 
 class Web:
@@ -98,6 +102,37 @@ async def test_three_masters_visit_every_page_once_each_its_own(tmp_path: Path) 
             assert house.master.jobs[77].counts["pages"] > 0
 
 
+@pytest.mark.parametrize("ring", list(RingName))
+async def test_two_masters_share_out_the_pages_by_the_ring_that_they_were_given(tmp_path: Path, ring: RingName) -> None:
+    web = Web()
+    async with town_of(tmp_path, "1", "2", answer=web, ring=ring) as (_town, houses):
+        await eventually(lambda: settled(houses))
+        await submit(houses[1])
+
+        await finished(houses)
+
+        await assert_whole(web, houses)
+        table = table_of(ring, {house.id: 1 for house in houses}, 2)
+        for house in houses:
+            assert house.master.jobs[77].counts["pages"] > 0
+            for url, _ in await records(house):
+                assert table[house.master.bucket_of_url(url, "host")][0] == house.id
+
+
+@pytest.mark.parametrize("ring", list(RingName))
+async def test_master_that_joins_takes_its_share_under_each_ring(tmp_path: Path, ring: RingName) -> None:
+    web = Web(count=400, hosts=40)
+    async with town_of(tmp_path, "1", "2", answer=web, ring=ring) as (town, houses):
+        await eventually(lambda: settled(houses))
+        await submit(houses[0])
+        await eventually(lambda: len(web.visits) > 40)
+
+        newcomer = await arrive(town, "3", web)
+        await finished([*houses, newcomer], limit_s=10.0)
+
+        await assert_whole(web, [*houses, newcomer])
+
+
 @pytest.mark.parametrize("key", ["host", "domain", "url"])
 async def test_start_of_a_job_is_taken_where_it_is_sent_whatever_its_key(tmp_path: Path, key: str) -> None:
     async with town_of(tmp_path, "1", "2", "3", answer=Web()) as (_town, houses):
@@ -139,14 +174,14 @@ async def test_finished_job_is_not_declared_before_it_has_begun(tmp_path: Path) 
                 for house in houses:
                     job = house.master.jobs.get(77)
                     if job is not None:
-                        assert not await house.cluster._finished(job)
+                        assert not await house.cluster.completion.is_finished(job)
 
         town.after = slowly
         job = asyncio.create_task(submit(houses[1]))
         while not job.done():
             for house in houses:
                 if 77 in house.master.jobs and house.cluster.dispatch.under_way == 0:
-                    assert not await house.cluster._finished(house.master.jobs[77]) or web.visits
+                    assert not await house.cluster.completion.is_finished(house.master.jobs[77]) or web.visits
             await asyncio.sleep(0)
 
         await finished(houses)
@@ -192,7 +227,7 @@ async def test_links_that_arrive_between_two_rounds_keep_the_job_open(tmp_path: 
         web.links[late] = []
         town.after = between
 
-        assert not await decider.cluster._finished(job)
+        assert not await decider.cluster.completion.is_finished(job)
         assert asked
 
 
@@ -212,7 +247,7 @@ async def test_master_that_joins_in_mid_crawl_takes_its_share_and_nothing_is_los
         await finished(houses)
 
         await assert_whole(web, houses)
-        assert houses[2].cluster.handovers > 0
+        assert houses[2].cluster.takeover.handovers > 0
 
 
 async def test_rows_of_a_job_that_the_newcomer_has_not_been_told_of_wait_for_it(tmp_path: Path) -> None:
@@ -342,7 +377,7 @@ async def test_done_record_that_arrives_for_a_queued_one_is_not_fetched_again(tm
         # The other side has all of it in its queue, unfetched.
         web.visits.clear()
         job = houses[0].master.jobs[77]
-        await houses[1].master.mirror(job.spec, "running", "", 0)
+        await houses[1].master.mirror(job.spec, Control())
         houses[1].slaves.answer = lambda task: None if not task.url.startswith(START_URL) else page_of(task)
         await houses[1].master.arrive(77, [_found(u) for u in sorted(first)])
 
@@ -446,11 +481,11 @@ async def test_late_word_that_rows_were_taken_removes_nothing_that_came_back(tmp
         mine = {b for b in range(BUCKETS) if houses[0].cluster.ownership.owner(b) is None}
         before = len(await records(houses[0]))
         # Never released to anybody: a Taken for another's bucket, and one for our own.
-        await houses[0].cluster.serve(Taken(0, bitmap_of(mine)), houses[1].id)
+        await houses[0].cluster.serve(Taken(0, bitmap_of(mine), [9] * len(mine)), houses[1].id)
         assert len(await records(houses[0])) == before
         stray = next(u for u in (f"http://s{n}.example/" for n in range(99)) if _owner(houses[0], u) == houses[1].id)
         await houses[0].master.adopt([_row(stray)])
-        await houses[0].cluster.serve(Taken(0, bitmap_of(range(BUCKETS))), houses[1].id)
+        await houses[0].cluster.serve(Taken(0, bitmap_of(range(BUCKETS)), [9] * BUCKETS), houses[1].id)
 
         assert stray in {u for u, _ in await records(houses[0])}
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from p2pcrawl.core.ring import BUCKETS
-from p2pcrawl.frontier.batch import Batch
+from p2pcrawl.frontier.batch import Batch, Committed
 from p2pcrawl.master.dispatch import Dispatch, Hold, Parcel
 from p2pcrawl.master.exchange import Exchange
 from p2pcrawl.master.job import job_of
@@ -37,7 +37,7 @@ async def test_links_are_answered_after_the_commit_and_not_before() -> None:
     assert not answer.done()
     assert ex.busy(1) == 1
 
-    ex.settle()
+    ex.settle(Committed())
 
     assert answer.result() == Settled(0, [], False)
     assert ex.busy(1) == 0
@@ -50,7 +50,7 @@ async def test_links_of_buckets_that_are_anothers_are_refused_by_position() -> N
     urls = [f"http://h{n}.example/" for n in range(20)]
     answer, batch = ex.arrive(1, [found(u) for u in urls]), Batch()
     ex.gather(batch)
-    ex.settle()
+    ex.settle(Committed())
 
     refused = set(answer.result().refused)
     assert {u for n, u in enumerate(urls) if n not in refused} == {link.url for link in batch.links}
@@ -64,7 +64,7 @@ async def test_job_that_becomes_known_during_the_commit_was_unknown_for_its_link
     ex.gather(batch)
     assert not batch.links
     jobs[5] = jobs[1]
-    ex.settle()
+    ex.settle(Committed())
 
     assert answer.result().unknown_job
     assert ex.received[5] == 0
@@ -87,7 +87,7 @@ async def test_link_that_came_back_and_is_anothers_by_now_is_sent_on() -> None:
     assert hold.waiting == 1
     assert ex.busy(1)
 
-    ex.settle()
+    ex.settle(Committed())
     ex.dispatch.flush()
     await asyncio.sleep(0.01)
 
@@ -105,7 +105,7 @@ async def test_link_that_came_back_keeps_its_page_until_it_is_durable() -> None:
     assert hold.waiting == 1
     assert ex.busy(1)
 
-    ex.settle()
+    ex.settle(Committed())
 
     assert hold.waiting == 0
     assert not ex.busy(1)
@@ -117,7 +117,7 @@ async def test_answer_that_nobody_waits_for_any_more_harms_nothing() -> None:
     ex.adopt([]).cancel()
     batch = Batch()
     ex.gather(batch)
-    ex.settle()
+    ex.settle(Committed())
     assert len(batch.links) == 1
 
 
@@ -131,5 +131,5 @@ async def test_rows_are_adopted_with_what_was_done_to_them() -> None:
     moved = batch.moved[0]
     assert (moved.phase, moved.attempts, moved.losses, moved.status, moved.size) == (3, 2, 1, 200, 55)
     assert moved.link.bucket == Keys().host_key(url) % BUCKETS
-    ex.settle()
+    ex.settle(Committed())
     assert done.done()

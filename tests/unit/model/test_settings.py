@@ -8,6 +8,7 @@ from dataclasses import fields
 import pytest
 
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.placement import GroupPlacement
 from p2pcrawl.model.record import Order, ShardKey
 from p2pcrawl.model.settings import Settings
 
@@ -28,6 +29,7 @@ CHANGED = {
     "item_pipelines": {"pipelines.Clean": 300},
     "feed_export_fields": ("a", "b"),
     "slaves": 2,
+    "group_placement": GroupPlacement.HOST_BUCKET,
     "log_level": "DEBUG",
 }
 

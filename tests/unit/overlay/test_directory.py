@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 
+import pytest
+import umsgpack
+
+from p2pcrawl.core.politeness import HostNote
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.node import parse_address
-from tests.unit.overlay.nodes import node, until
+from p2pcrawl.overlay.port import DIRECTORY
+from tests.unit.overlay.nodes import credentials, node, seal_of, until
 
 
 async def test_member_that_lies_in_the_directory_is_survived() -> None:
     """Wrong types, contacts that are no addresses, values for other keys, deep nesting: look-ups end, and rightly."""
     lies = [
-        None, 5, "text", b"x", [], {}, {"value": 5}, {"value": b"junk"}, {"value": [b"x"]}, [[1, 2, 3]], [[b"x" * 20]],
+        None, 5, "text", b"x", [], {}, {"value": 5}, {"value": b"junk"}, {"value": [b"x"]}, {"value": b"x", "age": -1},
+        [[1, 2, 3]], [[b"x" * 20]],
         [[b"x" * 20, "not-an-address", 7]], [[b"x" * 20, "::1", 7]], [[b"x" * 20, "127.0.0.1", 0]],
         [[b"x" * 20, "127.0.0.1", 1 << 40]], [[b"x" * 19, "127.0.0.1", 9]], [[b"y" * 20, "255.255.255.255", 9]],
         [[b"y" * 20, "fe80::1%lo", 9]], [[os.urandom(20), "127.0.0.1", 9] for _ in range(25)], True, -1, 1.5,
@@ -28,8 +35,9 @@ async def test_member_that_lies_in_the_directory_is_survived() -> None:
                 monkey = lambda *a, lie=lie: lie  # noqa: E731
                 setattr(protocol, f"rpc_{name}", monkey)
             async with asyncio.timeout(8):
-                assert await one.directory.look_up("owner", "17") is None
-                assert await one.directory.publish("owner", "18", b"x") >= 0
+                assert await one.directory.owner(17) is None
+                assert await one.directory.host("a.example") is None
+                assert await one.directory.publish_owner(18, 1, one.address) >= 0
             protocol.welcome_if_new(one.directory._server.node)
             one.directory._server.protocol.welcome_if_new(liar.directory._server.node.__class__(
                 liar.directory._server.node.id, *parse_address(liar.address)))  # fmt: skip
@@ -53,3 +61,89 @@ async def test_upkeep_outlives_a_failure_of_the_directory() -> None:
             await until(lambda: calls_ >= 1)
             await asyncio.sleep(0.05)
             assert not one._upkeep.done()
+
+
+async def test_owner_and_host_that_one_says_are_found_by_another() -> None:
+    async with node() as one, node(join=(one.address,)) as two:
+        await until(lambda: one.directory.contacts == 1 and two.directory.contacts == 1)
+
+        async with asyncio.timeout(8):
+            assert await one.directory.publish_owner(17, 3, one.address) == 2
+            assert await one.directory.publish_host("a.example", HostNote(5.0, 2.0, 300.0)) == 2
+            owner, host = await two.directory.owner(17), await two.directory.host("a.example")
+
+        assert (owner.owner, owner.counter, owner.address) == (one.id, 3, one.address)
+        assert 0 <= owner.age_s < 8
+        assert (host.delay_s, host.penalty_s) == (5.0, 2.0)
+        assert 290 < host.pause_s <= 300
+
+
+async def test_pause_is_told_without_the_time_that_has_passed_since(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with node() as one, node(join=(one.address,)) as two:
+        await until(lambda: one.directory.contacts == 1 and two.directory.contacts == 1)
+        async with asyncio.timeout(8):
+            await one.directory.publish_host("a.example", HostNote(pause_s=300.0))
+            for each in (one, two):
+                now = each.directory._records._clock
+                monkeypatch.setattr(each.directory._records, "_clock", lambda now=now: now() + 100)
+
+            note = await two.directory.host("a.example")
+
+        assert 190 < note.pause_s <= 200
+
+
+async def test_later_word_on_a_host_replaces_that_of_another_master() -> None:
+    async with node() as one, node(join=(one.address,)) as two:
+        await until(lambda: one.directory.contacts == 1 and two.directory.contacts == 1)
+        async with asyncio.timeout(8):
+            await one.directory.publish_host("a.example", HostNote(delay_s=5.0))
+            await one.directory.publish_host("a.example", HostNote(delay_s=6.0))
+
+            await two.directory.publish_host("a.example", HostNote(delay_s=7.0))
+
+            assert await one.directory.host("a.example") == HostNote(delay_s=7.0)
+
+
+async def test_lower_epoch_is_published_to_nobody() -> None:
+    async with node() as one, node(join=(one.address,)) as two:
+        await until(lambda: one.directory.contacts == 1 and two.directory.contacts == 1)
+        await until(lambda: len(one.members()) == len(two.members()) == 2)
+        async with asyncio.timeout(8):
+            await one.directory.publish_owner(17, 3, one.address)
+
+            assert await two.directory.publish_owner(17, 2, two.address) == 0
+
+            assert (await two.directory.owner(17)).owner == one.id
+
+
+async def test_request_that_was_not_sealed_for_us_changes_nothing_and_is_answered_by_less() -> None:
+    """Somebody may repeat an old one, with the address of whom he wants to flood."""
+    async with node() as one, node(join=(one.address,)) as two:
+        await until(lambda: one.directory.contacts == 1 and two.directory.contacts == 1)
+        who = credentials()
+        seal, sender = seal_of(who), bytes.fromhex(who.identity.node_id)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+            sock.setblocking(False)
+            sock.bind(("127.0.0.1", 0))
+            for name, arguments in (("ping", []), ("find_node", [b"k" * 20]), ("find_value", [b"k" * 20])):
+                request = b"\x00" + os.urandom(20) + umsgpack.packb([name, [sender, *arguments]])
+                sent = seal.seal(DIRECTORY, request)
+                sock.sendto(sent, parse_address(one.address))
+
+                async with asyncio.timeout(5):
+                    answer = await asyncio.get_running_loop().sock_recv(sock, 2048)
+
+                assert len(answer) < len(sent)
+                assert seal.open(answer).payload == b"\x02" + request[1:21]
+        assert one.directory.contacts == 1
+        assert one.directory.counters["unaddressed"] >= 3
+
+
+async def test_call_to_a_peer_that_was_not_heard_of_is_said_again_and_answered() -> None:
+    async with node(join=None) as one, node(join=None) as two:
+        async with asyncio.timeout(5):
+            assert await one.directory.join([two.address]) == 1
+
+        assert two.directory.counters["unaddressed"] == 1
+        assert two.directory.counters["served"] >= 1
+        assert not one.directory._server.protocol._requests

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.peer.config import PeerConfig, Role, is_loopback, key_ring
+from p2pcrawl.model.placement import RingName
+from p2pcrawl.peer.config import CHOICES, PeerConfig, Role, chosen, is_loopback, key_ring
 from p2pcrawl.wire.keys import KEY_VARIABLE, generate_key
 
 
@@ -15,13 +16,31 @@ from p2pcrawl.wire.keys import KEY_VARIABLE, generate_key
     "fields",
     [
         {"weight": 0}, {"weight": 17}, {"slaves": -1}, {"role": Role.SLAVE}, {"masters": 0}, {"copies": 0},
-        {"cluster": "x" * 1000}, {"advertise": "nonsense:nonsense"},
+        {"cluster": "x" * 1000}, {"ring": RingName.MODULO, "weight": 2}, {"cluster": "mine (modulo ring)"},
+        {"advertise": "nonsense:nonsense"},
     ],
 )  # fmt: skip
 def test_what_cannot_work_is_one_clear_line(fields: dict) -> None:
     with pytest.raises(ConfigurationError) as error:
         PeerConfig(**fields).validate()
     assert "\n" not in str(error.value)
+
+
+def test_peers_of_different_rings_are_of_different_clusters() -> None:
+    realms = [PeerConfig(cluster="mine", ring=ring).realm for ring in RingName]
+
+    assert realms == ["mine", "mine (modulo ring)", "mine (two-level ring)"]
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_choice_that_there_is_not_is_answered_with_those_that_there_are(name: str) -> None:
+    values = [value.value for value in CHOICES[name]]
+
+    with pytest.raises(ConfigurationError) as error:
+        chosen(name, "nonsense")
+
+    assert str(error.value) == f"a peer's {name} is {', '.join(values[:-1])} or {values[-1]}, not 'nonsense'"
+    assert [chosen(name, value) for value in values] == list(CHOICES[name])
 
 
 def test_off_loopback_a_key_is_needed_and_keygen_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

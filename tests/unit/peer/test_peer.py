@@ -32,6 +32,12 @@ class Site:
     def __init__(self) -> None:
         self.visits: Counter[str] = Counter()
         self.slow_s = 0.0
+        self.broken: set[int] = set()
+        """Pages that are not found."""
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.waiting: set[str] = set()
+        """Pages that are asked for while the gate is shut."""
 
     def url(self, number: int) -> str:
         return f"http://127.0.0.{number % HOSTS + 1}:{self.port}/{number}"
@@ -42,6 +48,11 @@ class Site:
         number = int(request.path[1:])
         self.visits[self.url(number)] += 1
         await asyncio.sleep(self.slow_s)
+        if not self.gate.is_set():
+            self.waiting.add(self.url(number))
+            await self.gate.wait()
+        if number in self.broken:
+            return web.Response(status=404)
         links = "".join(f'<a href="{self.url(n)}">x</a>' for n in range(2 * number + 1, 2 * number + 3) if n < PAGES)
         return web.Response(text=f"<html><title>{number}</title>{links}</html>", content_type="text/html")
 

@@ -7,7 +7,7 @@ import asyncio
 from p2pcrawl.slave import outbox as outbox_module
 from p2pcrawl.slave.outbox import PAGES_MAX, Outbox
 from p2pcrawl.wire.messages import Outcome, Page, RobotsResult
-from tests.unit.slave.tasks import FakeLink
+from tests.unit.slave.tasks import FakeLink, task_of
 
 
 def page_of(record: int, size: int = 0) -> Page:
@@ -19,7 +19,7 @@ async def test_pages_are_reported_once_and_in_order() -> None:
     outbox = Outbox(link)
 
     for record in range(3 * PAGES_MAX + 1):
-        outbox.put(page_of(record))
+        outbox.put(page_of(record), task_of())
     outbox.flush()
 
     assert [p.record for r in link.reports for p in r.pages] == list(range(3 * PAGES_MAX + 1))
@@ -30,7 +30,7 @@ async def test_page_without_company_is_sent_all_the_same() -> None:
     link = FakeLink()
     outbox = Outbox(link)
 
-    outbox.put(page_of(1))
+    outbox.put(page_of(1), task_of())
     drained = asyncio.create_task(outbox.drained())
     async with asyncio.timeout(5):
         while not link.reports:  # noqa: ASYNC110
@@ -47,9 +47,9 @@ async def test_full_window_makes_workers_wait_until_it_is_acknowledged(monkeypat
     link = FakeLink()
     outbox = Outbox(link)
 
-    outbox.put(page_of(1, 600))
+    outbox.put(page_of(1, 600), task_of())
     outbox.flush()
-    outbox.put(page_of(2, 600))
+    outbox.put(page_of(2, 600), task_of())
     outbox.flush()
     waiting = asyncio.create_task(outbox.room())
     await asyncio.sleep(0)
@@ -64,7 +64,7 @@ async def test_full_window_makes_workers_wait_until_it_is_acknowledged(monkeypat
 async def test_acknowledgement_of_a_later_report_covers_the_earlier_ones() -> None:
     outbox = Outbox(FakeLink())
     for record in range(3):
-        outbox.put(page_of(record))
+        outbox.put(page_of(record), task_of())
         outbox.flush()
 
     outbox.acknowledged(3)
@@ -78,7 +78,7 @@ async def test_report_that_cannot_be_sent_ends_the_link_instead_of_waiting_for_e
     outbox = Outbox(link)
 
     outbox.put_robots(RobotsResult(1, "http://a.example", "agent", "allow", "", "\udc80"))
-    outbox.put(Page(1, 1, 1, outcome=Outcome(3, detail="\udc80")))
+    outbox.put(Page(1, 1, 1, outcome=Outcome(3, detail="\udc80")), task_of())
     outbox.flush()
 
     assert link.closed

@@ -19,6 +19,7 @@ from p2pcrawl.model.record import Phase
 from p2pcrawl.model.request import Request
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.slave import run as run_module
+from p2pcrawl.slave.fence import Fence
 from p2pcrawl.slave.harvest import PART_LINKS
 from p2pcrawl.slave.outbox import Outbox
 from p2pcrawl.slave.run import DETAIL_MAX, JobRun
@@ -27,6 +28,11 @@ from p2pcrawl.wire.messages import Page, RobotsTask, Task
 from tests.unit.slave.tasks import FakeLink, task_of
 
 BODY = b'<title>t</title><a href="/1">1</a><a href="/2">2</a>'
+
+
+def open_fence() -> Fence:
+    """One that nothing passes."""
+    return Fence(0.0, 0.0, lambda: None)
 
 
 class FakeChain:
@@ -52,7 +58,7 @@ async def pages_of(
     run._chain = run._seed_chain = FakeChain(result)  # type: ignore[assignment]
     link = FakeLink()
     outbox = Outbox(link)
-    await run.work(task or task_of(), outbox)
+    await run.work(task or task_of(), outbox, open_fence())
     outbox.flush()
     assert not link.closed
     return [page for report in link.reports for page in report.pages]
@@ -216,7 +222,7 @@ async def test_dropped_items_are_counted() -> None:
     run._pipelines = Pipes()  # type: ignore[assignment]
     link = FakeLink()
     outbox = Outbox(link)
-    await run.work(task_of(), outbox)
+    await run.work(task_of(), outbox, open_fence())
     outbox.flush()
 
     (page,) = link.reports[0].pages
@@ -281,7 +287,7 @@ async def test_robots_txt_whose_reason_is_no_text_can_be_reported(monkeypatch: p
     link = FakeLink()
     outbox = Outbox(link)
 
-    outbox.put_robots(await run.robots(RobotsTask(1, 1, "http://a.example", "agent"), None))
+    outbox.put_robots(await run.robots(RobotsTask(1, 1, "http://a.example", "agent"), None, open_fence()))
     outbox.flush()
 
     assert link.reports[0].robots[0].verdict == "disallow"

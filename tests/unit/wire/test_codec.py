@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
+import sys
 from contextlib import suppress
+from typing import get_args
 
 import msgspec
 import pytest
@@ -11,7 +14,7 @@ from hypothesis import strategies as st
 
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire import codec
-from p2pcrawl.wire.codec import FrameReader, encode
+from p2pcrawl.wire.codec import AnyMessage, FrameReader, encode
 from p2pcrawl.wire.messages import (
     Ack,
     Beat,
@@ -33,6 +36,8 @@ from p2pcrawl.wire.messages import (
     Task,
     Welcome,
 )
+from tests.unit.conftest import Count
+from tests.unit.hostile_bytes import damaged, one_of_each
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 numbers = st.integers(-(2**63), 2**63 - 1)
@@ -161,3 +166,25 @@ def test_newer_peer_may_add_fields_at_the_end() -> None:
     body = msgspec.msgpack.encode([6, 5, "something new"])
 
     assert read_all(len(body).to_bytes(4, "big") + body, 100) == [Ack(5)]
+
+
+def check_hostile_rounds(rounds: int, seed: int, count: Count = range) -> None:
+    """Damaged frames, and sound frames around damaged messages of every kind: LinkError, or another message."""
+    dice = random.Random(seed)
+    sound = [encode(message)[4:] for message in one_of_each(get_args(AnyMessage), dice)]
+    for number in count(rounds):
+        body = damaged(dice, dice.choice(sound), 2000)
+        frame = len(body).to_bytes(4, "big") + body if dice.random() < 0.9 else damaged(dice, b"\0\0\0\4" + body, 2000)
+        reader = FrameReader()
+        with suppress(LinkError):
+            list(reader.feed(frame))
+        assert len(reader._buffer) <= len(frame), f"seed {seed}, round {number}"
+
+
+def test_hostile_frames_raise_nothing_but_link_errors() -> None:
+    check_hostile_rounds(20_000, seed=1)
+
+
+@pytest.mark.soak
+def test_ten_million_hostile_frames_raise_nothing_but_link_errors(aloud: Count) -> None:
+    check_hostile_rounds(10_000_000, random.randrange(sys.maxsize), aloud)

@@ -24,6 +24,7 @@ from p2pcrawl.wire.datagrams import (
     ReplayWindow,
 )
 from p2pcrawl.wire.keys import KeyRing, key_id
+from tests.unit.conftest import Count
 
 OLD, NEW = os.urandom(32), os.urandom(32)
 ALICE, BOB = NodeId("a1" * 20), NodeId("b0" * 20)

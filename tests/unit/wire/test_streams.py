@@ -18,6 +18,7 @@ from p2pcrawl.wire.handshake import ANSWER_BYTES, HELLO_BYTES, MAGIC, REFUSAL_BY
 from p2pcrawl.wire.identity import Identity
 from p2pcrawl.wire.keys import KeyRing
 from p2pcrawl.wire.streams import RECORD_MAX, StreamSeal
+from tests.unit.conftest import Count
 
 OLD, NEW = os.urandom(32), os.urandom(32)
 ALICE, BOB, MALLORY = Identity.generate(), Identity.generate(), Identity.generate()

@@ -1,0 +1,90 @@
+"""Which state of a job counts, when masters tell different ones.
+
+The theory. Whoever changes a job's state gives the change the next version, and tells the others; they hear of
+changes late, twice and in any order. So controls are ordered, all of them, and of two the greater one counts: first
+by version, then by state (cancelled over finished over incomplete over paused over running), then by what is left.
+The greater of two in a total order is commutative, associative and idempotent, so all masters that have heard the
+same hold the same.
+
+Cancelling is final: it has the greatest version there is, so that no change made elsewhere in ignorance of it undoes
+it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+RUNNING: Final = "running"
+PAUSED: Final = "paused"
+INCOMPLETE: Final = "incomplete"
+"""Nothing is left to do, but something of the job is out of reach: see ``docs/copies.md``."""
+FINISHED: Final = "finished"
+CANCELLED: Final = "cancelled"
+
+ENDS: Final = (FINISHED, INCOMPLETE, CANCELLED)
+"""Nothing more comes of it, as far as anybody knows who is here."""
+
+FINAL: Final = 1 << 62
+"""The version of what cannot be changed any more."""
+
+PAUSE: Final = "pause"
+RESUME: Final = "resume"
+CANCEL: Final = "cancel"
+RETRY: Final = "retry"
+VERBS: Final = (PAUSE, RESUME, CANCEL, RETRY)
+
+_RANK = {RUNNING: 0, PAUSED: 1, INCOMPLETE: 2, FINISHED: 3, CANCELLED: 4}
+
+_TURNS: dict[str, dict[str, str]] = {
+    PAUSE: {RUNNING: PAUSED, PAUSED: PAUSED, INCOMPLETE: PAUSED},
+    RESUME: {PAUSED: RUNNING, RUNNING: RUNNING, INCOMPLETE: INCOMPLETE},
+    CANCEL: {RUNNING: CANCELLED, PAUSED: CANCELLED, INCOMPLETE: CANCELLED, CANCELLED: CANCELLED},
+    RETRY: {RUNNING: RUNNING, PAUSED: PAUSED, INCOMPLETE: RUNNING, FINISHED: RUNNING},
+}
+"""What a verb makes of each state. What is not here is refused."""
+
+
+class Control(NamedTuple):
+    """A job's state under its version. The order of two is that of the module."""
+
+    version: int = 0
+    state: str = RUNNING
+    reason: str = ""
+    certificate: bytes = b""
+    """How the job ended, as its masters have signed it."""
+
+    @property
+    def rank(self) -> tuple[int, int, str, bytes]:
+        return self.version, _RANK[self.state], self.reason, self.certificate
+
+    @property
+    def valid(self) -> bool:
+        """Whether it is one at all: what others tell may be anything."""
+        return self.state in _RANK and 0 <= self.version <= FINAL
+
+    def then(self, state: str, reason: str = "", certificate: bytes = b"") -> Control:
+        """The next one, which counts more than this one unless this one is final."""
+        version = FINAL if state == CANCELLED else min(self.version + 1, FINAL - 1)
+        return Control(version, state, reason, certificate)
+
+
+def merged(one: Control, other: Control) -> Control:
+    """The one that counts."""
+    return max(one, other, key=lambda control: control.rank)
+
+
+def turned(now: Control, verb: str) -> Control | None:
+    """What a verb makes of a job; the same when it is so already, None when that cannot be."""
+    state = _TURNS[verb].get(now.state)
+    if state is None or state == now.state:
+        return None if state is None else now
+    return now.then(state)
+
+
+def refusal(now: Control, verb: str) -> str:
+    """Why a verb cannot be, in words."""
+    if now.state == CANCELLED:
+        return "it is cancelled, which is final"
+    if verb == RESUME:
+        return "it is finished; `p2pcrawl retry` lets its failed pages run again"
+    return "it is finished"

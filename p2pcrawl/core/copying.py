@@ -1,0 +1,130 @@
+"""Which copies of its buckets an owner may count on.
+
+The theory. A copy counts from the moment at which its holder has been brought to what the owner has, while all that
+happens meanwhile goes to it too. It stops counting when its holder is another process than then (it may have lost what
+it had not yet answered), has another store, or is not a holder any more. What a bucket's copies are worth to whoever
+asks for an acknowledgement follows: with R synced stores, the owner's own among them, a fact is *settled*; with fewer
+it is *provisional*.
+
+``docs/copies.md`` tells the whole protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from p2pcrawl.core.ring import BUCKETS
+from p2pcrawl.model.node import Member, NodeId
+
+
+@dataclass(slots=True)
+class _Holder:
+    boot: bytes
+    store: bytes
+    generation: int = 0
+    """Raised when what was begun with it before does not count."""
+    held: set[int] = field(default_factory=set)
+    """Buckets of ours that it is to hold."""
+    synced: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Copying:
+    """See the module."""
+
+    me: NodeId
+    copies: int = 2
+    known: int = 1
+    """The members that live or may come back: there cannot be more copies."""
+    _holders: dict[NodeId, _Holder] = field(default_factory=dict)
+    _of: list[tuple[NodeId, ...]] = field(default_factory=lambda: [()] * BUCKETS)
+
+    def change(self, members: Iterable[Member], owned: Mapping[int, Collection[NodeId]], known: int) -> list[NodeId]:
+        """A new view: ``owned`` are our buckets with the others that are to hold them. Returns who has left."""
+        living = {m.id: m for m in members if m.id != self.me}
+        self.known = max(known, len(living) + 1)
+        gone = [node for node in self._holders if node not in living]
+        for node in gone:
+            del self._holders[node]
+        for node, member in living.items():
+            holder = self._holders.get(node)
+            if holder is None:
+                self._holders[node] = _Holder(member.boot, member.store)
+            elif (holder.boot, holder.store) != (member.boot, member.store):
+                holder.boot, holder.store = member.boot, member.store
+                self._void(holder)
+        held: dict[NodeId, set[int]] = {node: set() for node in living}
+        self._of = [()] * BUCKETS
+        for bucket, nodes in owned.items():
+            present = tuple(node for node in nodes if node in living)
+            self._of[bucket] = present
+            for node in present:
+                held[node].add(bucket)
+        for node, holder in self._holders.items():
+            holder.held = held[node]
+            holder.synced &= held[node]
+        return gone
+
+    def holders(self, bucket: int) -> tuple[NodeId, ...]:
+        """The living others that hold a bucket of ours."""
+        return self._of[bucket]
+
+    def generation(self, node: NodeId) -> int | None:
+        """To be given back with ``synced``; None when it does not live."""
+        holder = self._holders.get(node)
+        return None if holder is None else holder.generation
+
+    def held(self, node: NodeId) -> frozenset[int]:
+        """The buckets of ours that it is to hold."""
+        holder = self._holders.get(node)
+        return frozenset() if holder is None else frozenset(holder.held)
+
+    def unsynced(self, node: NodeId) -> frozenset[int]:
+        """What has to be brought to this holder."""
+        holder = self._holders.get(node)
+        return frozenset() if holder is None else frozenset(holder.held - holder.synced)
+
+    def synced(self, node: NodeId, buckets: Iterable[int], generation: int) -> frozenset[int]:
+        """All of these had been brought there; which of them count from now on."""
+        holder = self._holders.get(node)
+        if holder is None or holder.generation != generation:
+            return frozenset()
+        counted = frozenset(buckets) & holder.held
+        holder.synced |= counted
+        return counted
+
+    def is_synced(self, node: NodeId, bucket: int) -> bool:
+        holder = self._holders.get(node)
+        return holder is not None and bucket in holder.synced
+
+    def doubt(self, buckets: Collection[int]) -> None:
+        """Something came into these buckets otherwise than through us: compare again."""
+        for holder in self._holders.values():
+            if not holder.synced.isdisjoint(buckets):
+                self._void(holder, buckets)
+
+    def provisional(self, bucket: int) -> bool:
+        """Whether a fact of this bucket has fewer stores than it should, once all living holders have answered."""
+        counted = 1 + sum(1 for node in self._of[bucket] if bucket in self._holders[node].synced)
+        return counted < min(self.copies, self.known)
+
+    def lacking(self) -> int:
+        """How many copies are not there yet that living holders are to have."""
+        return sum(len(holder.held - holder.synced) for holder in self._holders.values())
+
+    def complete(self) -> frozenset[int]:
+        """The buckets of ours with as many synced copies as there should be."""
+        wanted = min(self.copies, self.known) - 1
+        return frozenset(
+            bucket
+            for bucket, nodes in enumerate(self._of)
+            if len(nodes) >= wanted and nodes and all(bucket in self._holders[node].synced for node in nodes)
+        )
+
+    def _void(self, holder: _Holder, buckets: Collection[int] | None = None) -> None:
+        holder.generation += 1
+        if buckets is None:
+            holder.synced.clear()
+        else:
+            holder.synced.difference_update(buckets)

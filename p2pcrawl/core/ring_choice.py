@@ -1,0 +1,42 @@
+"""The ring that a cluster chose, as the table of who holds which bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar, assert_never
+
+from p2pcrawl.core.paper_rings import Modulo, TwoLevel, seats
+from p2pcrawl.core.ring import BUCKETS, Rendezvous
+from p2pcrawl.model.placement import RingName
+
+Node = TypeVar("Node", bound=str)
+
+VIRTUAL_PLACES = 32
+"""The least size of the virtual table of two-level hashing; it doubles until all nodes have a place."""
+
+
+def table_of(name: RingName, weights: Mapping[Node, int], copies: int) -> list[tuple[Node, ...]]:
+    """The holders of all buckets, by number: the owner, then those of its other copies, fewer if there are fewer
+    members. The same for all who ask with the same members and weights."""
+    match name:
+        case RingName.RENDEZVOUS:
+            return Rendezvous(weights).table(copies)
+        case RingName.MODULO:
+            ring: Modulo[Node] | TwoLevel[Node] = Modulo(weights)
+        case RingName.TWO_LEVEL:
+            places = virtual_places(len(weights))
+            ring = TwoLevel(seats(weights, places), places)
+        case _:
+            assert_never(name)
+    return [ring.owners(bucket, copies) for bucket in range(BUCKETS)]
+
+
+def virtual_places(nodes: int) -> int:
+    """The size of the virtual table for so many nodes.
+
+    A power of two divides the number of buckets, so that a bucket's place is that of every key in it.
+    """
+    places = VIRTUAL_PLACES
+    while places < nodes:
+        places *= 2
+    return places

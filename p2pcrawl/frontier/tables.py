@@ -1,0 +1,115 @@
+"""The tables of a data folder's files.
+
+``docs/architecture.md`` says why each table of the frontier looks as it does.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A kind of database: its file, how its header tells it from others, and what is in a new one."""
+
+    file: str
+    application: int
+    format: int
+    fill: Callable[[sqlite3.Connection], None]
+    """Makes the tables, inside a transaction."""
+    upgrades: Mapping[int, Sequence[str]]
+    """From a format: the statements that bring it to the next."""
+
+
+_TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE job (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, spec BLOB NOT NULL, state TEXT NOT NULL,
+    reason TEXT NOT NULL DEFAULT '', created INTEGER NOT NULL
+);
+CREATE TABLE tally (job INTEGER, name TEXT, count INTEGER NOT NULL, PRIMARY KEY (job, name)) WITHOUT ROWID;
+CREATE TABLE record (
+    id INTEGER PRIMARY KEY, job INTEGER NOT NULL, hi INTEGER NOT NULL, lo INTEGER NOT NULL, host INTEGER NOT NULL,
+    kind TEXT NOT NULL, priority INTEGER NOT NULL, depth INTEGER NOT NULL, seed INTEGER NOT NULL,
+    callback TEXT NOT NULL, parent INTEGER NOT NULL, found INTEGER NOT NULL,
+    phase INTEGER NOT NULL, attempts INTEGER NOT NULL, losses INTEGER NOT NULL,
+    status INTEGER NOT NULL, reason TEXT NOT NULL, size INTEGER NOT NULL, ended INTEGER NOT NULL, digest BLOB,
+    url TEXT NOT NULL, extra BLOB, bucket INTEGER NOT NULL, referer TEXT, visit INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE attempt (
+    record INTEGER, number INTEGER, ended INTEGER NOT NULL, reason TEXT NOT NULL, status INTEGER NOT NULL,
+    latency REAL NOT NULL, detail TEXT NOT NULL, PRIMARY KEY (record, number)
+) WITHOUT ROWID;
+CREATE TABLE lease (
+    record INTEGER PRIMARY KEY, job INTEGER NOT NULL, lease INTEGER NOT NULL, attempt INTEGER NOT NULL
+);
+CREATE TABLE item (
+    id INTEGER PRIMARY KEY, job INTEGER NOT NULL, record INTEGER NOT NULL, count INTEGER NOT NULL, data BLOB NOT NULL
+);
+CREATE INDEX item_record ON item (record);
+CREATE TABLE staged (record INTEGER NOT NULL, job INTEGER NOT NULL, count INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE INDEX staged_record ON staged (record);
+CREATE TABLE sink (job INTEGER, path TEXT, spec TEXT NOT NULL, delivered INTEGER NOT NULL, position TEXT NOT NULL,
+    PRIMARY KEY (job, path)) WITHOUT ROWID;
+CREATE TABLE host (
+    key INTEGER, origin TEXT, agent TEXT, verdict TEXT NOT NULL, body BLOB NOT NULL, reason TEXT NOT NULL,
+    crawl_delay REAL NOT NULL, known INTEGER NOT NULL, PRIMARY KEY (key, origin, agent)
+) WITHOUT ROWID;
+CREATE TABLE pause (key INTEGER PRIMARY KEY, until INTEGER NOT NULL, seconds REAL NOT NULL);
+"""
+
+_GENERATION = """
+CREATE TABLE seen{0} (
+    hi INTEGER, lo INTEGER, job INTEGER, id INTEGER NOT NULL, PRIMARY KEY (hi, lo, job)
+) WITHOUT ROWID;
+CREATE TABLE queue{0} (
+    job INTEGER, host INTEGER, kind TEXT, prio INTEGER, seq INTEGER, id INTEGER NOT NULL,
+    PRIMARY KEY (job, host, kind, prio, seq)
+) WITHOUT ROWID;
+"""
+
+_LEAVE = """
+CREATE VIEW leave AS SELECT job, host, kind, prio, seq FROM queue;
+"""
+_LEAVE_TRIGGER = """
+CREATE TRIGGER leave_queue INSTEAD OF INSERT ON leave BEGIN
+    DELETE FROM queue_young WHERE job = NEW.job AND host = NEW.host AND kind = NEW.kind AND prio = NEW.prio
+        AND seq = NEW.seq;
+    DELETE FROM queue WHERE job = NEW.job AND host = NEW.host AND kind = NEW.kind AND prio = NEW.prio
+        AND seq = NEW.seq;
+END
+"""
+# Rows inserted into ``leave`` leave the queue: SQLite cannot delete a list of composite keys by index,
+# it would scan the table.
+
+
+def _fill(connection: sqlite3.Connection) -> None:
+    run_script(connection, _TABLES, _GENERATION.format(""), _GENERATION.format("_young"), _LEAVE)
+    connection.execute(_LEAVE_TRIGGER)
+    connection.execute("INSERT INTO meta VALUES ('store', ?), ('created', ?)", (os.urandom(16).hex(), int(time.time())))
+
+
+def run_script(connection: sqlite3.Connection, *scripts: str) -> None:
+    """Statements without a semicolon inside; ``executescript`` would end the transaction."""
+    for script in scripts:
+        for statement in script.split(";"):
+            if statement.strip():
+                connection.execute(statement)
+
+
+FRONTIER = Layout(
+    "frontier.db",
+    0x70327063,
+    2,
+    _fill,
+    {1: ("ALTER TABLE record ADD COLUMN visit INTEGER NOT NULL DEFAULT 0",)},
+)
+READ_AS_UPGRADED = {1: "CREATE TEMP VIEW record AS SELECT *, 0 AS visit FROM main.record"}
+"""What makes a frontier of an older format look like one of this format to whoever may only read it."""
+RECORD_INDEX = """
+CREATE INDEX IF NOT EXISTS record_bucket ON record (bucket, hi, lo, job, visit, phase, attempts, losses)
+"""

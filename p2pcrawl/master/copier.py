@@ -1,0 +1,230 @@
+"""What an owner does so that the holders of its buckets have what it has: every change goes to them, in an order that
+loses nothing.
+
+Each turn of the master's cycle makes a *transfer*: the links that were new in it, then the ends of its pages. The
+links go out at once; the ends follow when the links of this transfer, and of all before it, are acknowledged. So no
+copy says that a page is done whose links have fewer copies than that. A holder that does not answer is asked again
+until it does, or until the view says that it is gone: then the others are enough.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from p2pcrawl.core.copying import Copying
+from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.model.node import NodeId
+from p2pcrawl.wire.cluster import Copied, Copy, CopyRow, HostNote
+
+log = logging.getLogger(__name__)
+
+ROWS_MAX = 1_000
+BYTES_MAX = 4 * 1024 * 1024
+"""What one message carries at most, but for a single row that is longer."""
+UNDER_WAY_MAX = 50_000
+"""Rows that are not acknowledged before the granting of leases pauses."""
+IN_FLIGHT_MAX = 4
+RETRY_FIRST_S = 0.1
+RETRY_MAX_S = 2.0
+
+Send = Callable[[NodeId, Copy], Awaitable[object]]
+
+
+@dataclass(slots=True)
+class _Transfer:
+    """One turn's changes. ``waiting``: rows of its links that are not acknowledged yet, counted once a holder."""
+
+    waiting: int = 0
+    ends: Sequence[CopyRow] = ()
+    then: list[Callable[[], None]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Lane:
+    """What waits for one holder."""
+
+    rows: deque[tuple[CopyRow, _Transfer | None]] = field(default_factory=deque)
+    notes: dict[int, HostNote] = field(default_factory=dict)
+    in_flight: int = 0
+    pause_s: float = RETRY_FIRST_S
+    paused: bool = False
+    closed: bool = False
+
+
+class Copier:
+    """See the module. ``send`` carries a message to a holder; it raises P2PCrawlError when that does not answer."""
+
+    def __init__(self, copying: Copying, send: Send) -> None:
+        self.copying = copying
+        self._send = send
+        self._lanes: dict[NodeId, _Lane] = {}
+        self._transfers: deque[_Transfer] = deque()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._under_way = 0
+        self.copied = 0
+        """Rows that holders have acknowledged."""
+
+    # -- what the cycle tells -----------------------------------------------------------------
+
+    def transfer(self, links: Sequence[CopyRow], ends: Sequence[CopyRow]) -> None:
+        """A turn's changes, which are durable here. Call it once a turn, before ``when_safe``."""
+        transfer = _Transfer(0, ends)
+        self._transfers.append(transfer)
+        for row in links:
+            transfer.waiting += self._line_up(row, transfer)
+        self._advance()
+        self.flush()
+
+    def when_safe(self, then: Callable[[], None]) -> None:
+        """Calls ``then`` when all links up to now are acknowledged; at once if they are."""
+        if self._transfers:
+            self._transfers[-1].then.append(then)
+        else:
+            then()
+
+    async def safe(self) -> None:
+        """Returns when all links up to now are acknowledged."""
+        done = asyncio.Event()
+        self.when_safe(done.set)
+        await done.wait()
+
+    def note(self, note: HostNote) -> None:
+        """What whoever owns this host next must know."""
+        for node in self.copying.holders(note.bucket):
+            self._lane(node).notes[note.key] = note
+        self.flush()
+
+    # -- how it stands ------------------------------------------------------------------------
+
+    @property
+    def under_way(self) -> int:
+        """Rows that are not acknowledged, counted once a holder, and ends that wait for links."""
+        return self._under_way + sum(len(t.ends) for t in self._transfers)
+
+    @property
+    def full(self) -> bool:
+        return self._under_way > UNDER_WAY_MAX
+
+    # -- the lanes ----------------------------------------------------------------------------
+
+    def gone(self, nodes: Sequence[NodeId]) -> None:
+        """These do not live any more: nothing is waited for from them."""
+        for node in nodes:
+            lane = self._lanes.pop(node, None)
+            if lane is not None:
+                lane.closed = True
+                self._acknowledged(list(lane.rows))
+                lane.rows.clear()
+
+    def flush(self) -> None:
+        """Sends what waits, as far as each holder has room."""
+        for node, lane in list(self._lanes.items()):
+            while (lane.rows or lane.notes) and lane.in_flight < IN_FLIGHT_MAX and not lane.paused:
+                batch, notes, lane.notes = _taken(lane.rows), lane.notes, {}
+                lane.in_flight += 1
+                task = asyncio.create_task(self._carry(node, lane, batch, notes))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _line_up(self, row: CopyRow, transfer: _Transfer | None) -> int:
+        """To how many holders it goes."""
+        nodes = self.copying.holders(row.bucket)
+        for node in nodes:
+            self._lane(node).rows.append((row, transfer))
+        self._under_way += len(nodes)
+        return len(nodes)
+
+    def _lane(self, node: NodeId) -> _Lane:
+        lane = self._lanes.get(node)
+        if lane is None:
+            lane = self._lanes[node] = _Lane()
+        return lane
+
+    async def _carry(
+        self, node: NodeId, lane: _Lane, batch: list[tuple[CopyRow, _Transfer | None]], notes: dict[int, HostNote]
+    ) -> None:
+        try:
+            answer = await self._send(node, Copy(0, [row for row, _ in batch], list(notes.values())))
+            if not isinstance(answer, Copied):
+                raise P2PCrawlError("it gave no answer to copies")
+        except P2PCrawlError as error:
+            lane.in_flight -= 1
+            if lane.closed:
+                self._acknowledged(batch)
+                return
+            log.info("%d copies for %s must wait: %s", len(batch), node[:8], error)
+            lane.rows.extendleft(reversed(batch))
+            lane.notes = {**notes, **lane.notes}
+            self._pause(lane)
+            return
+        lane.in_flight -= 1
+        lane.pause_s = RETRY_FIRST_S
+        self.copied += len(batch)
+        self._acknowledged(batch)
+        self.flush()
+
+    def _acknowledged(self, batch: Sequence[tuple[CopyRow, _Transfer | None]]) -> None:
+        self._under_way -= len(batch)
+        for _, transfer in batch:
+            if transfer is not None:
+                transfer.waiting -= 1
+        self._advance()
+
+    def _advance(self) -> None:
+        """Ends follow their links, in order."""
+        transfers = self._transfers
+        while transfers and not transfers[0].waiting:
+            transfer = transfers.popleft()
+            for row in transfer.ends:
+                self._line_up(row, None)
+            for then in transfer.then:
+                then()
+
+    def _pause(self, lane: _Lane) -> None:
+        if lane.paused:
+            return
+        lane.paused = True
+        delay, lane.pause_s = lane.pause_s, min(RETRY_MAX_S, 2 * lane.pause_s)
+
+        def go_on() -> None:
+            lane.paused = False
+            self.flush()
+
+        asyncio.get_running_loop().call_later(delay, go_on)
+
+
+def _taken(rows: deque[tuple[CopyRow, _Transfer | None]]) -> list[tuple[CopyRow, _Transfer | None]]:
+    """The next message's worth."""
+    batch: list[tuple[CopyRow, _Transfer | None]] = []
+    size = 0
+    while rows and len(batch) < ROWS_MAX and (not batch or size < BYTES_MAX):
+        size += _size(rows[0][0])
+        batch.append(rows.popleft())
+    return batch
+
+
+def in_messages(rows: Sequence[CopyRow]) -> Iterator[list[CopyRow]]:
+    """Parts of a size that one message carries."""
+    part: list[CopyRow] = []
+    size = 0
+    for row in rows:
+        if part and (len(part) >= ROWS_MAX or size >= BYTES_MAX):
+            yield part
+            part, size = [], 0
+        part.append(row)
+        size += _size(row)
+    if part:
+        yield part
+
+
+def _size(row: CopyRow) -> int:
+    return len(row.row) + len(row.data) + 64

@@ -1,0 +1,195 @@
+"""What is done with jobs as a whole: pause, resume, cancel, retry; and their end, which all masters sign.
+
+A change is durable here before anybody else hears of it; then all living masters are told, and those that are away
+when they come back (:mod:`p2pcrawl.core.control` says whose change counts).
+
+A job that was finished runs again when a master comes back with work that nobody knew of.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections import Counter
+from typing import Any
+
+from p2pcrawl.core.control import RETRY, RUNNING, refusal, turned
+from p2pcrawl.master.certificate import Part, body_of, certificate_of, signed_part
+from p2pcrawl.master.cluster import Cluster
+from p2pcrawl.master.job import FINISHED, INCOMPLETE, Job
+from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from p2pcrawl.model.node import Member
+from p2pcrawl.wire.identity import Identity
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 1.0
+NEWS_LOOKS = 5
+"""Looks in a row that find work for a finished job before it runs again: what others have done long ago may come back,
+too, and is known as such when its bucket is where it belongs."""
+ASK_S = 10.0
+RETRY_S = 45.0
+
+
+class Steering:
+    """See the module. ``start`` and ``close`` with the cluster."""
+
+    def __init__(self, cluster: Cluster, identity: Identity) -> None:
+        self._cluster = cluster
+        self._master = cluster.master
+        self._node = cluster.node
+        self._identity = identity
+        self._task: asyncio.Task[None] | None = None
+        self._news: Counter[int] = Counter()
+        self._final: dict[int, tuple[bytes, bool]] = {}
+        """Whether the certificate that a job has is final."""
+        cluster.on_quiet = self.conclude
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._look_after())
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    # -- what a person asks for ---------------------------------------------------------------
+
+    async def turn(self, job: Job, verb: str) -> dict[str, Any]:
+        """Does it in the whole cluster. Raises ConfigurationError when the job is not in a state for it."""
+        was = job.state
+        if turned(job.standing, verb) is None:
+            raise ConfigurationError(f"cannot {verb} job {job.id}: {refusal(job.standing, verb)}")
+        answer: dict[str, Any] = {"job": job.id, "name": job.spec.name, "was": was}
+        idle = False
+        if verb == RETRY:
+            counts = await asyncio.gather(*(self._retry_at(member, job) for member in self._node.members()))
+            answer["retried"] = sum(counts)
+            idle = not answer["retried"]
+        after = turned(job.standing, verb)
+        if after is not None and after != job.standing and not idle:
+            self._master.steer(job, after)
+            log.info("job %d: %s, was %s", job.id, job.state, was)
+        await self._master.stored()
+        await self._cluster.spread(job)
+        away = sorted(m.id for m in self._node.membership.missing())
+        return {**answer, "state": job.state, "missing": away}
+
+    async def retry_here(self, job: Job) -> int:
+        """Queues anew what has failed at this master; how many pages."""
+        return await self._master.retry(job)
+
+    async def _retry_at(self, member: Member, job: Job) -> int:
+        if member.id == self._node.id:
+            return await self.retry_here(job)
+        asked = json.dumps({"job": job.id}).encode()
+        try:
+            answer = await self._node.caller.query(member.address, "tell:retry-here", asked, timeout_s=RETRY_S)
+        except P2PCrawlError as error:
+            name = member.id[:8]
+            raise P2PCrawlError(f"{name} did not queue its failed pages anew ({error}); ask again") from error
+        return int(json.loads(answer)["retried"])
+
+    # -- the end ------------------------------------------------------------------------------
+
+    async def conclude(self, job: Job) -> None:
+        """Nothing is left of a job: it ends with what all masters sign, unless one of them knows better."""
+        before = job.standing
+        certificate = await self._certificate(job)
+        if certificate is None or job.standing != before:
+            return
+        state = INCOMPLETE if certificate["incomplete"] else FINISHED
+        if state == job.state and job.signed and _same_end(certificate, json.loads(job.signed)):
+            return
+        if state == INCOMPLETE:
+            log.warning("job %d is quiet, but %d buckets are not whole", job.id, len(certificate["incomplete"]))
+        signed = json.dumps(certificate, sort_keys=True, separators=(",", ":")).encode()
+        reason = job.closing if job.state == RUNNING else job.reason
+        self._master.steer(job, job.standing.then(state, reason, signed))
+        await self._master.stored()
+        await self._cluster.spread(job)
+
+    async def _certificate(self, job: Job) -> dict[str, Any] | None:
+        """None when somebody does not answer, sees another cluster, or has something left to do."""
+        view = self._cluster.ownership.view
+        asked = json.dumps({"job": job.id}).encode()
+        try:
+            answers = await asyncio.gather(
+                *(self._node.caller.query(m.address, "ask:part", asked, timeout_s=ASK_S) for m in self._others())
+            )
+            parts: list[Part] = [self.part(job), *map(json.loads, answers)]
+        except (P2PCrawlError, ValueError) as error:
+            log.debug("no certificate for job %d yet: %s", job.id, error)
+            return None
+        certificate = certificate_of(parts)
+        if certificate is None or certificate["view"] != f"{view:016x}":
+            return None
+        counts = certificate["counts"]
+        left = counts["leased"] + (0 if job.closing or job.reason else counts["queued"])
+        names = {body["master"] for part in parts if (body := body_of(part)) is not None}
+        return certificate if not left and names == set(certificate["members"]) else None
+
+    def part(self, job: Job) -> Part:
+        """What this master states of a job."""
+        ownership, members = self._cluster.ownership, self._node.members()
+        body = {
+            "master": self._node.id,
+            "job": job.id,
+            "view": f"{ownership.view:016x}",
+            "members": [m.id for m in members],
+            "missing": sorted(m.id for m in self._node.membership.missing()),
+            "copies": ownership.copies,
+            "unsynced": self._cluster.copying.lacking(),
+            "incomplete": ownership.broken(),
+            "counts": job.certificate(),
+        }
+        return signed_part(self._identity, body)
+
+    # -- what comes back ----------------------------------------------------------------------
+
+    async def _look_after(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            for job in [j for j in self._master.jobs.values() if j.state in (FINISHED, INCOMPLETE) and not j.reason]:
+                try:
+                    if self._has_news(job):
+                        await self._open_again(job)
+                    elif self._may_be_final(job) and await self._cluster.completion.is_finished(job):
+                        await self.conclude(job)
+                except P2PCrawlError as error:
+                    log.debug("looking after job %d: %s", job.id, error)
+                except Exception:
+                    log.exception("looking after job %d failed", job.id)
+
+    def _has_news(self, job: Job) -> bool:
+        """Whether there is work here that cannot be somebody's old news any more."""
+        ownership = self._cluster.ownership
+        here = job.counts["queued"] > 0 and not ownership.syncing and ownership.complete
+        self._news[job.id] = self._news[job.id] + 1 if here else 0
+        return self._news[job.id] >= NEWS_LOOKS
+
+    async def _open_again(self, job: Job) -> None:
+        log.info("job %d runs again: %d pages have come that nobody knew of", job.id, job.counts["queued"])
+        del self._news[job.id]
+        self._master.steer(job, job.standing.then(RUNNING))
+        await self._master.stored()
+        await self._cluster.spread(job)
+
+    def _may_be_final(self, job: Job) -> bool:
+        """Whether its certificate was not, and who was missing is here again or forgotten."""
+        if job.state != FINISHED or not self._cluster.completion.falls_to_us() or self._node.membership.missing():
+            return False
+        known, final = self._final.get(job.id, (b"", False))
+        if known != job.signed:
+            final = bool(job.signed) and bool(json.loads(job.signed)["final"])
+            self._final[job.id] = (job.signed, final)
+        return bool(job.signed) and not final
+
+    def _others(self) -> list[Member]:
+        return [m for m in self._node.members() if m.id != self._node.id]
+
+
+def _same_end(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether a new certificate would tell nothing new."""
+    return all(one[name] == other.get(name) for name in ("incomplete", "missing", "final"))

@@ -1,0 +1,278 @@
+"""How buckets change hands: by consent, after a death, and when somebody thought that they were its own all along.
+
+When the view changes, every master computes the new table by itself. Who gains a bucket claims it from all others,
+and from its own copies; each lets go once its own view agrees and its leases there have ended, hands over its rows
+page by page, and makes them copies, or forgets them, when they are durable with the claimer. Only then is the bucket
+served. A claim holds in the view that it was made in: when the view changes it begins anew, and rows are given up
+only by who let go of them and did not gain them back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection
+
+from p2pcrawl.core.ownership import Change, Ownership, Standing
+from p2pcrawl.core.politeness import HostNote
+from p2pcrawl.core.ring import BUCKETS
+from p2pcrawl.master.copier import Copier
+from p2pcrawl.master.holdings import Holdings
+from p2pcrawl.master.master import Master
+from p2pcrawl.master.rows import copy_of_row, row_of_copy
+from p2pcrawl.model.errors import LinkError, P2PCrawlError
+from p2pcrawl.model.node import Member, NodeId
+from p2pcrawl.overlay.node import OverlayNode
+from p2pcrawl.wire.cluster import (
+    Claim,
+    Forgotten,
+    Offer,
+    Offered,
+    Pull,
+    PullCopies,
+    Pulled,
+    PulledCopies,
+    Released,
+    Row,
+    Taken,
+)
+
+log = logging.getLogger(__name__)
+
+CLAIM_RETRY_S = 0.25
+PULL_ROWS = 2_000
+OFFER_S = 2.0
+"""After a change of the view, before what nobody claimed of us is offered; and between offers."""
+CALL_S = 30.0
+DEMOTE_ROWS = 1_000
+
+Served = Callable[[frozenset[int]], Awaitable[None]]
+
+
+class Takeover:
+    """See the module. ``served`` is told of buckets that are served from now on, with what is known of their hosts."""
+
+    def __init__(
+        self,
+        master: Master,
+        node: OverlayNode,
+        ownership: Ownership,
+        holdings: Holdings,
+        copier: Copier,
+        served: Served,
+    ) -> None:
+        self._master = master
+        self._node = node
+        self._ownership = ownership
+        self._holdings = holdings
+        self._copier = copier
+        self._served = served
+        self._claims: dict[NodeId, asyncio.Task[None]] = {}
+        self._let_go_of: dict[NodeId, frozenset[int]] = {}
+        """What each claimer may tell us to give up."""
+        self._unclaimed: frozenset[int] = frozenset()
+        """Buckets that we had and that nobody has taken from us yet."""
+        self._offer_at = 0.0
+        self.handovers = 0
+        """Rows that came from other masters with their buckets."""
+
+    # -- what is ours now ---------------------------------------------------------------------
+
+    def view_changed(self, change: Change, gone: Collection[NodeId]) -> None:
+        for node in gone:
+            self._let_go_of.pop(node, None)
+        for node, buckets in list(self._let_go_of.items()):
+            self._let_go_of[node] = buckets - change.gained
+        self._unclaimed = (self._unclaimed - change.gained) | change.lost
+        self._offer_at = self._master.now + OFFER_S
+        self.claim(change)
+
+    def claim(self, change: Change) -> None:
+        """Begins to take over what a change has made ours."""
+        for node in change.ask:
+            self._claim_from(node)
+
+    async def offer_unclaimed(self) -> None:
+        """An owner whose own view did not change does not know that there is something to claim."""
+        if not self._unclaimed or self._master.now < self._offer_at:
+            return
+        self._offer_at = self._master.now + OFFER_S
+        by_owner: dict[NodeId, list[int]] = {}
+        for bucket in self._unclaimed:
+            by_owner.setdefault(self._ownership.owner_id(bucket), []).append(bucket)
+        for node, buckets in sorted(by_owner.items()):
+            member = self._node.living(node)
+            if member is not None and node != self._node.id:
+                await self._node.caller.call(member.address, Offer(0, bitmap_of(buckets)))
+
+    async def close(self) -> None:
+        for task in self._claims.values():
+            task.cancel()
+        await asyncio.gather(*self._claims.values(), return_exceptions=True)
+
+    def _claim_from(self, node: NodeId) -> None:
+        task = self._claims.get(node)
+        if task is None or task.done():
+            self._claims[node] = asyncio.create_task(self._claim(node))
+
+    async def _claim(self, node: NodeId) -> None:
+        """Until ``node`` has let go of all that it is waited for, or does not count any more."""
+        while buckets := self._ownership.awaited(node):
+            member = self._node.living(node)
+            if member is None:
+                return
+            try:
+                if node == self._node.id:
+                    served = await self._promote(buckets)
+                else:
+                    served = await self._take_over(member, buckets)
+            except P2PCrawlError as error:
+                log.debug("claim from %s: %s", node[:8], error)
+                served = None
+            except Exception:
+                log.exception("a claim from %s failed", node[:8])
+                served = None
+            if served is None:
+                await asyncio.sleep(CLAIM_RETRY_S)
+            elif served:
+                await self._served(served)
+
+    async def _promote(self, buckets: frozenset[int]) -> frozenset[int] | None:
+        """Our own copies become the frontier's."""
+        view, after = self._ownership.view, b""
+        while True:
+            copies, after = await self._holdings.rows(buckets, after)
+            if not copies:
+                break
+            if not await self._take_in([row_of_copy(copy) for copy in copies], view):
+                return None
+        self._learn(await self._holdings.notes(buckets))
+        await self._holdings.drop(buckets)
+        return None if self._ownership.view != view else self._ownership.released(self._node.id, buckets)
+
+    async def _take_over(self, member: Member, buckets: frozenset[int]) -> frozenset[int] | None:
+        """One attempt; the buckets that are served from now on, or None when the other does not agree yet."""
+        bitmap, call, view = bitmap_of(buckets), self._node.caller.call, self._ownership.view
+        released = await call(member.address, Claim(0, view, bitmap), CALL_S)
+        if not isinstance(released, Released) or not released.agreed:
+            return None
+        after = 0
+        while True:
+            page = await call(member.address, Pull(0, bitmap, after), CALL_S)
+            if not isinstance(page, Pulled):
+                raise LinkError(f"{member.address} did not hand over")
+            if not await self._take_in(page.rows, view):
+                return None
+            self.handovers += len(page.rows)
+            if page.last:
+                break
+            after = page.after
+        await self._take_copies(member, bitmap, view)
+        standings = _standings(buckets, released)
+        epochs = [self._ownership.epoch_to_come(bucket, standings[bucket][0]) for bucket in sorted(buckets)]
+        await call(member.address, Taken(0, bitmap, epochs), CALL_S)
+        if self._ownership.view != view:
+            return None
+        return self._ownership.released(member.id, buckets, standings)
+
+    async def _take_copies(self, member: Member, bitmap: bytes, view: int) -> None:
+        """What the other holds for the former owner."""
+        place = b""
+        while True:
+            page = await self._node.caller.call(member.address, PullCopies(0, bitmap, place), CALL_S)
+            if not isinstance(page, PulledCopies):
+                raise LinkError(f"{member.address} did not hand over its copies")
+            self._learn({n.key: HostNote(n.delay_s, n.penalty_s, n.pause_s) for n in page.notes})
+            if not page.rows:
+                return
+            if not await self._take_in([row_of_copy(copy) for copy in page.rows], view):
+                raise LinkError("the view has changed meanwhile")
+            self.handovers += len(page.rows)
+            place = page.place
+
+    async def _take_in(self, rows: list[Row], view: int) -> bool:
+        """Whether the rows are durable here; not when the view is another by now, or a job is not known yet."""
+        if self._ownership.view != view or any(row.job not in self._master.jobs for row in rows):
+            return False
+        if rows:
+            await self._master.adopt(rows)
+        return True
+
+    def _learn(self, notes: dict[int, HostNote]) -> None:
+        for key, note in notes.items():
+            self._master.learn_host(key, note)
+
+    # -- what others ask ----------------------------------------------------------------------
+
+    async def let_go(self, claim: Claim, claimer: NodeId) -> Released:
+        """Answers a claim."""
+        buckets = buckets_of(claim.buckets)
+        if claim.view != self._ownership.view or any(self._ownership.owner(b) is None for b in buckets):
+            return Released(0, False)
+        if not await self._master.released(buckets):
+            return Released(0, False)
+        # What says that a page is done must not go ahead of the links that the page led to.
+        await self._copier.safe()
+        if claim.view != self._ownership.view:
+            return Released(0, False)
+        self._let_go_of[claimer] = buckets
+        standings = self._ownership.standings(sorted(buckets))
+        return Released(0, True, [epoch for epoch, _ in standings.values()], [lack for _, lack in standings.values()])
+
+    async def pull(self, request: Pull) -> Pulled:
+        rows, after = await self._master.rows_of(buckets_of(request.buckets), request.after, PULL_ROWS)
+        return Pulled(0, rows, after, len(rows) == 0)
+
+    async def pull_copies(self, request: PullCopies) -> PulledCopies:
+        return await self._holdings.pull(buckets_of(request.buckets), request)
+
+    async def taken(self, request: Taken, claimer: NodeId) -> Forgotten:
+        """The claimer has everything: what we had of it becomes a copy, or goes."""
+        released = self._let_go_of.get(claimer, frozenset())
+        taken = sorted(buckets_of(request.buckets))
+        if len(request.counters) != len(taken):
+            raise LinkError("as many epochs as buckets are needed")
+        free = released.intersection(taken)
+        self._let_go_of[claimer] = released - free
+        await self._demote(frozenset(b for b in free if self._node.id in self._ownership.holders(b)))
+        await self._master.forget_rows(free)
+        epochs = zip(taken, request.counters, strict=True)
+        self._ownership.handed_over({bucket: epoch for bucket, epoch in epochs if bucket in free})
+        await self._holdings.note(self._ownership.standings(free))
+        self._unclaimed -= free
+        return Forgotten(0)
+
+    def offered(self, request: Offer, sender: NodeId) -> Offered:
+        if self._ownership.offered(sender, buckets_of(request.buckets)):
+            self._claim_from(sender)
+        return Offered(0)
+
+    async def _demote(self, buckets: frozenset[int]) -> None:
+        """Rows of the frontier become copies: who took them would only have to send them back."""
+        after = 0
+        while buckets:
+            rows, after = await self._master.rows_of(buckets, after, DEMOTE_ROWS)
+            if not rows:
+                break
+            await self._holdings.keep([copy_of_row(row, self._master.bucket_of_row(row)) for row in rows])
+
+
+def _standings(buckets: frozenset[int], released: Released) -> dict[int, Standing]:
+    """Raises LinkError for lists of other lengths."""
+    if not len(released.lacks) == len(released.counters) == len(buckets):
+        raise LinkError("a standing for each bucket is needed")
+    return dict(zip(sorted(buckets), zip(released.counters, released.lacks, strict=True), strict=True))
+
+
+def bitmap_of(buckets: Collection[int]) -> bytes:
+    bits = bytearray(BUCKETS // 8)
+    for bucket in buckets:
+        bits[bucket >> 3] |= 1 << (bucket & 7)
+    return bytes(bits)
+
+
+def buckets_of(bitmap: bytes) -> frozenset[int]:
+    """Raises LinkError for a bitmap of another size."""
+    if len(bitmap) != BUCKETS // 8:
+        raise LinkError(f"a bitmap of buckets has {BUCKETS // 8} bytes, not {len(bitmap)}")
+    return frozenset(i * 8 + j for i, byte in enumerate(bitmap) if byte for j in range(8) if byte >> j & 1)

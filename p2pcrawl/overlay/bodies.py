@@ -1,0 +1,94 @@
+"""What the directory's records say: a body for each kind, read strictly, for it may come from anybody.
+
+``peer/<node id>``: where a node is. Only the node itself may say so.
+``owner/<bucket>``: its author serves the bucket. The record's version is the counter of the bucket's epoch, so that
+(version, author) is the epoch, and the greater epoch counts.
+``host/<host>``: what a host asks of whoever visits it, where that is more than a job's own delay.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta, Struct
+
+from p2pcrawl.core.politeness import PENALTY_MAX_S, HostNote
+from p2pcrawl.core.ring import BUCKETS
+from p2pcrawl.model.node import ADDRESS_CHARS_MAX, WEIGHT_MAX, Member, is_address
+from p2pcrawl.wire.signed import SignedRecord
+
+PEER: Final = "peer"
+OWNER: Final = "owner"
+HOST: Final = "host"
+
+DAY_S: Final = 86_400.0
+
+AddressText = Annotated[str, Meta(max_length=ADDRESS_CHARS_MAX)]
+Seconds = Annotated[float, Meta(ge=0.0, le=DAY_S)]
+
+
+class PeerBody(Struct, frozen=True, array_like=True):
+    """Where a node is."""
+
+    address: AddressText
+    api: AddressText
+    weight: Annotated[int, Meta(ge=1, le=WEIGHT_MAX)]
+
+    @classmethod
+    def of(cls, member: Member) -> PeerBody:
+        return cls(member.address, str(member.api), member.weight)
+
+
+class OwnerBody(Struct, frozen=True, array_like=True):
+    """Where the owner was when it said so."""
+
+    address: AddressText
+
+
+class HostBody(Struct, frozen=True, array_like=True):
+    """What a host asks; ``pause_s`` counts from the record's arrival."""
+
+    delay_s: Seconds
+    penalty_s: Annotated[float, Meta(ge=0.0, le=PENALTY_MAX_S)]
+    pause_s: Seconds
+
+    @classmethod
+    def of(cls, note: HostNote) -> HostBody:
+        return cls(min(note.delay_s, DAY_S), min(note.penalty_s, PENALTY_MAX_S), min(note.pause_s, DAY_S))
+
+
+Body = PeerBody | OwnerBody | HostBody
+
+
+def encode_body(body: Body) -> bytes:
+    return _encoder.encode(body)
+
+
+def body_of(record: SignedRecord) -> Body | None:
+    """The body of a record; None when it is not what its kind, name and author may say."""
+    try:
+        match record.kind:
+            case "peer":
+                peer = _peer.decode(record.body)
+                sound = is_address(peer.address) and (not peer.api or is_address(peer.api))
+                return peer if sound and record.name == record.signer else None
+            case "owner":
+                owner = _owner.decode(record.body)
+                return owner if is_address(owner.address) and _is_bucket(record.name) else None
+            case "host":
+                return _host.decode(record.body)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        pass
+    return None
+
+
+def _is_bucket(name: str) -> bool:
+    """Whether a name is the number of a bucket, in its one spelling."""
+    return name.isdecimal() and len(name) <= 4 and int(name) < BUCKETS and name == str(int(name))
+
+
+_encoder = msgspec.msgpack.Encoder()
+_peer = msgspec.msgpack.Decoder(PeerBody)
+_owner = msgspec.msgpack.Decoder(OwnerBody)
+_host = msgspec.msgpack.Decoder(HostBody)

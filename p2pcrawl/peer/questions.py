@@ -1,0 +1,293 @@
+"""What a master answers: how the cluster stands, how its jobs stand, who owns what."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from p2pcrawl.core.ring import BUCKETS
+from p2pcrawl.frontier.items import pages_after
+from p2pcrawl.master.cluster import Cluster
+from p2pcrawl.master.job import Job, certificate_sum
+from p2pcrawl.master.steering import Steering
+from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from p2pcrawl.model.node import Address, Member
+from p2pcrawl.model.record import ShardKey
+from p2pcrawl.model.url import canonical, host_of
+from p2pcrawl.peer.explanation import Explanation
+from p2pcrawl.peer.results import Gathering
+from p2pcrawl.spiders.addresses import checked_url
+
+ASK_S = 5.0
+MISSING_SHOWN = 5
+
+
+class Questions:
+    """Those of faces, and those by which masters answer them together."""
+
+    def __init__(self, cluster: Cluster, steering: Steering, folder: Path, name: str) -> None:
+        """``name`` is the cluster's."""
+        self._cluster = cluster
+        self._master = cluster.master
+        self._node = cluster.node
+        self._steering = steering
+        self._folder = folder
+        self._name = name
+        self._explanation = Explanation(cluster, folder)
+
+    async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
+        """Raises ConfigurationError for a question that there is not, or that is about nothing."""
+        match what:
+            case "members":
+                return {"members": [self._member(m) for m in self._node.members()]}
+            case "status":
+                return await self._status()
+            case "local":
+                return self._local()
+            case "figures":
+                return self._figures()
+            case "jobs":
+                return {"jobs": [await self._job(j) for j in self._master.jobs.values()]}
+            case "job":
+                return await self._job(self.job_of(arguments))
+            case "known":
+                return {"job": self.job_of(arguments).id}
+            case "counts":
+                job = self._master.jobs.get(int(arguments["job"]))
+                return self._counts(job) if job is not None else None
+            case "part":
+                return self._steering.part(self.job_of(arguments))
+            case "owner":
+                return await self._owner(arguments)
+            case "why":
+                return await self._explanation.why(str(arguments.get("url", "")))
+            case "why-here":
+                return await self._explanation.here(str(arguments["url"]), list(arguments["jobs"]))
+            case "pages":
+                return await self._pages(int(arguments["job"]), int(arguments["after"]))
+        raise ConfigurationError(f"there is no question {what!r}")
+
+    def job_of(self, arguments: dict[str, Any]) -> Job:
+        """The job that is asked about. Raises ConfigurationError when there is none."""
+        try:
+            number = int(arguments.get("job", ""))
+        except (TypeError, ValueError) as error:
+            raise ConfigurationError(f"{arguments.get('job')!r} is not the number of a job") from error
+        job = self._master.jobs.get(number)
+        if job is None:
+            raise ConfigurationError(f"there is no job {number}; `p2pcrawl jobs` lists them")
+        return job
+
+    def _others(self) -> list[Member]:
+        return [m for m in self._node.members() if m.id != self._node.id]
+
+    async def _ask_others(self, what: str, arguments: dict[str, Any]) -> list[tuple[Member, Any]]:
+        """What each other member answers; the error of who does not."""
+        others, asked = self._others(), json.dumps(arguments).encode()
+        calls = (self._node.caller.query(m.address, f"ask:{what}", asked, timeout_s=ASK_S) for m in others)
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+        return [(m, json.loads(a) if isinstance(a, bytes) else a) for m, a in zip(others, answers, strict=True)]
+
+    # -- the cluster --------------------------------------------------------------------------
+
+    def _member(self, member: Member) -> dict[str, Any]:
+        own = member.id == self._node.id
+        raw = self._node.membership.load if own else self._node.membership.loads.get(member.id, b"")
+        load = json.loads(raw) if raw else {}
+        owned = sum(1 for b in range(BUCKETS) if self._cluster.ownership.owner_id(b) == member.id)
+        view = self._node.membership.view_digest if own else self._node.membership.views.get(member.id)
+        return {
+            "id": member.id,
+            "address": member.address,
+            "api": member.api,
+            "state": member.status.name.lower(),
+            "incarnation": member.incarnation,
+            "weight": member.weight,
+            "drained": member.drained,
+            "slaves": load.get("slaves", 0),
+            "load": load,
+            "share": round(owned / BUCKETS, 4),
+            "view": f"{view:016x}" if view is not None else "",
+        }
+
+    async def _status(self) -> dict[str, Any]:
+        known = self._node.membership.members.values()
+        members = [self._member(m) for m in sorted(known, key=lambda m: m.id)]
+        figures = self._figures()
+        for _, answer in await self._ask_others("figures", {}):
+            if isinstance(answer, dict):
+                figures = {name: count + int(answer.get(name, 0)) for name, count in figures.items()}
+        return {
+            "cluster": self._name,
+            "view": f"{self._node.membership.view_digest:016x}",
+            "directory": self._node.directory.digest(),
+            "members": members,
+            "copies": {"asked": self._cluster.ownership.copies, **figures},
+            "jobs": Counter(job.state for job in self._master.jobs.values()),
+            "warnings": self._warnings(figures),
+            "here": self._local(),
+        }
+
+    def _figures(self) -> dict[str, int]:
+        """How records and their copies stand at this master."""
+        return {**self._cluster.figures(), "moving": self._cluster.ownership.syncing}
+
+    def _warnings(self, figures: dict[str, int]) -> list[str]:
+        copies, living = self._cluster.ownership.copies, len(self._node.members())
+        found = []
+        if living < copies:
+            found.append(f"{living} of the {copies} masters that {copies} copies need: fewer are kept")
+        missing = sorted(m.id[:8] for m in self._node.membership.missing())
+        if missing:
+            names = ", ".join(missing[:MISSING_SHOWN]) + (", ..." if len(missing) > MISSING_SHOWN else "")
+            text = f"{len(missing)} {'master is' if len(missing) == 1 else 'masters are'} missing ({names})"
+            if len(missing) >= copies:
+                text += (
+                    f": as many as there are copies ({copies}), so if they went at once some records are with them only"
+                )
+            found.append(text)
+        if figures["not_whole"]:
+            found.append(f"{figures['not_whole']} buckets are not whole: who had the rest of them is not here")
+        for node, refusal in sorted(self._cluster.refusals.items()):
+            if any(m.id == node for m in self._node.members()):
+                found.append(f"{node[:8]} cannot run a job: {refusal}")
+        return found
+
+    def _local(self) -> dict[str, Any]:
+        ownership = self._cluster.ownership
+        return {
+            "id": self._node.id,
+            "owned": ownership.owned,
+            "syncing": ownership.syncing,
+            "handed_over": self._cluster.takeover.handovers,
+            "links_under_way": self._cluster.dispatch.under_way,
+            "slaves": [
+                {
+                    "session": s.id,
+                    "pid": s.pid,
+                    "leases": len(s.leases),
+                    "rss_mb": s.rss_bytes >> 20,
+                    "at": s.link.remote_host or "here",
+                }
+                for s in self._master.sessions.values()
+            ],
+            "counters": self._node.counters(),
+        }
+
+    # -- jobs ---------------------------------------------------------------------------------
+
+    async def _job(self, job: Job) -> dict[str, Any]:
+        """A job over all masters."""
+        parts = [self._counts(job)]
+        missing = []
+        for member, answer in await self._ask_others("counts", {"job": job.id}):
+            if isinstance(answer, dict):
+                parts.append(answer)
+            elif answer is not None:
+                missing.append(member.id)
+        return {
+            **certificate_sum([part["counts"] for part in parts]),
+            "masters": {part["master"]: part["counts"]["pages"] for part in parts},
+            "missing": missing,
+            "not_whole": sorted({bucket for part in parts for bucket in part["not_whole"]}),
+            "moving": sum(part["moving"] for part in parts),
+            "certificate": json.loads(job.signed) if job.signed else None,
+        }
+
+    def _counts(self, job: Job) -> dict[str, Any]:
+        ownership = self._cluster.ownership
+        return {
+            "master": self._node.id,
+            "counts": job.certificate(),
+            "not_whole": ownership.broken(),
+            "moving": ownership.syncing,
+        }
+
+    async def results(self, number: int) -> AsyncIterator[bytes]:
+        """The items of a job, from all masters, in pieces of whole lines."""
+        job = self.job_of({"job": number}).id
+
+        async def members() -> list[Address]:
+            return [member.address for member in self._node.members()]
+
+        async def ask(address: Address, arguments: dict[str, Any]) -> dict[str, Any]:
+            if address == self._node.address:
+                return await self._pages(arguments["job"], arguments["after"])
+            answer = await self._node.caller.query(address, "ask:pages", json.dumps(arguments).encode())
+            page: dict[str, Any] = json.loads(answer)
+            return page
+
+        async for piece in Gathering(job, members, ask).pieces():
+            yield piece
+
+    async def _pages(self, job: int, after: int) -> dict[str, Any]:
+        """For a gathering: the next pages with items that this master has."""
+        cluster = self._cluster
+        mark = f"{cluster.ownership.view:016x} {cluster.takeover.handovers}"
+        settled = not cluster.ownership.syncing and cluster.ownership.complete
+        rows = await asyncio.to_thread(pages_after, self._folder, job, after)
+        pages = [(print_.hex(), place, items.decode()) for place, print_, items in rows]
+        return {"pages": pages, "mark": mark, "settled": settled}
+
+    # -- owners -------------------------------------------------------------------------------
+
+    async def _owner(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """What the owner itself says, so that it is the same from everybody; what is known here if it is silent."""
+        answer = self._owner_seen(str(arguments.get("url", "")), str(arguments.get("key", "host")))
+        if answer["owner"] == self._node.id or arguments.get("forwarded"):
+            return answer
+        try:
+            asked = json.dumps({**arguments, "forwarded": True}).encode()
+            told: dict[str, Any] = json.loads(
+                await self._node.caller.query(Address(answer["address"]), "ask:owner", asked, timeout_s=ASK_S)
+            )
+        except P2PCrawlError as error:
+            note = f"the owner did not answer ({error}); this is how {self._node.id[:8]} sees it"
+            return {**answer, "note": note, "directory": await self._owner_heard(answer["bucket"])}
+        if told["owner"] != answer["owner"]:
+            told["note"] = "the masters do not agree at the moment; ask again in some seconds"
+            told["directory"] = await self._owner_heard(answer["bucket"])
+        return told
+
+    async def _owner_heard(self, bucket: int) -> dict[str, Any] | None:
+        """Who was last heard to serve a bucket."""
+        hint = await self._node.directory.owner(bucket)
+        if hint is None:
+            return None
+        return {
+            "owner": hint.owner,
+            "epoch": [hint.counter, hint.owner],
+            "address": hint.address,
+            "age_s": round(hint.age_s, 1),
+        }
+
+    def _owner_seen(self, url: str, key: str) -> dict[str, Any]:
+        text = canonical(checked_url(url))
+        if key not in {k.value for k in ShardKey}:
+            raise ConfigurationError(f"a job spreads its URLs by host, domain or url, not by {key!r}")
+        bucket = self._master.bucket_of_url(text, key)
+        ownership = self._cluster.ownership
+        owner = ownership.owner_id(bucket)
+        member = self._node.membership.members.get(owner)
+        holders = ownership.holders(bucket)
+        answer = {
+            "url": text,
+            "host": host_of(text),
+            "key": key,
+            "bucket": bucket,
+            "owner": owner,
+            "address": member.address if member is not None else "",
+            "copies": list(holders),
+            "view": f"{ownership.view:016x}",
+            "why": f"bucket {bucket} of {BUCKETS}: the {ownership.ring} ring over {len(self._node.members())} masters "
+            f"puts {owner[:8]} first",
+        }
+        if owner == self._node.id:
+            answer["epoch"] = [ownership.counters[bucket], owner]
+            answer["serving"] = ownership.serves(bucket)
+            answer["slave"] = self._master.granting.slave_for(host_of(text))
+        return answer

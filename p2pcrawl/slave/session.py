@@ -1,0 +1,231 @@
+"""One session of a slave: what its master grants is worked on, what comes of it is reported, until the session ends.
+
+A fixed pool of workers takes tasks in the order of their grants. When the session ends, other than by leaving in
+order, its open requests are cancelled and nothing new begins. Callbacks that run by then run on, and with what was not
+acknowledged their pages go to the orphanage. Where nobody else could take over the hosts (a single machine:
+``fence_s`` is 0) there is none: the slave ends with its link, and what it held is fetched again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+from collections.abc import Callable, Iterator
+from enum import Enum, auto
+from typing import Any
+
+from p2pcrawl.model.errors import LinkError
+from p2pcrawl.overlay.link import Link
+from p2pcrawl.slave.fence import Fence, Fenced
+from p2pcrawl.slave.jobs import Jobs
+from p2pcrawl.slave.orphans import Orphanage
+from p2pcrawl.slave.outbox import Outbox
+from p2pcrawl.slave.run import JobRun, MissingRules
+from p2pcrawl.wire.codec import AnyMessage
+from p2pcrawl.wire.messages import (
+    Ack,
+    Adopted,
+    Beat,
+    Forget,
+    Grant,
+    Leaving,
+    OpenJob,
+    Renewed,
+    Returned,
+    RobotsTask,
+    Stop,
+    Task,
+    Welcome,
+)
+
+BEAT_S = 1.0
+LEAVE_S = 10.0
+"""How long open pages may take to end when a slave leaves on its own account."""
+
+
+class End(Enum):
+    """How a session ended."""
+
+    LOST = auto()
+    """Its link is gone."""
+    FENCED = auto()
+    """It was not renewed in time."""
+    LEFT = auto()
+    """In order."""
+    FAILED = auto()
+    """A job could not be opened."""
+
+
+class Session:
+    """``asked_at``: when the Hello was sent that ``welcome`` answers."""
+
+    def __init__(
+        self,
+        link: Link,
+        welcome: Welcome,
+        asked_at: float,
+        jobs: Jobs,
+        orphanage: Orphanage,
+        numbers: Iterator[int],
+    ) -> None:
+        self._link = link
+        self._number = welcome.session
+        self._slots = welcome.slots
+        self._jobs = jobs
+        self._orphanage = orphanage
+        self._tasks: asyncio.Queue[Task | RobotsTask | None] = asyncio.Queue()
+        self._fence = Fence(welcome.fence_s, asked_at, lambda: self.end(End.FENCED))
+        self._outbox = Outbox(link, self._tasks.empty, numbers, orphanage if welcome.fence_s else None)
+        self._open = 0
+        self._beats = 0
+        self._outlives = welcome.fence_s > 0
+        self._leaving: asyncio.Task[None] | None = None
+        self._ended: asyncio.Future[End] = asyncio.get_running_loop().create_future()
+
+    async def run(self) -> tuple[End, set[asyncio.Task[None]]]:
+        """Until it is over: how it ended, and the callbacks that still run. Raises what a worker raised."""
+        workers = {asyncio.create_task(self._worker()) for _ in range(self._slots)}
+        for worker in workers:
+            worker.add_done_callback(self._worker_ended)
+        beat = asyncio.create_task(self._beat())
+        self._orphanage.attach(self._link)
+        try:
+            how = await self._ended
+        except BaseException:
+            for worker in workers:
+                worker.cancel()
+            raise
+        finally:
+            self._orphanage.detach()
+            self._over()
+            others = [t for t in (beat, self._leaving) if t is not None]
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+        if not self._outlives:
+            for worker in workers:
+                worker.cancel()
+        return how, {w for w in workers if not w.done()}
+
+    def end(self, how: End) -> None:
+        """It is over, from this moment on."""
+        if not self._ended.done():
+            self._ended.set_result(how)
+            self._over()
+
+    def depart(self) -> None:
+        """Leaves on the slave's own account: gives back what was not begun, finishes what was, within LEAVE_S."""
+        if self._leaving is None:
+            self._link.send(Leaving())
+            self._leaving = asyncio.create_task(self._leave(LEAVE_S))
+
+    def received(self, message: AnyMessage) -> None:
+        """Raises LinkError for what a master does not say."""
+        if self._ended.done():
+            # Whatever it grants, it grants under a session that it does not know to be over.
+            return
+        match message:
+            case Grant():
+                self._granted(message)
+            case Ack():
+                self._outbox.acknowledged(message.sequence)
+            case OpenJob():
+                self._jobs.open(message.job)
+            case Renewed():
+                if message.session == self._number:
+                    self._fence.renewed(message.beat)
+            case Adopted():
+                self._orphanage.adopted(message.sequence)
+            case Stop():
+                if self._leaving is None:
+                    self._leaving = asyncio.create_task(self._leave(None))
+            case Forget():
+                self._jobs.forget()
+            case _:
+                raise LinkError(f"a master does not say {type(message).__name__}")
+
+    # -- work ---------------------------------------------------------------------------------
+
+    def _granted(self, grant: Grant) -> None:
+        for robots in grant.robots:
+            self._jobs.learn_rules(robots)
+        if self._leaving is not None:
+            self._link.send(Returned([task.record for task in grant.tasks]))
+            return
+        for robots_task in grant.robots_tasks:
+            self._tasks.put_nowait(robots_task)
+        for task in grant.tasks:
+            self._tasks.put_nowait(task)
+
+    async def _worker(self) -> None:
+        while (task := await self._tasks.get()) is not None:
+            self._open += 1
+            try:
+                await self._outbox.room()
+                run = await self._jobs.run_of(task.job)
+                if not self._fence.passed:
+                    await self._work(run, task)
+            except Fenced:
+                pass
+            except MissingRules as missing:
+                assert isinstance(task, Task)
+                self._link.send(Returned([task.record], [str(missing)]))
+            finally:
+                self._open -= 1
+                self._tasks.task_done()
+
+    async def _work(self, run: JobRun, task: Task | RobotsTask) -> None:
+        if isinstance(task, RobotsTask):
+            self._outbox.put_robots(await run.robots(task, _pause(task.delay_s), self._fence))
+        else:
+            await run.work(task, self._outbox, self._fence)
+
+    def _worker_ended(self, worker: asyncio.Task[None]) -> None:
+        if not worker.cancelled() and (error := worker.exception()) is not None and not self._ended.done():
+            self._ended.set_exception(error)
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(BEAT_S)
+            rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+            self._beats += 1
+            self._fence.sent(self._beats)
+            self._link.send(Beat(self._open, self._tasks.qsize(), rss, self._number, self._beats))
+
+    # -- the end ------------------------------------------------------------------------------
+
+    def _over(self) -> None:
+        self._fence.close()
+        self._outbox.close()
+        self._take_back()
+        for _ in range(self._slots):
+            self._tasks.put_nowait(None)
+
+    def _take_back(self) -> list[int]:
+        """The records of the tasks that nobody has begun."""
+        records = []
+        while not self._tasks.empty():
+            task = self._tasks.get_nowait()
+            self._tasks.task_done()
+            if isinstance(task, Task):
+                records.append(task.record)
+        return records
+
+    async def _leave(self, patience_s: float | None) -> None:
+        if records := self._take_back():
+            self._link.send(Returned(records))
+        try:
+            async with asyncio.timeout(patience_s):
+                await self._tasks.join()
+                await self._outbox.drained()
+                await self._orphanage.empty()
+        except TimeoutError:
+            pass
+        self.end(End.LEFT)
+
+
+def _pause(delay_s: float) -> Callable[[str], Any]:
+    async def pause(host: str) -> None:
+        await asyncio.sleep(delay_s)
+
+    return pause

@@ -1,0 +1,47 @@
+"""Nothing is lost: what a crawl can reach is through, and what is through was really fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from p2pcrawl.model.job import START_URL
+from simulations.checkers.evidence import Evidence, listed, told
+from simulations.folders import DONE, DROPPED, FAILED, QUEUED, Record
+from simulations.web import Kind
+
+
+def check(evidence: Evidence) -> Iterator[str]:
+    web, records = evidence.web, evidence.phases()
+    answered = {visit.url for visit in evidence.pages if visit.answered}
+    last = {visit.url: visit for visit in evidence.pages}
+    # What a master gave up on is not held against it here if the web agrees; what it led to is out of reach then.
+    given_up = frozenset(url for url, record in records.items() if record.phase == FAILED)
+    reachable = web.reachable(given_up)
+
+    missing = sorted(url for url in reachable if url not in records)
+    if missing:
+        yield f"{len(missing)} reachable pages are unknown to all masters: {listed(missing)}"
+    waiting = sorted(url for url in reachable if url in records and records[url].phase == QUEUED)
+    if waiting:
+        yield f"{len(waiting)} pages are still queued: {listed(waiting)}"
+    for url in sorted(reachable):
+        record = records.get(url)
+        if record is None or record.phase == QUEUED:
+            continue
+        page = web.pages[url]
+        wanted = DROPPED if page.kind is Kind.FORBIDDEN else DONE if web.opens(page) else FAILED
+        if web.hosts[page.host].dead:
+            wanted = FAILED
+        excuse = record.phase == FAILED and (_is_lost(record) or (url in last and not last[url].answered))
+        if record.phase != wanted and not excuse:
+            yield f"{url} ({page.kind.value}) is {told(record)}"
+        if record.phase == DONE and url not in answered:
+            yield f"{url} is done and was never fetched"
+    invented = sorted(url for url in records if url not in web.pages and not url.startswith(START_URL))
+    if invented:
+        yield f"{len(invented)} records are of no page: {listed(invented)}"
+
+
+def _is_lost(record: Record) -> bool:
+    """It was in the hands of too many that died."""
+    return record.reason == "slave-lost"

@@ -1,0 +1,67 @@
+"""What is left of a run for checkers to look at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from simulations.folders import PHASES, Folder, Record
+from simulations.incidents import Incident
+from simulations.options import Options
+from simulations.web import Visit, Web
+
+
+class Violation(NamedTuple):
+    """Something that must never be."""
+
+    checker: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """See the module."""
+
+    options: Options
+    web: Web
+    folders: dict[str, Folder]
+    """Of the masters that were there in the end."""
+    items: Counter[str]
+    """How often the results have each URL's item."""
+    incidents: list[Incident]
+    claims: list[tuple[float, str, bool]]
+    doubles: list[str]
+    complaints: list[str]
+    """What made masters give up, exceptions that nobody caught, and what did not come about in time."""
+    finished: bool
+
+    @property
+    def pages(self) -> list[Visit]:
+        """All requests but those for robots.txt."""
+        return [visit for visit in self.web.visits if not visit.is_robots]
+
+    def records(self) -> dict[str, list[Record]]:
+        """The records of each URL, by the frontiers that have one."""
+        found: dict[str, list[Record]] = {}
+        for name in sorted(self.folders):
+            for record in self.folders[name].records.values():
+                found.setdefault(record.url, []).append(record)
+        return found
+
+    def phases(self) -> dict[str, Record]:
+        """The record of each URL that is furthest."""
+        return {url: max(those, key=lambda record: record.phase) for url, those in self.records().items()}
+
+
+def told(record: Record | None) -> str:
+    """A record's standing in words."""
+    if record is None:
+        return "unknown"
+    return PHASES[record.phase] + (f" ({record.reason})" if record.reason else "")
+
+
+def listed(urls: list[str], most: int = 3) -> str:
+    """Some of them, and how many there are."""
+    shown = ", ".join(urls[:most])
+    return shown if len(urls) <= most else f"{shown} and {len(urls) - most} more"

@@ -1,0 +1,21 @@
+"""A page is fetched once, and once more for each lease that ended without a report and for each try by policy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from simulations.checkers.evidence import Evidence
+from simulations.incidents import excused
+
+
+def check(evidence: Evidence) -> Iterator[str]:
+    visits = evidence.pages
+    asked = Counter(visit.url for visit in visits)
+    retried = Counter(visit.url for visit in visits if not visit.answered and visit.failure != "cut")
+    lost = excused(evidence.incidents, visits)
+    for url, times in sorted(asked.items()):
+        allowed = 1 + retried[url] + lost[url]
+        if times > allowed:
+            who = ", ".join(f"{v.node} at {v.began_s:.2f} s ({v.failure or v.status})" for v in visits if v.url == url)
+            yield f"{url} was asked for {times} times, {allowed} are accounted for: {who}"

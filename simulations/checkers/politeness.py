@@ -1,0 +1,43 @@
+"""A host is asked by one at a time, its delay counted from the end of the last answer, over all masters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simulations.checkers.evidence import Evidence
+from simulations.web import Visit
+
+DELAY_S = 1.0
+"""What the crawler keeps where nobody asks for more."""
+TOLERANCE = 0.97
+"""Clocks differ by 2 %, and a timer of asyncio may fire a moment early."""
+
+
+def check(evidence: Evidence) -> Iterator[str]:
+    by_host: dict[str, list[Visit]] = {}
+    for visit in evidence.web.visits:
+        by_host.setdefault(visit.host, []).append(visit)
+    # Beyond a partition somebody else holds itself the owner; until both agree again each keeps its own pace.
+    split = [(i.began_s, i.settled_s) for i in evidence.incidents if i.everywhere]
+    for host, visits in by_host.items():
+        told_at: float | None = None
+        wanted_s = evidence.web.hosts[host].delay_s
+        free_at = spaced_at = 0.0
+        for visit in sorted(visits, key=lambda v: v.began_s):
+            apart = any(began_s <= visit.began_s <= settled_s for began_s, settled_s in split)
+            if not apart and visit.began_s < free_at:
+                yield f"{_told(visit)} though the host had asked to be left alone until {free_at:.2f} s"
+            delay_s = max(DELAY_S, wanted_s) if told_at is not None and visit.began_s > told_at else DELAY_S
+            due = spaced_at + delay_s * TOLERANCE
+            if spaced_at and not apart and visit.began_s < due:
+                early = f"{due - visit.began_s:.2f} s too early"
+                yield f"{_told(visit)} {early}: the last answer ended at {spaced_at:.2f} s"
+            spaced_at = max(spaced_at, visit.ended_s)
+            if visit.retry_after_s and visit.failure != "cut":
+                free_at = max(free_at, visit.ended_s + visit.retry_after_s * TOLERANCE)
+            if told_at is None and visit.is_robots and visit.status == 200:
+                told_at = visit.ended_s
+
+
+def _told(visit: Visit) -> str:
+    return f"{visit.node} asked for {visit.url} at {visit.began_s:.2f} s"

@@ -1,0 +1,11 @@
+"""No master gave up, and no exception got lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simulations.checkers.evidence import Evidence
+
+
+def check(evidence: Evidence) -> Iterator[str]:
+    yield from evidence.complaints[:10]

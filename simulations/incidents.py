@@ -1,0 +1,53 @@
+"""What a scenario did to the machines, and which fetches that excuses.
+
+A page may be fetched once more for each time that a lease on it ended without a report. Whether one did is judged from
+outside: the web knows who had asked for a page by then, and the disks of the others whether they had heard of its end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import inf
+
+from simulations.folders import Print, print_of
+from simulations.web import Visit
+
+@dataclass(slots=True)
+class Incident:
+    """Something that happened to ``nodes`` from ``began_s`` to ``ended_s``."""
+
+    what: str
+    nodes: frozenset[str]
+    began_s: float
+    ended_s: float
+    through: frozenset[Print]
+    """The URLs of which others than ``nodes`` knew that they were through when it began."""
+    everywhere: bool = False
+    """Those that were not hit may also have lost leases: they were cut off from some of each other."""
+    settled_s: float = inf
+    """When all that were up agreed again on who they are and on who has what."""
+
+    @property
+    def open(self) -> bool:
+        return self.ended_s == inf
+
+    def covers(self, visit: Visit) -> bool:
+        """Whether this request may have been made in vain."""
+        if visit.began_s > self.settled_s:
+            return False
+        return self.everywhere or visit.node in self.nodes
+
+
+def excused(incidents: Iterable[Incident], visits: Iterable[Visit]) -> Counter[str]:
+    """How many more fetches than one each URL may have had."""
+    allowance: Counter[str] = Counter()
+    by_url: dict[str, list[Visit]] = {}
+    for visit in visits:
+        by_url.setdefault(visit.url, []).append(visit)
+    for incident in incidents:
+        for url, those in by_url.items():
+            if print_of(url) not in incident.through and any(incident.covers(visit) for visit in those):
+                allowance[url] += 1
+    return allowance

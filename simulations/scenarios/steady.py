@@ -1,0 +1,13 @@
+"""Nothing happens."""
+
+from __future__ import annotations
+
+from simulations.scenarios.scenario import Scenario
+from simulations.stage import Stage
+
+
+async def faults(stage: Stage) -> None:
+    await stage.progress(1.0)
+
+
+SCENARIO = Scenario("nothing happens", faults)

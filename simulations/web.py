@@ -1,0 +1,259 @@
+"""A web whose pages derive from a seed, so that the truth about it is known.
+
+Its hosts have sizes by a Zipf law. Every page is linked from an earlier one of its host and links to some others, near
+and far. Some pages redirect, are missing, are forbidden by robots.txt, always fail, or fail once or twice before they
+answer (500, 503 with Retry-After, a time-out, a reset); some hosts want a delay, some are dead.
+
+:class:`Web` answers, and writes down every request with its begin and end by the world's clock. What a fetch does is
+drawn from the seed, its URL and how often that was asked for, so requests elsewhere change nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from math import log
+from typing import TypeVar
+
+from simulations.paths import Dice
+
+T = TypeVar("T")
+
+RETRY_AFTER_S = 8
+TRIES_MAX = 2
+"""How often a flaky page fails, at most: no more than a crawler tries again by default."""
+
+
+class Kind(Enum):
+    """What a page does when it is asked for."""
+
+    PLAIN = "plain"
+    FLAKY = "flaky"
+    REDIRECT = "redirect"
+    MISSING = "missing"
+    FAILING = "failing"
+    FORBIDDEN = "forbidden"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebPlan:
+    """How large and how unpleasant a web is. Fractions are of the pages, or of the hosts."""
+
+    pages: int = 500
+    hosts: int = 40
+    zipf: float = 1.0
+    """The greater, the more pages the largest hosts have."""
+    links: int = 6
+    """On each page, beside those that hold its host together."""
+    across: float = 0.2
+    """Of the links: to other hosts."""
+    redirect: float = 0.03
+    missing: float = 0.03
+    failing: float = 0.02
+    forbidden: float = 0.03
+    flaky: float = 0.06
+    delayed_hosts: float = 0.2
+    dead_hosts: float = 0.03
+    latency_s: float = 0.15
+    """The mean over all hosts."""
+
+
+@dataclass(slots=True)
+class Page:
+    """One page. ``links`` are what its body names, or where it redirects to."""
+
+    url: str
+    host: str
+    kind: Kind
+    links: list[str] = field(default_factory=list)
+    failures: int = 0
+    """How often a flaky one fails before it answers."""
+
+
+@dataclass(slots=True)
+class Host:
+    """One host. ``delay_s`` is its robots.txt's Crawl-delay, or 0."""
+
+    name: str
+    delay_s: float
+    latency_s: float
+    dead: bool
+    ip: str
+    pages: list[Page] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What becomes of one request. ``failure`` names what went wrong below HTTP: reset, refused, silence."""
+
+    takes_s: float
+    ip: str = ""
+    status: int = 0
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    failure: str = ""
+
+
+@dataclass(slots=True)
+class Visit:
+    """One request, as the web saw it. Times are the world's."""
+
+    url: str
+    host: str
+    node: str
+    life: int
+    began_s: float
+    ended_s: float
+    status: int
+    failure: str
+    retry_after_s: float = 0.0
+
+    @property
+    def answered(self) -> bool:
+        """It brought what there was to bring: a page, a redirect, or the word that there is none."""
+        return not self.failure and self.status < 500 and self.status != 429
+
+    @property
+    def is_robots(self) -> bool:
+        return self.url.endswith("/robots.txt")
+
+
+class Web:
+    """See the module."""
+
+    def __init__(self, seed: object, plan: WebPlan) -> None:
+        self.plan = plan
+        self.visits: list[Visit] = []
+        self._seed = seed
+        self._dice = Dice(seed, "web")
+        self._asked: Counter[str] = Counter()
+        self.hosts = {host.name: host for host in self._make_hosts()}
+        self.pages = {page.url: page for host in self.hosts.values() for page in host.pages}
+        self.start = next(iter(self.pages))
+        self._link()
+
+    # -- the truth ----------------------------------------------------------------------------
+
+    def reachable(self, barred: frozenset[str] = frozenset()) -> set[str]:
+        """All URLs that a crawl from the start comes to know of, if pages in ``barred`` show it nothing."""
+        found, open_ = {self.start}, deque([self.start])
+        while open_:
+            page = self.pages[open_.popleft()]
+            if page.url in barred or not self.opens(page):
+                continue
+            for url in page.links:
+                if url not in found:
+                    found.add(url)
+                    open_.append(url)
+        return found
+
+    def opens(self, page: Page) -> bool:
+        """Whether a crawl that obeys robots.txt gets to see its links, in the end."""
+        return page.kind in (Kind.PLAIN, Kind.FLAKY, Kind.REDIRECT) and not self.hosts[page.host].dead
+
+    # -- answering ----------------------------------------------------------------------------
+
+    def reply(self, url: str) -> Reply:
+        """What a request gets that begins now."""
+        host = self.hosts[url.split("/", 3)[2]]
+        self._asked[url] += 1
+        times = self._asked[url]
+        dice = Dice(self._seed, url, times)
+        takes_s = 0.2 * host.latency_s - 0.8 * host.latency_s * log(1.0 - dice.roll())
+        if host.dead:
+            return Reply(takes_s, host.ip, failure="refused")
+        if url.endswith("/robots.txt"):
+            return Reply(takes_s, host.ip, 200, {"Content-Type": "text/plain"}, _robots(host))
+        page = self.pages[url]
+        match page.kind:
+            case Kind.REDIRECT:
+                return Reply(takes_s, host.ip, 302, {"Location": page.links[0]})
+            case Kind.MISSING:
+                return Reply(takes_s, host.ip, 404)
+            case Kind.FAILING:
+                return Reply(takes_s, host.ip, 500)
+            case Kind.FLAKY if times <= page.failures:
+                return self._failure(takes_s, host, dice)
+            case _:
+                return Reply(takes_s, host.ip, 200, {"Content-Type": "text/html; charset=utf-8"}, _body(page))
+
+    def _failure(self, takes_s: float, host: Host, dice: Dice) -> Reply:
+        chance = dice.roll()
+        if chance < 0.3:
+            return Reply(takes_s, host.ip, 500)
+        if chance < 0.6:
+            return Reply(takes_s, host.ip, 503, {"Retry-After": str(RETRY_AFTER_S)})
+        return Reply(takes_s, host.ip, failure="reset" if chance < 0.9 else "silence")
+
+    # -- making it ----------------------------------------------------------------------------
+
+    def _make_hosts(self) -> list[Host]:
+        plan, roll = self.plan, self._dice.roll
+        count = min(plan.hosts, plan.pages)
+        weights = [1.0 / (rank + 1) ** plan.zipf for rank in range(count)]
+        spare = plan.pages - count
+        hosts, given, share = [], 0, 0.0
+        for number, weight in enumerate(weights):
+            # The first is where the crawl begins; it is neither slow nor dead.
+            delay_s = float(2 + int(roll() * 3)) if roll() < plan.delayed_hosts and number else 0.0
+            dead = roll() < plan.dead_hosts and number > 0
+            latency_s = plan.latency_s * (0.3 + 1.4 * roll())
+            host = Host(f"h{number}.web.test", delay_s, latency_s, dead, f"11.0.{number >> 8}.{number & 255}")
+            share += weight / sum(weights) * spare
+            size = 1 + round(share) - given
+            given = round(share)
+            host.pages = [self._make_page(host, each) for each in range(size)]
+            hosts.append(host)
+        return hosts
+
+    def _make_page(self, host: Host, number: int) -> Page:
+        if not number:
+            return Page(f"http://{host.name}/", host.name, Kind.PLAIN)
+        kind, chance = Kind.PLAIN, self._dice.roll()
+        for each in (Kind.REDIRECT, Kind.MISSING, Kind.FAILING, Kind.FORBIDDEN, Kind.FLAKY):
+            share = getattr(self.plan, each.value)
+            if chance < share:
+                kind = each
+                break
+            chance -= share
+        folder = "private" if kind is Kind.FORBIDDEN else "p"
+        failures = 1 + int(self._dice.roll() * TRIES_MAX) if kind is Kind.FLAKY else 0
+        return Page(f"http://{host.name}/{folder}/{number}", host.name, kind, failures=failures)
+
+    def _link(self) -> None:
+        """Every page from an earlier plain one of its host, every host from an earlier one; then at random."""
+        hosts = list(self.hosts.values())
+        alive: list[Host] = []
+        for host in hosts:
+            if alive:
+                self._pick(alive).pages[0].links.append(host.pages[0].url)
+            if not host.dead:
+                alive.append(host)
+            plain = [host.pages[0]]
+            for page in host.pages[1:]:
+                self._pick(plain).links.append(page.url)
+                if page.kind is Kind.PLAIN:
+                    plain.append(page)
+        for host in hosts:
+            for page in host.pages:
+                if page.kind is Kind.REDIRECT:
+                    page.links = [self._pick(host.pages[: host.pages.index(page)]).url]
+                elif page.kind in (Kind.PLAIN, Kind.FLAKY):
+                    for _ in range(self.plan.links):
+                        where = self._pick(hosts) if self._dice.roll() < self.plan.across else host
+                        page.links.append(self._pick(where.pages).url)
+
+    def _pick(self, things: list[T]) -> T:
+        return things[int(self._dice.roll() * len(things))]
+
+
+def _robots(host: Host) -> bytes:
+    delay = f"Crawl-delay: {host.delay_s:g}\n" if host.delay_s else ""
+    return f"User-agent: *\n{delay}Disallow: /private/\n".encode()
+
+
+def _body(page: Page) -> bytes:
+    links = "".join(f'<li><a href="{url}">{url}</a>\n' for url in page.links)
+    return f"<!doctype html><title>{page.url}</title><ul>\n{links}</ul>\n".encode()

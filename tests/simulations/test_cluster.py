@@ -1,0 +1,66 @@
+"""Whole masters on a virtual clock: the same seed does the same in any process, and nothing is amiss."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulations.options import Options
+from simulations.run import drawn
+from simulations.scenarios import SCENARIOS
+
+ROOT = Path(__file__).parents[2]
+SMALL = ["--masters", "3", "--pages", "40", "--hosts", "6", "--json"]
+
+
+def begin(scenario: str, seed: int, hash_seed: int) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "simulations", "run", scenario, "--seed", str(seed), *SMALL]
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT
+    )
+
+
+def end(process: subprocess.Popen[str]) -> dict[str, Any]:
+    printed, _ = process.communicate(timeout=120)
+    told: dict[str, Any] = json.loads(printed)
+    del told["real_s"]
+    return told
+
+
+@pytest.mark.parametrize("scenario", ["steady", "power-loss"])
+def test_same_seed_has_the_same_trace_in_other_processes_under_other_hash_seeds(scenario: str) -> None:
+    one, other = [end(process) for process in [begin(scenario, 5, hash_seed) for hash_seed in (0, 4242)]]
+
+    assert one == other
+    assert one["violations"] == []
+    assert one["answered"] > 30
+
+
+def test_a_swarm_draws_all_scenarios_and_the_same_options_from_the_same_seed() -> None:
+    options = [drawn(seed) for seed in range(200)]
+
+    assert {each.scenario for each in options} == set(SCENARIOS)
+    assert options[:5] == [drawn(seed) for seed in range(5)]
+    assert all(each.replicas >= SCENARIOS[each.scenario].replicas_min for each in options)
+
+
+def test_the_command_of_a_run_names_all_that_makes_it() -> None:
+    options = Options(scenario="churn", seed=7, masters=9, replicas=3, pages=50, hosts=4)
+
+    assert options.command() == "python -m simulations run churn --seed 7 --masters 9 --replicas 3 --pages 50 --hosts 4"
+
+
+def test_what_cannot_be_simulated_is_refused_in_one_line() -> None:
+    command = [sys.executable, "-m", "simulations", "run", "steady", "--masters", "0"]
+
+    refused = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60)
+
+    assert refused.returncode == 2
+    assert refused.stderr == "masters, replicas, pages and hosts must be at least 1\n"

@@ -1,0 +1,212 @@
+"""Masters that die: what they had is taken over by those that hold copies, and nothing of it is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from p2pcrawl.frontier.digest import Range
+from p2pcrawl.master import cluster, syncing, takeover
+from p2pcrawl.model.errors import LinkError
+from p2pcrawl.wire.cluster import Copy
+from tests.unit.master.masters import House, arrive, books, eventually, finished, settled, submit, town_of
+from tests.unit.master.test_cluster import Web
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(takeover, "CLAIM_RETRY_S", 0.01)
+    monkeypatch.setattr(cluster, "CLAIM_RETRY_S", 0.01)
+    monkeypatch.setattr(cluster, "ROUND_S", 0.05)
+    monkeypatch.setattr(takeover, "OFFER_S", 0.1)
+    monkeypatch.setattr(syncing, "RETRY_S", 0.02)
+
+
+def synced(houses: Iterable[House]) -> bool:
+    """Every bucket has all the copies that it should have."""
+    houses = list(houses)
+    return settled(houses) and not any(h.cluster.copying.lacking() or h.cluster.copier.under_way for h in houses)
+
+
+async def items(houses: Iterable[House], job: int = 77) -> Counter[bytes]:
+    """All items of a job, from all masters."""
+    found: Counter[bytes] = Counter()
+    for house in houses:
+        for _, data in await house.master.items_from(job, 0, 10_000):
+            found.update(data.split(b"\n"))
+    return found
+
+
+async def assert_nothing_lost(web: Web, houses: list[House], *, refetched: int) -> None:
+    whole = await books(houses)
+    assert set(web.visits) == web.reachable
+    assert sum(web.visits.values()) - len(web.visits) <= refetched, web.visits.most_common(5)
+    assert whole["discovered"] == whole["done"] == len(web.reachable) + 1
+    found = await items(houses)
+    assert found == Counter(b'{"url":"%s"}' % url.encode() for url in web.reachable)
+
+
+async def assert_copies_equal(houses: list[House]) -> None:
+    """What each holder has of each bucket is what its owner has."""
+    await eventually(lambda: synced(houses))
+    by_id = {house.id: house for house in houses}
+    for house in houses:
+        ownership = house.cluster.ownership
+        for bucket, holders in enumerate(ownership.table):
+            if holders[0] != house.id:
+                continue
+            own = house.master._store.keys([takeover_range(bucket)])
+            for node in holders[1:]:
+                copies = by_id[node].cluster.holdings._store.keys([takeover_range(bucket)])
+                assert sorted(copies) == sorted(own), bucket
+
+
+def takeover_range(bucket: int) -> Any:
+
+    return Range(bucket, 0, 0)
+
+
+async def test_every_record_has_its_copies_when_a_job_is_finished(tmp_path: Path) -> None:
+    web = Web()
+    async with town_of(tmp_path, "1", "2", "3", answer=web) as (_town, houses):
+        await eventually(lambda: settled(houses))
+        await submit(houses[0])
+
+        await finished(houses)
+
+        await assert_nothing_lost(web, houses, refetched=0)
+        await assert_copies_equal(houses)
+
+
+@pytest.mark.parametrize("after", [1, 20, 60, 100])
+async def test_master_that_dies_takes_nothing_with_it(tmp_path: Path, after: int) -> None:
+    web = Web()
+    async with town_of(tmp_path, "1", "2", "3", answer=web) as (_town, houses):
+        await eventually(lambda: synced(houses))
+        await submit(houses[0])
+        await eventually(lambda: len(web.visits) >= after)
+
+        in_hand = sum(j.leased for h in houses for j in h.master.jobs.values())
+        await houses[1].crash()
+        living = [houses[0], houses[2]]
+        await finished(living)
+
+        await assert_nothing_lost(web, living, refetched=in_hand + 64)
+        await assert_copies_equal(living)
+
+
+async def test_finished_job_is_still_whole_at_the_last_of_three(tmp_path: Path) -> None:
+    """One after the other dies; what the last one has is everything."""
+    web = Web()
+    async with town_of(tmp_path, "1", "2", "3", answer=web) as (_town, houses):
+        await eventually(lambda: synced(houses))
+        await submit(houses[0])
+        await finished(houses)
+
+        await houses[0].crash()
+        await eventually(lambda: synced(houses[1:]))
+        await houses[2].crash()
+        await eventually(lambda: synced(houses[1:2]))
+
+        await assert_nothing_lost(web, houses[1:2], refetched=0)
+        assert not houses[1].cluster.ownership.broken()
+
+
+async def test_two_that_die_at_once_take_nothing_with_three_copies(tmp_path: Path) -> None:
+    web = Web()
+
+    def three(town: Any) -> None:
+        town.copies = 3
+        for house in town.houses.values():
+            house.cluster.ownership.copies = house.cluster.copying.copies = 3
+
+    async with town_of(tmp_path, "1", "2", "3", "4", answer=web, setup=three) as (_town, houses):
+        await eventually(lambda: synced(houses))
+        await submit(houses[0])
+        await eventually(lambda: len(web.visits) >= 40)
+
+        await asyncio.gather(houses[1].crash(), houses[3].crash())
+        living = [houses[0], houses[2]]
+        await finished(living)
+
+        await assert_nothing_lost(web, living, refetched=128)
+        assert not any(h.cluster.ownership.broken() for h in living)
+
+
+async def test_bucket_without_a_copy_is_said_to_be_broken(tmp_path: Path) -> None:
+    web = Web()
+
+    def one(town: Any) -> None:
+        town.copies = 1
+        for house in town.houses.values():
+            house.cluster.ownership.copies = house.cluster.copying.copies = 1
+
+    async with town_of(tmp_path, "1", "2", answer=web, setup=one) as (_town, houses):
+        await eventually(lambda: synced(houses))
+        had = set(b for b, o in enumerate(houses[1].cluster.ownership._owners) if o is None)
+
+        await houses[1].crash()
+        await eventually(lambda: settled(houses[:1]))
+
+        assert set(houses[0].cluster.ownership.broken()) == had
+
+
+async def test_newcomers_hold_copies_before_long(tmp_path: Path) -> None:
+    web = Web()
+    async with town_of(tmp_path, "1", "2", answer=web) as (town, houses):
+        await eventually(lambda: synced(houses))
+        await submit(houses[0])
+        await eventually(lambda: len(web.visits) >= 30)
+
+        houses.append(await arrive(town, "3", web))
+        await eventually(lambda: 77 in houses[2].master.jobs)
+        await finished(houses)
+        await eventually(lambda: synced(houses))
+        await houses[0].crash()
+        await eventually(lambda: synced(houses[1:]))
+
+        await assert_nothing_lost(web, houses[1:], refetched=0)
+
+
+async def test_copies_that_do_not_get_through_hold_up_the_ends_of_pages_at_the_holder_only(tmp_path: Path) -> None:
+    web = Web()
+    dice = Random(5)
+
+    async def lose(_town: Any, _source: Any, _target: Any, request: Any) -> None:
+        if isinstance(request, Copy) and dice.random() < 0.5:
+            raise LinkError("lost")
+
+    async with town_of(tmp_path, "1", "2", "3", answer=web) as (town, houses):
+        await eventually(lambda: synced(houses))
+        town.before = lose
+        await submit(houses[0])
+
+        await finished(houses, limit_s=12)
+
+        town.before = None
+        await assert_nothing_lost(web, houses, refetched=0)
+        await assert_copies_equal(houses)
+
+
+async def test_one_that_dies_after_others_came_leaves_all_buckets_whole(tmp_path: Path) -> None:
+    """A newcomer had everything in its own view, before it found the others; that it gave it away says nothing bad."""
+    web = Web()
+    async with town_of(tmp_path, "1", "2", answer=web) as (town, houses):
+        await eventually(lambda: synced(houses))
+        for name in ("3", "4"):
+            houses.append(await arrive(town, name, web))
+            await eventually(lambda: synced(houses), 8)
+
+        await houses[1].crash()
+        living = [houses[0], *houses[2:]]
+        await eventually(lambda: synced(living))
+
+        assert not any(h.cluster.ownership.broken() for h in living)

@@ -1,0 +1,292 @@
+"""Pause, resume, cancel and retry through any peer; what a job's end is worth; and ``why``."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from p2pcrawl.core.control import Control
+from p2pcrawl.master.certificate import flaws
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.peer.peer import Peer, PeerJob
+from tests.unit.peer.test_peer import PAGES, Site, peer, site_of, spider
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+LIMIT_S = 30.0
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(LIMIT_S):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+async def ended(job: PeerJob) -> dict[str, Any]:
+    async with asyncio.timeout(LIMIT_S):
+        return await job.wait()
+
+
+def states(job: PeerJob, *peers: Peer) -> set[str]:
+    """What each of these masters holds of the job."""
+    return {p._lead.master.jobs[job.id].state for p in peers if p._lead is not None and job.id in p._lead.master.jobs}
+
+
+def leased(job: PeerJob, *peers: Peer) -> int:
+    return sum(p._lead.master.jobs[job.id].leased for p in peers if p._lead is not None)
+
+
+def seen_all(*peers: Peer) -> bool:
+    return all(p._lead is not None and len(p._lead.node.members()) == len(peers) for p in peers)
+
+
+async def begun(
+    stack: AsyncExitStack, tmp_path: Path, site: Site, slow_s: float = 0.05, second: AsyncExitStack | None = None
+) -> tuple[Peer, Peer, PeerJob]:
+    """Two masters in the middle of a crawl; ``second`` is left when the second one is to stop before the first."""
+    one = await stack.enter_async_context(peer(data=str(tmp_path / "one")))
+    two = await (second or stack).enter_async_context(peer(one.address, data=str(tmp_path / "two")))
+    await until(lambda: seen_all(one, two))
+    site.slow_s = slow_s
+    job = await one.submit(spider(tmp_path, site))
+    await until(lambda: len(site.visits) >= 5)
+    return one, two, job
+
+
+async def test_pause_through_the_other_master_stops_all_and_resume_goes_on(tmp_path: Path) -> None:
+    async with site_of() as site, AsyncExitStack() as stack:
+        one, two, job = await begun(stack, tmp_path, site)
+
+        answer = await PeerJob(two, job.id).turn("pause")
+        await until(lambda: states(job, one, two) == {"paused"} and not leased(job, one, two))
+        held = site.visits.total()
+        status = await job.status()
+
+        assert (answer["was"], answer["state"], answer["missing"]) == ("running", "paused", [])
+        assert status["state"] == "paused" and status["queued"] > 0 and held < PAGES
+
+        site.slow_s = 0.0
+        assert (await job.turn("resume"))["state"] == "running"
+        end = await ended(job)
+
+        assert end["pages"] == PAGES and max(site.visits.values()) == 1
+        assert end["certificate"]["final"] and list(flaws(end["certificate"])) == []
+
+
+async def test_nothing_is_granted_while_a_job_is_paused(tmp_path: Path) -> None:
+    async with site_of() as site, AsyncExitStack() as stack:
+        one, two, job = await begun(stack, tmp_path, site)
+        await job.turn("pause")
+        await until(lambda: states(job, one, two) == {"paused"} and not leased(job, one, two))
+        visited = site.visits.total()
+
+        # Another job goes on beside it, from its start to its end.
+        other = await one.submit(str(tmp_path / "small.py"), settings={"closespider_pagecount": 10})
+        await ended(other)
+
+        fetched = (await other.status())["pages"]
+        assert site.visits.total() - visited == fetched
+        assert (await job.status())["state"] == "paused"
+
+
+async def test_paused_job_is_paused_after_a_restart_of_all_and_can_go_on(tmp_path: Path) -> None:
+    async with site_of() as site:
+        async with AsyncExitStack() as stack:
+            one, two, job = await begun(stack, tmp_path, site)
+            await job.turn("pause")
+            await until(lambda: states(job, one, two) == {"paused"} and not leased(job, one, two))
+        held = site.visits.total()
+        site.slow_s = 0.0
+
+        async with peer(data=str(tmp_path / "one")) as one, peer(one.address, data=str(tmp_path / "two")) as two:
+            await until(lambda: seen_all(one, two))
+            assert states(job, one, two) == {"paused"}
+            await PeerJob(two, job.id).turn("resume")
+            end = await ended(PeerJob(one, job.id))
+
+        assert held < PAGES and end["pages"] == PAGES
+
+
+async def test_master_that_was_away_learns_of_a_change_when_it_is_back(tmp_path: Path) -> None:
+    async with site_of() as site, AsyncExitStack() as stack:
+        async with AsyncExitStack() as second:
+            one, two, job = await begun(stack, tmp_path, site, second=second)
+            await job.turn("pause")
+            await until(lambda: states(job, one, two) == {"paused"} and not leased(job, one, two))
+        await job.turn("cancel")
+
+        two = await stack.enter_async_context(peer(one.address, data=str(tmp_path / "two")))
+        await until(lambda: states(job, two) == {"cancelled"})
+
+        assert states(job, one, two) == {"cancelled"}
+
+
+async def test_cancelled_job_is_cancelled_everywhere_and_for_good(tmp_path: Path) -> None:
+    async with site_of() as site, AsyncExitStack() as stack:
+        one, two, job = await begun(stack, tmp_path, site)
+
+        await PeerJob(two, job.id).turn("cancel")
+        await until(lambda: states(job, one, two) == {"cancelled"} and not leased(job, one, two))
+
+        assert (await ended(job))["state"] == "cancelled"
+        for verb in ("pause", "resume", "retry"):
+            with pytest.raises(ConfigurationError, match="which is final"):
+                await job.turn(verb)
+        assert (await job.turn("cancel"))["was"] == "cancelled"
+
+
+async def test_change_made_elsewhere_in_ignorance_does_not_undo_a_cancel(tmp_path: Path) -> None:
+    async with site_of() as site, AsyncExitStack() as stack:
+        _, two, job = await begun(stack, tmp_path, site)
+        assert two._lead is not None
+        await job.turn("cancel")
+        await until(lambda: states(job, two) == {"cancelled"})
+        spec = two._lead.master.jobs[job.id].spec
+
+        await two._lead.master.mirror(spec, Control(1000, "running"))
+
+        assert states(job, two) == {"cancelled"}
+
+
+async def test_retry_visits_the_failed_pages_of_all_masters_again_and_no_others(tmp_path: Path) -> None:
+    async with site_of() as site, AsyncExitStack() as stack:
+        site.broken = {50, 51, 52, 53, 54, 55, 56, 57, 58, 59}
+        _, two, job = await begun(stack, tmp_path, site, slow_s=0.0)
+        first = await ended(job)
+        assert (first["failed"], first["pages"]) == (10, PAGES - 10), first
+        site.broken.clear()
+
+        answer = await PeerJob(two, job.id).turn("retry")
+        await until(lambda: site.visits.total() >= PAGES + 10)
+        end = await ended(job)
+
+        assert (answer["retried"], answer["was"], answer["state"]) == (10, "finished", "running")
+        assert (end["failed"], end["pages"], end["conserved"]) == (0, PAGES, True)
+        assert {site.visits[site.url(n)] for n in range(50)} == {1}
+        assert {site.visits[site.url(n)] for n in range(50, 60)} == {2}
+        items = [item["url"] async for item in job.items()]
+        assert sorted(items) == sorted(site.url(n) for n in range(PAGES))
+        assert end["certificate"]["counts"]["failed"] == 0
+
+
+async def test_retry_of_a_job_without_failures_leaves_it_as_it_is(tmp_path: Path) -> None:
+    async with site_of() as site, peer() as one:
+        job = await one.submit(spider(tmp_path, site))
+        before = await ended(job)
+
+        answer = await job.turn("retry")
+
+        assert (answer["retried"], answer["state"]) == (0, "finished")
+        assert await job.status() == before
+
+
+async def test_finished_job_cannot_be_resumed_and_the_line_says_what_to_do(tmp_path: Path) -> None:
+    async with site_of() as site, peer() as one:
+        job = await one.submit(spider(tmp_path, site))
+        await ended(job)
+
+        with pytest.raises(ConfigurationError, match=f"cannot resume job {job.id}: it is finished; `p2pcrawl retry`"):
+            await job.turn("resume")
+
+
+async def test_unknown_job_is_the_same_mistake_at_a_master_and_at_a_slave(tmp_path: Path) -> None:
+    async with peer() as one, Peer(join=(one.address,), role="slave", slaves=1) as helper:
+        for asked in (one, helper):
+            for verb in ("pause", "resume", "cancel", "retry"):
+                with pytest.raises(ConfigurationError, match="there is no job 5"):
+                    await PeerJob(asked, 5).turn(verb)
+            with pytest.raises(ConfigurationError, match="there is no job 5"):
+                [item async for item in PeerJob(asked, 5).items()]
+
+
+async def test_slave_gathers_the_items_of_all_masters(tmp_path: Path) -> None:
+    async with site_of() as site, AsyncExitStack() as stack:
+        one, _, job = await begun(stack, tmp_path, site, slow_s=0.0)
+        await ended(job)
+        helper = await stack.enter_async_context(Peer(join=(one.address,), role="slave", slaves=1))
+
+        items = [item["url"] async for item in PeerJob(helper, job.id).items()]
+
+        assert sorted(items) == sorted(site.url(n) for n in range(PAGES))
+
+
+async def test_certificate_names_its_masters_and_lasts_through_a_restart(tmp_path: Path) -> None:
+    async with site_of() as site:
+        async with AsyncExitStack() as stack:
+            one, two, job = await begun(stack, tmp_path, site, slow_s=0.0)
+            end = await ended(job)
+            await until(lambda: states(job, one, two) == {"finished"})
+
+        async with peer(data=str(tmp_path / "two")) as again:
+            kept = (await PeerJob(again, job.id).status())["certificate"]
+
+        assert kept == end["certificate"]
+        assert kept["members"] == sorted([one.id, two.id]) and kept["missing"] == []
+        assert kept["copies"] == {"asked": 2, "kept": 2} and kept["incomplete"] == []
+        assert (kept["counts"]["pages"], kept["conserved"], kept["final"]) == (PAGES, True, True)
+        assert list(flaws(json.loads(json.dumps(kept)))) == []
+
+
+async def test_lone_master_certifies_one_copy(tmp_path: Path) -> None:
+    async with site_of() as site, peer() as one:
+        end = await ended(await one.submit(spider(tmp_path, site)))
+
+        assert end["certificate"]["copies"] == {"asked": 2, "kept": 1}
+
+
+async def test_why_is_answered_by_the_owner_whoever_is_asked(tmp_path: Path) -> None:
+    async with site_of() as site, AsyncExitStack() as stack:
+        site.broken = {59}
+        one, two, job = await begun(stack, tmp_path, site, slow_s=0.0)
+        await ended(job)
+        for number in (0, 7, 59):
+            url = site.url(number)
+            owner = (await one.ask("owner", {"url": url}))["owner"]
+
+            told = [await asked.ask("why", {"url": url}) for asked in (one, two)]
+            record = told[0]["records"][0]
+
+            assert told[0]["records"] == told[1]["records"] and told[0]["seen"]
+            assert (record["owner"], record["serving"], record["whole"]) == (owner, True, True)
+            assert record["phase"] == ("failed" if number == 59 else "done")
+            assert [copy["agrees"] for copy in record["copies"]] == [True], record["copies"]
+            if number:
+                assert record["found_on"][0] == site.url((number - 1) // 2)
+
+
+async def test_why_of_a_page_in_hand_names_the_slave_and_since_when(tmp_path: Path) -> None:
+    async with site_of() as site, AsyncExitStack() as stack:
+        one, two, _ = await begun(stack, tmp_path, site, slow_s=0.0)
+        site.gate.clear()
+        await until(lambda: bool(site.waiting))
+        url = next(iter(site.waiting))
+
+        record = (await two.ask("why", {"url": url}))["records"][0]
+        site.gate.set()
+
+        assert record["phase"] == "queued" and record["lease"]["attempt"] == 1
+        assert record["lease"]["at"] == "here" and 0 <= record["lease"]["since_s"] < LIMIT_S
+        holder = next(p for p in (one, two) if p.id == record["owner"])
+        assert holder._lead is not None and record["lease"]["session"] in holder._lead.master.sessions
+
+
+async def test_why_of_what_was_never_seen_has_hints(tmp_path: Path) -> None:
+    async with site_of() as site, AsyncExitStack() as stack:
+        one, _, job = await begun(stack, tmp_path, site, slow_s=0.0)
+        await ended(job)
+
+        told = await one.ask("why", {"url": site.url(0) + "/nothing"})
+
+        assert not told["seen"] and told["hints"]
