@@ -108,6 +108,7 @@ class Cluster:
             self.copying, self.copier, master, self._call, self.ownership.settled, self._holder_synced
         )
         self.orphanage = Orphanage(master, self.ownership, self.dispatch, self._call)
+        master.slaves.on_orphans = self.orphanage.take
         self.completion = Completion(node, self._standing, self._close)
         master.join_cluster(self.ownership, self.dispatch, self.budgets, self.copier)
         self.on_change: Callable[[Change], None] = lambda change: None

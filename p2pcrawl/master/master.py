@@ -563,11 +563,10 @@ class Master:
     async def mirror(self, spec: JobSpec, control: Control) -> str:
         """Keeps a job that another master knows, durably. Why it cannot be run here, or ""."""
         job = self.jobs.get(spec.id)
-        if job is None or (control.state == RUNNING and job.state in (FINISHED, INCOMPLETE)):
-            # Only what is to run here has to be able to.
-            if control.state in (RUNNING, PAUSED) and self._check_spec is not None:
-                if refusal := self._check_spec(spec):
-                    return refusal
+        begins = job is None or (control.state == RUNNING and job.state in (FINISHED, INCOMPLETE))
+        # Only what is to run here has to be able to.
+        if begins and control.state in (RUNNING, PAUSED) and self._check_spec and (refusal := self._check_spec(spec)):
+            return refusal
         if job is None:
             await self.add_job(spec, control)
         elif merged(job.standing, control) != job.standing:

@@ -15,11 +15,12 @@ from p2pcrawl.core.ownership import Ownership
 from p2pcrawl.master.dispatch import Dispatch, Hold, Parcel
 from p2pcrawl.master.job import Job
 from p2pcrawl.master.master import Master
+from p2pcrawl.master.session import Session
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.model.fingerprint import SIZE
 from p2pcrawl.model.node import NodeId
 from p2pcrawl.wire.cluster import Found, Merge, Row, Settled
-from p2pcrawl.wire.messages import Links, OrphanPage
+from p2pcrawl.wire.messages import Links, OrphanPage, Orphans
 
 log = logging.getLogger(__name__)
 
@@ -39,9 +40,10 @@ class Orphanage:
         self.adopted = 0
         """Pages that slaves brought."""
 
-    async def take(self, pages: list[OrphanPage]) -> None:
+    async def take(self, slave: Session, orphans: Orphans) -> None:
         """Returns when all of it is settled; pages of jobs that nobody here knows are left out."""
-        known = [page for page in pages if page.page.job in self._master.jobs]
+        known = [page for page in orphans.pages if page.page.job in self._master.jobs]
+        log.info("slave %d brings %d pages of its last master", slave.pid, len(known))
         await asyncio.gather(*(self._take(page) for page in known))
         self.adopted += len(known)
 

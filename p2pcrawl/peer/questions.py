@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,11 @@ from p2pcrawl.model.node import Address, Member
 from p2pcrawl.model.record import ShardKey
 from p2pcrawl.model.url import canonical, host_of
 from p2pcrawl.peer.explanation import Explanation
+from p2pcrawl.peer.overview import Overview
 from p2pcrawl.peer.results import Gathering
 from p2pcrawl.spiders.addresses import checked_url
 
 ASK_S = 5.0
-MISSING_SHOWN = 5
 
 
 class Questions:
@@ -36,20 +35,20 @@ class Questions:
         self._node = cluster.node
         self._steering = steering
         self._folder = folder
-        self._name = name
+        self._overview = Overview(cluster, name)
         self._explanation = Explanation(cluster, folder)
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
         """Raises ConfigurationError for a question that there is not, or that is about nothing."""
         match what:
             case "members":
-                return {"members": [self._member(m) for m in self._node.members()]}
+                return {"members": self._overview.members()}
             case "status":
-                return await self._status()
+                return self._overview.status(await self._ask_others("figures", {}))
             case "local":
-                return self._local()
+                return self._overview.local()
             case "figures":
-                return self._figures()
+                return self._overview.figures()
             case "jobs":
                 return {"jobs": [await self._job(j) for j in self._master.jobs.values()]}
             case "job":
@@ -91,92 +90,6 @@ class Questions:
         calls = (self._node.caller.query(m.address, f"ask:{what}", asked, timeout_s=ASK_S) for m in others)
         answers = await asyncio.gather(*calls, return_exceptions=True)
         return [(m, json.loads(a) if isinstance(a, bytes) else a) for m, a in zip(others, answers, strict=True)]
-
-    # -- the cluster --------------------------------------------------------------------------
-
-    def _member(self, member: Member) -> dict[str, Any]:
-        own = member.id == self._node.id
-        raw = self._node.membership.load if own else self._node.membership.loads.get(member.id, b"")
-        load = json.loads(raw) if raw else {}
-        owned = sum(1 for b in range(BUCKETS) if self._cluster.ownership.owner_id(b) == member.id)
-        view = self._node.membership.view_digest if own else self._node.membership.views.get(member.id)
-        return {
-            "id": member.id,
-            "address": member.address,
-            "api": member.api,
-            "state": member.status.name.lower(),
-            "incarnation": member.incarnation,
-            "weight": member.weight,
-            "drained": member.drained,
-            "slaves": load.get("slaves", 0),
-            "load": load,
-            "share": round(owned / BUCKETS, 4),
-            "view": f"{view:016x}" if view is not None else "",
-        }
-
-    async def _status(self) -> dict[str, Any]:
-        known = self._node.membership.members.values()
-        members = [self._member(m) for m in sorted(known, key=lambda m: m.id)]
-        figures = self._figures()
-        for _, answer in await self._ask_others("figures", {}):
-            if isinstance(answer, dict):
-                figures = {name: count + int(answer.get(name, 0)) for name, count in figures.items()}
-        return {
-            "cluster": self._name,
-            "view": f"{self._node.membership.view_digest:016x}",
-            "directory": self._node.directory.digest(),
-            "members": members,
-            "copies": {"asked": self._cluster.ownership.copies, **figures},
-            "jobs": Counter(job.state for job in self._master.jobs.values()),
-            "warnings": self._warnings(figures),
-            "here": self._local(),
-        }
-
-    def _figures(self) -> dict[str, int]:
-        """How records and their copies stand at this master."""
-        return {**self._cluster.figures(), "moving": self._cluster.ownership.syncing}
-
-    def _warnings(self, figures: dict[str, int]) -> list[str]:
-        copies, living = self._cluster.ownership.copies, len(self._node.members())
-        found = []
-        if living < copies:
-            found.append(f"{living} of the {copies} masters that {copies} copies need: fewer are kept")
-        missing = sorted(m.id[:8] for m in self._node.membership.missing())
-        if missing:
-            names = ", ".join(missing[:MISSING_SHOWN]) + (", ..." if len(missing) > MISSING_SHOWN else "")
-            text = f"{len(missing)} {'master is' if len(missing) == 1 else 'masters are'} missing ({names})"
-            if len(missing) >= copies:
-                text += (
-                    f": as many as there are copies ({copies}), so if they went at once some records are with them only"
-                )
-            found.append(text)
-        if figures["not_whole"]:
-            found.append(f"{figures['not_whole']} buckets are not whole: who had the rest of them is not here")
-        for node, refusal in sorted(self._cluster.refusals.items()):
-            if any(m.id == node for m in self._node.members()):
-                found.append(f"{node[:8]} cannot run a job: {refusal}")
-        return found
-
-    def _local(self) -> dict[str, Any]:
-        ownership = self._cluster.ownership
-        return {
-            "id": self._node.id,
-            "owned": ownership.owned,
-            "syncing": ownership.syncing,
-            "handed_over": self._cluster.takeover.handovers,
-            "links_under_way": self._cluster.dispatch.under_way,
-            "slaves": [
-                {
-                    "session": s.id,
-                    "pid": s.pid,
-                    "leases": len(s.leases),
-                    "rss_mb": s.rss_bytes >> 20,
-                    "at": s.link.remote_host or "here",
-                }
-                for s in self._master.sessions.values()
-            ],
-            "counters": self._node.counters(),
-        }
 
     # -- jobs ---------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -234,3 +235,49 @@ def test_why_without_folder_and_peer_says_how_to_name_one(tmp_path: Path) -> Non
 
     assert result.returncode == 2
     assert "no peer runs on this machine" in result.stderr and result.stderr.count("\n") == 1
+
+
+def test_certificate_without_a_missing_master_is_not_final_until_it_is_back(
+    tmp_path: Path, site: dict[str, Any]
+) -> None:
+    with Cluster(tmp_path) as cluster:
+        (tmp_path / "talker.py").write_text(SPIDER)
+        one, two, _ = masters_of(cluster)
+        job = submit(cluster, site, "-s", "DOWNLOAD_DELAY=0.05")
+        until(lambda: job_at(cluster, one, job)["pages"] >= 10, "ten pages")
+
+        two.end(signal.SIGKILL)
+        del cluster.peers[1:]
+        until_all_say(cluster, job, "finished")
+        result = cluster.run("certificate", job, "--peer", one.api)
+        certificate = json.loads(cluster.run("certificate", job, "--peer", one.api, "--json").stdout)
+        status = cluster.run("status", "--peer", one.api).stdout
+
+        assert result.returncode == 1
+        assert f"missing: {two.ready['id'][:8]}" in result.stdout and "not final" in result.stdout
+        assert certificate["sound"] and not certificate["final"] and certificate["incomplete"] == []
+        assert certificate["copies"] == {"asked": 2, "kept": 1} and certificate["members"] == [one.ready["id"]]
+        assert f"1 master is missing ({two.ready['id'][:8]})" in status
+
+        cluster.start("--role", "master", "--slaves", 1, "--data", "node1")
+        until(lambda: cluster.run("certificate", job, "--peer", one.api).returncode == 0, "the certificate is final")
+        cluster.run("results", job, "-o", "out.jsonl", "--peer", one.api)
+        assert len(set(urls_in(tmp_path / "out.jsonl"))) == len(urls_in(tmp_path / "out.jsonl")) == site["pages"]
+
+
+def test_newcomer_that_cannot_run_a_job_is_named_in_the_status(tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "only_here.py").write_text(SPIDER)
+    has_it = {"PYTHONPATH": f"{tmp_path / 'here'}:{Path(__file__).resolve().parent.parent.parent}"}
+    with Cluster(tmp_path) as cluster:
+        one = cluster.start("--role", "master", "--slaves", 1, "--data", "one", env=has_it)
+        job = cluster.run(
+            "submit", "only_here:Talker", "-a", "start_urls=http://127.0.0.1:9/", "-s", "DOWNLOAD_DELAY=30",
+            "--peer", one.api, env=has_it,
+        )  # fmt: skip
+        assert job.returncode == 0, job.stderr
+
+        two = cluster.start("--role", "master", "--slaves", 1, "--data", "two")
+
+        warning = f"warning: {two.ready['id'][:8]} cannot run a job: module only_here is missing"
+        until(lambda: warning in cluster.run("status", "--peer", one.api).stdout, "the status names it")

@@ -30,11 +30,12 @@ class Holders:
         self.got: list[tuple[NodeId, bytes]] = []
         self.notes: list[HostNote] = []
         self.silent: set[NodeId] = set()
+        self.heard = asyncio.Event()
         self.refusing: set[NodeId] = set()
 
     async def send(self, node: NodeId, message: Copy) -> Any:
         while node in self.silent:
-            await asyncio.sleep(0)
+            await self.heard.wait()
         if node in self.refusing:
             raise LinkError("no")
         self.got += [(node, r.fingerprint.rstrip(b"-")) for r in message.rows]
@@ -52,6 +53,7 @@ async def test_end_of_a_page_follows_its_links_wherever_they_go() -> None:
     assert holders.got == []
 
     holders.silent.clear()
+    holders.heard.set()
     await eventually(lambda: len(holders.got) == 2)
 
     assert holders.got == [(C, b"link"), (B, b"page")]
@@ -72,6 +74,7 @@ async def test_end_waits_for_links_of_earlier_turns_too() -> None:
     assert not safe.done()
 
     holders.silent.clear()
+    holders.heard.set()
     await asyncio.wait_for(safe, 5)
     await eventually(lambda: (B, b"page") in holders.got)
     await holders.copier.close()

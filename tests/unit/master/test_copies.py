@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from p2pcrawl.frontier.digest import Range
+from p2pcrawl.frontier.items import pages_after
 from p2pcrawl.master import cluster, syncing, takeover
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.cluster import Copy
@@ -40,8 +41,11 @@ async def items(houses: Iterable[House], job: int = 77) -> Counter[bytes]:
     """All items of a job, from all masters."""
     found: Counter[bytes] = Counter()
     for house in houses:
-        for _, data in await house.master.items_from(job, 0, 10_000):
-            found.update(data.split(b"\n"))
+        after = 0
+        while pages := pages_after(house.town.folder / house.name, job, after):
+            after = pages[-1][0]
+            for _, _, data in pages:
+                found.update(data.split(b"\n"))
     return found
 
 

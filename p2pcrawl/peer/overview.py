@@ -1,0 +1,115 @@
+"""How the cluster stands, as one master sees it and as the others tell of themselves."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from p2pcrawl.core.ring import BUCKETS
+from p2pcrawl.master.cluster import Cluster
+from p2pcrawl.model.node import Member, NodeId
+
+MISSING_SHOWN = 5
+
+
+def warnings_of(
+    copies: int, living: Sequence[NodeId], missing: Sequence[NodeId], not_whole: int, refusals: Mapping[NodeId, str]
+) -> Iterator[str]:
+    """What a person should know of, one line each."""
+    if len(living) < copies:
+        yield f"only {len(living)} masters live: {copies} copies cannot be kept"
+    if missing:
+        names = ", ".join(sorted(node[:8] for node in missing)[:MISSING_SHOWN])
+        more = ", ..." if len(missing) > MISSING_SHOWN else ""
+        text = f"{len(missing)} {'master is' if len(missing) == 1 else 'masters are'} missing ({names}{more})"
+        if len(missing) >= copies:
+            text += f", as many as there are copies ({copies}) or more: what only they have is out of reach"
+        yield text
+    if not_whole:
+        yield f"{not_whole} buckets are not whole: who had the rest of them is not here"
+    for node, refusal in sorted(refusals.items()):
+        if node in living:
+            yield f"{node[:8]} cannot run a job: {refusal}"
+
+
+class Overview:
+    """See the module."""
+
+    def __init__(self, cluster: Cluster, name: str) -> None:
+        """``name`` is the cluster's."""
+        self._cluster = cluster
+        self._master = cluster.master
+        self._node = cluster.node
+        self._name = name
+
+    def members(self) -> list[dict[str, Any]]:
+        """All that count."""
+        return [self._member(member) for member in self._node.members()]
+
+    def status(self, others: Iterable[tuple[Member, Any]]) -> dict[str, Any]:
+        """Everything; ``others`` are what the other members say of their ``figures``, or why they do not."""
+        membership, copies = self._node.membership, self._cluster.ownership.copies
+        figures = self.figures()
+        for _, answer in others:
+            if isinstance(answer, dict):
+                figures = {name: count + int(answer.get(name, 0)) for name, count in figures.items()}
+        living = [member.id for member in self._node.members()]
+        missing = [member.id for member in membership.missing()]
+        return {
+            "cluster": self._name,
+            "view": f"{membership.view_digest:016x}",
+            "directory": self._node.directory.digest(),
+            "members": [self._member(m) for m in sorted(membership.members.values(), key=lambda m: m.id)],
+            "copies": {"asked": copies, **figures},
+            "jobs": Counter(job.state for job in self._master.jobs.values()),
+            "warnings": list(warnings_of(copies, living, missing, figures["not_whole"], self._cluster.refusals)),
+            "here": self.local(),
+        }
+
+    def figures(self) -> dict[str, int]:
+        """How records and their copies stand at this master."""
+        return {**self._cluster.figures(), "moving": self._cluster.ownership.syncing}
+
+    def local(self) -> dict[str, Any]:
+        """This master alone."""
+        ownership = self._cluster.ownership
+        return {
+            "id": self._node.id,
+            "owned": ownership.owned,
+            "syncing": ownership.syncing,
+            "handed_over": self._cluster.takeover.handovers,
+            "links_under_way": self._cluster.dispatch.under_way,
+            "slaves": [
+                {
+                    "session": s.id,
+                    "pid": s.pid,
+                    "leases": len(s.leases),
+                    "rss_mb": s.rss_bytes >> 20,
+                    "at": s.link.remote_host or "here",
+                }
+                for s in self._master.sessions.values()
+            ],
+            "counters": self._node.counters(),
+        }
+
+    def _member(self, member: Member) -> dict[str, Any]:
+        own = member.id == self._node.id
+        raw = self._node.membership.load if own else self._node.membership.loads.get(member.id, b"")
+        load = json.loads(raw) if raw else {}
+        owned = sum(1 for b in range(BUCKETS) if self._cluster.ownership.owner_id(b) == member.id)
+        view = self._node.membership.view_digest if own else self._node.membership.views.get(member.id)
+        return {
+            "id": member.id,
+            "address": member.address,
+            "api": member.api,
+            "state": member.status.name.lower(),
+            "incarnation": member.incarnation,
+            "weight": member.weight,
+            "drained": member.drained,
+            "slaves": load.get("slaves", 0),
+            "load": load,
+            "share": round(owned / BUCKETS, 4),
+            "view": f"{view:016x}" if view is not None else "",
+        }

@@ -1,0 +1,81 @@
+"""What slaves bring from masters that have died."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from p2pcrawl.core.workbench import host_key
+from p2pcrawl.master import cluster, takeover
+from p2pcrawl.model.fingerprint import fingerprint
+from p2pcrawl.model.record import Phase
+from p2pcrawl.wire.messages import OrphanPage, Orphans, Outcome, Page, Task
+from tests.unit.master.masters import House, eventually, finished, settled, submit, town_of
+from tests.unit.master.slaves import links_to
+from tests.unit.master.test_cluster import Web
+from tests.unit.master.test_copies import assert_nothing_lost, synced
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(takeover, "CLAIM_RETRY_S", 0.01)
+    monkeypatch.setattr(cluster, "ROUND_S", 0.05)
+
+
+def orphan(web: Web, url: str) -> OrphanPage:
+    """A page that was fetched for a master that died before it was reported."""
+    task = Task(1, 99, 77, url, fingerprint(url), 1, 0, "index", "", 1, False)
+    item = b'{"url":"%s"}' % url.encode()
+    page = Page(1, 99, 77, [links_to(web.links[url], 1)], [item], Outcome(Phase.DONE, status=200, answered=True))
+    return OrphanPage(task, page)
+
+
+async def take(house: House, *pages: OrphanPage) -> None:
+    (session, *_) = house.master.sessions.values()
+    await house.cluster.orphanage.take(session, Orphans(1, list(pages)))
+
+
+async def test_page_that_a_slave_brings_is_not_fetched_again(tmp_path: Path) -> None:
+    web = Web()
+    brought = sorted(web.reachable)[:10]
+    async with town_of(tmp_path, "1", "2", "3", answer=web) as (_town, houses):
+        await eventually(lambda: synced(houses) and all(h.master.sessions for h in houses))
+        for house in houses:
+            for url in brought:
+                # Nobody is to be quicker.
+                house.master.workbench.pauses[host_key(url)] = house.master.now + 1.0
+        await submit(houses[0], robotstxt_obey=False)
+
+        await take(houses[1], *(orphan(web, url) for url in brought))
+        await finished(houses, limit_s=10)
+
+        assert not set(brought) & set(web.visits)
+        web.visits.update(brought)
+        await assert_nothing_lost(web, houses, refetched=0)
+
+
+async def test_page_that_was_fetched_again_meanwhile_counts_once(tmp_path: Path) -> None:
+    web = Web()
+    async with town_of(tmp_path, "1", "2", answer=web) as (_town, houses):
+        await eventually(lambda: settled(houses))
+        await submit(houses[0])
+        await finished(houses)
+
+        await take(houses[0], *(orphan(web, url) for url in sorted(web.reachable)))
+
+        await assert_nothing_lost(web, houses, refetched=0)
+        assert Counter(h.master.jobs[77].state for h in houses) == {"finished": 2}
+
+
+async def test_pages_of_a_job_that_nobody_knows_are_left_out(tmp_path: Path) -> None:
+    web = Web()
+    async with town_of(tmp_path, "1", answer=web) as (_town, houses):
+        await eventually(lambda: bool(houses[0].master.sessions))
+
+        await take(houses[0], orphan(web, sorted(web.reachable)[0]))
+
+        assert houses[0].cluster.orphanage.adopted == 0

@@ -1,0 +1,17 @@
+"""What travels of hosts."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from p2pcrawl.core.ring import key_hash
+from p2pcrawl.wire.cluster import Copy, HostNote
+from p2pcrawl.wire.codec import FrameReader, encode
+
+
+@given(st.text(max_size=20))
+def test_note_of_any_host_can_travel(host: str) -> None:
+    message = Copy(1, [], [HostNote(key_hash(host), 5, 0.5, 1.0, 2.0)])
+
+    assert list(FrameReader().feed(encode(message))) == [message]
