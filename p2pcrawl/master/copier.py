@@ -26,7 +26,8 @@ ROWS_MAX = 1_000
 BYTES_MAX = 4 * 1024 * 1024
 """What one message carries at most, but for a single row that is longer."""
 UNDER_WAY_MAX = 50_000
-"""Rows that are not acknowledged before the granting of leases pauses."""
+UNDER_WAY_BYTES_MAX = 64 * 1024 * 1024
+"""What is not acknowledged before the granting of leases pauses."""
 IN_FLIGHT_MAX = 4
 RETRY_FIRST_S = 0.1
 RETRY_MAX_S = 2.0
@@ -65,6 +66,9 @@ class Copier:
         self._transfers: deque[_Transfer] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         self._under_way = 0
+        self._bytes = 0
+        """Of the rows in the lanes and of the ends that wait."""
+        self._waiting_ends = 0
         self.copied = 0
         """Rows that holders have acknowledged."""
 
@@ -74,6 +78,8 @@ class Copier:
         """A turn's changes, which are durable here. Call it once a turn, before ``when_safe``."""
         transfer = _Transfer(0, ends)
         self._transfers.append(transfer)
+        self._waiting_ends += len(ends)
+        self._bytes += sum(map(_size, ends))
         for row in links:
             transfer.waiting += self._line_up(row, transfer)
         self._advance()
@@ -103,11 +109,12 @@ class Copier:
     @property
     def under_way(self) -> int:
         """Rows that are not acknowledged, counted once a holder, and ends that wait for links."""
-        return self._under_way + sum(len(t.ends) for t in self._transfers)
+        return self._under_way + self._waiting_ends
 
     @property
     def full(self) -> bool:
-        return self._under_way > UNDER_WAY_MAX
+        """So much waits that no new work should be begun."""
+        return self.under_way > UNDER_WAY_MAX or self._bytes > UNDER_WAY_BYTES_MAX
 
     # -- the lanes ----------------------------------------------------------------------------
 
@@ -141,6 +148,7 @@ class Copier:
         for node in nodes:
             self._lane(node).rows.append((row, transfer))
         self._under_way += len(nodes)
+        self._bytes += _size(row) * len(nodes)
         return len(nodes)
 
     def _lane(self, node: NodeId) -> _Lane:
@@ -174,6 +182,7 @@ class Copier:
 
     def _acknowledged(self, batch: Sequence[tuple[CopyRow, _Transfer | None]]) -> None:
         self._under_way -= len(batch)
+        self._bytes -= sum(_size(row) for row, _ in batch)
         for _, transfer in batch:
             if transfer is not None:
                 transfer.waiting -= 1
@@ -184,7 +193,9 @@ class Copier:
         transfers = self._transfers
         while transfers and not transfers[0].waiting:
             transfer = transfers.popleft()
+            self._waiting_ends -= len(transfer.ends)
             for row in transfer.ends:
+                self._bytes -= _size(row)
                 self._line_up(row, None)
             for then in transfer.then:
                 then()

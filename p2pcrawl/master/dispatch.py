@@ -21,6 +21,8 @@ from p2pcrawl.wire.cluster import Discover, Found, Settled
 log = logging.getLogger(__name__)
 
 BATCH_MAX = 1_000
+BATCH_BYTES_MAX = 4 * 1024 * 1024
+"""What one message carries at most, but for a single link that is longer (it posts something)."""
 HELD_MAX = 50_000
 """Links under way before the granting of leases pauses."""
 RETRY_FIRST_S = 0.2
@@ -95,7 +97,8 @@ class Dispatch:
         for owner, lane in list(self._lanes.items()):
             while lane.parcels and lane.in_flight < IN_FLIGHT_MAX and not lane.paused:
                 job, parcels = next(iter(lane.parcels.items()))
-                batch, rest = parcels[:BATCH_MAX], parcels[BATCH_MAX:]
+                count = _fitting(parcels)
+                batch, rest = parcels[:count], parcels[count:]
                 if rest:
                     lane.parcels[job] = rest
                 else:
@@ -192,3 +195,14 @@ class Dispatch:
             self.flush()
 
         asyncio.get_running_loop().call_later(delay, go_on)
+
+
+def _fitting(parcels: list[Parcel]) -> int:
+    """How many of them make the next message."""
+    size = 0
+    for number, parcel in enumerate(parcels[:BATCH_MAX]):
+        found = parcel.found
+        size += len(found.url) + len(found.referer) + len(found.extra)
+        if size > BATCH_BYTES_MAX:
+            return max(1, number)
+    return BATCH_MAX

@@ -30,6 +30,7 @@ NEWS_LOOKS = 5
 too, and is known as such when its bucket is where it belongs."""
 ASK_S = 10.0
 RETRY_S = 45.0
+STORE_S = 15.0
 
 
 class Steering:
@@ -71,7 +72,11 @@ class Steering:
         if after is not None and after != job.standing and not idle:
             self._master.steer(job, after)
             log.info("job %d: %s, was %s", job.id, job.state, was)
-        await self._master.stored()
+        try:
+            async with asyncio.timeout(STORE_S):
+                await self._master.stored()
+        except TimeoutError:
+            raise P2PCrawlError(f"this master could not store it in {STORE_S:g} s; see `p2pcrawl jobs`") from None
         await self._cluster.spread(job)
         away = sorted(m.id for m in self._node.membership.missing())
         return {**answer, "state": job.state, "missing": away}

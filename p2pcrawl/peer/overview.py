@@ -28,7 +28,8 @@ def warnings_of(
             text += f", as many as there are copies ({copies}) or more: what only they have is out of reach"
         yield text
     if not_whole:
-        yield f"{not_whole} buckets are not whole: who had the rest of them is not here"
+        buckets = "1 bucket is" if not_whole == 1 else f"{not_whole:,} buckets are"
+        yield f"{buckets} not whole: who had the rest of it is not here"
     for node, refusal in sorted(refusals.items()):
         if node in living:
             yield f"{node[:8]} cannot run a job: {refusal}"

@@ -96,7 +96,6 @@ class Session:
                 worker.cancel()
             raise
         finally:
-            self._orphanage.detach()
             self._over()
             others = [t for t in (beat, self._leaving) if t is not None]
             for task in others:
@@ -195,6 +194,7 @@ class Session:
     # -- the end ------------------------------------------------------------------------------
 
     def _over(self) -> None:
+        self._orphanage.detach()
         self._fence.close()
         self._outbox.close()
         self._take_back()

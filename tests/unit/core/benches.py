@@ -40,6 +40,8 @@ class Frontier:
         self.open: dict[int, Turn] = {}
         self.done: list[int] = []
         self.granted: list[int] = []
+        self.busy = 0
+        """How many hosts of the next rounds find their slave without room."""
         self._sweeping = False
         self._cursor: tuple[int, int, str] | None = None
 
@@ -62,6 +64,7 @@ class Frontier:
         for record, delay in (retried or {}).items():
             turn = self._end(record, answered=False)
             retries.append((turn.candidate, self.now + delay))
+        bench.unpark(1, limit)
         turns = bench.take(self.now, self._choose, limit, self.capacity)
         for turn in turns:
             if turn.robots_origin:
@@ -105,7 +108,10 @@ class Frontier:
         return turn
 
     def _choose(self, seat: Seat, suspect: bool) -> int:
-        return 1
+        if not self.busy:
+            return 1
+        self.busy -= 1
+        return -1
 
     def _load(self, job: int, host: int, kind: str, after: tuple[int, int], limit: int) -> list[Candidate]:
         queue = self.disk.get((job, host, kind), {})

@@ -20,6 +20,7 @@ steps = st.tuples(
     st.integers(0, 2),
     st.sampled_from([0.0, 0.5, 3.0]),
     st.integers(1, 8),
+    st.integers(0, 3),
 )
 
 
@@ -38,7 +39,8 @@ def test_every_record_is_granted_and_none_is_held_twice(story, memory, hosts_max
     frontier = Frontier(bench, capacity=capacity)
     last = 0
 
-    for found, ended, retried, passed, limit in story:
+    for found, ended, retried, passed, limit, busy in story:
+        frontier.busy = busy
         fresh = []
         for job, host, kind, priority in found:
             last += 1

@@ -125,3 +125,19 @@ def test_messages_are_bounded_by_rows_and_bytes() -> None:
     assert [r for part in parts for r in part] == rows
     assert [len(part) for part in parts] == [2, 2, 1]
     assert [len(p) for p in in_messages([row(b"%d" % n) for n in range(2_500)])] == [1000, 1000, 500]
+
+
+async def test_what_waits_for_a_silent_holder_is_bounded() -> None:
+    holders = Holders()
+    holders.refusing = {B}
+    for n in range(70):
+        holders.copier.transfer([row(b"%d" % n)], [row(b"end %d" % n, data=b"x" * 1024 * 1024)])
+
+    assert holders.copier.full
+
+    holders.copier.gone([B])
+    holders.copying.change([], {}, 0)
+    await eventually(lambda: holders.copier.under_way == 0)
+
+    assert not holders.copier.full
+    await holders.copier.close()

@@ -200,3 +200,28 @@ async def test_close_leaves_no_task() -> None:
     await asyncio.sleep(0)
     await others.dispatch.close()
     assert not others.dispatch._tasks
+
+
+async def test_links_that_post_much_do_not_all_go_into_one_message() -> None:
+    others = Others()
+    sizes: list[int] = []
+
+    def answer(_owner: str, batch: Discover) -> Settled:
+        sizes.append(sum(len(found.extra) for found in batch.links))
+        return Settled(0)
+
+    others.answer = answer
+    body = b"x" * (module.BATCH_BYTES_MAX // 3)
+    for number in range(8):
+        found = parcel(number).found
+        found.extra = body
+        others.dispatch.add(7, A, Parcel(found, 0, Hold()))
+    others.dispatch.flush()
+
+    async with asyncio.timeout(5):
+        while others.dispatch.under_way:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+
+    assert sum(sizes) == 8 * len(body)
+    assert max(sizes) <= module.BATCH_BYTES_MAX
+    await others.dispatch.close()

@@ -12,9 +12,12 @@ from typing import Any
 import pytest
 
 from p2pcrawl.core.control import Control
+from p2pcrawl.master import steering
 from p2pcrawl.master.certificate import flaws
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.peer.peer import Peer, PeerJob
+from p2pcrawl.wire.cluster import Found
 from tests.unit.peer.test_peer import PAGES, Site, peer, site_of, spider
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -290,3 +293,58 @@ async def test_why_of_what_was_never_seen_has_hints(tmp_path: Path) -> None:
         told = await one.ask("why", {"url": site.url(0) + "/nothing"})
 
         assert not told["seen"] and told["hints"]
+
+
+async def test_job_is_incomplete_while_a_bucket_is_not_whole_and_finished_when_it_is(tmp_path: Path) -> None:
+    async with site_of() as site, peer() as one:
+        assert one._lead is not None
+        ownership = one._lead.cluster.ownership
+        await until(lambda: ownership.owned > 0)
+        # What epoch 1 of this bucket knew died with its owner.
+        ownership.lacks[5] = 1
+        job = await one.submit(spider(tmp_path, site))
+
+        end = await ended(job)
+        status = await one.ask("status", {})
+        assert (end["state"], end["pages"], end["not_whole"]) == ("incomplete", PAGES, [5])
+        assert end["certificate"]["incomplete"] == [5] and not end["certificate"]["final"]
+        assert any("1 bucket is not whole" in warning for warning in status["warnings"])
+
+        ownership.lacks[5] = 0
+        await until(lambda: states(job, one) == {"finished"})
+
+        assert (await job.status())["certificate"]["final"]
+
+
+async def test_finished_job_runs_again_for_work_that_nobody_knew_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steering, "LOOK_S", 0.05)
+    async with site_of() as site, peer() as one:
+        assert one._lead is not None
+        job = await one.submit(spider(tmp_path, site))
+        first = await ended(job)
+        url = site.url(PAGES + 7)
+
+        # As a master tells that comes back with its disk.
+        lost = Found(url, fingerprint(url), 1, 0, "index", "", False, "", b"")
+        await one._lead.master.arrive(job.id, [lost])
+        await until(lambda: site.visits[url] == 1)
+        await until(lambda: states(job, one) == {"finished"})
+
+        end = await job.status()
+        assert (end["pages"], end["certificate"]["counts"]["pages"]) == (first["pages"] + 1, PAGES + 1)
+
+
+async def test_items_are_there_once_though_a_master_leaves_while_they_are_gathered(tmp_path: Path) -> None:
+    async with site_of() as site, AsyncExitStack() as stack, AsyncExitStack() as second:
+        one, _, job = await begun(stack, tmp_path, site, slow_s=0.0, second=second)
+        await ended(job)
+        items = job.items()
+
+        found = [(await anext(items))["url"]]
+        await second.aclose()
+        found += [item["url"] async for item in items]
+
+        assert sorted(found) == sorted(site.url(n) for n in range(PAGES))
+        assert one.role == "master"

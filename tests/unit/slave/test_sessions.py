@@ -1,0 +1,307 @@
+"""A real slave over a real link, with a master that says what a test wants and a web that answers when it wants."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import pytest
+
+from p2pcrawl.fetch.guard import Networks
+from p2pcrawl.model.answer import Answer
+from p2pcrawl.model.request import Request
+from p2pcrawl.model.settings import Settings
+from p2pcrawl.overlay.link import open_link
+from p2pcrawl.slave import session as session_module
+from p2pcrawl.slave import slave as slave_module
+from p2pcrawl.slave.slave import Slave
+from p2pcrawl.spiders.spider import Spider
+from p2pcrawl.wire.messages import (
+    PROTOCOL,
+    Ack,
+    Adopted,
+    Beat,
+    Bye,
+    Grant,
+    Hello,
+    JobSpec,
+    Leaving,
+    Message,
+    OpenJob,
+    Orphans,
+    Renewed,
+    Report,
+    Returned,
+    Stop,
+    Welcome,
+)
+from tests.unit.slave.tasks import task_of
+
+FENCE_S = 0.4
+M = TypeVar("M")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch) -> None:
+    monkeypatch.setattr(session_module, "BEAT_S", 0.02)
+    monkeypatch.setattr(slave_module, "HANG_UP_S", 0.1)
+
+
+class Quick(Spider):
+    name = "quick"
+    block_s = 0.0
+
+    def parse(self, response: Any) -> Any:
+        time.sleep(self.block_s)
+        yield {"url": response.url}
+
+
+class Web:
+    """Answers each request when ``answers`` is set, and knows what was asked and what was given up."""
+
+    def __init__(self) -> None:
+        self.answers = asyncio.Event()
+        self.asked: list[str] = []
+        self.given_up: list[str] = []
+
+    @asynccontextmanager
+    async def __call__(self, settings: Settings, networks: Networks) -> AsyncIterator[Web]:
+        yield self
+
+    async def fetch(self, request: Request, **options: Any) -> Answer:
+        self.asked.append(request.url)
+        try:
+            await self.answers.wait()
+        except asyncio.CancelledError:
+            self.given_up.append(request.url)
+            raise
+        return Answer(request.url, 200, {"Content-Type": "text/html"}, b"<p>", 0.1, "93.184.216.34")
+
+
+class Master:
+    """The other end: ``renews`` and ``acknowledges`` say whether it answers."""
+
+    def __init__(self) -> None:
+        self.ours, self.theirs = socket.socketpair()
+        self.heard: list[Message] = []
+        self.renews = True
+        self.acknowledges = True
+        self.sessions = 0
+        self.slots = 2
+        self.fence_s = FENCE_S
+
+    async def open(self) -> None:
+        self.link = await open_link(self.ours, self._received, lambda error: None)
+
+    def _received(self, message: Message) -> None:
+        self.heard.append(message)
+        match message:
+            case Hello():
+                self.sessions += 1
+                self.link.send(Welcome(PROTOCOL, self.sessions, self.slots, fence_s=self.fence_s))
+                self.link.send(OpenJob(JobSpec(1, "quick", "", "", "", [], {}, {"robotstxt_obey": False}, [])))
+            case Beat() if self.renews:
+                self.link.send(Renewed(message.session, message.number))
+            case Report() if self.acknowledges:
+                self.link.send(Ack(message.sequence))
+            case Orphans():
+                self.link.send(Adopted(message.sequence))
+            case Bye():
+                self.link.close()
+
+    def grant(self, *urls: str) -> None:
+        self.link.send(Grant([task_of(url, lease=n, record=n) for n, url in enumerate(urls, 1)]))
+
+    def all(self, kind: type[M]) -> list[M]:
+        return [m for m in self.heard if isinstance(m, kind)]
+
+    @property
+    def orphans(self) -> list[str]:
+        return [o.task.url for m in self.all(Orphans) for o in m.pages]
+
+    @property
+    def reported(self) -> int:
+        return sum(len(m.pages) for m in self.all(Report))
+
+
+@asynccontextmanager
+async def crew(spider: type[Spider] = Quick) -> AsyncIterator[tuple[Slave, Web, Master]]:
+    web, master = Web(), Master()
+    await master.open()
+    slave = Slave({"quick": spider}, web)
+    working = asyncio.create_task(slave.run(master.theirs))
+    try:
+        async with asyncio.timeout(10):
+            yield slave, web, master
+            master.link.close()
+            await working
+    finally:
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():  # noqa: ASYNC110
+        await asyncio.sleep(0.005)
+
+
+def urls(count: int) -> list[str]:
+    return [f"http://a.example/{n}" for n in range(count)]
+
+
+async def test_session_that_is_renewed_goes_on() -> None:
+    async with crew() as (_, web, master):
+        await until(lambda: master.sessions == 1)
+        master.grant(*urls(1))
+
+        await until(lambda: len(master.all(Beat)) > 4 * FENCE_S / 0.02)
+        web.answers.set()
+        await until(lambda: master.reported == 1)
+
+    assert master.sessions == 1
+    assert web.given_up == []
+
+
+async def test_slave_that_is_not_renewed_gives_up_what_is_open_and_begins_nothing() -> None:
+    async with crew() as (_, web, master):
+        await until(lambda: master.sessions == 1)
+        master.renews = False
+        master.grant(*urls(3))
+
+        await until(lambda: master.sessions == 2)
+        web.answers.set()
+        master.renews = True
+        await until(lambda: len(master.all(Beat)) > 40)
+
+    assert web.asked == urls(2), "the third had to wait for a slot"
+    assert sorted(web.given_up) == urls(2)
+    assert master.reported == 0
+    assert master.orphans == []
+
+
+async def test_grant_of_a_session_that_is_over_is_not_followed(monkeypatch) -> None:
+    async with crew() as (_, web, master):
+        await until(lambda: master.sessions == 1)
+        master.renews = False
+        said = master.link.send
+        master.link.send = lambda message: 0  # type: ignore[method-assign]
+        await until(lambda: len(master.all(Hello)) == 2)
+        master.link.send = said  # type: ignore[method-assign]
+
+        master.grant(*urls(2))
+        master.renews = True
+        master.link.send(Welcome(PROTOCOL, 3, 2, fence_s=FENCE_S))
+        beats = len(master.all(Beat))
+        await until(lambda: len(master.all(Beat)) > beats + 5)
+
+    assert web.asked == []
+
+
+async def test_page_that_was_not_acknowledged_is_told_in_the_next_session() -> None:
+    async with crew() as (_, web, master):
+        await until(lambda: master.sessions == 1)
+        web.answers.set()
+        master.acknowledges = False
+        master.grant(*urls(3))
+        await until(lambda: master.reported == 3)
+        master.renews = False
+
+        await until(lambda: len(master.orphans) == 3)
+
+    (orphan, *_) = master.all(Orphans)[0].pages
+    assert sorted(master.orphans) == urls(3)
+    assert orphan.page.items == [b'{"url":"%s"}' % orphan.task.url.encode()]
+    assert orphan.page.outcome is not None and orphan.page.outcome.status == 200
+
+
+async def test_page_that_was_acknowledged_is_not_told_again() -> None:
+    async with crew() as (_, web, master):
+        await until(lambda: master.sessions == 1)
+        web.answers.set()
+        master.grant(*urls(3))
+        await until(lambda: master.reported == 3)
+        master.renews = False
+
+        await until(lambda: master.sessions == 2)
+        master.renews = True
+        await until(lambda: len(master.all(Beat)) > 50)
+
+    assert master.orphans == []
+
+
+async def test_callback_that_outlasts_its_session_is_told_and_what_was_open_beside_it_is_not() -> None:
+    class Blocking(Quick):
+        block_s = 2 * FENCE_S
+
+    async with crew(Blocking) as (_, web, master):
+        await until(lambda: master.sessions == 1)
+        master.grant(*urls(2))
+        await until(lambda: len(web.asked) == 2)
+        web.answers.set()
+
+        await until(lambda: bool(master.orphans))
+
+    assert master.reported == 0
+    assert master.orphans == urls(1), "the other's answer was there, but its session was over before it was looked at"
+
+
+async def test_on_a_single_machine_nothing_ends_a_session_but_its_link() -> None:
+    async with crew() as (_, web, master):
+        master.renews, master.fence_s = False, 0.0
+        await until(lambda: master.sessions == 1)
+        master.grant(*urls(1))
+
+        await until(lambda: len(master.all(Beat)) > 2 * FENCE_S / 0.02)
+        web.answers.set()
+        await until(lambda: master.reported == 1)
+
+    assert master.sessions == 1
+
+
+async def test_slave_that_leaves_finishes_what_is_open_and_returns_the_rest() -> None:
+    async with crew() as (slave, web, master):
+        await until(lambda: master.sessions == 1)
+        master.grant(*urls(3))
+        await until(lambda: len(web.asked) == 2)
+
+        slave.leave()
+        await until(lambda: bool(master.all(Returned)))
+        master.link.send(Grant([task_of("http://a.example/late", record=9)]))
+        await until(lambda: len(master.all(Returned)) == 2)
+        web.answers.set()
+        await until(lambda: bool(master.all(Bye)))
+
+    assert len(master.all(Leaving)) == 1
+    assert [m.records for m in master.all(Returned)] == [[3], [9]]
+    assert master.reported == 2
+    assert web.given_up == []
+
+
+async def test_slave_that_leaves_does_not_wait_for_ever_for_what_is_open(monkeypatch) -> None:
+    monkeypatch.setattr(session_module, "LEAVE_S", 0.05)
+    async with crew() as (slave, web, master):
+        await until(lambda: master.sessions == 1)
+        master.grant(*urls(1))
+        await until(lambda: len(web.asked) == 1)
+
+        slave.leave()
+        await until(lambda: bool(master.all(Bye)))
+
+    assert web.given_up == urls(1)
+
+
+async def test_slave_that_is_stopped_finishes_what_is_open() -> None:
+    async with crew() as (_, web, master):
+        await until(lambda: master.sessions == 1)
+        master.grant(*urls(2))
+        await until(lambda: len(web.asked) == 2)
+
+        master.link.send(Stop())
+        web.answers.set()
+        await until(lambda: bool(master.all(Bye)))
+
+    assert master.reported == 2
