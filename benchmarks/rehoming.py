@@ -111,7 +111,7 @@ def rehoming(folder: Path, kills: int, slaves: int, silent: bool) -> Claims:
     claims = Claims(f"re-homing: {how} of the master of {slaves} remote slaves, {kills} times, {MASTERS} masters")
     attached: list[float] = []
     working: list[float] = []
-    overdue = 0
+    idle = overdue = 0
     with (
         SiteProcess(
             "benchmarks.site", "--pages", PAGES, "--hosts", HOSTS, "--size", 4000, "--latency", LATENCY_S
@@ -121,7 +121,11 @@ def rehoming(folder: Path, kills: int, slaves: int, silent: bool) -> Claims:
         helper = peers.start(None, "--role", "slave", "--slaves", slaves)
         submit(peers, site, {"DOWNLOAD_DELAY": DELAY_S})
         for _ in range(kills):
-            _until_led(peers.living, helper, slaves, 1, WORKING_S)
+            try:
+                _until_led(peers.living, helper, slaves, 1, WORKING_S)
+            except Overdue:
+                idle += 1
+                break
             victim = max(peers.living, key=lambda master: len(_led([master], helper)))
             others = [peer for peer in peers.living if peer is not victim]
             os.kill(victim.pid, signal.SIGSTOP if silent else signal.SIGKILL)
@@ -138,6 +142,8 @@ def rehoming(folder: Path, kills: int, slaves: int, silent: bool) -> Claims:
             peers.start(victim.data)
             peers.until_agreed()
         pages = site.stats()["distinct"]
+    claims.note("times that it was done", len(working) + overdue)
+    claims.claim(f"no leases for all in {WORKING_S:.0f} s beforehand", idle, not idle, "never")
     claims.claim(f"not working again in {WAIT_S_MAX:.0f} s", overdue, not overdue, "never")
     claims.note("seconds until another master led them: median, most", _figures(attached))
     most = max(working, default=WAIT_S_MAX)

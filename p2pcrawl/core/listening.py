@@ -81,7 +81,8 @@ class Listener:
         for entry in message.entries:
             id = entry.member.id
             # Who is joining does not know its last incarnation: what is known here is better than its own word.
-            unsure = message.joining and id == message.source and self._view.verdict(id) is not None
+            known = self._view.verdict(id) if message.joining and id == message.source else None
+            unsure = known is not None and entry.incarnation <= known[0]
             if id != me and not unsure:
                 self._hearsay.take_entry(entry, message.source, now, out)
 

@@ -144,10 +144,16 @@ class Ownership:
             if self.counters[bucket] < epoch <= COUNTER_MAX:
                 self.counters[bucket] = self.lacks[bucket] = epoch
 
-    def epoch_to_come(self, bucket: int, heard: int) -> int:
-        """Under which epoch at least we serve a bucket of which somebody else knows that one."""
-        ours = self.counters[bucket]
-        return ours if self._serving[bucket] and heard <= ours else min(max(ours, heard) + 1, COUNTER_MAX)
+    def succeed(self, bucket: int, theirs: Standing) -> int:
+        """All that somebody had of a bucket of ours is here; the epoch that they are to know of.
+
+        If we do not serve it yet, that epoch is not the one that we shall serve it under, but a lesser one, and all of
+        it is here already: should somebody else be its owner before we are, nothing will be missed.
+        """
+        self.heard(bucket, theirs)
+        if not self._serving[bucket]:
+            self.counters[bucket] = min(self.counters[bucket] + 1, COUNTER_MAX)
+        return self.counters[bucket]
 
     def standings(self, buckets: Iterable[int]) -> dict[int, Standing]:
         return {bucket: (self.counters[bucket], self.lacks[bucket]) for bucket in buckets}
@@ -213,15 +219,10 @@ class Ownership:
         """The buckets that ``node`` has not yet let go of."""
         return frozenset(self._asked.get(node, ()))
 
-    def released(
-        self, node: NodeId, buckets: Iterable[int], standings: Mapping[int, Standing] | None = None
-    ) -> frozenset[int]:
+    def released(self, node: NodeId, buckets: Iterable[int]) -> frozenset[int]:
         """``node`` has let go of these and handed over; which of them are served from now on."""
         waiting = self._asked.get(node, set())
         asked = set(buckets) & waiting
-        for bucket in asked:
-            if standings is not None and bucket in standings:
-                self.heard(bucket, standings[bucket])
         waiting -= asked
         return self._settle(asked)
 

@@ -169,11 +169,13 @@ class Takeover:
             after = page.after
         await self._take_copies(member, bitmap, view)
         standings = _standings(buckets, released)
-        epochs = [self._ownership.epoch_to_come(bucket, standings[bucket][0]) for bucket in sorted(buckets)]
-        await call(member.address, Taken(0, bitmap, epochs), CALL_S)
         if self._ownership.view != view:
             return None
-        return self._ownership.released(member.id, buckets, standings)
+        epochs = [self._ownership.succeed(bucket, standings[bucket]) for bucket in sorted(buckets)]
+        # Before the other knows that it lacks something, it is on disk here that we do not.
+        await self._holdings.note(self._ownership.standings(buckets))
+        await call(member.address, Taken(0, bitmap, epochs), CALL_S)
+        return self._ownership.released(member.id, buckets) if self._ownership.view == view else None
 
     async def _take_copies(self, member: Member, bitmap: bytes, view: int) -> None:
         """What the other holds for the former owner."""

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from p2pcrawl.model.errors import LinkError, P2PCrawlError
+from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.model.node import Address
 from p2pcrawl.overlay.calls import Caller
 from p2pcrawl.overlay.node import Credentials
@@ -36,6 +36,8 @@ SEARCH_S = 0.5
 SEARCH_MAX_S = 5.0
 ASK_S = 3.0
 KNOWN_MAX = 32
+INFORMED_S = 5.0
+"""How often the master is asked which others there are."""
 LOST_S = 30.0
 """How long a master that a slave has lost is asked last. Others may take it for alive for some seconds."""
 SENT_S = 3.0
@@ -65,6 +67,7 @@ class Helper:
         self.known: list[Address] = []
         """Masters that were alive when last heard of: any one of them leads back to the cluster."""
         self._tasks: list[asyncio.Task[None]] = []
+        self._informed: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
         self._here: Slave | None = None
         self._lost: dict[Address, float] = {}
@@ -78,6 +81,7 @@ class Helper:
         await self._find_master()
         keepers = [self._keep_slave() for _ in range(self._count)] or [self._keep_here()]
         self._tasks = [asyncio.create_task(keeper) for keeper in keepers]
+        self._informed = asyncio.create_task(self._keep_informed())
 
     async def close(self) -> None:
         """Lets the slaves finish what is open and is not too slow."""
@@ -91,9 +95,10 @@ class Helper:
             leaving.extend(self._tasks)
         if leaving:
             await asyncio.wait(leaving, timeout=LEAVE_S + GRACE_S)
-        for task in self._tasks:
+        tasks = [*self._tasks, *([self._informed] if self._informed is not None else [])]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def abort(self) -> None:
         """For a process that is about to end without :meth:`close`."""
@@ -137,13 +142,11 @@ class Helper:
         # False comes first, and else the order stays.
         for address in sorted(dict.fromkeys([*self.known, *self._contacts]), key=lost.__contains__):
             try:
-                answer = json.loads(await self._caller.query(address, "ask:members", timeout_s=ASK_S))
-            except (LinkError, P2PCrawlError) as error:
+                members = await self._ask_members(address)
+            except P2PCrawlError as error:
                 log.debug("%s", error)
                 self._trouble = str(error)
                 continue
-            members = answer["members"]
-            self.known = [Address(m["address"]) for m in members][:KNOWN_MAX]
             while self._sent and now - self._sent[0][0] > SENT_S:
                 self._sent.popleft()
             sent = [address for _, address in self._sent]
@@ -153,6 +156,21 @@ class Helper:
             fewest = min(load[address] for address in takers)
             return Address(random.choice([address for address in takers if load[address] == fewest]))
         return None
+
+    async def _ask_members(self, address: Address) -> list[dict[str, Any]]:
+        answer = json.loads(await self._caller.query(address, "ask:members", timeout_s=ASK_S))
+        members: list[dict[str, Any]] = answer["members"]
+        self.known = [Address(m["address"]) for m in members][:KNOWN_MAX]
+        return members
+
+    async def _keep_informed(self) -> None:
+        """Masters that have come since are to be known when those of the beginning are gone."""
+        while True:
+            await asyncio.sleep(INFORMED_S)
+            try:
+                await self._ask_members(self.master)
+            except P2PCrawlError as error:
+                log.debug("%s", error)
 
     async def _keep_slave(self) -> None:
         pause_s = SEARCH_S

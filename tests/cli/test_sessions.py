@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -183,4 +182,3 @@ async def test_slave_peer_that_stops_in_order_loses_no_page(cluster: Cluster, tm
     assert all(visit.answered for visit in site.visits)
     assert [j.get("losses", 0) for j in told["jobs"] if j["job"] == job] == [0], told
     assert len({visit.url for visit in site.visits}) == len(site.visits)
-    assert os.path.exists(tmp_path)
