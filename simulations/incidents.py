@@ -14,6 +14,7 @@ from math import inf
 from simulations.folders import Print, print_of
 from simulations.web import Visit
 
+
 @dataclass(slots=True)
 class Incident:
     """Something that happened to ``nodes`` from ``began_s`` to ``ended_s``."""

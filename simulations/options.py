@@ -16,7 +16,7 @@ class Options:
     replicas: int = 2
     pages: int = 500
     hosts: int = 40
-    limit_s: float = 7200.0
+    limit_s: float = 3600.0
     """Virtual seconds within which the job must be finished."""
 
     def __post_init__(self) -> None:

@@ -15,6 +15,8 @@ from simulations.scenarios import SCENARIOS
 from simulations.simulation import Report, Simulation
 
 _DEFAULT = Options()
+LIMIT_S = 1200.0
+"""Virtual seconds for a run of a swarm: several times what the largest of their webs takes."""
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -86,6 +88,7 @@ def drawn(seed: int) -> Options:
         replicas=replicas,
         pages=dice.choice((60, 120, 240)),
         hosts=dice.choice((5, 15, 30)),
+        limit_s=LIMIT_S,
     )
 
 

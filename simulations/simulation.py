@@ -35,6 +35,9 @@ from simulations.world import World
 PROGRESS_S = 10.0
 """Virtual seconds between two lines of progress."""
 
+SETTLE_S = 10.0
+"""How long the masters have, after all is over, to tidy up."""
+
 Tell = Callable[[str], None]
 
 
@@ -103,7 +106,9 @@ class Simulation:
         try:
             stage.world.run(self._scenes(stage), self.options.limit_s)
         except (OutOfTime, Deadlock, Livelock, NotSettled) as error:
-            self._complaints.append(f"{type(error).__name__}: {error}")
+            said, _, waiting = f"{type(error).__name__}: {error}".partition("\n")
+            self._complaints.append(said)
+            stage.world.note(f"{said}\n{waiting}")
             return False
         return True
 
@@ -115,8 +120,9 @@ class Simulation:
             stage.heal()
             self._say(stage, "healed")
             await stage.until(lambda: stage.finished)
-            await stage.agree()
             self._say(stage, "finished")
+            await stage.agree()
+            await asyncio.sleep(SETTLE_S)
             await self._collect(stage)
         finally:
             for task in aside:

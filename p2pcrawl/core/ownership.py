@@ -52,6 +52,8 @@ class Change:
     lost: frozenset[int] = frozenset()
     ask: tuple[NodeId, ...] = ()
     """The others that have to let go of something of ours, and hand over what they know of it."""
+    ready: frozenset[int] = frozenset()
+    """Of the gained: those that nobody has to let go of, so that they may be served at once."""
     bereft: frozenset[int] = frozenset()
     """Of the gained: those whose owner is gone, so that nobody tells what it knew of their hosts."""
 
@@ -144,17 +146,6 @@ class Ownership:
             if self.counters[bucket] < epoch <= COUNTER_MAX:
                 self.counters[bucket] = self.lacks[bucket] = epoch
 
-    def succeed(self, bucket: int, theirs: Standing) -> int:
-        """All that somebody had of a bucket of ours is here; the epoch that they are to know of.
-
-        If we do not serve it yet, that epoch is not the one that we shall serve it under, but a lesser one, and all of
-        it is here already: should somebody else be its owner before we are, nothing will be missed.
-        """
-        self.heard(bucket, theirs)
-        if not self._serving[bucket]:
-            self.counters[bucket] = min(self.counters[bucket] + 1, COUNTER_MAX)
-        return self.counters[bucket]
-
     def standings(self, buckets: Iterable[int]) -> dict[int, Standing]:
         return {bucket: (self.counters[bucket], self.lacks[bucket]) for bucket in buckets}
 
@@ -170,8 +161,7 @@ class Ownership:
         for node, waiting in self._asked.items():
             if node != self.me:
                 waiting |= mine
-        self._settle(mine)
-        return Change(mine, frozenset(), tuple(node for node in self._asked if self._asked[node]))
+        return Change(mine, frozenset(), tuple(node for node in self._asked if self._asked[node]), self._ready(mine))
 
     def change(self, members: Iterable[Member], view: int) -> Change:
         """A new view. What is gained is served after ``released`` by all in ``ask``."""
@@ -202,10 +192,9 @@ class Ownership:
                 self._asked[node] &= mine
         for node in others:
             self._asked.setdefault(node, set()).update(gained)
-        self._settle(mine)
         bereft = frozenset(b for b in gained if before and before[b] is not None and before[b] not in known)
         asked = tuple(node for node in others if self._asked[node])
-        return Change(frozenset(gained), frozenset(lost), asked, bereft)
+        return Change(frozenset(gained), frozenset(lost), asked, self._ready(mine), bereft)
 
     def offered(self, node: NodeId, buckets: Iterable[int]) -> bool:
         """``node`` holds something of these; whether some are ours, so that it has to let go of them."""
@@ -220,11 +209,26 @@ class Ownership:
         return frozenset(self._asked.get(node, ()))
 
     def released(self, node: NodeId, buckets: Iterable[int]) -> frozenset[int]:
-        """``node`` has let go of these and handed over; which of them are served from now on."""
+        """``node`` has let go of these and handed over; which of them may be served now."""
         waiting = self._asked.get(node, set())
         asked = set(buckets) & waiting
         waiting -= asked
-        return self._settle(asked)
+        return self._ready(asked)
+
+    def serve(self, buckets: Iterable[int]) -> None:
+        """Begins to serve what is ready, under the epochs of ``epochs_to_come``."""
+        for bucket, epoch in self.epochs_to_come(buckets).items():
+            if not self._serving[bucket]:
+                self._serving[bucket], self.counters[bucket] = 1, epoch
+
+    def epochs_to_come(self, buckets: Iterable[int]) -> dict[int, int]:
+        """Under which epochs these are served, or will be."""
+        return {b: self.counters[b] if self._serving[b] else min(self.counters[b] + 1, COUNTER_MAX) for b in buckets}
+
+    def ask_again(self, node: NodeId, buckets: Iterable[int]) -> None:
+        """``node`` did not hear that we have these now: it may not have let go of them."""
+        if node in self._asked:
+            self._asked[node].update(b for b in buckets if self._owners[b] is None and not self._serving[b])
 
     @property
     def complete(self) -> bool:
@@ -240,13 +244,7 @@ class Ownership:
     def owned(self) -> int:
         return sum(1 for owner in self._owners if owner is None)
 
-    def _settle(self, buckets: Iterable[int]) -> frozenset[int]:
-        """Serves what nobody has to let go of any more."""
+    def _ready(self, buckets: Iterable[int]) -> frozenset[int]:
+        """What nobody has to let go of any more, and is not served yet."""
         waited: set[int] = set().union(*self._asked.values()) if self._asked else set()
-        now_served = set()
-        for bucket in buckets:
-            if not self._serving[bucket] and bucket not in waited and self._owners[bucket] is None:
-                self._serving[bucket] = 1
-                self.counters[bucket] = min(self.counters[bucket] + 1, COUNTER_MAX)
-                now_served.add(bucket)
-        return frozenset(now_served)
+        return frozenset(b for b in buckets if not self._serving[b] and b not in waited and self._owners[b] is None)

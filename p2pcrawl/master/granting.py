@@ -86,9 +86,9 @@ class Granting:
         slots = sum(s.slots for s in self._sessions.values())
         self._may_park, self._lending = PARKED_MAX, False
         turns = bench.take(now, self.choose, limit, slots)
-        idle = min(limit - len(turns), sum(self._idle(session) for session in self._sessions.values()))
-        if idle > 0 and (parked := bench.parked):
-            self._lending = True
+        self._lending = True
+        while len(turns) < limit and (idle := self._idle_workers()) and (parked := bench.parked):
+            # Not all of these can be lent: a delay may have begun since they were parked.
             bench.unpark(max(parked, key=parked.__getitem__), idle)
             turns += bench.take(now, self.choose, limit - len(turns), slots)
         return turns
@@ -129,6 +129,9 @@ class Granting:
 
     def _room(self, session: Session) -> int:
         return session.room - self._promised[session.id]
+
+    def _idle_workers(self) -> int:
+        return sum(self._idle(session) for session in self._sessions.values())
 
     def _idle(self, session: Session) -> int:
         return max(0, session.idle - self._promised[session.id])

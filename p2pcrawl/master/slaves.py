@@ -283,6 +283,13 @@ class Slaves:
                 break
             except P2PCrawlError as error:
                 log.info("%d pages of slave %d must wait: %s", len(orphans.pages), session.pid, error)
+            except Exception:
+                log.exception(
+                    "%d pages of slave %d cannot be taken in: they will be fetched again",
+                    len(orphans.pages),
+                    session.pid,
+                )
+                break
             await asyncio.sleep(ADOPT_AGAIN_S)
             if session.lost:
                 # The slave says them again in its next session, wherever that is.

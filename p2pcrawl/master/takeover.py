@@ -68,6 +68,7 @@ class Takeover:
         self._copier = copier
         self._served = served
         self._claims: dict[NodeId, asyncio.Task[None]] = {}
+        self._beginnings: set[asyncio.Task[None]] = set()
         self._let_go_of: dict[NodeId, frozenset[int]] = {}
         """What each claimer may tell us to give up."""
         self._unclaimed: frozenset[int] = frozenset()
@@ -89,6 +90,10 @@ class Takeover:
 
     def claim(self, change: Change) -> None:
         """Begins to take over what a change has made ours."""
+        if change.ready:
+            task = asyncio.create_task(self._begin(change.ready))
+            self._beginnings.add(task)
+            task.add_done_callback(self._beginnings.discard)
         for node in change.ask:
             self._claim_from(node)
 
@@ -106,9 +111,10 @@ class Takeover:
                 await self._node.caller.call(member.address, Offer(0, bitmap_of(buckets)))
 
     async def close(self) -> None:
-        for task in self._claims.values():
+        tasks = [*self._claims.values(), *self._beginnings]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._claims.values(), return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def _claim_from(self, node: NodeId) -> None:
         task = self._claims.get(node)
@@ -122,20 +128,18 @@ class Takeover:
             if member is None:
                 return
             try:
-                if node == self._node.id:
-                    served = await self._promote(buckets)
-                else:
-                    served = await self._take_over(member, buckets)
+                own = node == self._node.id
+                ready = await (self._promote(buckets) if own else self._take_over(member, buckets))
+                if ready:
+                    await self._begin(ready)
             except P2PCrawlError as error:
                 log.debug("claim from %s: %s", node[:8], error)
-                served = None
+                ready = None
             except Exception:
                 log.exception("a claim from %s failed", node[:8])
-                served = None
-            if served is None:
+                ready = None
+            if ready is None:
                 await asyncio.sleep(CLAIM_RETRY_S)
-            elif served:
-                await self._served(served)
 
     async def _promote(self, buckets: frozenset[int]) -> frozenset[int] | None:
         """Our own copies become the frontier's."""
@@ -150,8 +154,31 @@ class Takeover:
         await self._holdings.drop(buckets)
         return None if self._ownership.view != view else self._ownership.released(self._node.id, buckets)
 
+    async def _begin(self, ready: frozenset[int]) -> None:
+        """Serves what everybody has handed over, once everybody knows under which epoch: from then on each
+        knows that it lacks what comes. Those that do not answer are asked again from the beginning."""
+        view = self._ownership.view
+        others = [m for m in self._node.members() if m.id != self._node.id]
+        told = await asyncio.gather(*(self._tell_taken(m, ready) for m in others), return_exceptions=True)
+        if self._ownership.view != view:
+            return
+        missed = [m for m, answer in zip(others, told, strict=True) if isinstance(answer, BaseException)]
+        if not missed:
+            self._ownership.serve(ready)
+            await self._served(ready)
+        for member in missed:
+            self._ownership.ask_again(member.id, ready)
+            self._claim_from(member.id)
+
+    async def _tell_taken(self, member: Member, buckets: frozenset[int]) -> None:
+        """Raises P2PCrawlError when it does not answer."""
+        epochs = self._ownership.epochs_to_come(sorted(buckets))
+        request = Taken(0, bitmap_of(buckets), list(epochs.values()))
+        if not isinstance(await self._node.caller.call(member.address, request, CALL_S), Forgotten):
+            raise LinkError(f"{member.address} did not give up what is ours")
+
     async def _take_over(self, member: Member, buckets: frozenset[int]) -> frozenset[int] | None:
-        """One attempt; the buckets that are served from now on, or None when the other does not agree yet."""
+        """One attempt; the buckets that may be served now, or None when the other does not agree yet."""
         bitmap, call, view = bitmap_of(buckets), self._node.caller.call, self._ownership.view
         released = await call(member.address, Claim(0, view, bitmap), CALL_S)
         if not isinstance(released, Released) or not released.agreed:
@@ -171,11 +198,11 @@ class Takeover:
         standings = _standings(buckets, released)
         if self._ownership.view != view:
             return None
-        epochs = [self._ownership.succeed(bucket, standings[bucket]) for bucket in sorted(buckets)]
-        # Before the other knows that it lacks something, it is on disk here that we do not.
-        await self._holdings.note(self._ownership.standings(buckets))
-        await call(member.address, Taken(0, bitmap, epochs), CALL_S)
-        return self._ownership.released(member.id, buckets) if self._ownership.view == view else None
+        for bucket, standing in standings.items():
+            self._ownership.heard(bucket, standing)
+        if served := frozenset(b for b in buckets if self._ownership.settled(b)):
+            await self._tell_taken(member, served)
+        return self._ownership.released(member.id, buckets)
 
     async def _take_copies(self, member: Member, bitmap: bytes, view: int) -> None:
         """What the other holds for the former owner."""

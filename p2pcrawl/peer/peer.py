@@ -23,7 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from p2pcrawl.core.control import ENDS
+from p2pcrawl.core.control import CANCEL, ENDS, PAUSE, RESUME, RETRY
 from p2pcrawl.frontier.schema import FolderLock
 from p2pcrawl.model.errors import ConfigurationError, LinkError, P2PCrawlError
 from p2pcrawl.model.node import BOOT_BYTES, Address, NodeId, parse_address
@@ -409,8 +409,24 @@ class PeerJob:
                 return status
             await asyncio.sleep(0.25)
 
-    async def turn(self, verb: str) -> dict[str, Any]:
-        """``pause``, ``resume``, ``cancel`` or ``retry`` in the whole cluster. ConfigurationError when it cannot be."""
+    async def pause(self) -> dict[str, Any]:
+        """Begins nothing new, in the whole cluster, until :meth:`resume`. This, as the three below, is a
+        ConfigurationError when the job is in no state for it."""
+        return await self._turn(PAUSE)
+
+    async def resume(self) -> dict[str, Any]:
+        """Goes on."""
+        return await self._turn(RESUME)
+
+    async def cancel(self) -> dict[str, Any]:
+        """Ends it for good."""
+        return await self._turn(CANCEL)
+
+    async def retry(self) -> dict[str, Any]:
+        """Visits all failed pages once more; ``retried`` in the answer says how many."""
+        return await self._turn(RETRY)
+
+    async def _turn(self, verb: str) -> dict[str, Any]:
         answer: dict[str, Any] = await self._peer.tell(verb, {"job": self.id})
         return answer
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulations.checkers.evidence import Evidence
+from simulations.incidents import Incident
 from simulations.web import Visit
 
 DELAY_S = 1.0
 """What the crawler keeps where nobody asks for more."""
+TELLING_S = 2.0
+"""A master that lives for so long after an answer has told the others what the host asks for."""
 TOLERANCE = 0.97
 """Clocks differ by 2 %, and a timer of asyncio may fire a moment early."""
 
@@ -33,10 +36,20 @@ def check(evidence: Evidence) -> Iterator[str]:
                 early = f"{due - visit.began_s:.2f} s too early"
                 yield f"{_told(visit)} {early}: the last answer ended at {spaced_at:.2f} s"
             spaced_at = max(spaced_at, visit.ended_s)
-            if visit.retry_after_s and visit.failure != "cut":
+            if visit.failure == "cut" or _died_with(visit, evidence.incidents):
+                continue
+            if visit.retry_after_s:
                 free_at = max(free_at, visit.ended_s + visit.retry_after_s * TOLERANCE)
             if told_at is None and visit.is_robots and visit.status == 200:
                 told_at = visit.ended_s
+
+
+def _died_with(visit: Visit, incidents: list[Incident]) -> bool:
+    """Whether what this answer asked for may have been lost with the one that it was told to."""
+    return any(
+        visit.node in incident.nodes and visit.ended_s - TELLING_S <= incident.began_s <= visit.ended_s + TELLING_S
+        for incident in incidents
+    )
 
 
 def _told(visit: Visit) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.core.ownership import COUNTER_MAX, Alone, Ownership, joined
+from p2pcrawl.core.ownership import COUNTER_MAX, Alone, Change, Ownership, joined
 from p2pcrawl.core.ring import BUCKETS
 from p2pcrawl.model.node import Address, Member, NodeId, Status
 
@@ -26,10 +27,24 @@ def owned(o: Ownership) -> set[int]:
     return {b for b in range(BUCKETS) if o.owner(b) is None}
 
 
+def view(o: Ownership, seen: list[Member], number: int) -> Change:
+    """A new view; what nobody has to let go of is served."""
+    change = o.change(seen, number)
+    o.serve(change.ready)
+    return change
+
+
+def let_go(o: Ownership, node: NodeId, buckets: Iterable[int]) -> frozenset[int]:
+    """What is served because this one has let go."""
+    ready = o.released(node, buckets)
+    o.serve(ready)
+    return ready
+
+
 def test_master_alone_owns_and_serves_everything_at_once() -> None:
     o = Ownership(IDS[0])
 
-    change = o.change(members(IDS[0]), 1)
+    change = view(o, members(IDS[0]), 1)
 
     assert change.gained == frozenset(range(BUCKETS))
     assert change.ask == ()
@@ -39,12 +54,12 @@ def test_master_alone_owns_and_serves_everything_at_once() -> None:
 
 def test_what_is_gained_is_served_when_everybody_has_let_go() -> None:
     o = Ownership(IDS[0])
-    change = o.change(members(*IDS[:3]), 1)
+    change = view(o, members(*IDS[:3]), 1)
     assert set(change.ask) == {IDS[1], IDS[2]}
     assert not any(o.serves(b) for b in range(BUCKETS))
 
-    assert o.released(IDS[1], change.gained) == frozenset()
-    assert o.released(IDS[2], change.gained) == change.gained
+    assert let_go(o, IDS[1], change.gained) == frozenset()
+    assert let_go(o, IDS[2], change.gained) == change.gained
 
     assert {b for b in range(BUCKETS) if o.serves(b)} == change.gained
     assert o.complete
@@ -52,10 +67,10 @@ def test_what_is_gained_is_served_when_everybody_has_let_go() -> None:
 
 def test_who_dies_is_not_waited_for() -> None:
     o = Ownership(IDS[0])
-    o.change(members(*IDS[:3]), 1)
-    o.released(IDS[1], o.awaited(IDS[1]))
+    view(o, members(*IDS[:3]), 1)
+    let_go(o, IDS[1], o.awaited(IDS[1]))
 
-    o.change(members(*IDS[:2]), 2)
+    view(o, members(*IDS[:2]), 2)
 
     gained = owned(o) - {b for b in range(BUCKETS) if o.serves(b)}
     assert o.awaited(IDS[2]) == frozenset()
@@ -64,10 +79,10 @@ def test_who_dies_is_not_waited_for() -> None:
 
 def test_join_takes_only_the_newcomers_share_and_moves_nothing_between_the_others() -> None:
     a, b = Ownership(IDS[0]), Ownership(IDS[1])
-    a.change(members(*IDS[:2]), 1)
-    b.change(members(*IDS[:2]), 1)
+    view(a, members(*IDS[:2]), 1)
+    view(b, members(*IDS[:2]), 1)
 
-    change_a, change_b = a.change(members(*IDS[:3]), 2), b.change(members(*IDS[:3]), 2)
+    change_a, change_b = view(a, members(*IDS[:3]), 2), view(b, members(*IDS[:3]), 2)
 
     assert not change_a.gained and not change_b.gained
     assert change_a.lost and change_b.lost
@@ -75,8 +90,8 @@ def test_join_takes_only_the_newcomers_share_and_moves_nothing_between_the_other
 
 def test_bucket_that_is_lost_is_served_no_more_and_asked_for_no_more() -> None:
     o = Ownership(IDS[0])
-    o.change(members(IDS[0]), 1)
-    change = o.change(members(*IDS[:2]), 2)
+    view(o, members(IDS[0]), 1)
+    change = view(o, members(*IDS[:2]), 2)
 
     assert not any(o.serves(b) for b in change.lost)
     assert not o.awaited(IDS[1]) & change.lost
@@ -84,39 +99,39 @@ def test_bucket_that_is_lost_is_served_no_more_and_asked_for_no_more() -> None:
 
 def test_release_of_what_was_lost_and_gained_again_counts_for_nothing() -> None:
     o = Ownership(IDS[0])
-    o.change(members(IDS[0]), 1)
-    lost = o.change(members(*IDS[:2]), 2).lost
-    o.change(members(IDS[0]), 3)
-    regained = o.change(members(*IDS[:2]), 4).lost
+    view(o, members(IDS[0]), 1)
+    lost = view(o, members(*IDS[:2]), 2).lost
+    view(o, members(IDS[0]), 3)
+    regained = view(o, members(*IDS[:2]), 4).lost
     assert regained == lost
-    assert o.released(IDS[1], lost) == frozenset()
+    assert let_go(o, IDS[1], lost) == frozenset()
 
 
 def test_drained_member_owns_nothing_but_is_asked() -> None:
     o = Ownership(IDS[0])
-    o.change(members(*IDS[:2]), 1)
-    o.released(IDS[1], o.awaited(IDS[1]))
+    view(o, members(*IDS[:2]), 1)
+    let_go(o, IDS[1], o.awaited(IDS[1]))
 
-    change = o.change([member(IDS[0]), member(IDS[1], drained=True)], 2)
+    change = view(o, [member(IDS[0]), member(IDS[1], drained=True)], 2)
 
     assert owned(o) == set(range(BUCKETS))
     assert change.ask == (IDS[1],)
     mine = Ownership(IDS[1])
-    mine.change([member(IDS[0]), member(IDS[1], drained=True)], 2)
+    view(mine, [member(IDS[0]), member(IDS[1], drained=True)], 2)
     assert owned(mine) == set()
 
 
 def test_when_all_are_drained_all_own() -> None:
     o = Ownership(IDS[0])
-    o.change([member(id, drained=True) for id in IDS[:2]], 1)
+    view(o, [member(id, drained=True) for id in IDS[:2]], 1)
 
     assert 0 < len(owned(o)) < BUCKETS
 
 
 def test_offer_of_what_is_ours_is_claimed_while_it_is_served() -> None:
     o = Ownership(IDS[0])
-    o.change(members(*IDS[:2]), 1)
-    o.released(IDS[1], o.awaited(IDS[1]))
+    view(o, members(*IDS[:2]), 1)
+    let_go(o, IDS[1], o.awaited(IDS[1]))
     mine = next(iter(owned(o)))
     theirs = next(b for b in range(BUCKETS) if o.owner(b) is not None)
 
@@ -130,11 +145,11 @@ def test_offer_of_what_is_ours_is_claimed_while_it_is_served() -> None:
 
 def test_epoch_exceeds_all_that_was_heard_of_and_never_falls() -> None:
     o = Ownership(IDS[0])
-    gained = o.change(members(*IDS[:2]), 1).gained
+    gained = view(o, members(*IDS[:2]), 1).gained
     bucket = next(iter(gained))
 
-    o.succeed(bucket, (41, 0))
-    o.released(IDS[1], gained)
+    o.heard(bucket, (41, 0))
+    let_go(o, IDS[1], gained)
 
     assert o.counters[bucket] > 41
     assert not o.broken()
@@ -142,19 +157,19 @@ def test_epoch_exceeds_all_that_was_heard_of_and_never_falls() -> None:
 
 def test_absurd_epochs_of_another_do_not_break_ours() -> None:
     o = Ownership(IDS[0])
-    gained = o.change(members(*IDS[:2]), 1).gained
+    gained = view(o, members(*IDS[:2]), 1).gained
 
     for bucket in gained:
-        o.succeed(bucket, ((1 << 63) - 1, 0))
-    served = o.released(IDS[1], gained)
+        o.heard(bucket, ((1 << 63) - 1, 0))
+    served = let_go(o, IDS[1], gained)
 
     assert served == gained
     assert max(o.counters) == COUNTER_MAX
     o2 = Ownership(IDS[0])
-    gained = o2.change(members(*IDS[:2]), 1).gained
+    gained = view(o2, members(*IDS[:2]), 1).gained
     for bucket in gained:
-        o2.succeed(bucket, (-5, -5))
-    o2.released(IDS[1], gained)
+        o2.heard(bucket, (-5, -5))
+    let_go(o2, IDS[1], gained)
     assert min(o2.counters[b] for b in gained) > 0
     assert not o2.broken()
 
@@ -165,18 +180,18 @@ def test_all_with_one_view_agree_and_each_bucket_has_one_owner_at_most_one_serve
     """Random joins, leaves and releases, in the same order for all or not."""
     dice = Random(seed)
     all_ = {id: Ownership(id) for id in IDS[:4]}
-    for view in range(1, 6):
+    for number in range(1, 6):
         living = sorted(dice.sample(IDS[:4], dice.randint(1, 4)))
         for id in living:
             before = list(all_[id].counters)
-            all_[id].change(members(*living), view)
+            view(all_[id], members(*living), number)
             assert all(now >= then for now, then in zip(all_[id].counters, before, strict=True))
         tables = [[all_[id].owner_id(b) for b in range(0, BUCKETS, 37)] for id in living]
         assert all(table == tables[0] for table in tables)
         for id in living:
             for other in living:
                 if id != other and dice.random() < 0.7:
-                    all_[id].released(other, all_[id].awaited(other))
+                    let_go(all_[id], other, all_[id].awaited(other))
         for b in range(0, BUCKETS, 37):
             assert sum(all_[id].serves(b) for id in living) <= 1
 
@@ -207,12 +222,12 @@ def test_who_had_the_missing_epoch_makes_a_bucket_whole_again() -> None:
 
 def test_who_has_handed_a_bucket_over_lacks_what_came_after() -> None:
     o = Ownership(IDS[0])
-    o.change(members(IDS[0]), 1)
+    view(o, members(IDS[0]), 1)
     assert not o.broken()
 
     o.handed_over({7: 2})
-    lost = o.change(members(*IDS[:2]), 2).lost
-    o.change(members(IDS[0]), 3)
+    lost = view(o, members(*IDS[:2]), 2).lost
+    view(o, members(IDS[0]), 3)
 
     assert o.broken() == ([7] if 7 in lost else [])
 
@@ -221,7 +236,7 @@ def test_patient_owner_serves_only_what_is_whole() -> None:
     o = Ownership(IDS[0])
     o.recall({3: (5, 5)})
     o.patient = True
-    o.change(members(IDS[0]), 1)
+    view(o, members(IDS[0]), 1)
 
     assert not o.serves(3)
     assert o.serves(4)
@@ -231,16 +246,25 @@ def test_patient_owner_serves_only_what_is_whole() -> None:
     assert o.serves(3)
 
 
-def test_claim_that_a_new_view_interrupts_makes_nobody_lack_what_never_was() -> None:
-    """A gave its bucket to N, which was not served by N before the next view gave it to X."""
-    a, n, x = (Ownership(i) for i in IDS[:3])
-    bucket = 7
-    a.synced(bucket, 2)
+def test_who_did_not_hear_that_we_have_a_bucket_is_asked_again() -> None:
+    o = Ownership(IDS[0])
+    change = o.change(members(*IDS[:2]), 1)
+    ready = o.released(IDS[1], change.gained)
+    assert ready == change.gained
+    assert not any(o.serves(b) for b in ready)
 
-    promised = n.succeed(bucket, (a.counters[bucket], a.lacks[bucket]))
-    a.handed_over({bucket: promised})
-    for other in (a, n):
-        x.succeed(bucket, (other.counters[bucket], other.lacks[bucket]))
+    o.ask_again(IDS[1], ready)
 
-    assert a.lacks[bucket] == promised
-    assert x.lacks[bucket] == 0
+    assert o.awaited(IDS[1]) == ready
+    assert o.released(IDS[1], ready) == ready
+
+
+def test_epoch_that_is_told_is_the_one_that_is_served() -> None:
+    o = Ownership(IDS[0])
+    change = o.change(members(IDS[0]), 1)
+    told = o.epochs_to_come(change.ready)
+
+    o.serve(change.ready)
+
+    assert told == dict(enumerate(o.counters))
+    assert o.epochs_to_come(change.ready) == told

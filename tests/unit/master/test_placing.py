@@ -139,6 +139,26 @@ async def test_idle_workers_are_lent_pages_of_a_parked_host_which_keeps_its_plac
         assert group.slave_for(host) == 1
 
 
+async def test_idle_worker_does_not_wait_because_the_first_parked_host_may_not_be_asked_now(tmp_path: Path) -> None:
+    async with group_of(tmp_path) as group:
+        group.join(1, 2)
+        group.grant()
+        early, second, late = group.of(1, 3)
+        group.queue([early], each=3)
+        group.grant()  # Slave 1 is full.
+        group.queue([group.of(2, 1)[0]], each=2)
+        group.grant()  # Slave 2 has no idle worker.
+        group.queue([second, late], each=1)
+        group.grant()
+        assert group.master.workbench.parked == {1: 2}
+
+        group.master.workbench.seats[key_hash(host_name(second))].host.next_at = 60.0
+        group.end(2, 1)
+        group.grant()
+
+        assert host_name(late) in group.in_hand(2)
+
+
 async def test_parked_host_is_the_first_to_have_its_turn_when_its_slave_has_room(tmp_path: Path) -> None:
     async with group_of(tmp_path) as group:
         group.join(1, 2)

@@ -74,6 +74,20 @@ async def test_change_with_the_token_is_made() -> None:
         assert desk.told == [("submit", {"a": 1})]
 
 
+@pytest.mark.parametrize("verb", ["pause", "resume", "cancel", "retry"])
+async def test_job_to_steer_is_named_in_the_query_or_in_the_body(verb: str) -> None:
+    headers = {"Authorization": "bearer secret"}
+    async with api() as (desk, session):
+        async with session.post(f"/{verb}?job=7", headers=headers) as answer:
+            assert answer.status == 200
+        async with session.post(f"/{verb}", json={"job": 8}, headers=headers) as answer:
+            assert answer.status == 200
+        async with session.get(f"/{verb}?job=7", headers=headers) as answer:
+            assert answer.status == 405
+
+        assert desk.told == [(verb, {"job": "7"}), (verb, {"job": 8})]
+
+
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example"]
 )

@@ -72,7 +72,7 @@ async def test_pause_through_the_other_master_stops_all_and_resume_goes_on(tmp_p
     async with site_of() as site, AsyncExitStack() as stack:
         one, two, job = await begun(stack, tmp_path, site)
 
-        answer = await PeerJob(two, job.id).turn("pause")
+        answer = await PeerJob(two, job.id).pause()
         await until(lambda: states(job, one, two) == {"paused"} and not leased(job, one, two))
         held = site.visits.total()
         status = await job.status()
@@ -81,7 +81,7 @@ async def test_pause_through_the_other_master_stops_all_and_resume_goes_on(tmp_p
         assert status["state"] == "paused" and status["queued"] > 0 and held < PAGES
 
         site.slow_s = 0.0
-        assert (await job.turn("resume"))["state"] == "running"
+        assert (await job.resume())["state"] == "running"
         end = await ended(job)
 
         assert end["pages"] == PAGES and max(site.visits.values()) == 1
@@ -91,7 +91,7 @@ async def test_pause_through_the_other_master_stops_all_and_resume_goes_on(tmp_p
 async def test_nothing_is_granted_while_a_job_is_paused(tmp_path: Path) -> None:
     async with site_of() as site, AsyncExitStack() as stack:
         one, two, job = await begun(stack, tmp_path, site)
-        await job.turn("pause")
+        await job.pause()
         await until(lambda: states(job, one, two) == {"paused"} and not leased(job, one, two))
         visited = site.visits.total()
 
@@ -108,7 +108,7 @@ async def test_paused_job_is_paused_after_a_restart_of_all_and_can_go_on(tmp_pat
     async with site_of() as site:
         async with AsyncExitStack() as stack:
             one, two, job = await begun(stack, tmp_path, site)
-            await job.turn("pause")
+            await job.pause()
             await until(lambda: states(job, one, two) == {"paused"} and not leased(job, one, two))
         held = site.visits.total()
         site.slow_s = 0.0
@@ -116,7 +116,7 @@ async def test_paused_job_is_paused_after_a_restart_of_all_and_can_go_on(tmp_pat
         async with peer(data=str(tmp_path / "one")) as one, peer(one.address, data=str(tmp_path / "two")) as two:
             await until(lambda: seen_all(one, two))
             assert states(job, one, two) == {"paused"}
-            await PeerJob(two, job.id).turn("resume")
+            await PeerJob(two, job.id).resume()
             end = await ended(PeerJob(one, job.id))
 
         assert held < PAGES and end["pages"] == PAGES
@@ -126,9 +126,9 @@ async def test_master_that_was_away_learns_of_a_change_when_it_is_back(tmp_path:
     async with site_of() as site, AsyncExitStack() as stack:
         async with AsyncExitStack() as second:
             one, two, job = await begun(stack, tmp_path, site, second=second)
-            await job.turn("pause")
+            await job.pause()
             await until(lambda: states(job, one, two) == {"paused"} and not leased(job, one, two))
-        await job.turn("cancel")
+        await job.cancel()
 
         two = await stack.enter_async_context(peer(one.address, data=str(tmp_path / "two")))
         await until(lambda: states(job, two) == {"cancelled"})
@@ -140,21 +140,21 @@ async def test_cancelled_job_is_cancelled_everywhere_and_for_good(tmp_path: Path
     async with site_of() as site, AsyncExitStack() as stack:
         one, two, job = await begun(stack, tmp_path, site)
 
-        await PeerJob(two, job.id).turn("cancel")
+        await PeerJob(two, job.id).cancel()
         await until(lambda: states(job, one, two) == {"cancelled"} and not leased(job, one, two))
 
         assert (await ended(job))["state"] == "cancelled"
         for verb in ("pause", "resume", "retry"):
             with pytest.raises(ConfigurationError, match="which is final"):
-                await job.turn(verb)
-        assert (await job.turn("cancel"))["was"] == "cancelled"
+                await getattr(job, verb)()
+        assert (await job.cancel())["was"] == "cancelled"
 
 
 async def test_change_made_elsewhere_in_ignorance_does_not_undo_a_cancel(tmp_path: Path) -> None:
     async with site_of() as site, AsyncExitStack() as stack:
         _, two, job = await begun(stack, tmp_path, site)
         assert two._lead is not None
-        await job.turn("cancel")
+        await job.cancel()
         await until(lambda: states(job, two) == {"cancelled"})
         spec = two._lead.master.jobs[job.id].spec
 
@@ -171,7 +171,7 @@ async def test_retry_visits_the_failed_pages_of_all_masters_again_and_no_others(
         assert (first["failed"], first["pages"]) == (10, PAGES - 10), first
         site.broken.clear()
 
-        answer = await PeerJob(two, job.id).turn("retry")
+        answer = await PeerJob(two, job.id).retry()
         await until(lambda: site.visits.total() >= PAGES + 10)
         end = await ended(job)
 
@@ -189,7 +189,7 @@ async def test_retry_of_a_job_without_failures_leaves_it_as_it_is(tmp_path: Path
         job = await one.submit(spider(tmp_path, site))
         before = await ended(job)
 
-        answer = await job.turn("retry")
+        answer = await job.retry()
 
         assert (answer["retried"], answer["state"]) == (0, "finished")
         assert await job.status() == before
@@ -201,7 +201,7 @@ async def test_finished_job_cannot_be_resumed_and_the_line_says_what_to_do(tmp_p
         await ended(job)
 
         with pytest.raises(ConfigurationError, match=f"cannot resume job {job.id}: it is finished; `p2pcrawl retry`"):
-            await job.turn("resume")
+            await job.resume()
 
 
 async def test_unknown_job_is_the_same_mistake_at_a_master_and_at_a_slave(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ async def test_unknown_job_is_the_same_mistake_at_a_master_and_at_a_slave(tmp_pa
         for asked in (one, helper):
             for verb in ("pause", "resume", "cancel", "retry"):
                 with pytest.raises(ConfigurationError, match="there is no job 5"):
-                    await PeerJob(asked, 5).turn(verb)
+                    await getattr(PeerJob(asked, 5), verb)()
             with pytest.raises(ConfigurationError, match="there is no job 5"):
                 [item async for item in PeerJob(asked, 5).items()]
 
