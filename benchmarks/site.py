@@ -4,7 +4,7 @@ A page is about 20 KB of HTML with 40 links: its children in a tree (so that eve
 pages at random and of the same host, duplicates, fragments and links that lead nowhere. The same numbers always make
 the same site. Control, at 127.0.0.1 only: /_stats, /_hits, /_urls, /_reset; with --visits also /_visits, which tells
 when each request began (its last byte was read) and ended (its answer was about to be written), on the system's
-monotonic clock.
+monotonic clock, and /_clients, the addresses where the same requests came from.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class Visit:
     target: str
     begin_s: float
     end_s: float | None = None
+    client: str = ""
 
 
 class SyntheticSite:
@@ -54,9 +55,10 @@ class SyntheticSite:
         size: int = 20_000,
         latency_s: float = 0.0,
         keeps_visits: bool = False,
+        prefix: str = "127.1.0",
     ) -> None:
         self.pages, self._links, self._size, self.latency_s = pages, links, size, latency_s
-        self.hosts = loopback_addresses("127.1.0", hosts) if hosts > 1 else [CONTROL]
+        self.hosts = loopback_addresses(prefix, hosts) if hosts > 1 else [CONTROL]
         self._keeps_visits = keeps_visits
         self._random = random.Random(20_000)
         self._servers: list[asyncio.Server] = []
@@ -120,11 +122,11 @@ class SyntheticSite:
         self.missing += 1
         return _NOT_FOUND
 
-    def begun(self, host: str, target: bytes) -> Visit | None:
+    def begun(self, host: str, target: bytes, client: str = "") -> Visit | None:
         """A request is here; its end is for whoever answers it to note. None when nobody wants to know."""
         if not self._keeps_visits or target.startswith(b"/_"):
             return None
-        visit = Visit(host, target.decode("latin-1"), time.monotonic())
+        visit = Visit(host, target.decode("latin-1"), time.monotonic(), client=client)
         self.visits.append(visit)
         return visit
 
@@ -138,6 +140,8 @@ class SyntheticSite:
                 told = self.urls
             case b"/_visits":
                 told = [(visit.host, visit.target, visit.begin_s, visit.end_s) for visit in self.visits]
+            case b"/_clients":
+                told = [visit.client for visit in self.visits]
             case b"/_reset":
                 self.reset()
                 told = {}
@@ -204,13 +208,14 @@ class _Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
+        self._client = str(transport.get_extra_info("peername", ("",))[0])
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
         while (end := self._buffer.find(b"\r\n\r\n")) >= 0:
             head, self._buffer = self._buffer[:end], self._buffer[end + 4 :]
             target = head.split(b" ", 2)[1]
-            visit = self._site.begun(self._host, target)
+            visit = self._site.begun(self._host, target, self._client)
             reply = self._site.reply_to(self._host, target)
             if self._site.latency_s:
                 asyncio.get_running_loop().call_later(self._site.latency_s, self._send, reply, visit)
@@ -282,6 +287,7 @@ def main() -> None:
     parser.add_argument("--hosts", type=int, default=200)
     parser.add_argument("--size", type=int, default=20_000, help="bytes per page")
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
+    parser.add_argument("--prefix", default="127.1.0", help="of the addresses that its hosts have")
     parser.add_argument("--visits", action="store_true", help="keep when each request began and ended")
     parser.add_argument("--last-core", action="store_true", help="stay on the last core")
     options = parser.parse_args()
@@ -293,6 +299,7 @@ def main() -> None:
         size=options.size,
         latency_s=options.latency,
         keeps_visits=options.visits,
+        prefix=options.prefix,
     )
     run_site(site, options.until_eof)
 

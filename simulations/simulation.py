@@ -75,6 +75,7 @@ class Simulation:
         self._narrate_to = narrate_to
         self._complaints: list[str] = []
         self._results: Counter[str] = Counter()
+        self._states: dict[str, str] = {}
 
     def run(self) -> Report:
         """Plays the scenario and judges what it left."""
@@ -94,23 +95,20 @@ class Simulation:
                 for number in range(options.masters)
             ]
             stage = Stage(options, world, web, machines)
-            finished = self._play(stage)
-            found = violations(self._evidence(stage, finished))
+            self._play(stage)
+            found = violations(self._evidence(stage))
             real_s = real_clock() - began
             return Report(options, world.trace, world.now, real_s, _figures(stage, self._results), found)
 
     # -- the play -----------------------------------------------------------------------------
 
-    def _play(self, stage: Stage) -> bool:
-        """Whether the job came to its end."""
+    def _play(self, stage: Stage) -> None:
         try:
             stage.world.run(self._scenes(stage), self.options.limit_s)
         except (OutOfTime, Deadlock, Livelock, NotSettled) as error:
             said, _, waiting = f"{type(error).__name__}: {error}".partition("\n")
             self._complaints.append(said)
             stage.world.note(f"{said}\n{waiting}")
-            return False
-        return True
 
     async def _scenes(self, stage: Stage) -> None:
         aside = [asyncio.create_task(stage.watch()), asyncio.create_task(self._tell_progress(stage))]
@@ -119,10 +117,15 @@ class Simulation:
             await SCENARIOS[self.options.scenario].faults(stage)
             stage.heal()
             self._say(stage, "healed")
-            await stage.until(lambda: stage.finished)
-            self._say(stage, "finished")
-            await stage.agree()
-            await asyncio.sleep(SETTLE_S)
+            tidy = False
+            while not tidy:
+                # What one that was away brings back may open the job again.
+                await stage.until(lambda: stage.ended)
+                self._say(stage, "nothing is left to do")
+                await stage.agree()
+                await asyncio.sleep(SETTLE_S)
+                tidy = stage.ended
+            self._states = {machine.name: stage.state(machine) for machine in stage.up}
             await self._collect(stage)
         finally:
             for task in aside:
@@ -145,7 +148,7 @@ class Simulation:
         items = await stage.random.choice(stage.up).results(stage.job)
         self._results.update(item["url"] for item in items)
 
-    def _evidence(self, stage: Stage, finished: bool) -> Evidence:
+    def _evidence(self, stage: Stage) -> Evidence:
         complaints = [
             *self._complaints,
             *(f"{m.name} gave up: {failure}" for m in stage.machines for failure in m.failures),
@@ -154,7 +157,7 @@ class Simulation:
         folders = {m.name: read_folder(m.folder, stage.job) for m in stage.staying}
         return Evidence(
             self.options, stage.web, folders, self._results, stage.incidents, stage.claims, stage.doubles, complaints,
-            finished,
+            self._states,
         )  # fmt: skip
 
     # -- telling ------------------------------------------------------------------------------

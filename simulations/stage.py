@@ -11,7 +11,7 @@ from itertools import combinations
 from math import inf
 from random import Random
 
-from p2pcrawl.master.job import FINISHED
+from p2pcrawl.master.job import FINISHED, RUNNING
 from simulations.folders import Print, ended_in
 from simulations.incidents import Incident
 from simulations.machines import Machine
@@ -71,9 +71,20 @@ class Stage:
     # -- waiting ------------------------------------------------------------------------------
 
     @property
+    def ended(self) -> bool:
+        """Whether all that are up say that nothing of the job is left to do, be it finished or incomplete."""
+        return bool(self.up) and all(self.state(m) not in ("", RUNNING) for m in self.up)
+
+    @property
     def finished(self) -> bool:
         """Whether all that are up say that the job is finished."""
-        return bool(self.up) and all(self._says_finished(m) for m in self.up)
+        return bool(self.up) and all(self.state(m) == FINISHED for m in self.up)
+
+    def state(self, machine: Machine) -> str:
+        """How the job stands at one master; "" when that does not know it."""
+        lead = machine.lead
+        job = lead.master.jobs.get(self.job) if lead is not None else None
+        return job.state if job is not None else ""
 
     def share(self) -> float:
         """How much of the web has answered."""
@@ -91,8 +102,8 @@ class Stage:
             await asyncio.sleep(LOOK_S)
 
     async def progress(self, share: float) -> None:
-        """Until so much of the web has answered, or the job is finished."""
-        await self.until(lambda: self.share() >= share or self.finished)
+        """Until so much of the web has answered, or the job has ended."""
+        await self.until(lambda: self.share() >= share or self.ended)
 
     async def pause(self, mean_s: float) -> None:
         """A while of random length."""
@@ -185,7 +196,7 @@ class Stage:
         while True:
             await asyncio.sleep(LOOK_S)
             for machine in self.up:
-                if self.job and self._says_finished(machine) and machine.name not in said:
+                if self.state(machine) == FINISHED and machine.name not in said:
                     said.add(machine.name)
                     self.claims.append((self.world.now, machine.name, self._untroubled()))
             if self._agreed():
@@ -204,11 +215,6 @@ class Stage:
                 if both := left & right:
                     text = f"{one.name} and {other.name} both serve {len(both)} buckets, such as {min(both)}"
                     self.doubles.append(f"at {self.world.now:.2f} s {text}")
-
-    def _says_finished(self, machine: Machine) -> bool:
-        lead = machine.lead
-        job = lead.master.jobs.get(self.job) if lead is not None else None
-        return job is not None and job.state == FINISHED
 
     def _untroubled(self) -> bool:
         return all(m in self.up for m in self.staying) and not any(i.open for i in self.incidents)

@@ -36,8 +36,9 @@ class Remote:
         self._token_file = token_file
 
     @classmethod
-    def find(cls, typed: str | None, token_file: Path | None = None) -> Self:
-        """The peer that was named, else the only one that runs on this machine. Raises ConfigurationError."""
+    def find(cls, typed: str | None, token_file: Path | None = None, otherwise: str = "") -> Self:
+        """The peer that was named, else the only one that runs on this machine. Raises ConfigurationError, with what
+        else could be typed."""
         if typed:
             host, port = parse_address(typed.removeprefix("http://").rstrip("/"))
             return cls(format_address(host, port), token_file)
@@ -45,7 +46,7 @@ class Remote:
         if not here:
             raise ConfigurationError(
                 "no peer runs on this machine: start one with `p2pcrawl peer`, "
-                f"or name one with --peer or {PEER_VARIABLE}"
+                f"or name one with --peer or {PEER_VARIABLE}{otherwise}"
             )
         if len(here) > 1:
             raise ConfigurationError(

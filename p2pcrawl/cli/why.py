@@ -21,7 +21,9 @@ def run_why(text: str, folder: Path | None, peer: str | None = None, *, as_json:
     """Prints what the folder, or without one the cluster, knows of the URL. 1 when it knows nothing."""
     url = checked_url(text)
     if folder is None:
-        found: dict[str, Any] = Remote.find(peer).get("/why", url=url)
+        found: dict[str, Any] = Remote.find(
+            peer, otherwise="; a crawl of this machine is looked into with --data DIR"
+        ).get("/why", url=url)
     else:
         with Inquiry(folder) as inquiry:
             found, _ = history(inquiry, url)

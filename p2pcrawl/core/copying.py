@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from p2pcrawl.core.ring import BUCKETS
 from p2pcrawl.model.node import Member, NodeId
 
 
@@ -38,7 +37,8 @@ class Copying:
     known: int = 1
     """The members that live or may come back: there cannot be more copies."""
     _holders: dict[NodeId, _Holder] = field(default_factory=dict)
-    _of: list[tuple[NodeId, ...]] = field(default_factory=lambda: [()] * BUCKETS)
+    _of: dict[int, tuple[NodeId, ...]] = field(default_factory=dict)
+    """Our buckets, with the living others that are to hold them."""
 
     def change(self, members: Iterable[Member], owned: Mapping[int, Collection[NodeId]], known: int) -> list[NodeId]:
         """A new view: ``owned`` are our buckets with the others that are to hold them. Returns who has left."""
@@ -55,7 +55,7 @@ class Copying:
                 holder.boot, holder.store = member.boot, member.store
                 self._void(holder)
         held: dict[NodeId, set[int]] = {node: set() for node in living}
-        self._of = [()] * BUCKETS
+        self._of = {}
         for bucket, nodes in owned.items():
             present = tuple(node for node in nodes if node in living)
             self._of[bucket] = present
@@ -68,7 +68,7 @@ class Copying:
 
     def holders(self, bucket: int) -> tuple[NodeId, ...]:
         """The living others that hold a bucket of ours."""
-        return self._of[bucket]
+        return self._of.get(bucket, ())
 
     def generation(self, node: NodeId) -> int | None:
         """To be given back with ``synced``; None when it does not live."""
@@ -106,7 +106,7 @@ class Copying:
 
     def provisional(self, bucket: int) -> bool:
         """Whether a fact of this bucket has fewer stores than it should, once all living holders have answered."""
-        counted = 1 + sum(1 for node in self._of[bucket] if bucket in self._holders[node].synced)
+        counted = 1 + sum(1 for node in self.holders(bucket) if bucket in self._holders[node].synced)
         return counted < min(self.copies, self.known)
 
     def lacking(self) -> int:
@@ -118,8 +118,8 @@ class Copying:
         wanted = min(self.copies, self.known) - 1
         return frozenset(
             bucket
-            for bucket, nodes in enumerate(self._of)
-            if len(nodes) >= wanted and nodes and all(bucket in self._holders[node].synced for node in nodes)
+            for bucket, nodes in self._of.items()
+            if len(nodes) >= wanted and all(bucket in self._holders[node].synced for node in nodes)
         )
 
     def _void(self, holder: _Holder, buckets: Collection[int] | None = None) -> None:

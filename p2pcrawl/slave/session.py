@@ -82,9 +82,9 @@ class Session:
         self._leaving: asyncio.Task[None] | None = None
         self._ended: asyncio.Future[End] = asyncio.get_running_loop().create_future()
 
-    async def run(self) -> tuple[End, set[asyncio.Task[None]]]:
+    async def run(self) -> tuple[End, list[asyncio.Task[None]]]:
         """Until it is over: how it ended, and the callbacks that still run. Raises what a worker raised."""
-        workers = {asyncio.create_task(self._worker()) for _ in range(self._slots)}
+        workers = [asyncio.create_task(self._worker()) for _ in range(self._slots)]
         for worker in workers:
             worker.add_done_callback(self._worker_ended)
         beat = asyncio.create_task(self._beat())
@@ -104,7 +104,7 @@ class Session:
         if not self._outlives:
             for worker in workers:
                 worker.cancel()
-        return how, {w for w in workers if not w.done()}
+        return how, [w for w in workers if not w.done()]
 
     def end(self, how: End) -> None:
         """It is over, from this moment on."""

@@ -45,7 +45,7 @@ class Slave:
         self._jobs = Jobs(classes or {}, open_fetcher, self._fail)
         self._orphanage = Orphanage()
         self._numbers = count(1)
-        self._stragglers: set[asyncio.Task[None]] = set()
+        self._stragglers: list[asyncio.Task[None]] = []
         self._failure: Bye | None = None
         self._leaving = False
         self.parting: asyncio.Future[None] = self._loop.create_future()
@@ -145,9 +145,7 @@ class Slave:
             how, still_running = await session.run()
         finally:
             self._session = None
-        for task in still_running:
-            self._stragglers.add(task)
-            task.add_done_callback(self._stragglers.discard)
+        self._stragglers = [task for task in (*self._stragglers, *still_running) if not task.done()]
         return how
 
     def _received(self, message: AnyMessage) -> None:

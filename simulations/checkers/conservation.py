@@ -22,5 +22,5 @@ def check(evidence: Evidence) -> Iterator[str]:
         if wrong:
             yield f"the counters of {name} say {', '.join(wrong)}"
     several = sorted(url for url, those in evidence.records().items() if len(those) > 1)
-    if several and evidence.finished:
+    if several and evidence.ended:
         yield f"{len(several)} URLs are in more than one frontier: {listed(several)}"

@@ -34,7 +34,12 @@ class Evidence:
     doubles: list[str]
     complaints: list[str]
     """What made masters give up, exceptions that nobody caught, and what did not come about in time."""
-    finished: bool
+    states: dict[str, str]
+    """How the job ended at each master that was there in the end; nothing when it did not."""
+
+    @property
+    def ended(self) -> bool:
+        return bool(self.states)
 
     @property
     def pages(self) -> list[Visit]:

@@ -6,10 +6,16 @@ from collections.abc import Iterator
 
 from simulations.checkers.evidence import Evidence
 
+FINISHED = "finished"
+
 
 def check(evidence: Evidence) -> Iterator[str]:
-    if not evidence.finished:
-        yield f"the job was not finished within {evidence.options.limit_s:g} s"
+    if not evidence.ended:
+        yield f"the job did not end within {evidence.options.limit_s:g} s"
+    # No scenario takes more away than the copies make up for.
+    for state in sorted(set(evidence.states.values()) - {FINISHED}):
+        names = [name for name, each in evidence.states.items() if each == state]
+        yield f"the job is {state} at {', '.join(names)}"
     for moment, who, untroubled in evidence.claims:
         later = [visit for visit in evidence.web.visits if visit.began_s > moment]
         if untroubled and later:

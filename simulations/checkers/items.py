@@ -10,7 +10,7 @@ from simulations.web import Kind
 
 
 def check(evidence: Evidence) -> Iterator[str]:
-    if not evidence.finished:
+    if not evidence.ended:
         return
     fetched = {
         url

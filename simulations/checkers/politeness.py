@@ -35,7 +35,9 @@ def check(evidence: Evidence) -> Iterator[str]:
             if spaced_at and not apart and visit.began_s < due:
                 early = f"{due - visit.began_s:.2f} s too early"
                 yield f"{_told(visit)} {early}: the last answer ended at {spaced_at:.2f} s"
-            spaced_at = max(spaced_at, visit.ended_s)
+            if not apart:
+                # What the other side still had open when both agreed again is not the owner's to know.
+                spaced_at = max(spaced_at, visit.ended_s)
             if visit.failure == "cut" or _died_with(visit, evidence.incidents):
                 continue
             if visit.retry_after_s:

@@ -25,7 +25,7 @@ async def faults(stage: Stage) -> None:
         away.discard(machine)
 
     try:
-        while stage.share() < 0.9 and not stage.finished:
+        while stage.share() < 0.9 and not stage.ended:
             await stage.pause(BETWEEN_S)
             spare = max(1, stage.options.replicas - 1) - len(away)
             if spare <= 0 or len(stage.up) < 2:

@@ -44,7 +44,7 @@ def flawless() -> Evidence:
             web.visits.append(visit(url, clock, status=status.get(page.kind, 200)))
     count(folder)
     claims = [(clock + 1.0, "m0", True)]
-    return Evidence(Options(), web, {"m0": folder}, items, [], claims, [], [], True)
+    return Evidence(Options(), web, {"m0": folder}, items, [], claims, [], [], {"m0": "finished"})
 
 
 def a_page(evidence: Evidence) -> Page:
@@ -156,8 +156,9 @@ def test_every_checker_has_a_fault_that_it_finds() -> None:
     assert set(FAULTS.values()) == set(CHECKERS)
 
 
-def test_a_run_that_did_not_finish_is_a_violation() -> None:
-    evidence = replace(flawless(), finished=False)
+@pytest.mark.parametrize("states", [{}, {"m0": "incomplete"}, {"m0": "finished", "m1": "running"}])
+def test_a_job_that_is_not_finished_everywhere_is_a_violation(states: dict[str, str]) -> None:
+    evidence = replace(flawless(), states=states)
 
     assert {violation.checker for violation in violations(evidence)} == {"finish"}
 

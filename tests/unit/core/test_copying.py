@@ -109,3 +109,12 @@ def test_who_has_left_is_told() -> None:
     assert it.change([member(ME), member(C)], {1: (C,)}, 2) == [B]
     assert it.holders(1) == (C,)
     assert it.generation(B) is None
+
+
+def test_lone_master_has_all_the_copies_that_there_can_be() -> None:
+    it = Copying(ME)
+
+    it.change([member(ME)], {1: (), 2: ()}, 1)
+
+    assert it.complete() == {1, 2}
+    assert not it.provisional(1)

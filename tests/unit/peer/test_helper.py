@@ -1,0 +1,119 @@
+"""A peer as a slave: which master its slaves work for, and that they leave in order."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from p2pcrawl import Peer
+from p2pcrawl.model.errors import LinkError
+from p2pcrawl.model.node import Address
+from p2pcrawl.peer import helper as helper_module
+from p2pcrawl.peer.config import PeerConfig
+from p2pcrawl.peer.helper import Helper
+
+A, B, C = (Address(f"10.0.0.{n}:7117") for n in (1, 2, 3))
+
+
+class FakeCluster:
+    """Masters and how many slaves each has, as any of them tells."""
+
+    def __init__(self, **slaves: int) -> None:
+        self.slaves = {{"a": A, "b": B, "c": C}[name]: count for name, count in slaves.items()}
+        self.dead: set[Address] = set()
+        self.drained: set[Address] = set()
+        self.asked: list[Address] = []
+
+    async def query(self, address: Address, what: str, **options: Any) -> bytes:
+        self.asked.append(address)
+        if address in self.dead or address not in self.slaves:
+            raise LinkError(f"cannot reach {address}")
+        members = [{"address": a, "slaves": n, "drained": a in self.drained} for a, n in self.slaves.items()]
+        return json.dumps({"members": members}).encode()
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch) -> None:
+    monkeypatch.setattr(helper_module, "SEARCH_S", 0.0)
+
+
+def helper_of(cluster: FakeCluster, *contacts: Address) -> Helper:
+    credentials: Any = SimpleNamespace(keys=SimpleNamespace(text=lambda: "key"))
+    caller: Any = cluster
+    return Helper(PeerConfig(), credentials, caller, list(contacts or [A]))
+
+
+async def test_slave_goes_to_the_master_that_has_the_fewest() -> None:
+    helper = helper_of(FakeCluster(a=3, b=1, c=2))
+
+    await helper._find_master()
+
+    assert helper.master == B
+
+
+async def test_master_that_a_slave_has_lost_is_not_chosen_although_others_still_count_it() -> None:
+    cluster = FakeCluster(a=3, b=0, c=2)
+    helper = helper_of(cluster)
+    await helper._find_master()
+    cluster.dead = {B}
+
+    told = await helper._next_master(B)
+
+    assert (told.master, told.keys) == (C, "key")
+
+
+async def test_lost_master_is_asked_last_and_taken_when_there_is_no_other() -> None:
+    cluster = FakeCluster(a=0)
+    helper = helper_of(cluster, A, B)
+
+    told = await helper._next_master(A)
+
+    assert cluster.asked == [B, A]
+    assert told.master == A
+
+
+async def test_slaves_that_lose_their_master_together_spread_over_the_others() -> None:
+    helper = helper_of(FakeCluster(a=0, b=0, c=0))
+
+    told = [await helper._next_master(C) for _ in range(6)]
+
+    assert Counter(t.master for t in told) == {A: 3, B: 3}
+
+
+async def test_drained_master_is_not_chosen() -> None:
+    cluster = FakeCluster(a=5, b=0)
+    cluster.drained = {B}
+    helper = helper_of(cluster)
+
+    await helper._find_master()
+
+    assert helper.master == A
+
+
+async def test_slave_without_processes_works_in_the_peer_itself_and_leaves_in_order(
+    tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    async with asyncio.timeout(30), Peer(bind="127.0.0.1:0", role="master", slaves=0) as master:
+        assert master._lead is not None
+        sessions = master._lead.master.sessions
+        async with Peer(role="slave", slaves=0, join=[master.address]) as slave:
+            assert slave._helper is not None
+            while not any(s.remote and s.ready for s in sessions.values()):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            (session,) = [s for s in sessions.values() if s.remote]
+            processes = list(slave._helper._processes)
+
+        while not session.lost:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+    assert processes == []
+    assert session.parted
+    assert not session.blamed
