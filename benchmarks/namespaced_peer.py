@@ -1,4 +1,4 @@
-"""p2pcrawl in a network namespace: ``python -m benchmarks.namespaced_peer NAME peer ...``. The process stays the same."""
+"""p2pcrawl in a network namespace: ``python -m benchmarks.namespaced_peer NAME peer ...``. Its pid stays the same."""
 
 from __future__ import annotations
 

@@ -30,9 +30,9 @@ PROMOTED_S = 30.0
 REHOMED_S = 30.0
 WAIT_S_MAX = 90.0
 PAGES, HOSTS = 60_000, 200
-LATENCY_S, DELAY_S = 1.0, 0.0
-"""So that every slave is needed at any moment: hosts stay with the slave that has them as long as that one has room, and
-it has none while each page takes so long to come and all hosts may be asked at once."""
+LATENCY_S, DELAY_S = 3.0, 0.0
+"""So that every slave is needed at any moment: a host stays with the slave that has it while that one has room, and it
+has none when all hosts may be asked at once and each page takes so long to come."""
 WORKING_S = 120.0
 
 

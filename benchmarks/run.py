@@ -30,6 +30,8 @@ MEASURES = {
     "churn": "kill -9 of a master every 20 s, a new one each time: nothing is lost, hardly anything fetched twice",
     "rolling": "each of 5 masters in turn leaves and comes back: nothing is fetched twice",
     "power": "kill -9 of all masters at once, back in another order: the job goes on",
+    "split": "5 masters in network namespaces, cut 3 and 2 in mid-crawl and healed (needs root)",
+    "finish": "100 crawls of small random sites, masters killed with -9 meanwhile: never a false end",
     "copies_cost": "CPU and pages/s with 1, 2 and 3 copies",
     "false_deaths": "stalls and loss by simulation, 1,000 runs of each: how often a living master is taken for dead",
 }

@@ -13,6 +13,7 @@ import asyncio
 import tempfile
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack, chdir
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -82,16 +83,16 @@ class Simulation:
         options = self.options
         scenario = SCENARIOS[options.scenario]
         began = real_clock()
-        with (
-            tempfile.TemporaryDirectory(prefix="p2pcrawl-sim-") as disk,
-            World(options.seed, law=scenario.law) as world,
-        ):
+        with ExitStack() as stack:
+            # Errors name files, and travel: so the disks lie where their names are the same in every run.
+            stack.enter_context(chdir(stack.enter_context(tempfile.TemporaryDirectory(prefix="p2pcrawl-sim-"))))
+            world = stack.enter_context(World(options.seed, law=scenario.law))
             if self._narrate_to is not None:
                 world.narrate(self._narrate_to, loggers=("p2pcrawl",))
             web = Web(options.seed, WebPlan(pages=options.pages, hosts=options.hosts))
             open_fetcher = fetchers(web, world.loop)
             machines = [
-                Machine(world, f"m{number}", Path(disk), options.replicas, open_fetcher)
+                Machine(world, f"m{number}", Path(), options.replicas, open_fetcher)
                 for number in range(options.masters)
             ]
             stage = Stage(options, world, web, machines)

@@ -175,6 +175,16 @@ class Stage:
         self._begin("partition", [m for side in sides for m in side], through, everywhere=True)
         self.world.network.partition(*([m.node for m in side] for side in sides))
 
+    def silence(self, sources: Iterable[Machine], targets: Iterable[Machine]) -> None:
+        """Nothing gets from these sources to these targets; the other way it does."""
+        ends = [list(sources), list(targets)]
+        known = [self._ended_at([m]) for m in self.up]
+        through = frozenset.intersection(*known) if known else frozenset()
+        self._begin("partition", [m for end in ends for m in end], through, everywhere=True)
+        for source in ends[0]:
+            for target in ends[1]:
+                self.world.network.cut(source.node, target.node)
+
     def join(self) -> None:
         """Lets everything through again."""
         self.world.network.heal()

@@ -116,6 +116,8 @@ class Master:
         self._intake = Intake(self.jobs, self.workbench, self._keys, self.exchange)
         self._orders: dict[int, Order] = {}
         self._wake = asyncio.Event()
+        self._mirroring = asyncio.Lock()
+        """Several masters may tell of one job at the same time."""
         self._make_slaves: Callable[[], Slaves] = lambda: Slaves(
             settings,
             slaves,
@@ -562,6 +564,10 @@ class Master:
 
     async def mirror(self, spec: JobSpec, control: Control) -> str:
         """Keeps a job that another master knows, durably. Why it cannot be run here, or ""."""
+        async with self._mirroring:
+            return await self._mirror(spec, control)
+
+    async def _mirror(self, spec: JobSpec, control: Control) -> str:
         job = self.jobs.get(spec.id)
         begins = job is None or (control.state == RUNNING and job.state in (FINISHED, INCOMPLETE))
         # Only what is to run here has to be able to.

@@ -12,7 +12,8 @@ from simulations.incidents import excused
 def check(evidence: Evidence) -> Iterator[str]:
     visits = evidence.pages
     asked = Counter(visit.url for visit in visits)
-    retried = Counter(visit.url for visit in visits if not visit.answered and visit.failure != "cut")
+    # What was cut off in the middle is a try by policy in the web's eyes, and a lease without a report in the master's.
+    retried = Counter(visit.url for visit in visits if not visit.answered)
     lost = excused(evidence.incidents, visits)
     for url, times in sorted(asked.items()):
         allowed = 1 + retried[url] + lost[url]

@@ -37,13 +37,19 @@ def check(evidence: Evidence) -> Iterator[str]:
                 yield f"{_told(visit)} {early}: the last answer ended at {spaced_at:.2f} s"
             if not apart:
                 # What the other side still had open when both agreed again is not the owner's to know.
-                spaced_at = max(spaced_at, visit.ended_s)
+                spaced_at = max(spaced_at, _end(visit, evidence.incidents))
             if visit.failure == "cut" or _died_with(visit, evidence.incidents):
                 continue
             if visit.retry_after_s:
                 free_at = max(free_at, visit.ended_s + visit.retry_after_s * TOLERANCE)
             if told_at is None and visit.is_robots and visit.status == 200:
                 told_at = visit.ended_s
+
+
+def _end(visit: Visit, incidents: list[Incident]) -> float:
+    """When it ended for whoever owns the host. A process that stands still cannot hang up, and nobody can for it."""
+    pauses = [i.began_s for i in incidents if i.what == "pause" and visit.node in i.nodes]
+    return min([visit.ended_s, *(began_s for began_s in pauses if began_s > visit.began_s)])
 
 
 def _died_with(visit: Visit, incidents: list[Incident]) -> bool:

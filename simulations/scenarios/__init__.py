@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from simulations.scenarios import churn, massacre, partition, pauses, power_loss, rolling, steady, wiped
+from simulations.scenarios import (
+    churn,
+    clocks,
+    flapping,
+    lossy,
+    massacre,
+    one_way,
+    partition,
+    pauses,
+    power_loss,
+    rolling,
+    slow_owner,
+    steady,
+    wiped,
+)
 from simulations.scenarios.scenario import Scenario
 
 SCENARIOS: dict[str, Scenario] = {
@@ -14,6 +28,11 @@ SCENARIOS: dict[str, Scenario] = {
     "partition": partition.SCENARIO,
     "massacre": massacre.SCENARIO,
     "wiped": wiped.SCENARIO,
+    "flapping": flapping.SCENARIO,
+    "one-way": one_way.SCENARIO,
+    "lossy": lossy.SCENARIO,
+    "clocks": clocks.SCENARIO,
+    "slow-owner": slow_owner.SCENARIO,
 }
 
 __all__ = ["SCENARIOS", "Scenario"]

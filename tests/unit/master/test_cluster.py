@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -795,3 +796,14 @@ async def submit_at_owner(houses: list[House]) -> House:
     await eventually(lambda: 77 in houses[0].master.jobs)
     url = f"{START_URL}77"
     return next(h for h in houses if h.id == _owner(houses[0], url))
+
+
+async def test_job_that_two_tell_of_at_once_is_noted_once(tmp_path: Path) -> None:
+    async with town_of(tmp_path, "1", "2", answer=Web()) as (_town, houses):
+        job = await submit(houses[0], JobId(500))
+        other = replace(job.spec, id=JobId(501))
+
+        answers = await asyncio.gather(*(houses[1].master.mirror(other, Control()) for _ in range(4)))
+
+        assert answers == [""] * 4
+        assert 501 in houses[1].master.jobs
