@@ -16,12 +16,26 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from p2pcrawl.core.control import VERBS
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.node import Address, format_address
 
 log = logging.getLogger(__name__)
+_http_log = logging.getLogger(f"{__name__}.http")
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Whether a failure is to be told in full: what strangers send that is no HTTP is theirs."""
+    error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+    if isinstance(error, HttpProcessingError):
+        log.debug("a request that is no HTTP was refused: %s", error.message)
+        return False
+    return True
+
+
+_http_log.addFilter(_is_ours)
 
 BODY_MAX = 16 * 1024 * 1024
 TOKEN_FILE = "token"
@@ -62,7 +76,7 @@ class Api:
         app.router.add_get("/jobs/{job}/items", self._items)
         app.router.add_get("/{what:status|jobs|owner|job|why}", self._question)
         app.router.add_post(f"/{{what:submit|drain|keys|{'|'.join(VERBS)}}}", self._change)
-        self._runner = web.AppRunner(app, access_log=None)
+        self._runner = web.AppRunner(app, access_log=None, logger=_http_log)
         await self._runner.setup()
         site = web.TCPSite(self._runner, host, port)
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -138,3 +139,28 @@ async def test_paths_that_mean_nothing_are_refused_in_json(path: str) -> None:
     async with api() as (_, session), session.get(path) as answer:
         assert answer.status in (400, 404, 405) or "\u0663" in path
         assert answer.content_type in ("application/json", "application/x-ndjson")
+
+
+@pytest.mark.parametrize(
+    "rubbish",
+    [
+        b"GET / HTTP/1.1\r\nX: " + b"a" * 100_000 + b"\r\n\r\n",
+        b"POST /submit HTTP/1.1\r\nContent-Length: " + b"9" * 40 + b"\r\n\r\n",
+        b"GET \x00\xff HTTP/9.9\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    ],
+)
+async def test_rubbish_of_strangers_does_not_fill_the_log(rubbish: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    async with api() as (_, session), asyncio.timeout(10):
+        host, port = session._base_url.host, session._base_url.port
+        for _ in range(2):
+            reader, writer = await asyncio.open_connection(host, port)
+            writer.write(b"GET /status HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" + rubbish)
+            writer.write_eof()
+            await reader.read()
+            writer.close()
+
+        async with session.get("/status") as answer:
+            assert answer.status == 200
+
+    assert not [record for record in caplog.records if record.exc_info or record.levelname == "ERROR"]
