@@ -25,6 +25,8 @@ class Incident:
     ended_s: float
     through: frozenset[Print]
     """The URLs of which others than ``nodes`` knew that they were through when it began."""
+    alone: frozenset[Print] = frozenset()
+    """The URLs of which only ``nodes`` knew that, whoever had fetched them."""
     everywhere: bool = False
     """Those that were not hit may also have lost leases: they were cut off from some of each other."""
     settled_s: float = inf
@@ -38,7 +40,7 @@ class Incident:
         """Whether this request may have been made in vain."""
         if visit.began_s > self.settled_s:
             return False
-        return self.everywhere or visit.node in self.nodes
+        return self.everywhere or visit.node in self.nodes or print_of(visit.url) in self.alone
 
 
 def excused(incidents: Iterable[Incident], visits: Iterable[Visit]) -> Counter[str]:

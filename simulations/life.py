@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import Context, ContextVar
+from math import inf, nextafter
 from random import Random
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -57,10 +58,14 @@ class Clock:
         return self._read + (now - self._since) * self._rate
 
     def world(self, local: float) -> float:
-        """The moment of the world at which this clock shows ``local``."""
+        """The first moment of the world at which this clock shows ``local``, or more by a rounding."""
         if self._rate == 1.0 and self._read == self._since:
             return local
-        return self._since + (local - self._read) / self._rate
+        moment = self._since + (local - self._read) / self._rate
+        while self.local(moment) < local:
+            # A timer that comes too early by a rounding would be set again, and again, without time going on.
+            moment = nextafter(moment, inf)
+        return moment
 
 
 class Life:

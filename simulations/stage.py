@@ -126,7 +126,9 @@ class Stage:
             return
         names = frozenset(m.name for m in hit)
         now = self.world.now
-        self.incidents.append(Incident("power loss" if power else "crash", names, now, now, self._through(names)))
+        through = self._through(names)
+        alone = self._ended_at(hit) - through
+        self.incidents.append(Incident("power loss" if power else "crash", names, now, now, through, alone))
         for machine in hit:
             if power:
                 machine.node.lose_power()
@@ -258,7 +260,8 @@ class Stage:
         self, what: str, machines: Iterable[Machine], through: frozenset[Print], *, everywhere: bool = False
     ) -> None:
         names = frozenset(m.name for m in machines)
-        self.incidents.append(Incident(what, names, self.world.now, inf, through, everywhere))
+        alone = self._ended_at([m for m in self.machines if m.name in names]) - through
+        self.incidents.append(Incident(what, names, self.world.now, inf, through, alone, everywhere))
 
     def _end(self, what: str, name: str | None) -> None:
         for incident in self.incidents:

@@ -122,7 +122,8 @@ class Cluster:
         self._copy_at = 0.0
         self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
-        self._mirrored: dict[NodeId, dict[int, Control]] = {}
+        self._mirrored: dict[NodeId, dict[int, tuple[Control, tuple[str, ...]]]] = {}
+        """What each member was told of each job: its state, and the networks that its seeds have opened."""
         self._boots: dict[NodeId, bytes] = {}
         self._stores: dict[NodeId, bytes] = {}
         self._dropped_for: dict[NodeId, int] = {}
@@ -354,6 +355,7 @@ class Cluster:
             case Discover():
                 return await self.master.arrive(request.job, request.links, request.networks)
             case Copy():
+                await self.master.learn_networks(request.networks)
                 return await self.holdings.copy(request)
             case Claim():
                 self._take_view()
@@ -400,7 +402,8 @@ class Cluster:
 
     def _standing(self, number: int) -> Standing:
         job = self.master.jobs.get(number)
-        waits = self.ownership.syncing > 0 or not self.ownership.complete or self.ownership.patient
+        moving = self.ownership.syncing > 0 or not self.ownership.complete or self.takeover.unclaimed
+        waits = moving or self.ownership.patient
         busy = int(waits or number in self.starting) + self.copier.under_way + self.copying.lacking()
         if job is None:
             return Standing(0, False, busy, 0, 0, self.ownership.view)
@@ -427,6 +430,8 @@ class Cluster:
         member = self.node.living(node)
         if member is None:
             raise LinkError(f"{node[:8]} is not a member any more")
+        if isinstance(request, Copy):
+            request.networks = self.master.opened_networks({row.job for row in request.rows})
         return await self.node.caller.call(member.address, request, CALL_S)
 
     async def _deliver(self, owner: NodeId, batch: Discover) -> Settled:
@@ -499,7 +504,7 @@ class Cluster:
         await settled.wait()
 
     async def _tell(self, member: Member, job: Job) -> str:
-        now = job.standing
+        now, opened = job.standing, job.spec.open_networks
         request = MirrorJob(0, job.wire(), now.state, now.reason, now.version, certificate=now.certificate)
         reply = await self.node.caller.call(member.address, request)
         if not isinstance(reply, Mirrored):
@@ -508,7 +513,7 @@ class Cluster:
             self.refusals[member.id] = reply.refusal
         else:
             self.refusals.pop(member.id, None)
-            self._mirrored.setdefault(member.id, {})[job.id] = now
+            self._mirrored.setdefault(member.id, {})[job.id] = now, opened
         return reply.refusal
 
     # -- jobs ---------------------------------------------------------------------------------
@@ -543,7 +548,8 @@ class Cluster:
             if member.id == self.node.id:
                 continue
             told = self._mirrored.get(member.id, {})
-            missing = [job for job in self.master.jobs.values() if told.get(job.id) != job.standing]
+            jobs = self.master.jobs.values()
+            missing = [job for job in jobs if told.get(job.id) != (job.standing, job.spec.open_networks)]
             if missing:
                 tellings.append(self._tell_all(member, missing))
         await asyncio.gather(*tellings)

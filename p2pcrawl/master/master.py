@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -552,10 +552,27 @@ class Master:
 
     def arrive(self, job: int, links: list[Found], networks: Collection[str] = ()) -> asyncio.Future[Settled]:
         """Links that another master found; answered when they are durable."""
-        if job in self.jobs and self.jobs[job].open_networks(networks):
-            self._specs.add(job)
+        self._open_networks(job, networks)
         self._wake.set()
         return self.exchange.arrive(job, links)
+
+    async def learn_networks(self, networks: Mapping[int, Collection[str]]) -> None:
+        """What seeds have opened, as another master knows; durable here when this returns."""
+        news = [job for job, opened in networks.items() if self._open_networks(job, opened)]
+        if news:
+            await self.stored()
+
+    def opened_networks(self, jobs: Collection[int]) -> dict[int, list[str]]:
+        """Of those of these jobs that have any."""
+        specs = [self.jobs[job].spec for job in jobs if job in self.jobs]
+        return {spec.id: list(spec.open_networks) for spec in specs if spec.open_networks}
+
+    def _open_networks(self, job: int, networks: Collection[str]) -> bool:
+        """Whether that was news."""
+        if job not in self.jobs or not self.jobs[job].open_networks(networks):
+            return False
+        self._specs.add(job)
+        return True
 
     def take_back(self, job: int, parcels: list[Parcel]) -> None:
         """Links on their way elsewhere that are ours after all."""
@@ -575,7 +592,9 @@ class Master:
             return refusal
         if job is None:
             await self.add_job(spec, control)
-        elif merged(job.standing, control) != job.standing:
+            return ""
+        await self.learn_networks({job.id: spec.open_networks})
+        if merged(job.standing, control) != job.standing:
             self.steer(job, control)
             await self.stored()
         return ""

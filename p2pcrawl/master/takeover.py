@@ -97,6 +97,11 @@ class Takeover:
         for node in change.ask:
             self._claim_from(node)
 
+    @property
+    def unclaimed(self) -> bool:
+        """Whether we still have something that is not ours."""
+        return bool(self._unclaimed)
+
     async def offer_unclaimed(self) -> None:
         """An owner whose own view did not change does not know that there is something to claim."""
         if not self._unclaimed or self._master.now < self._offer_at:
@@ -196,6 +201,7 @@ class Takeover:
             after = page.after
         await self._take_copies(member, bitmap, view)
         standings = _standings(buckets, released)
+        await self._master.learn_networks(released.networks)
         if self._ownership.view != view:
             return None
         for bucket, standing in standings.items():
@@ -244,9 +250,11 @@ class Takeover:
         await self._copier.safe()
         if claim.view != self._ownership.view:
             return Released(0, False)
-        self._let_go_of[claimer] = buckets
+        # It may have claimed others before, and be about to say that it has taken all of them.
+        self._let_go_of[claimer] = self._let_go_of.get(claimer, frozenset()) | buckets
         standings = self._ownership.standings(sorted(buckets))
-        return Released(0, True, [epoch for epoch, _ in standings.values()], [lack for _, lack in standings.values()])
+        epochs, lacks = [epoch for epoch, _ in standings.values()], [lack for _, lack in standings.values()]
+        return Released(0, True, epochs, lacks, self._master.opened_networks(self._master.jobs))
 
     async def pull(self, request: Pull) -> Pulled:
         rows, after = await self._master.rows_of(buckets_of(request.buckets), request.after, PULL_ROWS)

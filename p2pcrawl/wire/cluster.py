@@ -15,6 +15,8 @@ Fingerprint = Annotated[bytes, Meta(min_length=16, max_length=16)]
 Number = Annotated[int, Meta(ge=-(1 << 62), le=1 << 62)]
 """What a database can hold."""
 HostHash = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+Networks = dict[int, list[str]]
+"""The private networks that the seeds of jobs have opened, by job: whoever goes on with these has to know."""
 BucketNumber = Annotated[int, Meta(ge=0, lt=4096)]
 Seconds = Annotated[float, Meta(ge=0.0, le=1e9)]
 PhaseNumber = Annotated[int, Meta(ge=0, le=3)]
@@ -109,6 +111,7 @@ class Released(Struct, array_like=True, tag=28):
     """The epochs of the claimed buckets, in their order."""
     lacks: list[int] = []
     """For each of them the epoch that is missing of it here, or 0."""
+    networks: Networks = {}
 
 
 class Pull(Struct, array_like=True, tag=29):
@@ -284,6 +287,7 @@ class Copy(Struct, array_like=True, tag=43):
     id: int
     rows: list[CopyRow]
     notes: list[HostNote] = []
+    networks: Networks = {}
 
 
 class Copied(Struct, array_like=True, tag=44):

@@ -52,6 +52,9 @@ def a_page(evidence: Evidence) -> Page:
     return [page for page in evidence.web.pages.values() if page.kind is Kind.PLAIN][-1]
 
 
+LAST = print_of(a_page(flawless()).url)
+
+
 def lose_a_page(evidence: Evidence) -> None:
     folder = evidence.folders["m0"]
     del folder.records[print_of(a_page(evidence).url)]
@@ -168,6 +171,7 @@ def test_a_job_that_is_not_finished_everywhere_is_a_violation(states: dict[str, 
     [
         (Incident("crash", frozenset({"m0"}), 1.0, 1.0, frozenset()), True),
         (Incident("crash", frozenset({"m1"}), 1.0, 1.0, frozenset()), False),
+        (Incident("crash", frozenset({"m1"}), 1.0, 1.0, frozenset(), alone=frozenset({LAST})), True),
         (Incident("partition", frozenset({"m1"}), 0.0, inf, frozenset(), everywhere=True), True),
     ],
 )

@@ -15,7 +15,7 @@ from p2pcrawl.frontier.digest import Range
 from p2pcrawl.frontier.items import pages_after
 from p2pcrawl.master import cluster, syncing, takeover
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire.cluster import Copy
+from p2pcrawl.wire.cluster import Claim, Copy, Taken
 from tests.unit.master.masters import House, arrive, books, eventually, finished, settled, submit, town_of
 from tests.unit.master.test_cluster import Web
 
@@ -214,3 +214,34 @@ async def test_one_that_dies_after_others_came_leaves_all_buckets_whole(tmp_path
         await eventually(lambda: synced(living))
 
         assert not any(h.cluster.ownership.broken() for h in living)
+
+
+async def test_networks_that_a_seed_has_opened_are_known_to_those_that_go_on(tmp_path: Path) -> None:
+    """Only the master that fetched the seed knows that its network is open, unless it tells."""
+    web = Web()
+    async with town_of(tmp_path, "1", "2", "3", answer=web) as (_town, houses):
+        await eventually(lambda: synced(houses))
+        await submit(houses[0])
+        first = houses[0].master
+        first.jobs[77].open_networks(["127.0.0.0/8"])
+        await finished(houses)
+
+        for house in houses[1:]:
+            assert house.master.jobs[77].spec.open_networks == ("127.0.0.0/8",)
+
+    async with town_of(tmp_path, "1", answer=web) as (_town, again):
+        assert again[0].master.jobs[77].spec.open_networks == ("127.0.0.0/8",)
+
+
+async def test_buckets_that_are_claimed_in_two_goes_are_all_given_up(tmp_path: Path) -> None:
+    async with town_of(tmp_path, "1", "2", answer=Web()) as (_town, houses):
+        await eventually(lambda: synced(houses))
+        old, claimer = houses[0].cluster, houses[1].id
+        theirs = [b for b in range(4096) if old.ownership.owner(b) == claimer][:5]
+        for part in (theirs[:3], theirs[3:]):
+            released = await old.serve(Claim(0, old.ownership.view, takeover.bitmap_of(part)), claimer)
+            assert released.agreed
+
+        await old.serve(Taken(0, takeover.bitmap_of(theirs), [9] * 5), claimer)
+
+        assert [old.ownership.lacks[b] for b in theirs] == [9] * 5
