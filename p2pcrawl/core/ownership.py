@@ -215,15 +215,20 @@ class Ownership:
         waiting -= asked
         return self._ready(asked)
 
-    def serve(self, buckets: Iterable[int]) -> None:
-        """Begins to serve what is ready, under the epochs of ``epochs_to_come``."""
-        for bucket, epoch in self.epochs_to_come(buckets).items():
-            if not self._serving[bucket]:
-                self._serving[bucket], self.counters[bucket] = 1, epoch
+    def succeed(self, buckets: Iterable[int]) -> dict[int, int]:
+        """Begins new epochs with what is ready, before anybody hears of them; under which epochs these are served.
 
-    def epochs_to_come(self, buckets: Iterable[int]) -> dict[int, int]:
-        """Under which epochs these are served, or will be."""
-        return {b: self.counters[b] if self._serving[b] else min(self.counters[b] + 1, COUNTER_MAX) for b in buckets}
+        Should somebody else be the owner before all have heard, what they lack is found here: all of it.
+        """
+        for bucket in buckets:
+            if not self._serving[bucket]:
+                self.counters[bucket] = min(self.counters[bucket] + 1, COUNTER_MAX)
+        return {bucket: self.counters[bucket] for bucket in buckets}
+
+    def serve(self, buckets: Iterable[int]) -> None:
+        """Begins to serve what has succeeded."""
+        for bucket in buckets:
+            self._serving[bucket] = 1
 
     def ask_again(self, node: NodeId, buckets: Iterable[int]) -> None:
         """``node`` did not hear that we have these now: it may not have let go of them."""

@@ -163,6 +163,9 @@ class Takeover:
         """Serves what everybody has handed over, once everybody knows under which epoch: from then on each
         knows that it lacks what comes. Those that do not answer are asked again from the beginning."""
         view = self._ownership.view
+        self._ownership.succeed(ready)
+        # Before anybody knows that it lacks something, it is on disk here that we do not.
+        await self._holdings.note(self._ownership.standings(ready))
         others = [m for m in self._node.members() if m.id != self._node.id]
         told = await asyncio.gather(*(self._tell_taken(m, ready) for m in others), return_exceptions=True)
         if self._ownership.view != view:
@@ -177,8 +180,8 @@ class Takeover:
 
     async def _tell_taken(self, member: Member, buckets: frozenset[int]) -> None:
         """Raises P2PCrawlError when it does not answer."""
-        epochs = self._ownership.epochs_to_come(sorted(buckets))
-        request = Taken(0, bitmap_of(buckets), list(epochs.values()))
+        epochs = [self._ownership.counters[bucket] for bucket in sorted(buckets)]
+        request = Taken(0, bitmap_of(buckets), epochs)
         if not isinstance(await self._node.caller.call(member.address, request, CALL_S), Forgotten):
             raise LinkError(f"{member.address} did not give up what is ours")
 

@@ -30,6 +30,7 @@ def owned(o: Ownership) -> set[int]:
 def view(o: Ownership, seen: list[Member], number: int) -> Change:
     """A new view; what nobody has to let go of is served."""
     change = o.change(seen, number)
+    o.succeed(change.ready)
     o.serve(change.ready)
     return change
 
@@ -37,6 +38,7 @@ def view(o: Ownership, seen: list[Member], number: int) -> Change:
 def let_go(o: Ownership, node: NodeId, buckets: Iterable[int]) -> frozenset[int]:
     """What is served because this one has let go."""
     ready = o.released(node, buckets)
+    o.succeed(ready)
     o.serve(ready)
     return ready
 
@@ -259,12 +261,17 @@ def test_who_did_not_hear_that_we_have_a_bucket_is_asked_again() -> None:
     assert o.released(IDS[1], ready) == ready
 
 
-def test_epoch_that_is_told_is_the_one_that_is_served() -> None:
-    o = Ownership(IDS[0])
-    change = o.change(members(IDS[0]), 1)
-    told = o.epochs_to_come(change.ready)
+def test_claim_that_a_new_view_interrupts_makes_nobody_lack_what_never_was() -> None:
+    """A heard that N would serve its bucket; before N did, the next view gave it to X."""
+    a, n, x = (Ownership(i) for i in IDS[:3])
+    bucket = 7
+    a.synced(bucket, 2)
+    n.heard(bucket, a.standings([bucket])[bucket])
 
-    o.serve(change.ready)
+    told = n.succeed([bucket])
+    a.handed_over(told)
+    for other in (a, n):
+        x.heard(bucket, other.standings([bucket])[bucket])
 
-    assert told == dict(enumerate(o.counters))
-    assert o.epochs_to_come(change.ready) == told
+    assert a.lacks[bucket] == told[bucket]
+    assert x.lacks[bucket] == 0

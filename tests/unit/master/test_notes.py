@@ -67,6 +67,7 @@ class Office:
 
     def view(self, *ids: NodeId) -> Change:
         change = self.ownership.change([member(i) for i in ids], len(ids))
+        self.ownership.succeed(change.ready)
         self.ownership.serve(change.ready)
         self.notes.view_changed(change)
         return change
