@@ -94,6 +94,8 @@ class Ownership:
     """The last epoch that is missing of each bucket, or 0."""
     keeps: bool = False
     """We hold copies: they are taken in, like what others hand over, before a bucket is served."""
+    settling: bool = False
+    """We are new here, and may not have heard of all the others: whoever appears has to let go of what is ours."""
     patient: bool = False
     """Only what is whole is served: who has the rest may still come back."""
     paused: bool = False
@@ -191,7 +193,12 @@ class Ownership:
             else:
                 self._asked[node] &= mine
         for node in others:
-            self._asked.setdefault(node, set()).update(gained)
+            if node not in self._asked:
+                # It was not asked for what came to us before it was known: it may be serving that.
+                self._asked[node] = {b for b in mine if self.settling or not self._serving[b]}
+                for bucket in self._asked[node]:
+                    self._serving[bucket] = 0
+            self._asked[node] |= gained
         bereft = frozenset(b for b in gained if before and before[b] is not None and before[b] not in known)
         asked = tuple(node for node in others if self._asked[node])
         return Change(frozenset(gained), frozenset(lost), asked, self._ready(mine), bereft)

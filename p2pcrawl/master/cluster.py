@@ -142,7 +142,7 @@ class Cluster:
             self.ownership.patient = True
             loop.call_later(PATIENCE_S, self._wait_no_longer)
         if looking or self.node.membership.missing():
-            self._looking = True
+            self._looking = self.ownership.settling = True
             loop.call_later(LOOKING_S, self._look_no_longer)
         self._take_view()
         runs = (self._follow_views(), self._watch_jobs(), self._watch_clock(), self._patrol(), self.spool.run())
@@ -241,6 +241,7 @@ class Cluster:
 
     def _look_no_longer(self) -> None:
         """Nobody is there, or the claims of the common view say what may be served."""
+        self.ownership.settling = False
         if self._looking:
             self._looking = False
             self._pause()

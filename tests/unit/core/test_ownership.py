@@ -275,3 +275,31 @@ def test_claim_that_a_new_view_interrupts_makes_nobody_lack_what_never_was() -> 
 
     assert a.lacks[bucket] == told[bucket]
     assert x.lacks[bucket] == 0
+
+
+def test_who_was_not_known_when_a_bucket_came_to_us_is_asked_for_it_too() -> None:
+    """A newcomer hears of the others one after the other."""
+    o = Ownership(IDS[0])
+    o.change(members(*IDS[:2]), 1)
+
+    o.change(members(*IDS[:3]), 2)
+
+    assert o.awaited(IDS[2]) == owned(o)
+
+
+def test_newcomer_stops_serving_what_one_that_it_did_not_know_may_serve() -> None:
+    o = Ownership(IDS[0], settling=True)
+    view(o, members(*IDS[:2]), 1)
+    let_go(o, IDS[1], o.awaited(IDS[1]))
+    assert any(o.serves(b) for b in owned(o))
+
+    view(o, members(*IDS[:3]), 2)
+
+    assert not any(o.serves(b) for b in owned(o))
+    assert o.awaited(IDS[2]) == owned(o)
+
+    o.settling = False
+    let_go(o, IDS[2], owned(o))
+    view(o, members(*IDS[:4]), 3)
+
+    assert all(o.serves(b) for b in owned(o))
