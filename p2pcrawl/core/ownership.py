@@ -21,7 +21,7 @@ Invariants: a bucket is served only by the one that its own view calls owner; th
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -31,17 +31,21 @@ from p2pcrawl.model.node import Member, NodeId
 from p2pcrawl.model.placement import RingName
 
 COUNTER_MAX = (1 << 32) - 1
+STANDINGS_MAX = 64
 
 Standing = tuple[int, int]
 """What somebody has of a bucket: the last epoch that is known there, and the one that is lacking, or 0."""
 
 
-def joined(ours: Standing, theirs: Standing) -> Standing:
-    """The standing of what two have together."""
-    (high, lack), (low, other) = max(ours, theirs), min(ours, theirs)
-    if high == low:
-        return high, min(lack, other)
-    return high, 0 if lack and not other and low >= lack else lack
+def joined(standings: Collection[Standing]) -> Standing:
+    """The standing of what several have together: what the last one lacks may be had by others, piece by piece."""
+    epoch = max(last for last, _ in standings)
+    lack = epoch
+    while True:
+        found = [other for last, other in standings if other < lack <= last]
+        if not lack or not found:
+            return epoch, lack
+        lack = min(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,8 @@ class Ownership:
     paused: bool = False
     """Nothing is served: we are the smaller part of a cluster that does not want that."""
     _serving: bytearray = field(default_factory=lambda: bytearray(BUCKETS))
+    _known: dict[int, set[Standing]] = field(default_factory=dict)
+    """What all that were heard of have of a bucket that we are about to serve."""
     _owners: list[NodeId | None] = field(default_factory=list)
     _asked: dict[NodeId, set[int]] = field(default_factory=dict)
     """Whose release of which buckets is still awaited."""
@@ -132,7 +138,10 @@ class Ownership:
         # What they say may be anything.
         epoch, lack = (min(max(number, 0), COUNTER_MAX) for number in theirs)
         ours = self.counters[bucket]
-        self.counters[bucket], self.lacks[bucket] = joined((ours, self.lacks[bucket]), (epoch, lack))
+        known = self._known.setdefault(bucket, set())
+        if len(known) < STANDINGS_MAX:
+            known.update(((ours, self.lacks[bucket]), (epoch, min(lack, epoch))))
+        self.counters[bucket], self.lacks[bucket] = joined({*known, (ours, self.lacks[bucket])})
         if self._serving[bucket] and self.counters[bucket] > ours:
             # Somebody served it under that epoch: ours has to be another.
             self.counters[bucket] = min(self.counters[bucket] + 1, COUNTER_MAX)
@@ -145,6 +154,7 @@ class Ownership:
     def handed_over(self, epochs: Mapping[int, int]) -> None:
         """Somebody else has all that we had, and serves these under epochs that we may have nothing of."""
         for bucket, epoch in epochs.items():
+            self._known.pop(bucket, None)
             if self.counters[bucket] < epoch <= COUNTER_MAX:
                 self.counters[bucket] = self.lacks[bucket] = epoch
 
@@ -236,6 +246,7 @@ class Ownership:
         """Begins to serve what has succeeded."""
         for bucket in buckets:
             self._serving[bucket] = 1
+            self._known.pop(bucket, None)
 
     def ask_again(self, node: NodeId, buckets: Iterable[int]) -> None:
         """``node`` did not hear that we have these now: it may not have let go of them."""

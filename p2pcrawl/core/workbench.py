@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from p2pcrawl.core.politeness import REST_MAX_S, Host, HostNote, Pace, RobotsEntry
-from p2pcrawl.core.ring import key_hash
+from p2pcrawl.core.ring import bucket_of_hash, key_hash
 from p2pcrawl.model.job import START_URL
 from p2pcrawl.model.record import Order
 from p2pcrawl.model.url import host_of, origin_of
@@ -209,6 +209,8 @@ class Workbench:
     """Told of each host that gets a seat, before anything is granted to it."""
     remark: Callable[[int], None] | None = None
     """Told of hosts, by their keys, that ask for more patience than others do. Called often: it has to be quick."""
+    _told: dict[int, tuple[HostNote, float]] = field(default_factory=dict)
+    """What others knew of hosts that have no seat, and when they said it."""
     _unserved: list[Seat] = field(default_factory=list)
     """Seats whose turn came while their bucket was not served."""
     _dry: dict[int, Seat] = field(default_factory=dict)
@@ -266,8 +268,11 @@ class Workbench:
     def _seated(self, key: int, name: str, job: int) -> Seat:
         """A new seat, with what an earlier run left of the host's wishes."""
         host = Host(key, name)
+        if key in self._told:
+            note, at = self._told.pop(key)
+            host.learn(note, at, self._pause_max_s)
         if self.resumed_at is not None:
-            host.next_at = self.resumed_at + host.delay_s(self._paces[job])
+            host.next_at = max(host.next_at, self.resumed_at + host.delay_s(self._paces[job]))
         if key in self.pauses:
             host.paused_until = self.pauses[key]
             host.next_at = max(host.next_at, host.paused_until)
@@ -448,10 +453,29 @@ class Workbench:
         return seat.host.note(now, [self._paces[q.job] for q in seat.queues]) if seat is not None else None
 
     def learn(self, key: int, note: HostNote, now: float) -> None:
-        """What another master knew of a host, taken in if it has a seat."""
+        """What another master knew of a host, taken in now or when it gets a seat."""
         seat = self.seats.get(key)
         if seat is not None:
-            seat.host.learn(note, now, max((pace.retry_after_max_s for pace in self._paces.values()), default=0.0))
+            seat.host.learn(note, now, self._pause_max_s)
+        elif len(self._told) < self.hosts_max:
+            self._told[key] = note, now
+
+    @property
+    def _pause_max_s(self) -> float:
+        return max((pace.retry_after_max_s for pace in self._paces.values()), default=0.0)
+
+    def came_over(self, buckets: Collection[int], now: float) -> None:
+        """These buckets were another master's until now, who may have asked their hosts a moment ago. Costs a pass."""
+        self.resumed_at = now
+        for key, seat in self.seats.items():
+            if bucket_of_hash(key) in buckets:
+                delays = [seat.host.delay_s(self._paces[queue.job]) for queue in seat.queues]
+                seat.host.next_at = max(seat.host.next_at, now + max(delays, default=0.0))
+
+    def notes(self, buckets: Collection[int], now: float) -> dict[int, HostNote]:
+        """What the hosts in these buckets ask, as far as they ask anything. Costs a pass."""
+        found = {key: self.note(key, now) for key in self.seats if bucket_of_hash(key) in buckets}
+        return {key: note for key, note in found.items() if note}
 
     def wants(self, limit: int) -> list[Want]:
         """Queues to be loaded, at most ``limit``."""

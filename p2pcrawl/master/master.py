@@ -458,8 +458,7 @@ class Master:
         self.workbench.wake_unserved()
         if buckets:
             self._sweep_all()
-            # Who owned them may have asked their hosts a moment ago.
-            self.workbench.resumed_at = monotonic()
+            self.workbench.came_over(buckets, monotonic())
         self._wake.set()
 
     def learn_host(self, key: int, note: HostNote) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Collection
 
 from p2pcrawl.core.ownership import Change, Ownership, Standing
 from p2pcrawl.core.politeness import HostNote
-from p2pcrawl.core.ring import BUCKETS
+from p2pcrawl.core.ring import BUCKETS, bucket_of_hash
 from p2pcrawl.master.copier import Copier
 from p2pcrawl.master.holdings import Holdings
 from p2pcrawl.master.master import Master
@@ -23,6 +23,7 @@ from p2pcrawl.master.rows import copy_of_row, row_of_copy
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.node import Member, NodeId
 from p2pcrawl.overlay.node import OverlayNode
+from p2pcrawl.wire import cluster as wire
 from p2pcrawl.wire.cluster import (
     Claim,
     Forgotten,
@@ -207,8 +208,13 @@ class Takeover:
         await self._master.learn_networks(released.networks)
         if self._ownership.view != view:
             return None
+        before = self._ownership.standings(buckets)
         for bucket, standing in standings.items():
             self._ownership.heard(bucket, standing)
+        if raised := [b for b in buckets if self._ownership.settled(b) and self._ownership.counters[b] != before[b][0]]:
+            # Copies are whole under the epoch that they know: they are to know the new one.
+            await self._holdings.note(self._ownership.standings(raised))
+            self._copier.copying.doubt(raised)
         if served := frozenset(b for b in buckets if self._ownership.settled(b)):
             await self._tell_taken(member, served)
         return self._ownership.released(member.id, buckets)
@@ -264,7 +270,13 @@ class Takeover:
         return Pulled(0, rows, after, len(rows) == 0)
 
     async def pull_copies(self, request: PullCopies) -> PulledCopies:
-        return await self._holdings.pull(buckets_of(request.buckets), request)
+        buckets = buckets_of(request.buckets)
+        page = await self._holdings.pull(buckets, request)
+        if not request.after:
+            # What we have found out ourselves goes along with what we hold for others.
+            for key, note in self._master.workbench.notes(buckets, self._master.now).items():
+                page.notes.append(wire.HostNote(key, bucket_of_hash(key), note.delay_s, note.penalty_s, note.pause_s))
+        return page
 
     async def taken(self, request: Taken, claimer: NodeId) -> Forgotten:
         """The claimer has everything: what we had of it becomes a copy, or goes."""

@@ -93,7 +93,10 @@ class _Line:
         if self._link is None:
             if self._opening is None:
                 self._opening = asyncio.create_task(self._open())
-            await asyncio.shield(self._opening)
+            # When the peer is found to be gone meanwhile, that ends the opening, and not whoever waits for it.
+            await asyncio.wait([self._opening])
+            if not self._opening.cancelled():
+                self._opening.result()
         link = self._link
         if link is None or self.closed:
             # It may have been refused before we came to ask.

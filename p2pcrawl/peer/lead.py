@@ -139,6 +139,8 @@ class Lead:
         """Hands the buckets over, as far as others are there to take them, and leaves."""
         if self._tasks and not self.failed.done() and not await self.cluster.drain(DRAIN_S):
             log.debug("left without handing everything over")
+        # Once the others know that we have left they ask our hosts.
+        self.master.slaves.abort()
         await self.node.leave()
         await self.notes.close()
         await self.steering.close()

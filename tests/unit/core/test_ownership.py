@@ -208,18 +208,27 @@ def test_without_an_overlay_everything_is_ours() -> None:
 standings = st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda s: s[1] <= s[0])
 
 
-@given(standings, standings)
-def test_standings_are_joined_in_any_order_to_the_same(a: tuple[int, int], b: tuple[int, int]) -> None:
-    assert joined(a, b) == joined(b, a)
-    assert joined(a, a) == a
+@given(st.lists(standings, min_size=1, max_size=6), st.randoms())
+def test_standings_are_joined_in_any_order_to_the_same(known: list[tuple[int, int]], dice: Random) -> None:
+    shuffled = [*known, known[0]]
+    dice.shuffle(shuffled)
+
+    assert joined(known) == joined(shuffled)
+    assert joined(known)[0] == max(epoch for epoch, _ in known)
 
 
 def test_who_had_the_missing_epoch_makes_a_bucket_whole_again() -> None:
     served_without_it = (6, 5)
 
-    assert joined(served_without_it, (5, 0)) == (6, 0)
-    assert joined(served_without_it, (4, 0)) == (6, 5)
-    assert joined(served_without_it, (5, 5)) == (6, 5)
+    assert joined([served_without_it, (5, 0)]) == (6, 0)
+    assert joined([served_without_it, (4, 0)]) == (6, 5)
+    assert joined([served_without_it, (5, 5)]) == (6, 5)
+
+
+def test_missing_epochs_may_be_had_by_several() -> None:
+    assert joined([(6, 0), (7, 7), (7, 5)]) == (7, 0)
+    assert joined([(9, 7), (7, 4), (4, 0)]) == (9, 0)
+    assert joined([(9, 7), (7, 4), (3, 0)]) == (9, 4)
 
 
 def test_who_has_handed_a_bucket_over_lacks_what_came_after() -> None:
@@ -303,3 +312,17 @@ def test_newcomer_stops_serving_what_one_that_it_did_not_know_may_serve() -> Non
     view(o, members(*IDS[:4]), 3)
 
     assert all(o.serves(b) for b in owned(o))
+
+
+@given(st.lists(standings, max_size=8))
+def test_epoch_never_falls_whatever_is_heard_and_however_often_we_begin_anew(heard: list[tuple[int, int]]) -> None:
+    o = Ownership(IDS[0])
+    o.change(members(*IDS[:2]), 1)
+    epochs = [0]
+    for standing in heard:
+        o.heard(3, standing)
+        epochs.append(o.counters[3])
+        o.succeed([3])
+        epochs.append(o.counters[3])
+
+    assert epochs == sorted(epochs)
