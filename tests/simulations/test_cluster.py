@@ -15,6 +15,8 @@ from simulations.options import Options
 from simulations.run import drawn
 from simulations.scenarios import SCENARIOS
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 SMALL = ["--masters", "3", "--pages", "40", "--hosts", "6", "--json"]
 

@@ -6,6 +6,8 @@ import pytest
 
 from benchmarks.false_deaths import Trouble, at_most, run
 
+pytestmark = pytest.mark.slow
+
 FOUR = Trouble("4 of 10 stalled", stalled=4)
 
 

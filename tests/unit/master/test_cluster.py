@@ -37,7 +37,7 @@ from tests.unit.master.masters import (
 )
 from tests.unit.master.slaves import page_of, urls
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 
 @pytest.fixture(autouse=True)

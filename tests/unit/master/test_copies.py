@@ -19,7 +19,7 @@ from p2pcrawl.wire.cluster import Claim, Copy, Taken
 from tests.unit.master.masters import House, arrive, books, eventually, finished, settled, submit, town_of
 from tests.unit.master.test_cluster import Web
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from tests.unit.master.slaves import links_to
 from tests.unit.master.test_cluster import Web
 from tests.unit.master.test_copies import assert_nothing_lost, synced
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from p2pcrawl.peer.peer import Peer, PeerJob
 from p2pcrawl.wire.cluster import Found
 from tests.unit.peer.test_peer import PAGES, Site, peer, site_of, spider
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 LIMIT_S = 30.0
 

@@ -14,7 +14,7 @@ from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.peer.peer import Peer
 from p2pcrawl.wire.keys import generate_key
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 PAGES = 60
 HOSTS = 20

@@ -16,7 +16,7 @@ from p2pcrawl.peer.peer import Peer
 from tests.certificates import Authority
 from tests.unit.peer.test_peer import PAGES, peer, site_of, spider
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 
 @pytest.fixture(autouse=True)
