@@ -113,13 +113,16 @@ def steps_in(url: str) -> set[str]:
 @example("http://e.com/a/.b/..")
 @example("http://e.com/0/.0/.")
 @example("http://e.com/a/.b/../../../c?x=/../y")
+@example("HTTP:0")
 def test_no_normalised_path_has_a_step_in_it(url: str) -> None:
     once = normalise(url)
 
     if once is not None:
         assert steps_in(once) == set()
         assert normalise(once) == once
-        assert join_all([url], "http://e.com/") in ([once], [])
+        # Without slashes after the same scheme, "http:0" is a path of the page that it stands in.
+        if url.lower().startswith(("http://", "https://")):
+            assert join_all([url], "http://e.com/") in ([once], [])
 
 
 @pytest.mark.parametrize(
