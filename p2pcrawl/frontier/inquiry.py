@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import struct
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,15 +15,13 @@ from typing import Any, Self
 
 from p2pcrawl.core.politeness import RobotsEntry
 from p2pcrawl.frontier.schema import LOCK, mapped_errors, open_for_reading
-from p2pcrawl.model.fingerprint import fingerprint, pack_halves
+from p2pcrawl.model.fingerprint import fingerprint, halves, pack_halves
 from p2pcrawl.model.record import Phase
 
 LINEAGE_MAX = 50
 SEARCH_S = 3.0
 """How long a search without an index may take."""
 _HOST_URLS_MAX = 2_000
-
-_halves = struct.Struct(">qq").unpack
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +131,7 @@ class Inquiry:
 
     def find(self, url: str) -> list[RecordRow]:
         """The records of a plain GET of ``url``, one at most in each job."""
-        hi, lo = _halves(fingerprint(url))
+        hi, lo = halves(fingerprint(url))
         found = []
         for table in ("seen", "seen_young"):
             for (number,) in self._all(f"SELECT id FROM {table} WHERE hi = ? AND lo = ?", hi, lo):

@@ -8,7 +8,6 @@ queue again; one that has ended leaves it. So the outcome is the same in whateve
 from __future__ import annotations
 
 import sqlite3
-import struct
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -19,9 +18,8 @@ from p2pcrawl.frontier.candidates import queued
 from p2pcrawl.frontier.item_table import ItemTable
 from p2pcrawl.frontier.known import Key, numbers_of
 from p2pcrawl.frontier.rows import run_many, select_many
+from p2pcrawl.model.fingerprint import halves
 from p2pcrawl.model.record import VISIT_MAX, Phase, stamp_of
-
-_halves = struct.Struct(">qq").unpack
 
 
 class _Here(NamedTuple):
@@ -55,7 +53,7 @@ def by_key(rows: Iterable[MovedRow]) -> dict[Key, MovedRow]:
     """Of each record that comes, the row that wins."""
     best: dict[Key, MovedRow] = {}
     for row in rows:
-        key = (*_halves(row.link.fingerprint), row.link.job)
+        key = (*halves(row.link.fingerprint), row.link.job)
         if key not in best or stamp_of_row(best[key]) < stamp_of_row(row):
             best[key] = row
     return best

@@ -7,7 +7,6 @@ survives ``kill -9`` and power loss; if it raises, nothing of the batch was writ
 from __future__ import annotations
 
 import json
-import struct
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -24,6 +23,7 @@ from p2pcrawl.frontier.known import Key, numbers_of
 from p2pcrawl.frontier.rows import run_many
 from p2pcrawl.frontier.schema import FolderLock, mapped_errors, open_database, transaction
 from p2pcrawl.frontier.seen import SeenFilter
+from p2pcrawl.model.fingerprint import halves
 from p2pcrawl.model.record import Order, Phase
 
 YOUNG_MAX = 200_000
@@ -31,8 +31,6 @@ YOUNG_MAX = 200_000
 MERGE_STEP = 20_000
 _REBUILD_STEP = 5_000
 _KEYS = {"seen": "hi, lo, job", "queue": "job, host, kind, prio, seq"}
-
-_halves = struct.Struct(">qq").unpack
 
 
 class Store:
@@ -171,7 +169,7 @@ class Store:
         first: dict[Key, NewLink] = {}
         doubtful: list[Key] = []
         for link in links:
-            hi, lo = _halves(link.fingerprint)
+            hi, lo = halves(link.fingerprint)
             key = (hi, lo, link.job)
             if key in first:
                 continue

@@ -5,7 +5,8 @@ BLAKE2b, so that nobody can make a page vanish by building a URL that collides w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import struct
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import NewType
 
@@ -40,6 +41,5 @@ def pack_halves(hi: int, lo: int) -> Fingerprint:
     return Fingerprint(hi.to_bytes(8, "big", signed=True) + lo.to_bytes(8, "big", signed=True))
 
 
-def halves(fingerprint: bytes) -> tuple[int, int]:
-    """The two signed halves for a database."""
-    return int.from_bytes(fingerprint[:8], "big", signed=True), int.from_bytes(fingerprint[8:], "big", signed=True)
+halves: Callable[[bytes], tuple[int, int]] = struct.Struct(">qq").unpack
+"""The two signed halves of a fingerprint, for a database."""
