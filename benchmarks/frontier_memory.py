@@ -16,8 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.measure import Claims
+from p2pcrawl.core.candidate import host_key
 from p2pcrawl.core.politeness import Pace
-from p2pcrawl.core.workbench import Workbench, host_key
+from p2pcrawl.core.workbench import Workbench
 from p2pcrawl.frontier.batch import Batch, NewLink
 from p2pcrawl.frontier.store import Store
 from p2pcrawl.model.fingerprint import fingerprint

@@ -12,75 +12,58 @@ from p2pcrawl.cli import options
 _job = click.argument("job", type=click.IntRange(min=1), metavar="JOB")
 
 
-@click.command()
-@_job
-@options.peer
-@options.token
-@options.as_json
-@options.debug
-def pause(job: int, peer_api: str | None, token_file: Path | None, as_json: bool, debug: bool) -> int:
+def _turn(verb: str, text: str) -> click.Command:
+    """A verb that steers a job; ``text`` is its help."""
+
+    @click.command(verb, help=text)
+    @_job
+    @options.peer
+    @options.token
+    @options.as_json
+    @options.debug
+    def command(job: int, peer_api: str | None, token_file: Path | None, as_json: bool, debug: bool) -> int:
+        from p2pcrawl.cli.control import run_turn
+
+        return run_turn(verb, job, peer_api, token_file, as_json=as_json)
+
+    return command
+
+
+pause = _turn(
+    "pause",
     """Let a job rest: what is being fetched ends and is kept, nothing new is begun.
 
     It acts on the whole cluster, and lasts through restarts until `resume`.
 
     \b
     p2pcrawl pause 1234
-    """
-    from p2pcrawl.cli.control import run_turn
-
-    return run_turn("pause", job, peer_api, token_file, as_json=as_json)
-
-
-@click.command()
-@_job
-@options.peer
-@options.token
-@options.as_json
-@options.debug
-def resume(job: int, peer_api: str | None, token_file: Path | None, as_json: bool, debug: bool) -> int:
+    """,
+)
+resume = _turn(
+    "resume",
     """Let a paused job go on.
 
     \b
     p2pcrawl resume 1234
-    """
-    from p2pcrawl.cli.control import run_turn
-
-    return run_turn("resume", job, peer_api, token_file, as_json=as_json)
-
-
-@click.command()
-@_job
-@options.peer
-@options.token
-@options.as_json
-@options.debug
-def cancel(job: int, peer_api: str | None, token_file: Path | None, as_json: bool, debug: bool) -> int:
+    """,
+)
+cancel = _turn(
+    "cancel",
     """End a job for good. What it has brought stays; `pause` is what can be undone.
 
     \b
     p2pcrawl cancel 1234
-    """
-    from p2pcrawl.cli.control import run_turn
-
-    return run_turn("cancel", job, peer_api, token_file, as_json=as_json)
-
-
-@click.command()
-@_job
-@options.peer
-@options.token
-@options.as_json
-@options.debug
-def retry(job: int, peer_api: str | None, token_file: Path | None, as_json: bool, debug: bool) -> int:
+    """,
+)
+retry = _turn(
+    "retry",
     """Visit all failed pages of a job once more; one that was finished runs again.
 
     \b
     p2pcrawl retry 1234
     p2pcrawl retry 1234 --json        # {"retried": 17, ...}
-    """
-    from p2pcrawl.cli.control import run_turn
-
-    return run_turn("retry", job, peer_api, token_file, as_json=as_json)
+    """,
+)
 
 
 @click.command()

@@ -6,7 +6,7 @@ import time
 from collections import Counter, deque
 from dataclasses import dataclass
 
-from p2pcrawl.core.workbench import Standing
+from p2pcrawl.core.seat import Standing, busiest
 from p2pcrawl.crawler import Crawler
 
 RECENT_S = 5.0
@@ -83,7 +83,7 @@ class Meter:
     def _busiest(self, now: float) -> list[Standing]:
         if now >= self._hosts_due:
             bench = self._crawler.master.workbench
-            self._hosts = bench.busiest(HOSTS_SHOWN, self._crawler.master.now)
+            self._hosts = busiest(bench.seats.values(), HOSTS_SHOWN, self._crawler.master.now)
             self._hosts_due = now + len(bench.seats) / SEATS_PER_SECOND
         return self._hosts
 

@@ -11,7 +11,7 @@ from typing import Any
 from p2pcrawl.cli.figures import Figures, Meter
 from p2pcrawl.cli.terminal import Terminal
 from p2pcrawl.cli.words import counted
-from p2pcrawl.core.workbench import Standing
+from p2pcrawl.core.seat import Standing
 from p2pcrawl.crawler import Crawler
 
 REFRESH_S = 0.5

@@ -26,6 +26,11 @@ class _Holder:
     held: set[int] = field(default_factory=set)
     """Buckets of ours that it is to hold."""
     synced: set[int] = field(default_factory=set)
+    """Of these: those that count."""
+
+    @property
+    def lacking(self) -> int:
+        return len(self.held) - len(self.synced)
 
 
 @dataclass(slots=True)
@@ -83,7 +88,7 @@ class Copying:
     def unsynced(self, node: NodeId) -> frozenset[int]:
         """What has to be brought to this holder."""
         holder = self._holders.get(node)
-        return frozenset() if holder is None else frozenset(holder.held - holder.synced)
+        return frozenset() if holder is None or not holder.lacking else frozenset(holder.held - holder.synced)
 
     def synced(self, node: NodeId, buckets: Iterable[int], generation: int) -> frozenset[int]:
         """All of these had been brought there; which of them count from now on."""
@@ -94,9 +99,10 @@ class Copying:
         holder.synced |= counted
         return counted
 
-    def is_synced(self, node: NodeId, bucket: int) -> bool:
+    def counted(self, node: NodeId) -> frozenset[int]:
+        """The buckets of ours of which its copies count."""
         holder = self._holders.get(node)
-        return holder is not None and bucket in holder.synced
+        return frozenset() if holder is None else frozenset(holder.synced)
 
     def doubt(self, buckets: Collection[int]) -> None:
         """Something came into these buckets otherwise than through us: compare again."""
@@ -111,7 +117,7 @@ class Copying:
 
     def lacking(self) -> int:
         """How many copies are not there yet that living holders are to have."""
-        return sum(len(holder.held - holder.synced) for holder in self._holders.values())
+        return sum(holder.lacking for holder in self._holders.values())
 
     def complete(self) -> frozenset[int]:
         """The buckets of ours with as many synced copies as there should be."""

@@ -37,7 +37,12 @@ _DRAWS = struct.Struct(f"<{BUCKETS}L")
 _TIES = struct.Struct(f"<{BUCKETS}H")
 
 
-@lru_cache(maxsize=512)
+COLUMNS_MAX = 2048
+"""Of 32 KiB each. A table asks for one for each member and place: when they do not all fit, each table makes them anew,
+which takes a millisecond for each."""
+
+
+@lru_cache(maxsize=COLUMNS_MAX)
 def column(node: str, weight: int, place: int) -> array[int]:
     """The costs of all buckets for one node, for the copy of this place (1 = the owner); the lowest wins."""
     strata, ties = _strata(node)

@@ -5,6 +5,9 @@ The buckets of a cluster are 4,096, so each of N masters has 4,096 / N records t
 one of two, 0.08 for one of ten. Where both kinds have something to say they take turns, so buckets may have one record
 a second, and all 4,096 would fit into an hour and a half beside as many hosts.
 
+What a master has to say of its buckets is spread over half an hour. So all masters together say two or three buckets a
+second when they begin, be they two or two hundred; each at full speed, two hundred would say 400.
+
 A bucket is said when it has been served for a minute: ownership that moves on at once is not worth it. A host is said
 when it asks for more than others do; the same one again after a minute at the earliest, and only if it asks for more,
 or another delay, than was said.
@@ -24,6 +27,10 @@ EVERY_S = 0.5
 """Between any two records."""
 SERVED_S = 60.0
 """A bucket is served for so long before it is said."""
+SPREAD_S = 1_800.0
+"""All buckets of a master are said in this time, or more slowly because of the limit."""
+GAP_MAX_S = 60.0
+"""The longest time between two of them: a master with few buckets says them sooner."""
 RENEW_S = 5_400.0
 RETRY_S = 300.0
 """Before what nobody took is said again."""
@@ -57,6 +64,7 @@ class OwnerHints:
         self._due: dict[int, tuple[int, float]] = {}
         """Counter and time of each bucket that is served."""
         self._line: deque[int] = deque()
+        self._free_at = 0.0
 
     def survey(self, counters: Mapping[int, int], now: float) -> None:
         """These buckets are served at the moment, under these counters. Costs a pass."""
@@ -71,11 +79,12 @@ class OwnerHints:
 
     def next(self, now: float) -> SayOwner | None:
         """A bucket that is to be said now; else :meth:`untold` has to be called."""
-        while self._line:
+        while self._line and now >= self._free_at:
             bucket = self._line.popleft()
             counter, at = self._due.get(bucket, (0, now + 1.0))
             if at <= now:
                 self._due[bucket] = (counter, now + RENEW_S)
+                self._free_at = now + min(GAP_MAX_S, SPREAD_S / len(self._due))
                 return SayOwner(bucket, counter)
         return None
 

@@ -103,11 +103,13 @@ class Ownership:
     patient: bool = False
     """Only what is whole is served: who has the rest may still come back."""
     paused: bool = False
-    """Nothing is served: we are the smaller part of a cluster that does not want that."""
+    """Nothing is served: we are looking for others, or are the smaller part of a cluster that does not want that."""
     _serving: bytearray = field(default_factory=lambda: bytearray(BUCKETS))
     _known: dict[int, set[Standing]] = field(default_factory=dict)
     """What all that were heard of have of a bucket that we are about to serve."""
     _owners: list[NodeId | None] = field(default_factory=list)
+    _mine: frozenset[int] = frozenset()
+    """The buckets of which we are the owner."""
     _asked: dict[NodeId, set[int]] = field(default_factory=dict)
     """Whose release of which buckets is still awaited."""
 
@@ -163,11 +165,11 @@ class Ownership:
 
     def broken(self) -> list[int]:
         """The buckets that we serve though something of them is missing."""
-        return [b for b, owner in enumerate(self._owners) if owner is None and self._serving[b] and self.lacks[b]]
+        return sorted(bucket for bucket in self._mine if self._serving[bucket] and self.lacks[bucket])
 
     def claim_anew(self) -> Change:
         """We stood still for so long that others may serve what is ours: nothing is until they have let go of it."""
-        mine = frozenset(b for b, owner in enumerate(self._owners) if owner is None)
+        mine = self._mine
         for bucket in mine:
             self._serving[bucket] = 0
         for node, waiting in self._asked.items():
@@ -185,8 +187,8 @@ class Ownership:
         self.table = table_of(self.ring, weights, self.copies)
         self._owners = [None if row[0] == self.me else row[0] for row in self.table]
         self.view = view
-        mine = {b for b, owner in enumerate(self._owners) if owner is None}
-        had = {b for b, owner in enumerate(before) if owner is None} if before else set()
+        had = self._mine if before else frozenset()
+        self._mine = mine = frozenset(b for b, owner in enumerate(self._owners) if owner is None)
         gained, lost = mine - had, had - mine
         if had and not any(before) and len(weights) > 1:
             # Whoever was alone may be the one that joins: what it keeps has been another's until now.
@@ -261,11 +263,11 @@ class Ownership:
     @property
     def syncing(self) -> int:
         """How many buckets of ours are not served yet."""
-        return sum(1 for b, owner in enumerate(self._owners) if owner is None and not self._serving[b])
+        return sum(1 for bucket in self._mine if not self._serving[bucket])
 
     @property
     def owned(self) -> int:
-        return sum(1 for owner in self._owners if owner is None)
+        return len(self._mine)
 
     def _ready(self, buckets: Iterable[int]) -> frozenset[int]:
         """What nobody has to let go of any more, and is not served yet."""

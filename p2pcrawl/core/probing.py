@@ -118,7 +118,7 @@ class Prober:
         return silent
 
     def hear(self, id: NodeId, through_others: bool, out: Output) -> None:
-        """Asks a suspect for its last word. The answer needs no matching: its incarnation says it all."""
+        """Asks out of turn, a suspect for its last word. The answer needs no matching: its incarnation says it all."""
         seq = self.next_seq()
         out.datagrams.append((self._view.members[id].address, self._courier.ping(seq, id)))
         if through_others:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeVar, assert_never
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TypeVar, assert_never, cast
 
 from p2pcrawl.core.paper_rings import Modulo, TwoLevel, seats
 from p2pcrawl.core.ring import BUCKETS, Rendezvous
@@ -15,20 +16,30 @@ VIRTUAL_PLACES = 32
 """The least size of the virtual table of two-level hashing; it doubles until all nodes have a place."""
 
 
-def table_of(name: RingName, weights: Mapping[Node, int], copies: int) -> list[tuple[Node, ...]]:
+TABLES_MAX = 4
+"""Tables that are kept. One takes milliseconds for each member to make, and a view that flaps asks for two in turn."""
+
+
+def table_of(name: RingName, weights: Mapping[Node, int], copies: int) -> Sequence[tuple[Node, ...]]:
     """The holders of all buckets, by number: the owner, then those of its other copies, fewer if there are fewer
     members. The same for all who ask with the same members and weights."""
+    return cast(Sequence[tuple[Node, ...]], _table(name, tuple(sorted(weights.items())), copies))
+
+
+@lru_cache(maxsize=TABLES_MAX)
+def _table(name: RingName, members: tuple[tuple[str, int], ...], copies: int) -> Sequence[tuple[str, ...]]:
+    weights = dict(members)
     match name:
         case RingName.RENDEZVOUS:
-            return Rendezvous(weights).table(copies)
+            return tuple(Rendezvous(weights).table(copies))
         case RingName.MODULO:
-            ring: Modulo[Node] | TwoLevel[Node] = Modulo(weights)
+            ring: Modulo[str] | TwoLevel[str] = Modulo(weights)
         case RingName.TWO_LEVEL:
             places = virtual_places(len(weights))
             ring = TwoLevel(seats(weights, places), places)
         case _:
             assert_never(name)
-    return [ring.owners(bucket, copies) for bucket in range(BUCKETS)]
+    return tuple([ring.owners(bucket, copies) for bucket in range(BUCKETS)])
 
 
 def virtual_places(nodes: int) -> int:

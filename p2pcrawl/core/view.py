@@ -48,6 +48,7 @@ class View:
         self.members: Mapping[NodeId, Member] = MappingProxyType(self._members)
         self.refused = 0
         self._digest: int | None = None
+        self._living: tuple[Member, ...] | None = None
 
     def verdict(self, id: NodeId) -> tuple[int, Status] | None:
         line = self._lines.get(id)
@@ -60,8 +61,11 @@ class View:
     def since(self, id: NodeId) -> float:
         return self._lines[id].since
 
-    def living(self) -> list[Member]:
-        return [member for member in self._members.values() if member.living]
+    def living(self) -> tuple[Member, ...]:
+        """The same one until something changes."""
+        if self._living is None:
+            self._living = tuple(member for member in self._members.values() if member.living)
+        return self._living
 
     def merge_facts(self, member: Member, now: float) -> bool:
         """Takes a member's own word; True if anything changed."""
@@ -130,7 +134,7 @@ class View:
         return self._digest
 
     def _show(self, line: _Line, id: NodeId) -> None:
-        self._digest = None
+        self._digest = self._living = None
         if line.facts is not None:
             self._members[id] = replace(line.facts, incarnation=line.incarnation, status=line.status)
 

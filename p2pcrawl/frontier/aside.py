@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 
-from p2pcrawl.core.workbench import rank_of
+from p2pcrawl.core.candidate import rank_of
 from p2pcrawl.frontier import tallies
 from p2pcrawl.frontier.rows import run_many, select_many
 from p2pcrawl.frontier.schema import transaction

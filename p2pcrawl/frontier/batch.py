@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from p2pcrawl.core.workbench import Candidate, Want
+from p2pcrawl.core.candidate import Candidate, Want
 from p2pcrawl.model.record import Order, Phase
 
 

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from p2pcrawl.core.workbench import rank_of
+from p2pcrawl.core.candidate import rank_of
 from p2pcrawl.frontier import digest, tallies
 from p2pcrawl.frontier.digest import RECORDS, Range
 from p2pcrawl.frontier.item_table import ItemTable

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from p2pcrawl.core.workbench import Candidate, Rank, Want, rank_of
+from p2pcrawl.core.candidate import Candidate, Rank, Want, rank_of
 from p2pcrawl.frontier.batch import NewLink
 from p2pcrawl.frontier.rows import select_many
 from p2pcrawl.model.fingerprint import pack_halves

@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from p2pcrawl.core.workbench import rank_of
+from p2pcrawl.core.candidate import rank_of
 from p2pcrawl.frontier import tallies
 from p2pcrawl.frontier.batch import Batch, Committed, ItemRow, MovedRow
 from p2pcrawl.frontier.candidates import queued

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from p2pcrawl.core.workbench import Candidate, Want, rank_of
+from p2pcrawl.core.candidate import Candidate, Want, rank_of
 from p2pcrawl.frontier import aside, candidates, merging, tallies
 from p2pcrawl.frontier.batch import Batch, Committed, NewLink
 from p2pcrawl.frontier.buckets import Buckets, Told

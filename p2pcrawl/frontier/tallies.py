@@ -24,3 +24,5 @@ def count(tally: Counter[str], phase: int, reason: str, by: int) -> None:
         tally[f"{name}:{reason}"] += by
     elif phase == Phase.DONE and not reason:
         tally["pages"] += by
+    elif phase == Phase.DONE and reason == "redirect":
+        tally["redirects"] += by

@@ -18,10 +18,12 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
 
+from p2pcrawl.core.candidate import Candidate
 from p2pcrawl.core.ownership import Router
 from p2pcrawl.core.politeness import Host
 from p2pcrawl.core.ring import bucket_of_hash, key_hash
-from p2pcrawl.core.workbench import Candidate, Seat, Workbench
+from p2pcrawl.core.seat import Seat
+from p2pcrawl.core.workbench import Workbench
 from p2pcrawl.master.job import RUNNING, Job
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.model.job import START_URL

@@ -4,6 +4,9 @@ A *part* is one master's statement, as text, with its signature: whoever trusts 
 cluster can check the rest without asking anybody. What the parts come to is not signed, for anyone can add it up
 again.
 
+Each part names the members by a digest of their ids, so that a certificate grows with their number, and not with its
+square.
+
 The certificate is *final* when nobody who may know of more work is missing, and *incomplete* when a bucket's records
 did not all survive.
 """
@@ -11,7 +14,8 @@ did not all survive.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from hashlib import blake2b
 from typing import Any
 
 from p2pcrawl.master.job import certificate_sum
@@ -23,6 +27,11 @@ Part = dict[str, str]
 
 _PURPOSE = "certificate 1"
 _SUMMARY = ("counts", "conserved", "view", "members", "missing", "copies", "incomplete", "final")
+
+
+def digest_of(members: Collection[NodeId]) -> str:
+    """What a part says of the members."""
+    return blake2b("\n".join(sorted(members)).encode(), digest_size=16).hexdigest()
 
 
 def signed_part(identity: Identity, body: dict[str, Any]) -> Part:
@@ -44,24 +53,25 @@ def body_of(part: Part) -> dict[str, Any] | None:
         return None
 
 
-def certificate_of(parts: Sequence[Part]) -> dict[str, Any] | None:
-    """The parts of all masters as one; None unless each is signed and all speak of one job in one view."""
+def certificate_of(parts: Sequence[Part], members: Collection[NodeId]) -> dict[str, Any] | None:
+    """The parts of all masters as one; None unless each is signed and all speak of one job, one view, these members."""
     bodies = [body_of(part) for part in parts]
     stated = [body for body in bodies if body is not None]
     if not stated or len(stated) < len(bodies):
         return None
     try:
-        if len({(body["job"], body["view"], tuple(body["members"])) for body in stated}) != 1:
+        if len({(body["job"], body["view"], body["members"]) for body in stated}) != 1:
+            return None
+        if stated[0]["members"] != digest_of(members):
             return None
         ordered = sorted(stated, key=lambda body: str(body["master"]))
-        return {"job": ordered[0]["job"], **_come_to(ordered), "parts": list(parts)}
+        return {"job": ordered[0]["job"], **_come_to(ordered, sorted(members)), "parts": list(parts)}
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
 
 
-def _come_to(bodies: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _come_to(bodies: Sequence[dict[str, Any]], members: list[NodeId]) -> dict[str, Any]:
     counts = certificate_sum([body["counts"] for body in bodies])
-    members: list[NodeId] = bodies[0]["members"]
     missing = sorted({node for body in bodies for node in body["missing"]})
     incomplete = sorted({bucket for body in bodies for bucket in body["incomplete"]})
     asked = max(body["copies"] for body in bodies)
@@ -88,9 +98,9 @@ def flaws(certificate: dict[str, Any]) -> Iterator[str]:
     if None in bodies:
         yield f"{bodies.count(None)} of {len(bodies)} signatures do not hold"
         return
-    whole = certificate_of(parts)
+    whole = certificate_of(parts, certificate.get("members", ()))
     if whole is None:
-        yield "its parts do not speak of one job in one view"
+        yield "its parts do not speak of one job in one view of the members that it names"
         return
     silent = set(whole["members"]) - {body["master"] for body in bodies if body is not None}
     if silent:

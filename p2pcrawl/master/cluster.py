@@ -7,22 +7,20 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from p2pcrawl.core.control import Control
-from p2pcrawl.core.copying import Copying
 from p2pcrawl.core.membership_output import Event, EventKind
 from p2pcrawl.core.ownership import Change, Ownership
-from p2pcrawl.core.ring import bucket_of_hash
+from p2pcrawl.master.admission import start_of
 from p2pcrawl.master.budgets import Budgets
 from p2pcrawl.master.completion import Completion
-from p2pcrawl.master.copier import Copier
 from p2pcrawl.master.dispatch import Dispatch, Hold, Parcel
 from p2pcrawl.master.holdings import Holdings
-from p2pcrawl.master.job import CANCELLED, FINISHED, INCOMPLETE, RUNNING, Job, spec_of_wire
-from p2pcrawl.master.master import Master, start_of
+from p2pcrawl.master.job import CANCELLED, FINISHED, INCOMPLETE, RUNNING, Job
+from p2pcrawl.master.master import Master
+from p2pcrawl.master.mirroring import Mirroring
 from p2pcrawl.master.orphans import Orphanage
 from p2pcrawl.master.spool import Spool
-from p2pcrawl.master.syncing import PATROL_S, Syncing
-from p2pcrawl.master.takeover import CALL_S, CLAIM_RETRY_S, Takeover, bitmap_of, buckets_of
+from p2pcrawl.master.takeover import CALL_S, CLAIM_RETRY_S, Takeover
+from p2pcrawl.master.upkeep import Upkeep
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.node import Member, NodeId
 from p2pcrawl.model.placement import RingName
@@ -35,13 +33,10 @@ from p2pcrawl.wire.cluster import (
     Copy,
     Discover,
     Drop,
-    Dropped,
-    HostNote,
+    JobMarks,
     ListKeys,
     Merge,
-    Mirrored,
     MirrorJob,
-    Noted,
     Offer,
     Pull,
     PullCopies,
@@ -66,11 +61,7 @@ STOOD_STILL_S = 4.5
 """A master whose loop stood still for so long may have been taken for dead, and its slaves have stopped."""
 LOOKING_S = 5.0
 """How long one that knows of others looks for them before it begins alone."""
-STABLE_S = 60.0
 LOOK_S = 0.5
-SPREAD_S = 3.0
-"""How long a member may take to note a job before it is left to hear of it later."""
-
 Answer = Callable[[str, bytes], Awaitable[bytes]]
 """Answers the questions of faces: what, with JSON arguments; JSON back."""
 
@@ -89,24 +80,21 @@ class Cluster:
         ring: RingName = RingName.RENDEZVOUS,
         majority: bool = False,
     ) -> None:
-        """``majority``: the smaller part of a divided cluster grants nothing."""
+        """``majority``: the smaller part of a divided cluster grants nothing, from when it finds most out of reach."""
         self.master = master
         self.node = node
         self.holdings = holdings
         self.ownership = Ownership(node.id, copies, ring, keeps=True)
         self.ownership.recall(holdings.standings)
-        self.copying = Copying(node.id, copies)
         self._answer = answer
         self._majority = majority
-        self.copier = Copier(self.copying, self._call)
+        self.upkeep = Upkeep(master, node, self.ownership, holdings, copies, self._call)
+        self.copying, self.copier = self.upkeep.copying, self.upkeep.copier
         self.dispatch = Dispatch(self.ownership.owner, self._deliver, master.take_back)
         self.budgets = Budgets(master.workbench, master.jobs, self.ownership, self._call)
         self.spool = Spool(holdings, self.ownership, master, self._deliver)
         self.dispatch.keep = self.spool.keep
         self.takeover = Takeover(master, node, self.ownership, holdings, self.copier, self._served)
-        self.syncing = Syncing(
-            self.copying, self.copier, master, self._call, self.ownership.settled, self._holder_synced
-        )
         self.orphanage = Orphanage(master, self.ownership, self.dispatch, self._call)
         master.slaves.on_orphans = self.orphanage.take
         self.completion = Completion(node, self._standing, self._close)
@@ -117,21 +105,13 @@ class Cluster:
         """Told of a job of which nothing is left to do."""
         self._looking = False
         """Others are being looked for: till they are found, or it is clear that nobody is there, nothing is granted."""
-        self._living: list[tuple[float, int]] = []
-        """How many masters there were lately."""
-        self._copy_at = 0.0
+        self._apart = False
+        """Most of the others are out of reach, and the smaller part grants nothing."""
         self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
-        self._mirrored: dict[NodeId, dict[int, tuple[Control, tuple[str, ...]]]] = {}
-        """What each member was told of each job: its state, and the networks that its seeds have opened."""
         self._boots: dict[NodeId, bytes] = {}
         self._stores: dict[NodeId, bytes] = {}
-        self._dropped_for: dict[NodeId, int] = {}
-        """The view for which each other has dropped what it need not hold."""
-        self.refusals: dict[NodeId, str] = {}
-        """Why a member cannot run a job that it was told of."""
-        self.remarked: set[int] = set()
-        """Hosts, by their keys, that ask for more patience than others: those that hold copies are to know it."""
+        self.mirroring = Mirroring(master, node, self._boots, self._call)
         self.starting: set[int] = set()
         """Jobs whose first record is not at its owner yet: they are not finished, though nobody has any of them."""
 
@@ -145,7 +125,7 @@ class Cluster:
             self._looking = self.ownership.settling = True
             loop.call_later(LOOKING_S, self._look_no_longer)
         self._take_view()
-        runs = (self._follow_views(), self._watch_jobs(), self._watch_clock(), self._patrol(), self.spool.run())
+        runs = (self._follow_views(), self._watch_jobs(), self._watch_clock(), self.upkeep.patrol(), self.spool.run())
         self._tasks = [asyncio.create_task(run) for run in runs]
 
     async def close(self) -> None:
@@ -153,8 +133,7 @@ class Cluster:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.takeover.close()
-        await self.syncing.close()
-        await self.copier.close()
+        await self.upkeep.close()
         await self.dispatch.close()
         await self.budgets.close()
 
@@ -178,8 +157,8 @@ class Cluster:
             if self._boots.get(member.id) != member.boot:
                 # It has restarted, or is new: what it was told before may be gone.
                 self._boots[member.id] = member.boot
-                self._mirrored.pop(member.id, None)
-                self._dropped_for.pop(member.id, None)
+                self.mirroring.restarted(member.id)
+                self.upkeep.restarted(member.id)
             if self._stores.setdefault(member.id, member.store) != member.store:
                 # What was settled there is gone with its disk: slaves may report it again.
                 self._stores[member.id] = member.store
@@ -188,15 +167,21 @@ class Cluster:
         for node in gone:
             del self._boots[node]
         if view == self.ownership.view and self.ownership.table:
-            self._copies_change(members)
-            return
+            self.upkeep.members_changed(members)
+        else:
+            self._change_view(members, view, gone)
+        self._stay_with_most()
+
+    def _change_view(self, members: list[Member], view: int, gone: set[NodeId]) -> None:
         change = self.ownership.change(members, view)
+        # Views come back, and what was dropped in one may have been copied in the next.
+        self.upkeep.moved()
         if len(members) > 1:
             self._looking = False
         self._pause()
         if not self.node.membership.missing():
             self.ownership.patient = False
-        self._hold_back(len([m for m in members if not m.drained]))
+        self.upkeep.hold_back(len([m for m in members if not m.drained]))
         log.info(
             "view %016x of %d masters: %d buckets gained, %d lost",
             view,
@@ -205,39 +190,32 @@ class Cluster:
             len(change.lost),
         )
         self.master.view_changed(change, died=bool(gone))
-        self._copies_change(members)
+        self.upkeep.members_changed(members)
         self.dispatch.reroute()
         self.budgets.members_changed({m.id for m in members})
-        self.takeover.view_changed(change, gone)
+        if not self._looking:
+            # Whoever is alone for a moment only must not begin epochs that nobody else ever hears of.
+            self.takeover.view_changed(change, gone)
         self.on_change(change)
 
-    def _is_majority(self, members: list[Member]) -> bool:
-        """Whether those that we see are more than half of all that have not left in order."""
-        present = sum(1 for m in members if not m.drained)
-        return 2 * present > present + len(self.node.membership.missing())
-
-    def _copies_change(self, members: list[Member]) -> None:
-        """Who holds copies of ours now."""
-        table, me = self.ownership.table, self.node.id
-        owned = {b: row[1:] for b, row in enumerate(table) if row and row[0] == me}
-        undrained = sum(1 for m in members if not m.drained)
-        left = self.copying.change(members, owned, undrained + len(self.node.membership.missing()))
-        self.copier.gone(left)
-        self._sync()
-
-    def _hold_back(self, living: int) -> None:
-        """When more than half have vanished at once, most of them will be back before all could be copied anew."""
-        now = self.master.now
-        self._living = [(at, count) for at, count in self._living if now - at < STABLE_S] + [(now, living)]
-        if 2 * living < max(count for _, count in self._living):
-            log.warning("more than half of the masters are gone: nothing is copied anew for %.0f s", STABLE_S)
-            self._copy_at = now + STABLE_S
-
-    def _sync(self) -> None:
-        """Brings holders up to date, where that is due."""
-        if self.master.now < self._copy_at:
+    def _stay_with_most(self) -> None:
+        """Grants nothing while most of the masters are out of reach, where that is wanted."""
+        apart = self._majority and not self.node.membership.reaches_most
+        if apart == self._apart:
             return
-        self.syncing.begin([m.id for m in self.node.members() if m.id != self.node.id])
+        self._apart = apart
+        self._pause()
+        if apart:
+            log.warning("most of the masters are out of reach: nothing is granted")
+        else:
+            self._claim_anew("most of the masters are in reach again")
+
+    def _claim_anew(self, why: str) -> None:
+        """Others may have taken over what we take for our own."""
+        log.warning("%s: all buckets are claimed anew", why)
+        change = self.ownership.claim_anew()
+        self.master.view_changed(change, died=False)
+        self.takeover.claim(change)
 
     def _look_no_longer(self) -> None:
         """Nobody is there, or the claims of the common view say what may be served."""
@@ -245,11 +223,11 @@ class Cluster:
         if self._looking:
             self._looking = False
             self._pause()
-            self.master.serve_buckets(())
+            self.takeover.claim(self.ownership.claim_anew())
 
     def _pause(self) -> None:
         """Whether nothing is to be granted, whatever is ours."""
-        self.ownership.paused = self._looking or (self._majority and not self._is_majority(self.node.members()))
+        self.ownership.paused = self._looking or self._apart
 
     def _wait_no_longer(self) -> None:
         if self.ownership.patient:
@@ -260,10 +238,13 @@ class Cluster:
 
     async def _served(self, buckets: frozenset[int]) -> None:
         """Buckets are ours and complete, as far as anybody lives who knows of them."""
-        await self.holdings.note(self.ownership.standings(buckets))
+        # Who handed them over has made copies of them, and may have been told before.
+        self.upkeep.moved()
         self.copying.doubt(buckets)
+        # At once: from now on pages are granted, and their hosts may have been asked a moment ago.
         self.master.serve_buckets(buckets)
-        self._sync()
+        await self.holdings.note(self.ownership.standings(buckets))
+        self.upkeep.sync()
 
     async def _watch_clock(self) -> None:
         """Notices that this process stood still: then others may have taken over what it takes for its own."""
@@ -273,70 +254,9 @@ class Cluster:
             await asyncio.sleep(LOOK_S)
             stood_s = loop.time() - before - LOOK_S
             if stood_s > STOOD_STILL_S and len(self.node.members()) > 1:
-                log.warning("stood still for %.1f s: all buckets are claimed anew", stood_s)
-                change = self.ownership.claim_anew()
-                self.master.view_changed(change, died=False)
-                self.takeover.claim(change)
+                self._claim_anew(f"stood still for {stood_s:.1f} s")
 
-    def _tell_of_hosts(self) -> None:
-        """What remarkable hosts ask goes to those that may own them next."""
-        remarked = list(self.remarked)
-        self.remarked.clear()
-        for key in remarked:
-            bucket = bucket_of_hash(key)
-            note = self.master.workbench.note(key, self.master.now)
-            if note is not None and self.ownership.owner(bucket) is None:
-                self.copier.note(HostNote(key, bucket, note.delay_s, note.penalty_s, note.pause_s))
-
-    # -- copies -------------------------------------------------------------------------------
-
-    async def _holder_synced(self, node: NodeId, buckets: frozenset[int]) -> None:
-        """A holder has been brought to what we have."""
-        whole = sorted(b for b in buckets if self.ownership.settled(b) and not self.ownership.lacks[b])
-        if whole:
-            await self._call(node, Whole(0, bitmap_of(whole), [self.ownership.counters[b] for b in whole]))
-
-    async def _patrol(self) -> None:
-        """The slow round over what is synced; and tells who need not hold something any more."""
-        while True:
-            await asyncio.sleep(PATROL_S)
-            others = [m for m in self.node.members() if m.id != self.node.id]
-            try:
-                await self.syncing.patrol([m.id for m in others])
-            except P2PCrawlError as error:
-                log.debug("patrol: %s", error)
-            except Exception:
-                log.exception("the patrol failed")
-
-    async def _tell_to_drop(self, others: list[Member]) -> None:
-        """Once a view, when everything of ours is synced."""
-        view = self.ownership.view
-        if self.copying.lacking() or self.ownership.syncing or not self.ownership.complete:
-            return
-        complete = self.copying.complete()
-        for member in others:
-            free = [b for b in complete if member.id not in self.ownership.holders(b)]
-            if free and self._dropped_for.get(member.id) != view:
-                answer = await self._call(member.id, Drop(0, view, bitmap_of(free)))
-                if isinstance(answer, Dropped) and answer.agreed:
-                    self._dropped_for[member.id] = view
-
-    async def _drop(self, request: Drop) -> Dropped:
-        if request.view != self.ownership.view:
-            return Dropped(0, False)
-        buckets = buckets_of(request.buckets)
-        await self.holdings.drop([b for b in buckets if self.node.id not in self.ownership.holders(b)])
-        return Dropped(0, True)
-
-    async def _whole(self, request: Whole) -> Noted:
-        buckets = sorted(buckets_of(request.buckets))
-        if len(request.counters) != len(buckets):
-            raise LinkError("as many epochs as buckets are needed")
-        for bucket, counter in zip(buckets, request.counters, strict=True):
-            if self.ownership.owner(bucket) is not None:
-                self.ownership.synced(bucket, counter)
-        await self.holdings.note(self.ownership.standings(buckets))
-        return Noted(0)
+    # -- what others ask ----------------------------------------------------------------------
 
     def figures(self) -> dict[str, int]:
         """For the faces."""
@@ -347,8 +267,6 @@ class Cluster:
             "held": self.holdings.count,
             "not_whole": len(self.ownership.broken()),
         }
-
-    # -- what others ask ----------------------------------------------------------------------
 
     async def serve(self, request: Any, sender: NodeId) -> Reply:
         """Answers another member."""
@@ -376,13 +294,15 @@ class Cluster:
             case PullKeys():
                 return await self.holdings.pull_keys(request)
             case Whole():
-                return await self._whole(request)
+                return await self.upkeep.whole(request)
             case Drop():
-                return await self._drop(request)
+                return await self.upkeep.drop(request)
             case Merge():
                 return await self.master.merge(request.rows)
             case MirrorJob():
-                return await self._mirror(request)
+                return await self.mirroring.mirror(request, sender)
+            case JobMarks():
+                return self.mirroring.compare(request, sender)
             case Borrow():
                 return await self.budgets.lend(request, sender)
             case Repay():
@@ -394,12 +314,6 @@ class Cluster:
             case Query():
                 return Answered(0, await self._answer(request.what, request.arguments))
         raise P2PCrawlError(f"this master does not know {type(request).__name__}")
-
-    async def _mirror(self, request: MirrorJob) -> Mirrored:
-        control = Control(request.version, request.state, request.reason, request.certificate)
-        if not control.valid:
-            raise LinkError(f"there is no state {request.state!r}, version {request.version}, of a job")
-        return Mirrored(0, await self.master.mirror(spec_of_wire(request.job), control))
 
     def _standing(self, number: int) -> Standing:
         job = self.master.jobs.get(number)
@@ -449,23 +363,7 @@ class Cluster:
         Returns when all have answered, or when ``enough`` have it on disk and the others have had their time; asks
         again as long as there are fewer. The rest hears of it later.
         """
-        while True:
-            others = [m for m in self.node.members() if m.id != self.node.id]
-            tasks = [asyncio.create_task(self._tell(m, job)) for m in others]
-            if not tasks:
-                return []
-            try:
-                done, _ = await asyncio.wait(tasks, timeout=SPREAD_S)
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
-            answers = [task.result() for task in done if task.exception() is None]
-            if refusals := [answer for answer in answers if answer]:
-                return refusals
-            if enough is None or len(answers) >= min(enough, len(others)):
-                return []
-            await asyncio.sleep(CLAIM_RETRY_S)
+        return await self.mirroring.spread(job, enough)
 
     def withdraw(self, job: Job, reason: str) -> None:
         """Ends a job that cannot begin, here and before long at those who were told of it already."""
@@ -504,19 +402,6 @@ class Cluster:
             self.dispatch.flush()
         await settled.wait()
 
-    async def _tell(self, member: Member, job: Job) -> str:
-        now, opened = job.standing, job.spec.open_networks
-        request = MirrorJob(0, job.wire(), now.state, now.reason, now.version, certificate=now.certificate)
-        reply = await self.node.caller.call(member.address, request)
-        if not isinstance(reply, Mirrored):
-            raise LinkError(f"{member.address} did not mirror the job")
-        if reply.refusal:
-            self.refusals[member.id] = reply.refusal
-        else:
-            self.refusals.pop(member.id, None)
-            self._mirrored.setdefault(member.id, {})[job.id] = now, opened
-        return reply.refusal
-
     # -- jobs ---------------------------------------------------------------------------------
 
     async def _watch_jobs(self) -> None:
@@ -524,15 +409,16 @@ class Cluster:
         while True:
             await asyncio.sleep(ROUND_S)
             self.budgets.tend()
-            self._sync()
-            self._tell_of_hosts()
+            self.upkeep.sync()
+            self.upkeep.tell_of_hosts()
             try:
-                await self._mirror_missing()
-                await self._tell_to_drop([m for m in self.node.members() if m.id != self.node.id])
+                await self.mirroring.tell_missing()
+                await self.upkeep.tell_to_drop()
                 await self.takeover.offer_unclaimed()
-                for job in [j for j in self.master.jobs.values() if j.state in (RUNNING, INCOMPLETE)]:
-                    if self.completion.falls_to_us() and await self.completion.is_finished(job):
-                        await self.on_quiet(job)
+                if self.completion.may_ask(asyncio.get_running_loop().time()):
+                    for job in [j for j in self.master.jobs.values() if j.state in (RUNNING, INCOMPLETE)]:
+                        if await self.completion.is_finished(job):
+                            await self.on_quiet(job)
             except P2PCrawlError as error:
                 log.debug("looking after jobs: %s", error)
             except Exception:
@@ -541,24 +427,3 @@ class Cluster:
     async def _finish(self, job: Job) -> None:
         self.master.finish(job, FINISHED, job.closing)
         await self.spread(job)
-
-    async def _mirror_missing(self) -> None:
-        """To all members at once: one that does not answer holds up no other."""
-        tellings = []
-        for member in self.node.members():
-            if member.id == self.node.id:
-                continue
-            told = self._mirrored.get(member.id, {})
-            jobs = self.master.jobs.values()
-            missing = [job for job in jobs if told.get(job.id) != (job.standing, job.spec.open_networks)]
-            if missing:
-                tellings.append(self._tell_all(member, missing))
-        await asyncio.gather(*tellings)
-
-    async def _tell_all(self, member: Member, jobs: list[Job]) -> None:
-        for job in jobs:
-            try:
-                await self._tell(member, job)
-            except P2PCrawlError as error:
-                log.debug("%s was not told of job %d: %s", member.id[:8], job.id, error)
-                return

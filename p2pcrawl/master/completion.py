@@ -16,6 +16,9 @@ from p2pcrawl.wire.cluster import Quiet, Standing
 Round = tuple[int, int, int]
 """Links sent, links received, and the view."""
 
+QUESTIONS_PER_S = 100.0
+"""Of all jobs together: a large cluster is asked less often."""
+
 
 class Completion:
     """``standing`` is our own answer, ``close`` is told of a job that a spider somewhere has closed."""
@@ -26,10 +29,15 @@ class Completion:
         self._node = node
         self._standing = standing
         self._close = close
+        self._rest_until = 0.0
 
     def falls_to_us(self) -> bool:
         """The member with the smallest id decides."""
         return self._node.members()[0].id == self._node.id
+
+    def may_ask(self, now: float) -> bool:
+        """Whether it falls to us, and others were not asked so much lately that they should have a rest."""
+        return now >= self._rest_until and self.falls_to_us()
 
     async def is_finished(self, job: Job) -> bool:
         first = await self._round(job)
@@ -39,6 +47,8 @@ class Completion:
         """What it found if everyone is idle and agrees on the view, else None."""
         standings = [self._standing(job.id)]
         others = [m for m in self._node.members() if m.id != self._node.id]
+        now = asyncio.get_running_loop().time()
+        self._rest_until = max(now, self._rest_until) + len(others) / QUESTIONS_PER_S
         replies = await asyncio.gather(
             *(self._node.caller.call(m.address, Quiet(0, job.id, job.closing)) for m in others), return_exceptions=True
         )

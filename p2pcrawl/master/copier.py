@@ -14,8 +14,10 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from p2pcrawl.core.copying import Copying
+from p2pcrawl.master.lane import Lane
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.model.node import NodeId
 from p2pcrawl.wire.cluster import Copied, Copy, CopyRow, HostNote
@@ -28,7 +30,6 @@ BYTES_MAX = 4 * 1024 * 1024
 UNDER_WAY_MAX = 50_000
 UNDER_WAY_BYTES_MAX = 64 * 1024 * 1024
 """What is not acknowledged before the granting of leases pauses."""
-IN_FLIGHT_MAX = 4
 RETRY_FIRST_S = 0.1
 RETRY_MAX_S = 2.0
 
@@ -45,14 +46,11 @@ class _Transfer:
 
 
 @dataclass(slots=True)
-class _Lane:
+class _Lane(Lane):
     """What waits for one holder."""
 
     rows: deque[tuple[CopyRow, _Transfer | None]] = field(default_factory=deque)
     notes: dict[int, HostNote] = field(default_factory=dict)
-    in_flight: int = 0
-    pause_s: float = RETRY_FIRST_S
-    paused: bool = False
     closed: bool = False
 
 
@@ -130,8 +128,10 @@ class Copier:
     def flush(self) -> None:
         """Sends what waits, as far as each holder has room."""
         for node, lane in list(self._lanes.items()):
-            while (lane.rows or lane.notes) and lane.in_flight < IN_FLIGHT_MAX and not lane.paused:
-                batch, notes, lane.notes = _taken(lane.rows), lane.notes, {}
+            while (lane.rows or lane.notes) and lane.open:
+                batch = _taken(lane.rows)
+                notes = dict(islice(lane.notes.items(), ROWS_MAX))
+                lane.notes = dict(islice(lane.notes.items(), ROWS_MAX, None))
                 lane.in_flight += 1
                 task = asyncio.create_task(self._carry(node, lane, batch, notes))
                 self._tasks.add(task)
@@ -154,7 +154,7 @@ class Copier:
     def _lane(self, node: NodeId) -> _Lane:
         lane = self._lanes.get(node)
         if lane is None:
-            lane = self._lanes[node] = _Lane()
+            lane = self._lanes[node] = _Lane(RETRY_FIRST_S, RETRY_MAX_S)
         return lane
 
     async def _carry(
@@ -172,10 +172,10 @@ class Copier:
             log.info("%d copies for %s must wait: %s", len(batch), node[:8], error)
             lane.rows.extendleft(reversed(batch))
             lane.notes = {**notes, **lane.notes}
-            self._pause(lane)
+            lane.rest(self.flush)
             return
         lane.in_flight -= 1
-        lane.pause_s = RETRY_FIRST_S
+        lane.answered()
         self.copied += len(batch)
         self._acknowledged(batch)
         self.flush()
@@ -199,18 +199,6 @@ class Copier:
                 self._line_up(row, None)
             for then in transfer.then:
                 then()
-
-    def _pause(self, lane: _Lane) -> None:
-        if lane.paused:
-            return
-        lane.paused = True
-        delay, lane.pause_s = lane.pause_s, min(RETRY_MAX_S, 2 * lane.pause_s)
-
-        def go_on() -> None:
-            lane.paused = False
-            self.flush()
-
-        asyncio.get_running_loop().call_later(delay, go_on)
 
 
 def _taken(rows: deque[tuple[CopyRow, _Transfer | None]]) -> list[tuple[CopyRow, _Transfer | None]]:

@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from p2pcrawl.master.lane import Lane
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.model.node import NodeId
 from p2pcrawl.wire.cluster import Discover, Found, Settled
@@ -27,8 +28,6 @@ HELD_MAX = 50_000
 """Links under way before the granting of leases pauses."""
 RETRY_FIRST_S = 0.2
 RETRY_MAX_S = 5.0
-IN_FLIGHT_MAX = 4
-"""Batches to one owner at once."""
 
 Deliver = Callable[[NodeId, Discover], Awaitable[Settled]]
 Keep = Callable[[int, list["Parcel"]], Awaitable[None]]
@@ -60,13 +59,10 @@ class Parcel:
 
 
 @dataclass(slots=True)
-class _Lane:
+class _Lane(Lane):
     """What waits for one owner, by job."""
 
     parcels: dict[int, list[Parcel]] = field(default_factory=lambda: defaultdict(list))
-    in_flight: int = 0
-    pause_s: float = RETRY_FIRST_S
-    paused: bool = False
 
 
 class Dispatch:
@@ -95,7 +91,7 @@ class Dispatch:
     def flush(self) -> None:
         """Sends what waits, as far as each owner has room."""
         for owner, lane in list(self._lanes.items()):
-            while lane.parcels and lane.in_flight < IN_FLIGHT_MAX and not lane.paused:
+            while lane.parcels and lane.open:
                 job, parcels = next(iter(lane.parcels.items()))
                 count = _fitting(parcels)
                 batch, rest = parcels[:count], parcels[count:]
@@ -113,7 +109,7 @@ class Dispatch:
         waiting = [(job, p) for lane in self._lanes.values() for job, ps in lane.parcels.items() for p in ps]
         for lane in self._lanes.values():
             lane.parcels.clear()
-            lane.paused = False
+            lane.resting = False
         for job, parcel in waiting:
             self._again(job, [parcel])
         self.flush()
@@ -139,7 +135,7 @@ class Dispatch:
     def _lane(self, owner: NodeId) -> _Lane:
         lane = self._lanes.get(owner)
         if lane is None:
-            lane = self._lanes[owner] = _Lane()
+            lane = self._lanes[owner] = _Lane(RETRY_FIRST_S, RETRY_MAX_S)
         return lane
 
     async def _send(self, owner: NodeId, lane: _Lane, job: int, batch: list[Parcel]) -> None:
@@ -149,18 +145,18 @@ class Dispatch:
             log.info("%d links for %s must wait: %s", len(batch), owner[:8], error)
             lane.in_flight -= 1
             self._again(job, batch)
-            self._pause(lane)
+            lane.rest(self.flush)
             return
         lane.in_flight -= 1
         if settled.unknown_job:
             self._again(job, batch)
-            self._pause(lane)
+            lane.rest(self.flush)
             return
-        lane.pause_s = RETRY_FIRST_S
+        lane.answered()
         refused = set(settled.refused)
         if refused:
             self._again(job, [p for n, p in enumerate(batch) if n in refused])
-            self._pause(lane)
+            lane.rest(self.flush)
         accepted = [p for n, p in enumerate(batch) if n not in refused]
         if settled.provisional and self.keep is not None:
             uncertain = set(settled.provisional)
@@ -183,18 +179,6 @@ class Dispatch:
         if ours:
             self._under_way[job] -= len(ours)
             self._take_back(job, ours)
-
-    def _pause(self, lane: _Lane) -> None:
-        if lane.paused:
-            return
-        lane.paused = True
-        delay, lane.pause_s = lane.pause_s, min(RETRY_MAX_S, 2 * lane.pause_s)
-
-        def go_on() -> None:
-            lane.paused = False
-            self.flush()
-
-        asyncio.get_running_loop().call_later(delay, go_on)
 
 
 def _fitting(parcels: list[Parcel]) -> int:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from p2pcrawl.core.candidate import Candidate
 from p2pcrawl.core.ownership import Alone, Router
-from p2pcrawl.core.workbench import Candidate
 from p2pcrawl.frontier.batch import Batch, Committed, Ending, MovedRow, NewLink
 from p2pcrawl.master.budgets import Budgets
 from p2pcrawl.master.copier import Copier
@@ -221,7 +221,7 @@ class Exchange:
             )
 
     def _bucket(self, job: Job, url: str, fingerprint: bytes) -> int:
-        return self._keys.bucket(job.settings.shard_key, url, self._keys.host_key(url), fingerprint)
+        return self._keys.bucket_of_url(job.settings.shard_key, url, fingerprint)
 
     def _link(self, job: int, found: Found, bucket: int) -> NewLink:
         return NewLink(

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 
 from p2pcrawl.core.ring import preference
-from p2pcrawl.core.workbench import Seat, Turn, Workbench
+from p2pcrawl.core.seat import Seat
+from p2pcrawl.core.workbench import Turn, Workbench
 from p2pcrawl.frontier.batch import Batch
 from p2pcrawl.master.job import Job
 from p2pcrawl.master.placing import Placing
@@ -72,13 +73,13 @@ class Granting:
 
     def _follow(self) -> None:
         """Keeps the hosts' places in step with the slaves that there are, and with the hosts that have work."""
-        bench = self._workbench
+        lines = self._workbench.lines
         self._placing.follow([number for number, session in self._sessions.items() if session.takes_work])
-        for number, hosts in bench.parked.items():
+        for number, hosts in lines.parked.items():
             session = self._sessions.get(number)
             # Who waits for a slave that has left is placed anew.
-            bench.unpark(number, session.room if session is not None and session.takes_work else hosts)
-        for seat in bench.drained():
+            lines.unpark(number, session.room if session is not None and session.takes_work else hosts)
+        for seat in lines.drained():
             self._placing.drained(seat)
 
     def _take(self, now: float, limit: int) -> list[Turn]:
@@ -87,9 +88,9 @@ class Granting:
         self._may_park, self._lending = PARKED_MAX, False
         turns = bench.take(now, self.choose, limit, slots)
         self._lending = True
-        while len(turns) < limit and (idle := self._idle_workers()) and (parked := bench.parked):
+        while len(turns) < limit and (idle := self._idle_workers()) and (parked := bench.lines.parked):
             # Not all of these can be lent: a delay may have begun since they were parked.
-            bench.unpark(max(parked, key=parked.__getitem__), idle)
+            bench.lines.unpark(max(parked, key=parked.__getitem__), idle)
             turns += bench.take(now, self.choose, limit - len(turns), slots)
         return turns
 

@@ -13,7 +13,7 @@ from p2pcrawl.frontier.copies import CopyStore, NoteRow, SpoolRow
 from p2pcrawl.frontier.digest import Range
 from p2pcrawl.master.copier import BYTES_MAX, ROWS_MAX
 from p2pcrawl.master.rows import stored, told
-from p2pcrawl.model.errors import LinkError
+from p2pcrawl.model.errors import LinkError, StorageError
 from p2pcrawl.model.fingerprint import SIZE, halves, pack_halves
 from p2pcrawl.wire import cluster as wire
 from p2pcrawl.wire.cluster import (
@@ -38,8 +38,10 @@ LISTED_MAX = 20_000
 class Holdings:
     """The store of copies in a thread of its own, so that no holder's answer waits for the crawl here."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, failed: Callable[[StorageError], None]) -> None:
+        """``failed`` is told when something cannot be stored: who keeps nothing for others must not seem to."""
         self._folder = folder
+        self._failed = failed
         self.standings: dict[int, tuple[int, int]] = {}
         """For each bucket the last epoch that is known here, and the one that is lacking here, or 0."""
 
@@ -61,7 +63,13 @@ class Holdings:
             self._thread.shutdown()
 
     def _in_thread(self, call: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
-        return self._loop.run_in_executor(self._thread, call, *arguments)
+        future = self._loop.run_in_executor(self._thread, call, *arguments)
+        future.add_done_callback(self._judge)
+        return future
+
+    def _judge(self, future: asyncio.Future[Any]) -> None:
+        if not future.cancelled() and isinstance(error := future.exception(), StorageError):
+            self._failed(error)
 
     # -- what owners ask ----------------------------------------------------------------------
 

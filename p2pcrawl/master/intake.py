@@ -6,13 +6,15 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from p2pcrawl.core.candidate import Candidate
 from p2pcrawl.core.politeness import (
     ROBOTS_TTL_S,
     ROBOTS_UNREACHABLE_TTL_S,
     RobotsEntry,
     pack_body,
 )
-from p2pcrawl.core.workbench import Candidate, Seat, Workbench
+from p2pcrawl.core.seat import Seat
+from p2pcrawl.core.workbench import Workbench
 from p2pcrawl.frontier.batch import Batch, Ending, HostRow, ItemRow, NewLink
 from p2pcrawl.master.dispatch import Hold, Parcel
 from p2pcrawl.master.exchange import EndedPage, Exchange
@@ -64,9 +66,12 @@ class Intake:
 
     def page(self, session: Session, page: Page, batch: Batch, now: float) -> None:
         """One page report of a live session, or a part of one."""
-        job = self._jobs[page.job]
+        job = self._jobs.get(page.job)
+        if job is None:
+            # Nobody granted it; what it led to is nobody's business here.
+            return
         lease = session.leases.get(page.record)
-        if lease is not None and lease.number != page.lease:
+        if lease is not None and (lease.number, lease.candidate.job) != (page.lease, page.job):
             lease = None
         for links in page.links:
             self._links(job, page.record, links, batch, lease)
@@ -353,5 +358,5 @@ class Intake:
         self.retries.append((lease.candidate, now))
 
 
-_UNFETCHED = frozenset({"robots", "robots-unreachable", "private-network", "ignored"})
+_UNFETCHED = frozenset({"robots", "robots-unreachable", "private-network", "ignored", "invalid"})
 """Ends that came about without a request to the host."""

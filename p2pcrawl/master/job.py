@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field, fields, replace
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -56,6 +57,12 @@ class Job:
     @standing.setter
     def standing(self, control: Control) -> None:
         self.control, self.state, self.reason, self.signed = control
+
+    @property
+    def mark(self) -> bytes:
+        """The same at all masters that know the same of its state and its networks."""
+        known = msgspec.msgpack.encode((self.standing, self.spec.open_networks))
+        return blake2b(known, digest_size=8).digest()
 
     def open_networks(self, networks: Collection[str]) -> bool:
         """A seed opened these; whether that is news, which slaves must be told."""

@@ -36,6 +36,10 @@ class Keys:
             return int.from_bytes(fingerprint[:8], "big") % BUCKETS
         return bucket_of(domain_of(host_of(url)))
 
+    def bucket_of_url(self, shard_key: ShardKey, url: str, fingerprint: bytes) -> int:
+        """As :meth:`bucket`, where the key of the host is not at hand."""
+        return self.bucket(shard_key, url, self.host_key(url), fingerprint)
+
 
 @lru_cache(maxsize=_KNOWN_MAX)
 def domain_of(host: str) -> str:

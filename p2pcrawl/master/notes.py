@@ -62,7 +62,7 @@ class Notes:
         self._recalls: asyncio.Queue[Host] = asyncio.Queue(RECALLS_MAX)
         self._tasks: list[asyncio.Task[None]] = []
         workbench.remark = self._remark
-        workbench.seated = self._seated
+        workbench.seating.seated = self._seated
 
     def start(self) -> None:
         self._tasks = [asyncio.create_task(self._say())]

@@ -9,8 +9,8 @@ from typing import Protocol, assert_never
 from p2pcrawl.core.group import WEIGHT_MEAN, Bounded
 from p2pcrawl.core.host_bucket import HostBucket
 from p2pcrawl.core.ring import key_hash
+from p2pcrawl.core.seat import Seat
 from p2pcrawl.core.throughput import Throughput, Work, weights_of
-from p2pcrawl.core.workbench import Seat
 from p2pcrawl.master.session import Session
 from p2pcrawl.model.placement import GroupPlacement
 

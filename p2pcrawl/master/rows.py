@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from p2pcrawl.core.workbench import Candidate
+from p2pcrawl.core.candidate import Candidate
 from p2pcrawl.frontier import copies as frontier
 from p2pcrawl.frontier.batch import Ending
 from p2pcrawl.model.errors import LinkError

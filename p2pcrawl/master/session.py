@@ -6,7 +6,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from time import monotonic
 
-from p2pcrawl.core.workbench import LOSSES_SUSPECT, Candidate, Seat
+from p2pcrawl.core.candidate import Candidate
+from p2pcrawl.core.seat import Seat
+from p2pcrawl.core.workbench import LOSSES_SUSPECT
 from p2pcrawl.master.dispatch import Hold
 from p2pcrawl.overlay.link import Link
 from p2pcrawl.wire.messages import Report, Returned

@@ -234,8 +234,10 @@ class Slaves:
     def _bye(self, session: Session, bye: Bye) -> None:
         session.stopping = session.parted = True
         session.blamed = bool(bye.reason)
-        if bye.reason:
+        if bye.reason and (bye.job or not session.remote):
             self._left(bye)
+        elif bye.reason:
+            log.warning("slave %d leaves: %s", session.pid, bye.reason)
         # It waits for this, so that nothing more is said to a link whose other end is closed.
         session.link.close()
 

@@ -15,7 +15,7 @@ from collections import Counter
 from typing import Any
 
 from p2pcrawl.core.control import RETRY, RUNNING, refusal, turned
-from p2pcrawl.master.certificate import Part, body_of, certificate_of, signed_part
+from p2pcrawl.master.certificate import Part, body_of, certificate_of, digest_of, signed_part
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.job import FINISHED, INCOMPLETE, Job
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
@@ -127,7 +127,7 @@ class Steering:
         except (P2PCrawlError, ValueError) as error:
             log.debug("no certificate for job %d yet: %s", job.id, error)
             return None
-        certificate = certificate_of(parts)
+        certificate = certificate_of(parts, [m.id for m in self._node.members()])
         if certificate is None or certificate["view"] != f"{view:016x}":
             return None
         counts = certificate["counts"]
@@ -142,7 +142,7 @@ class Steering:
             "master": self._node.id,
             "job": job.id,
             "view": f"{ownership.view:016x}",
-            "members": [m.id for m in members],
+            "members": digest_of([m.id for m in members]),
             "missing": sorted(m.id for m in self._node.membership.missing()),
             "copies": ownership.copies,
             "unsynced": self._cluster.copying.lacking(),

@@ -36,7 +36,10 @@ from p2pcrawl.wire.cluster import (
 log = logging.getLogger(__name__)
 
 SLICE = 64
-"""Buckets that are compared at once."""
+"""Buckets that are compared at once, at first."""
+SLICE_ROWS = 20_000
+"""With fewer rows than this in a slice the next one is twice as large."""
+SLICE_MAX = 1_024
 LEAF_ROWS = 256
 """Rows of a range whose keys are listed rather than split again."""
 SEND_ROWS = 1_000
@@ -44,6 +47,8 @@ DEPTH_MAX = 16
 RETRY_S = 0.5
 PATROL_S = 5.0
 """How often a slice of what is synced is compared again."""
+PATROL_HOLDERS = 4
+"""With so many holders at a time: what it costs must not grow with the cluster."""
 
 Key = tuple[int, int, int]
 Call = Callable[[NodeId, Any], Awaitable[Any]]
@@ -86,6 +91,8 @@ class Syncing:
         self._synced = synced
         self._rounds: dict[NodeId, asyncio.Task[None]] = {}
         self._patrol_at = 0
+        self._patrol_next = 0
+        """Where the next step goes on: among the buckets of each holder, and among the holders."""
         self.sent = 0
         """Rows that holders lacked."""
         self.taken_in = 0
@@ -110,22 +117,27 @@ class Syncing:
 
     async def patrol(self, nodes: Sequence[NodeId]) -> None:
         """One step of the slow round over what is synced: mends what differs all the same."""
-        for node in nodes:
-            held = sorted(b for b in self._copying.held(node) if self._copying.is_synced(node, b))
-            if not held:
-                continue
+        synced = [(node, held) for node in sorted(nodes) if (held := sorted(self._copying.counted(node)))]
+        if self._patrol_next >= len(synced):
+            self._patrol_next = 0
+            self._patrol_at += SLICE
+        turn = synced[self._patrol_next : self._patrol_next + PATROL_HOLDERS]
+        self._patrol_next += PATROL_HOLDERS
+        for node, held in turn:
             start = self._patrol_at % len(held)
             await self._bring(node, held[start : start + SLICE])
-        self._patrol_at += SLICE
 
     async def _round(self, node: NodeId) -> None:
         """Until the holder has all that it is to have, or lives no more."""
+        size = SLICE
         while (generation := self._copying.generation(node)) is not None:
-            buckets = self._waiting(node)[:SLICE]
+            buckets = self._waiting(node)[:size]
             if not buckets:
                 return
             try:
-                await self._bring(node, buckets)
+                rows = await self._bring(node, buckets)
+                # Where there is little to compare it is the way there and back that takes the time.
+                size = min(SLICE_MAX, 2 * size) if rows < SLICE_ROWS else SLICE
                 counted = self._copying.synced(node, buckets, generation)
                 if counted:
                     await self._synced(node, counted)
@@ -139,12 +151,14 @@ class Syncing:
     def _waiting(self, node: NodeId) -> list[int]:
         return sorted(b for b in self._copying.unsynced(node) if self._ready(b))
 
-    async def _bring(self, node: NodeId, buckets: Sequence[int]) -> None:
-        """Makes the holder's copies of these buckets what we have."""
+    async def _bring(self, node: NodeId, buckets: Sequence[int]) -> int:
+        """Makes the holder's copies of these buckets what we have; how many rows that was about."""
         nonce = os.urandom(16)
         ranges = [Range(bucket, 0, 0) for bucket in buckets]
+        rows = 0
         while ranges:
             ours = await self._own.digests(nonce, ranges)
+            rows = rows or sum(count for count, _ in ours)
             asked = [wire.Range(*r) for r in ranges]
             compared = await self._call(
                 node, Compare(0, nonce, asked, [count for count, _ in ours], [total for _, total in ours])
@@ -169,6 +183,7 @@ class Syncing:
             for leaf in leaves:
                 await self._mend(node, leaf)
             ranges = deeper
+        return rows
 
     async def _send_all(self, node: NodeId, buckets: list[int]) -> None:
         """The holder has nothing of these."""

@@ -51,7 +51,8 @@ Served = Callable[[frozenset[int]], Awaitable[None]]
 
 
 class Takeover:
-    """See the module. ``served`` is told of buckets that are served from now on, with what is known of their hosts."""
+    """See the module. ``served`` is told of buckets that are served from now on; of none when somebody has given up
+    what was served all along."""
 
     def __init__(
         self,
@@ -167,8 +168,11 @@ class Takeover:
         self._ownership.succeed(ready)
         # Before anybody knows that it lacks something, it is on disk here that we do not.
         await self._holdings.note(self._ownership.standings(ready))
+        if self._ownership.view != view:
+            # They may be others' by now, who have not pulled what they are about to be told to forget.
+            return
         others = [m for m in self._node.members() if m.id != self._node.id]
-        told = await asyncio.gather(*(self._tell_taken(m, ready) for m in others), return_exceptions=True)
+        told = await asyncio.gather(*(self._tell_taken(m, ready, view) for m in others), return_exceptions=True)
         if self._ownership.view != view:
             return
         missed = [m for m, answer in zip(others, told, strict=True) if isinstance(answer, BaseException)]
@@ -179,10 +183,10 @@ class Takeover:
             self._ownership.ask_again(member.id, ready)
             self._claim_from(member.id)
 
-    async def _tell_taken(self, member: Member, buckets: frozenset[int]) -> None:
-        """Raises P2PCrawlError when it does not answer."""
+    async def _tell_taken(self, member: Member, buckets: frozenset[int], view: int) -> None:
+        """``view`` is the one in which they were claimed. Raises P2PCrawlError without a yes."""
         epochs = [self._ownership.counters[bucket] for bucket in sorted(buckets)]
-        request = Taken(0, bitmap_of(buckets), epochs)
+        request = Taken(0, bitmap_of(buckets), epochs, view)
         if not isinstance(await self._node.caller.call(member.address, request, CALL_S), Forgotten):
             raise LinkError(f"{member.address} did not give up what is ours")
 
@@ -216,7 +220,8 @@ class Takeover:
             await self._holdings.note(self._ownership.standings(raised))
             self._copier.copying.doubt(raised)
         if served := frozenset(b for b in buckets if self._ownership.settled(b)):
-            await self._tell_taken(member, served)
+            await self._tell_taken(member, served, view)
+            await self._served(frozenset())
         return self._ownership.released(member.id, buckets)
 
     async def _take_copies(self, member: Member, bitmap: bytes, view: int) -> None:
@@ -280,6 +285,8 @@ class Takeover:
 
     async def taken(self, request: Taken, claimer: NodeId) -> Forgotten:
         """The claimer has everything: what we had of it becomes a copy, or goes."""
+        if request.view != self._ownership.view:
+            raise LinkError("buckets are taken in the view in which they were claimed")
         released = self._let_go_of.get(claimer, frozenset())
         taken = sorted(buckets_of(request.buckets))
         if len(request.counters) != len(taken):

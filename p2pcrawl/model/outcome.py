@@ -49,6 +49,8 @@ class Drop(StrEnum):
     OFFSITE = "offsite"
     IGNORED = "ignored"
     """A component of the chain raised IgnoreRequest."""
+    INVALID = "invalid"
+    """What was to be fetched is no request: only a broken slave or master can have told of it."""
     CLOSED = "closed"
     """The crawl was closed (page limit, CloseSpider) before its turn came."""
 

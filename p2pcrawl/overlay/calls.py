@@ -25,6 +25,9 @@ log = logging.getLogger(__name__)
 
 CONNECT_S = 5.0
 CALL_S = 10.0
+SILENT_S = 5.0
+"""A link on which answers have been due for so long, and none came, is given up when a call times out or its peer shows
+that it lives: after a partition TCP repeats too rarely what was lost, while a new link gets through at once."""
 OPEN_MAX = 256
 """Requests of one link that are being served at once; the next one ends the link."""
 UNPROVEN_MAX = 256
@@ -54,6 +57,8 @@ class Caller:
             async with asyncio.timeout(timeout_s):
                 return await line.ask(request)
         except TimeoutError:
+            if self._lines.get(address) is line:
+                self.renew(address)
             raise LinkError(f"{address} did not answer in {timeout_s:g} s") from None
 
     async def query(self, address: Address, what: str, arguments: bytes = b"{}", timeout_s: float = CALL_S) -> bytes:
@@ -64,6 +69,12 @@ class Caller:
         if answer.error:
             raise ConfigurationError(answer.error) if answer.usage else P2PCrawlError(answer.error)
         return answer.body
+
+    def renew(self, address: Address) -> None:
+        """The peer there may live: calls to it that have waited in vain fail now, so that the next ones get through."""
+        line = self._lines.get(address)
+        if line is not None and line.silent_s >= SILENT_S:
+            self.hang_up(address)
 
     def hang_up(self, address: Address) -> None:
         """The peer there is gone: calls to it fail now."""
@@ -87,7 +98,14 @@ class _Line:
         self._link: Link | None = None
         self._opening: asyncio.Task[Link] | None = None
         self._error: LinkError | None = None
+        self._asked_at: float | None = None
+        """Since when answers are due, counted anew with each that comes; None when there are no requests without."""
         self.closed = False
+
+    @property
+    def silent_s(self) -> float:
+        """For how long answers have been due, and none has come."""
+        return 0.0 if self._asked_at is None else asyncio.get_running_loop().time() - self._asked_at
 
     async def ask(self, request: Request) -> Any:
         if self._link is None:
@@ -102,6 +120,8 @@ class _Line:
             # It may have been refused before we came to ask.
             raise self._error or LinkError(f"the link to {self._address} is closed")
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        if self._asked_at is None:
+            self._asked_at = asyncio.get_running_loop().time()
         self._waiting[request.id] = future
         try:
             link.send(request)
@@ -136,6 +156,8 @@ class _Line:
         if not isinstance(message, Reply):
             raise LinkError(f"{self._address} said {type(message).__name__} where an answer was due")
         future = self._waiting.get(message.id)
+        others = len(self._waiting) - (future is not None)
+        self._asked_at = asyncio.get_running_loop().time() if others else None
         if future is not None and not future.done():
             future.set_result(message)
 

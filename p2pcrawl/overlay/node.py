@@ -33,6 +33,8 @@ LOOK_S = 1.0
 REJOIN_S = 30.0
 """While it lacks contacts, the directory makes contact through the members that gossip knows: first after ``LOOK_S``,
 then less and less, at last this often."""
+JOIN_MAX = 20
+"""Through so many at a time, beside those that are new: a large cluster has more members than a node keeps contacts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,9 @@ class OverlayNode:
         self._seal = DatagramSeal(credentials.keys, credentials.identity.node_id, credentials.boot, credentials.cluster)
         self.port = Port(self._seal, self._reception.make_link)
         self._upkeep: asyncio.Task[None] | None = None
+        self._alive: Sequence[Member] = ()
+        self._members: list[Member] = []
+        """These, by id."""
 
     @property
     def id(self) -> NodeId:
@@ -122,7 +127,10 @@ class OverlayNode:
 
     def members(self) -> list[Member]:
         """All that count, this one included, by id."""
-        return sorted(self.membership.alive(), key=lambda m: m.id)
+        alive = self.membership.alive()
+        if alive is not self._alive:
+            self._alive, self._members = alive, sorted(alive, key=lambda m: m.id)
+        return list(self._members)
 
     def living(self, node: NodeId) -> Member | None:
         """The member, if it counts."""
@@ -166,6 +174,8 @@ class OverlayNode:
             and (old.address, old.boot) != (member.address, member.boot)
         ):
             self.caller.hang_up(old.address)
+        elif event.kind in (EventKind.REFUTED, EventKind.JOINED):
+            self.caller.renew(member.address)
         if event.kind is EventKind.CONFLICT:
             log.error(
                 "another process at %s uses the identity of this peer (%s): give each peer a data folder of its own",
@@ -187,7 +197,8 @@ class OverlayNode:
                 if loop.time() >= join_at and (others - known or self.directory.contacts < len(others)):
                     # A large cluster has more members than a node keeps contacts, so this must not go on at full speed.
                     join_at, pause_s = loop.time() + pause_s, min(2 * pause_s, REJOIN_S)
-                    await self.directory.join(sorted(others) or seeds)
+                    some = self._dice.sample(sorted(others), min(JOIN_MAX, len(others)))
+                    await self.directory.join(sorted({*some, *(others - known)}) or seeds)
                     known = others
                 if others and loop.time() - published_at > REFRESH_S:
                     published_at = loop.time()

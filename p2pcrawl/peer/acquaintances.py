@@ -35,7 +35,7 @@ class Acquaintances:
             return []
 
     def save(self, members: Iterable[Member]) -> None:
-        """Durable before long; called whenever somebody comes or goes."""
+        """Durable before long; called when somebody came or went."""
         text = json.dumps([_row(m) for m in sorted(members, key=lambda m: m.id)], indent=1)
         if text == self._written:
             return

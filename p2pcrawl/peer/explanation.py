@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from p2pcrawl.core.ring import key_hash
+from p2pcrawl.core.seat import standing_of
 from p2pcrawl.frontier.inquiry import Inquiry, RecordRow
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.model.errors import P2PCrawlError
@@ -90,9 +91,11 @@ class Explanation:
 
     def _live(self, record: RecordRow) -> dict[str, Any]:
         ownership = self._cluster.ownership
-        standing = None
+        seat = standing = None
         if record.phase is Phase.QUEUED:
-            standing = self._master.workbench.standing(key_hash(host_of(record.url)), self._master.now)
+            seat = self._master.workbench.seats.get(key_hash(host_of(record.url)))
+        if seat is not None:
+            standing = standing_of(seat, self._master.now)
         lease = None
         for session in self._master.sessions.values():
             if held := session.leases.get(record.id):

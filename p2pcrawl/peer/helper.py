@@ -15,6 +15,7 @@ import random
 import socket
 import sys
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -56,8 +57,11 @@ class Helper:
         caller: Caller,
         contacts: list[Address],
         errors_to: int | None = None,
+        make_slave: Callable[[], Slave] = Slave,
     ) -> None:
+        """``make_slave`` makes the slave of a peer without slave processes."""
         self._errors_to = errors_to
+        self._make_slave = make_slave
         self._config = config
         self._credentials = credentials
         self._caller = caller
@@ -217,7 +221,7 @@ class Helper:
 
     async def _keep_here(self) -> None:
         while not self._closing.is_set():
-            self._here = Slave()
+            self._here = self._make_slave()
             first = Follow(self._send_to_master(), self._credentials.keys.text())
             try:
                 await follow(self._here, first, lambda _: self._credentials.client(), _Search(self).next_master)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from p2pcrawl.core.control import VERBS
+from p2pcrawl.core.membership_config import MembershipConfig
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.group import RunHere
 from p2pcrawl.master.holdings import Holdings
@@ -39,6 +40,12 @@ SUBMIT_S = 15.0
 LOAD_S = 1.0
 DRAIN_S = 10.0
 """How long a master that leaves waits for the others to take its buckets; pages in hand must end first."""
+DRAIN_ON_S = 5.0
+"""How much longer when pages in hand did not end in time, and were given up."""
+SILENCE_S = 4.0
+"""With ``partition = "majority"``: who has not answered several questions in so long is out of reach. Shorter than a
+death takes to be declared, so that the smaller part stops before the larger one takes over its hosts; long enough for
+30 % loss."""
 INCARNATION_FILE = "incarnation"
 
 
@@ -68,15 +75,18 @@ class Lead:
             forever=True,
             check_spec=_refusal,
         )
+        self._majority = config.partition is Partition.MAJORITY
         self._credentials = credentials
         self._acquaintances = Acquaintances(folder)
+        self._met = False
+        """Somebody came or went since the acquaintances were written down."""
         self._tasks: list[asyncio.Task[None]] = []
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def open(self, host: str, port: int) -> None:
         """Opens the data folder and the port. Raises ConfigurationError."""
         await self.master.__aenter__()
-        self.holdings = Holdings(self._folder)
+        self.holdings = Holdings(self._folder, self.master.fail)
         try:
             await self.holdings.open()
         except BaseException:
@@ -90,6 +100,7 @@ class Lead:
                 self._slave_came,
                 self._happened,
                 weight=self._config.weight,
+                config=MembershipConfig(silence_s=SILENCE_S if self._majority else 0.0),
                 dice=random.Random(os.urandom(16)),
             )
             self._incarnation = read_incarnation(self._folder)
@@ -107,7 +118,7 @@ class Lead:
             self._config.copies,
             self._answer,
             ring=self._config.ring,
-            majority=self._config.partition is Partition.MAJORITY,
+            majority=self._majority,
         )
         self.notes = Notes(
             self.node.directory,
@@ -115,7 +126,7 @@ class Lead:
             self.master.workbench,
             self.node.address,
             self._crawling,
-            self.cluster.remarked.add,
+            self.cluster.upkeep.remarked.add,
         )
         self.cluster.on_change = self.notes.view_changed
         self.steering = Steering(self.cluster, self._credentials.identity)
@@ -137,10 +148,12 @@ class Lead:
 
     async def close(self) -> None:
         """Hands the buckets over, as far as others are there to take them, and leaves."""
-        if self._tasks and not self.failed.done() and not await self.cluster.drain(DRAIN_S):
-            log.debug("left without handing everything over")
+        drained = not self._tasks or self.failed.done() or await self.cluster.drain(DRAIN_S)
         # Once the others know that we have left they ask our hosts.
         self.master.slaves.abort()
+        # Pages that were still in hand are nobody's now: what waited for them can go.
+        if not drained and not await self.cluster.drain(DRAIN_ON_S):
+            log.debug("left without handing everything over")
         await self.node.leave()
         await self.notes.close()
         await self.steering.close()
@@ -148,6 +161,7 @@ class Lead:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._note_acquaintances()
         await self.node.close()
         await self.master.__aexit__()
         await self.holdings.close()
@@ -171,17 +185,29 @@ class Lead:
             leased = sum(j.leased for j in self.master.jobs.values())
             self.node.membership.load = json.dumps({"slaves": sessions, "pages": pages, "leased": leased}).encode()
             self._note_incarnation()
+            self._note_acquaintances()
             await asyncio.sleep(LOAD_S)
 
     def _crawling(self) -> bool:
         return any(job.state == RUNNING for job in self.master.jobs.values())
 
+    def _note_acquaintances(self) -> None:
+        """Not at each event: when a large cluster begins, as many come at once as it has members."""
+        if self._met:
+            self._met = False
+            known = (*self.node.members(), *self.node.membership.missing())
+            self._acquaintances.save(m for m in known if not m.drained)
+
     def _note_incarnation(self) -> None:
         """The next start must exceed it, also when nobody who remembers it is there to tell."""
         now = self.node.membership.me.incarnation
         if now != self._incarnation:
+            try:
+                write_incarnation(self._folder, now)
+            except OSError as error:
+                log.warning("cannot note how often this peer has been suspected: %s", error)
+                return
             self._incarnation = now
-            write_incarnation(self._folder, now)
 
     # -- what reaches it ----------------------------------------------------------------------
 
@@ -192,7 +218,7 @@ class Lead:
         self.master.slaves.take(link, hello)
 
     def _happened(self, event: Any) -> None:
-        self._acquaintances.save(m for m in (*self.node.members(), *self.node.membership.missing()) if not m.drained)
+        self._met = True
         self.cluster.happened(event)
 
     async def _answer(self, what: str, arguments: bytes) -> bytes:

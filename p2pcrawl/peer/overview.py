@@ -58,6 +58,7 @@ class Overview:
                 figures = {name: count + int(answer.get(name, 0)) for name, count in figures.items()}
         living = [member.id for member in self._node.members()]
         missing = [member.id for member in membership.missing()]
+        warnings = warnings_of(copies, living, missing, figures["not_whole"], self._cluster.mirroring.refusals)
         return {
             "cluster": self._name,
             "view": f"{membership.view_digest:016x}",
@@ -65,7 +66,7 @@ class Overview:
             "members": [self._member(m) for m in sorted(membership.members.values(), key=lambda m: m.id)],
             "copies": {"asked": copies, **figures},
             "jobs": Counter(job.state for job in self._master.jobs.values()),
-            "warnings": list(warnings_of(copies, living, missing, figures["not_whole"], self._cluster.refusals)),
+            "warnings": list(warnings),
             "here": self.local(),
         }
 

@@ -21,7 +21,7 @@ from p2pcrawl.fetch.guard import Blocked, Networks
 from p2pcrawl.fetch.robots import RobotsRules, RobotsText, fetch_robots
 from p2pcrawl.fetch.status import StatusError
 from p2pcrawl.model.answer import Answer
-from p2pcrawl.model.errors import CloseSpider, DropItem, FetchError, IgnoreRequest
+from p2pcrawl.model.errors import CloseSpider, ConfigurationError, DropItem, FetchError, IgnoreRequest
 from p2pcrawl.model.job import START_URL
 from p2pcrawl.model.outcome import Drop, Failure
 from p2pcrawl.model.record import Phase
@@ -127,8 +127,8 @@ class JobRun:
         delay = 0.0
         try:
             text = await fence.guard(fetch_robots(self._client, task.origin, self.settings, pause, seed=task.seed))
-        except Blocked as error:
-            # The page's own fetch will say so; there is nothing to obey at an address we never ask.
+        except (Blocked, ConfigurationError) as error:
+            # The page's own turn will say so; there is nothing to obey at an address we never ask.
             text = RobotsText("allow", reason=str(error))
         self.learn_rules(task.origin, text.verdict, text.body, text.reason)
         rules = self._rules[task.origin]
@@ -168,7 +168,10 @@ class JobRun:
         return await self._collect(result, harvest, outbox, outcome, None)
 
     async def _page(self, task: Task, harvest: Harvest, outbox: Outbox, fence: Fence) -> Outcome:
-        request = request_of(task)
+        try:
+            request = request_of(task)
+        except ConfigurationError as error:
+            return Outcome(Phase.DROPPED, Drop.INVALID, str(error))
         try:
             chain = self._seed_chain if task.seed else self._chain
             answer = await fence.guard(chain.run(request))

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.request import Request
 from p2pcrawl.spiders.links import LinkBatch
 from p2pcrawl.wire.messages import Task
@@ -44,9 +45,18 @@ def packed(request: Request | LinkBatch) -> bytes:
 
 
 def request_of(task: Task) -> Request:
-    """The request that a task stands for, as its callback will see it."""
-    extra = _decoder.decode(task.extra) if task.extra else {}
-    request = Request(task.url, callback=task.callback or None, priority=task.priority, kind=task.kind, **extra)
+    """The request that a task stands for, as its callback will see it.
+
+    Raises ConfigurationError for what no spider can have asked for.
+    """
+    try:
+        extra = _decoder.decode(task.extra) if task.extra else {}
+        request = Request(task.url, callback=task.callback or None, priority=task.priority, kind=task.kind, **extra)
+    except ConfigurationError:
+        raise
+    except Exception as error:
+        # A broken slave or master may have put anything into it.
+        raise ConfigurationError(f"not a request that can be made: {error}") from error
     request.meta["depth"] = task.depth
     if task.attempt > 1:
         request.meta["retry_times"] = task.attempt - 1

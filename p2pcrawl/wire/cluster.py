@@ -9,17 +9,11 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from p2pcrawl.wire.bounds import BucketNumber, Fingerprint, HostHash, Number, PhaseNumber, Seconds
 from p2pcrawl.wire.messages import JobSpec, Record
 
-Fingerprint = Annotated[bytes, Meta(min_length=16, max_length=16)]
-Number = Annotated[int, Meta(ge=-(1 << 62), le=1 << 62)]
-"""What a database can hold."""
-HostHash = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 Networks = dict[int, list[str]]
 """The private networks that the seeds of jobs have opened, by job: whoever goes on with these has to know."""
-BucketNumber = Annotated[int, Meta(ge=0, lt=4096)]
-Seconds = Annotated[float, Meta(ge=0.0, le=1e9)]
-PhaseNumber = Annotated[int, Meta(ge=0, le=3)]
 
 
 class Introduce(Struct, array_like=True, tag=20):
@@ -86,6 +80,20 @@ class MirrorJob(Struct, array_like=True, tag=25):
     outputs: list[str] = []
     certificate: bytes = b""
     """How it ended; see master.certificate."""
+
+
+class JobMarks(Struct, array_like=True, tag=57):
+    """What the sender knows of jobs, in short. Answered with those of which the receiver knows something else."""
+
+    id: int
+    jobs: list[int]
+    marks: list[bytes]
+    """As many as jobs; see master.job."""
+
+
+class JobsDiffering(Struct, array_like=True, tag=58):
+    id: int
+    jobs: list[int] = []
 
 
 class Mirrored(Struct, array_like=True, tag=26):
@@ -164,6 +172,8 @@ class Taken(Struct, array_like=True, tag=31):
     buckets: bytes
     counters: list[int] = []
     """The epochs under which the sender serves them, or will at least, in their order."""
+    view: int = 0
+    """The one in which they were claimed: in another the receiver refuses."""
 
 
 class Forgotten(Struct, array_like=True, tag=32):
@@ -401,6 +411,7 @@ Request = (
     Sync
     | Discover
     | MirrorJob
+    | JobMarks
     | Claim
     | Pull
     | Taken
@@ -422,6 +433,7 @@ Reply = (
     Synced
     | Settled
     | Mirrored
+    | JobsDiffering
     | Released
     | Pulled
     | Forgotten

@@ -10,6 +10,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from p2pcrawl.model.fingerprint import SIZE
+from p2pcrawl.wire.bounds import Count, Fingerprint, Number, PhaseNumber, Seconds
+
 PROTOCOL = 1
 
 SESSION_S = 5.0
@@ -46,16 +49,16 @@ class JobSpec(Struct, array_like=True):
 class Task(Record):
     """One granted page. ``lease`` comes back in its report."""
 
-    lease: int
-    record: int
-    job: int
+    lease: Number
+    record: Number
+    job: Number
     url: str
-    fingerprint: bytes
-    depth: int
-    priority: int
+    fingerprint: Fingerprint
+    depth: Number
+    priority: Number
     kind: str
     callback: str
-    attempt: int
+    attempt: Number
     """1 for the first."""
     seed: bool
     referer: str = ""
@@ -90,27 +93,32 @@ class Links(Struct, array_like=True):
     urls: list[str]
     fingerprints: bytes
     """16 bytes for each URL."""
-    depth: int
-    priority: int = 0
+    depth: Number
+    priority: Number = 0
     kind: str = "index"
     callback: str = ""
     seed: bool = False
     referer: str = ""
     extra: bytes = b""
 
+    def __post_init__(self) -> None:
+        """Raises ValueError, which is a LinkError where a message is read."""
+        if len(self.fingerprints) != SIZE * len(self.urls):
+            raise ValueError(f"{len(self.urls)} links with {len(self.fingerprints)} bytes of fingerprints")
+
 
 class Outcome(Struct, array_like=True):
     """How a page ended."""
 
-    phase: int
-    """A model.record.Phase; QUEUED asks for a retry after ``retry_in_s``."""
+    phase: PhaseNumber
+    """QUEUED asks for a retry after ``retry_in_s``."""
     reason: str = ""
     detail: str = ""
-    status: int = 0
-    size: int = 0
-    latency_s: float = 0.0
-    retry_in_s: float = 0.0
-    host_pause_s: float = 0.0
+    status: Number = 0
+    size: Count = 0
+    latency_s: Seconds = 0.0
+    retry_in_s: Seconds = 0.0
+    host_pause_s: Seconds = 0.0
     """The host's own wish (Retry-After), or 0."""
     slow_down: bool = False
     """The host said 429 or 503, or could not be reached."""
@@ -120,8 +128,8 @@ class Outcome(Struct, array_like=True):
     digest: bytes = b""
     opened: list[str] = []
     """Networks that this page, being a seed, opened."""
-    filtered: dict[str, int] = {}
-    dropped_items: int = 0
+    filtered: dict[str, Count] = {}
+    dropped_items: Count = 0
     close: str = ""
     """The callback asked to end the crawl, with this reason."""
 
@@ -129,9 +137,9 @@ class Outcome(Struct, array_like=True):
 class Page(Struct, array_like=True):
     """What came of one task; without ``outcome`` it is a part, and more follows."""
 
-    lease: int
-    record: int
-    job: int
+    lease: Number
+    record: Number
+    job: Number
     links: list[Links] = []
     items: list[bytes] = []
     outcome: Outcome | None = None
@@ -140,13 +148,13 @@ class Page(Struct, array_like=True):
 class RobotsResult(Record):
     """What came of one RobotsTask."""
 
-    lease: int
+    lease: Number
     origin: str
     agent: str
     verdict: str
     body: str
     reason: str
-    crawl_delay_s: float = 0.0
+    crawl_delay_s: Seconds = 0.0
     opened: list[str] = []
     private: bool = False
 
@@ -227,7 +235,7 @@ class Bye(Struct, array_like=True, tag=9):
 class Returned(Struct, array_like=True, tag=10):
     """Slave to master: tasks that it did not begin, and why."""
 
-    records: list[int]
+    records: list[Number]
     missing_robots: list[str] = []
 
 

@@ -8,6 +8,9 @@ from typing import Any
 
 import msgspec
 
+from p2pcrawl.model.fingerprint import SIZE
+from p2pcrawl.wire.messages import Links
+
 NESTED = (b"\x91", b"\x81\xa1a", b"\x92\x01")
 ENDLESS = (b"\xdd", b"\xdf", b"\xc6", b"\xdb", b"\xc9")
 """The beginnings of a msgpack array, map, string and so on whose length follows in four bytes."""
@@ -42,7 +45,10 @@ def one_of_each(kinds: Sequence[type], dice: Random) -> list[Any]:
 def _value(kind: msgspec.inspect.Type, dice: Random) -> Any:
     match kind:
         case msgspec.inspect.StructType():
-            return kind.cls(*(_value(field.type, dice) for field in kind.fields))
+            values = {field.name: _value(field.type, dice) for field in kind.fields}
+            if kind.cls is Links:
+                values["fingerprints"] = dice.randbytes(SIZE * len(values["urls"]))
+            return kind.cls(**values)
         case msgspec.inspect.IntType():
             return min(kind.le if kind.le is not None else 1 << 32, max(kind.ge or 0, dice.getrandbits(8)))
         case msgspec.inspect.FloatType():

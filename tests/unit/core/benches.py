@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from p2pcrawl.core.candidate import Candidate, rank_of
 from p2pcrawl.core.politeness import Pace, RobotsEntry
 from p2pcrawl.core.ring import key_hash
-from p2pcrawl.core.workbench import Candidate, Seat, Turn, Workbench, rank_of
+from p2pcrawl.core.seat import Seat
+from p2pcrawl.core.workbench import Turn, Workbench
 from p2pcrawl.model.record import Order
 from p2pcrawl.model.settings import Settings
 
@@ -64,7 +66,7 @@ class Frontier:
         for record, delay in (retried or {}).items():
             turn = self._end(record, answered=False)
             retries.append((turn.candidate, self.now + delay))
-        bench.unpark(1, limit)
+        bench.lines.unpark(1, limit)
         turns = bench.take(self.now, self._choose, limit, self.capacity)
         for turn in turns:
             if turn.robots_origin:
@@ -119,22 +121,22 @@ class Frontier:
 
     def _sweep(self) -> list:
         bench = self.bench
-        if not self._sweeping or not bench.room:
+        if not self._sweeping or not bench.seating.room:
             return []
         rest = sorted(k for k, queue in self.disk.items() if queue and (self._cursor is None or k > self._cursor))
-        found = rest[: bench.room]
+        found = rest[: bench.seating.room]
         if not found:
             self._sweeping = False
-            bench.swept()
+            bench.seating.swept()
             return []
         self._cursor = found[-1]
-        return [bench.want_all(*key) for key in found]
+        return [bench.hot.want_all(*key) for key in found]
 
     def _begin_sweep(self) -> None:
         bench = self.bench
-        if bench.dormant and bench.make_room() and not self._sweeping:
+        if bench.seating.dormant and bench.seating.make_room() and not self._sweeping:
             self._sweeping, self._cursor = True, None
-            bench.sweeping()
+            bench.seating.sweeping()
 
 
 def robots_entry(expires_at: float, crawl_delay_s: float = 0.0) -> RobotsEntry:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from p2pcrawl.core.hints import (
     EVERY_S,
     HOSTS_MAX,
@@ -10,6 +12,7 @@ from p2pcrawl.core.hints import (
     RETRY_S,
     SAME_HOST_S,
     SERVED_S,
+    SPREAD_S,
     Hints,
     HostHints,
     OwnerHints,
@@ -90,6 +93,21 @@ def test_all_buckets_and_as_many_hosts_stay_alive_at_two_records_a_second() -> N
     assert len(said) == 2 * BUCKETS
     assert max(gaps) < TTL_S
     assert now - min(said.values()) < TTL_S
+
+
+@pytest.mark.parametrize("masters", [2, 10, 50, 200])
+def test_all_masters_together_say_few_buckets_a_second_however_many_they_are(masters: int) -> None:
+    hints, counters = OwnerHints(), dict.fromkeys(range(BUCKETS // masters), 1)
+    hints.survey(counters, 0.0)
+    said, now = 0, SERVED_S
+    while said < len(counters):
+        hints.survey(counters, now)
+        said += hints.next(now) is not None
+        now += EVERY_S
+
+    took_s = now - SERVED_S
+    assert took_s <= 1.3 * SPREAD_S
+    assert masters * said / took_s <= 4.0
 
 
 def test_same_host_is_said_again_only_after_a_minute_and_only_if_it_asks_for_more() -> None:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
-from p2pcrawl.core.workbench import LOSSES_SUSPECT, State, Turn, Workbench, host_key
+from p2pcrawl.core.candidate import host_key
+from p2pcrawl.core.politeness import HostNote
+from p2pcrawl.core.ring import bucket_of_hash
+from p2pcrawl.core.seat import State
+from p2pcrawl.core.workbench import LOSSES_SUSPECT, Turn, Workbench
 from p2pcrawl.model.record import Order
 from tests.unit.core.benches import CAPACITY, Frontier, candidate, host_name, pace_of, robots_entry
 
@@ -60,7 +65,7 @@ def test_queue_that_overflows_while_it_loads_loses_nothing() -> None:
     bench = bench_of(memory=16, queue_order=Order.LIFO, concurrent_requests_per_domain=1)
     frontier = Frontier(bench)
     frontier.cycle([candidate(n, order=Order.LIFO) for n in range(1, 60)], limit=0)
-    while bench.held > 3:
+    while bench.hot.held > 3:
         frontier.cycle(done=list(frontier.open), limit=1)
 
     found = [candidate(n, order=Order.LIFO) for n in range(100, 200)]
@@ -194,7 +199,7 @@ def test_retired_host_frees_its_memory() -> None:
     frontier.drain()
 
     assert len(bench.seats) <= 20
-    assert len(bench._members) <= 10
+    assert len(bench.hot.members) <= 10
 
 
 def test_host_whose_time_has_not_come_is_not_forgotten() -> None:
@@ -209,12 +214,12 @@ def test_host_whose_time_has_not_come_is_not_forgotten() -> None:
     frontier.cycle([candidate(2, host=2)])
 
     assert [seat.host.name for seat in bench.seats.values()] == ["h1.example"]
-    assert bench.dormant
+    assert bench.seating.dormant
 
 
 def test_resumed_crawl_waits_a_delay_before_it_asks_a_host() -> None:
     bench = bench_of(download_delay=5.0)
-    bench.resumed_at = 100.0
+    bench.known.resumed_at = 100.0
     bench.add([candidate(1)])
 
     early = bench.take(104.9, lambda seat, suspect: 1, 5, CAPACITY)
@@ -222,6 +227,49 @@ def test_resumed_crawl_waits_a_delay_before_it_asks_a_host() -> None:
 
     assert early == []
     assert due == 105.0
+
+
+def bench_that_knows_a_crawl_delay(delay_s: float) -> Workbench:
+    bench = bench_of(robotstxt_obey=True)
+    bench.add([candidate(1)])
+    turn = bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY)[0]
+    entry = replace(robots_entry(100.0), crawl_delay_s=delay_s)
+    bench.robots_known(turn.seat, turn.robots_origin, bench.pace(1).agent, entry)
+    turn.seat.host.end(1.0, bench.pace(1), answered=True)
+    bench.ended(turn.seat)
+    return bench
+
+
+def test_what_a_host_asks_is_told_after_its_pages_have_left_for_another_master() -> None:
+    bench = bench_that_knows_a_crawl_delay(4.0)
+    host = candidate(1).host
+    bucket = bucket_of_hash(host)
+
+    bench.remove({bucket})
+
+    assert bench.notes({bucket}, 2.0) == {host: HostNote(delay_s=4.0)}
+
+
+def test_host_that_comes_back_without_pages_waits_its_own_delay() -> None:
+    bench = bench_that_knows_a_crawl_delay(4.0)
+    bucket = bucket_of_hash(candidate(1).host)
+    bench.remove({bucket})
+
+    bench.came_over({bucket}, 50.0)
+    bench.add([candidate(2)])
+
+    assert bench.take(53.9, lambda seat, suspect: 1, 5, CAPACITY) == []
+    assert bench.next_at(53.9) == 54.0
+
+
+def test_what_was_heard_of_a_host_is_told_on_before_it_has_a_seat() -> None:
+    bench = bench_of()
+    host = candidate(1).host
+
+    bench.learn(host, HostNote(delay_s=4.0, pause_s=30.0), 10.0)
+
+    assert bench.notes({bucket_of_hash(host)}, 15.0) == {host: HostNote(delay_s=4.0, pause_s=25.0)}
+    assert bench.notes({bucket_of_hash(host)}, 50.0) == {host: HostNote(delay_s=4.0)}
 
 
 def test_busy_host_is_ready_again_when_a_request_ends() -> None:
@@ -239,10 +287,10 @@ def test_busy_host_is_ready_again_when_a_request_ends() -> None:
 
 def test_wants_of_a_new_host_in_a_dormant_frontier_are_announced() -> None:
     bench = bench_of()
-    bench.dormant = True
+    bench.seating.dormant = True
     bench.add([candidate(1)])
 
-    assert bench.wanting
+    assert bench.hot.wanting
     assert bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY) == []
 
 
@@ -250,17 +298,17 @@ def test_host_whose_slave_is_busy_is_parked_until_that_has_room() -> None:
     bench = bench_of()
     bench.add([candidate(1, host=1), candidate(2, host=2)])
     busy = bench.take(0.0, lambda seat, suspect: -7 if seat.host.name == host_name(1) else 8, 5, CAPACITY)
-    parked, due = bench.parked, bench.next_at(0.0)
+    parked, due = bench.lines.parked, bench.next_at(0.0)
 
     others = bench.take(0.0, lambda seat, suspect: 7, 5, CAPACITY)
-    bench.unpark(7, 3)
+    bench.lines.unpark(7, 3)
     turns = bench.take(0.0, lambda seat, suspect: 7, 5, CAPACITY)
 
     assert [t.candidate.record for t in busy] == [2]
     assert (parked, due) == ({7: 1}, None), "nothing is due that could be granted"
     assert others == []
     assert [t.candidate.record for t in turns] == [1]
-    assert bench.parked == {}
+    assert bench.lines.parked == {}
 
 
 def test_host_has_run_dry_when_nothing_came_of_its_last_page() -> None:
@@ -268,17 +316,17 @@ def test_host_has_run_dry_when_nothing_came_of_its_last_page() -> None:
     bench.add([candidate(1, host=1), candidate(2, host=2)])
     turns = bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY)
     bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY)
-    while_open = bench.drained()
+    while_open = bench.lines.drained()
 
     for turn in turns:
         answer(turn, bench, answered=True)
-    at_once = bench.drained()
+    at_once = bench.lines.drained()
     bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY)
     bench.add([candidate(3, host=2)])
 
     assert (while_open, at_once) == ([], [])
-    assert [seat.host.name for seat in bench.drained()] == [host_name(1)]
-    assert bench.drained() == []
+    assert [seat.host.name for seat in bench.lines.drained()] == [host_name(1)]
+    assert bench.lines.drained() == []
 
 
 def answer(turn: Turn, bench: Workbench, *, answered: bool, now: float = 0.0) -> None:
@@ -358,14 +406,14 @@ def test_host_that_answers_at_last_leaves_the_line_of_those_that_do_not() -> Non
 def test_what_is_open_at_a_host_that_falls_silent_counts_as_doubtful() -> None:
     bench = trusted_and_dead(good=1, dead=0)
     seat = bench.take(1.0, lambda seat, suspect: 1, 100, 16)[0].seat
-    before = bench._doubted
+    before = bench.lines.doubted
     for _ in range(3):
         seat.host.begin()
         seat.host.end(1.0, bench.pace(1), answered=False)
     bench.ended(seat)
 
     assert before == 0
-    assert bench._doubted == seat.host.open > 0
+    assert bench.lines.doubted == seat.host.open > 0
     assert not seat.host.trusted
 
 
@@ -380,7 +428,7 @@ def test_abandoned_queue_leaves_memory_with_its_retries_and_no_other_does() -> N
 
     bench.abandon(1, key)
 
-    assert bench.held == 2
-    assert bench._members == {20, 30}
+    assert bench.hot.held == 2
+    assert bench.hot.members == {20, 30}
     assert [t.candidate.record for t in bench.take(10.0, lambda seat, suspect: 1, 9, CAPACITY)] == [30]
     assert [t.candidate.record for t in bench.take(60.0, lambda seat, suspect: 1, 9, CAPACITY)] == [20]

@@ -54,12 +54,12 @@ def test_every_record_is_granted_and_none_is_held_twice(story, memory, hosts_max
         )
         frontier.now += passed
         doubted = sum(seat.host.open for seat in bench.seats.values() if not seat.host.trusted)
-        assert bench._doubted == doubted
-        assert bench.held == sum(len(q.hot) for seat in bench.seats.values() for q in seat.queues)
+        assert bench.lines.doubted == doubted
+        assert bench.hot.held == sum(len(q.hot) for seat in bench.seats.values() for q in seat.queues)
     frontier.drain()
 
     assert sorted(frontier.done) == list(range(1, last + 1))
-    assert bench.held == 0
+    assert bench.hot.held == 0
 
 
 @settings(max_examples=100, deadline=None)
@@ -91,4 +91,4 @@ def test_memory_holds_a_bounded_part_of_the_queues(count, hosts, memory) -> None
         frontier.cycle([candidate(n, host=n % hosts) for n in range(start, min(count, start + 40))], limit=0)
 
     # Each queue may hold up to twice its share, and the share is never below two.
-    assert bench.held <= max(memory, 4 * hosts)
+    assert bench.hot.held <= max(memory, 4 * hosts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from p2pcrawl.core.workbench import LOWEST, Candidate, Want, host_key
+from p2pcrawl.core.candidate import LOWEST, Candidate, Want, host_key
 from p2pcrawl.frontier.batch import Batch, Ending, ItemRow, NewLink
 from p2pcrawl.frontier.store import Store
 from p2pcrawl.model.fingerprint import fingerprint

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.core.workbench import host_key
+from p2pcrawl.core.candidate import host_key
 from p2pcrawl.frontier import store as store_module
 from p2pcrawl.frontier.batch import HostRow, ItemRow
 from p2pcrawl.frontier.seen import SeenFilter
@@ -124,7 +124,7 @@ def test_loads_go_through_a_queue_in_rank_order_and_piece_by_piece(store: Store)
 
 
 def _after(store: Store, last):
-    from p2pcrawl.core.workbench import LOWEST, Want, host_key
+    from p2pcrawl.core.candidate import LOWEST, Want, host_key
 
     batch = batch_of()
     batch.wants = [Want(1, host_key("http://a.example/"), "index", last.rank if last else LOWEST, 7)]
@@ -321,7 +321,7 @@ def test_robots_txt_of_a_host_comes_with_its_queue(store: Store) -> None:
     batch.hosts = [HostRow(one.host, "http://a.example", "agent", "rules", b"", "", 2.0)]
     store.commit(batch)
     batch = batch_of()
-    from p2pcrawl.core.workbench import LOWEST, Want
+    from p2pcrawl.core.candidate import LOWEST, Want
 
     batch.wants = [Want(1, one.host, "index", LOWEST, 10)]
 

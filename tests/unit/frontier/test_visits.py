@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from p2pcrawl.core.candidate import Candidate
 from p2pcrawl.core.ring import BUCKETS
-from p2pcrawl.core.workbench import Candidate
 from p2pcrawl.frontier import aside, buckets
 from p2pcrawl.frontier.batch import ItemRow, MovedRow, NewLink
 from p2pcrawl.frontier.copies import CopyRow, CopyStore

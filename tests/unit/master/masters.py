@@ -35,13 +35,17 @@ Hook = Callable[["Town", NodeId, NodeId, Any], Awaitable[None]]
 class Town:
     """All masters, what each believes of the others, and what happens to what they say."""
 
-    def __init__(self, folder: Path, ring: RingName = RingName.RENDEZVOUS) -> None:
+    def __init__(self, folder: Path, ring: RingName = RingName.RENDEZVOUS, majority: bool = False) -> None:
         self.folder = folder
         self.houses: dict[NodeId, House] = {}
         self.views: dict[NodeId, list[NodeId]] = {}
         """What each one sees; without an entry all that there are."""
         self.copies = 2
         self.ring = ring
+        self.majority = majority
+        """Who cannot reach most of the others grants nothing."""
+        self.apart: set[NodeId] = set()
+        """Who cannot reach most of the others."""
         self.missing: set[NodeId] = set()
         """Masters that died and are not forgotten."""
         self.drained: set[NodeId] = set()
@@ -120,10 +124,13 @@ class House:
             check_spec=lambda spec: self.refusal,
         )  # fmt: skip
         await stack.enter_async_context(self.master)
-        holdings = Holdings(self.town.folder / self.name)
+        holdings = Holdings(self.town.folder / self.name, self.master.fail)
         await holdings.open()
         stack.push_async_callback(holdings.close)
-        self.cluster = Cluster(self.master, self._node(), holdings, self.town.copies, self._answer, ring=self.town.ring)
+        self.cluster = Cluster(
+            self.master, self._node(), holdings, self.town.copies, self._answer,
+            ring=self.town.ring, majority=self.town.majority,
+        )  # fmt: skip
         self.town.houses[self.id] = self
 
     def start(self) -> None:
@@ -157,6 +164,10 @@ class House:
 
             def missing(self) -> list[NodeId]:
                 return sorted(town.missing)
+
+            @property
+            def reaches_most(self) -> bool:
+                return me not in town.apart
 
             @property
             def view_digest(self) -> int:

@@ -181,7 +181,7 @@ class Death(BaseException):
 async def master_of(folder: Path, slaves: Slaves, *, hosts_max: int = 0, **settings: Any):
     master = Master(folder, Settings().updated(settings), slaves=0, run_here=slaves)
     if hosts_max:
-        master.workbench.hosts_max = hosts_max
+        master.workbench.seating.hosts_max = hosts_max
     async with master:
         yield master
 

@@ -9,12 +9,13 @@ import msgspec
 import pytest
 
 from p2pcrawl.core.control import FINISHED, Control
-from p2pcrawl.master.certificate import Part, body_of, certificate_of, flaws, signed_part
+from p2pcrawl.master.certificate import Part, body_of, certificate_of, digest_of, flaws, signed_part
 from p2pcrawl.master.job import job_of, pack_spec, unpack_control, unpack_spec
 from p2pcrawl.model.job import JobId, JobSpec, SpiderRef
 from p2pcrawl.wire.identity import Identity
 
 WHO = [Identity(bytes([n]) * 32) for n in (1, 2, 3)]
+IDS = [who.node_id for who in WHO]
 SPEC = JobSpec(JobId(7), "small", SpiderRef(urls=("http://a.example/",)))
 
 
@@ -29,7 +30,7 @@ def part_of(identity: Identity, present: list[Identity], done: int = 5, **change
         "master": identity.node_id,
         "job": 7,
         "view": "00000000000000aa",
-        "members": sorted(m.node_id for m in present),
+        "members": digest_of([m.node_id for m in present]),
         "missing": [],
         "copies": 2,
         "unsynced": 0,
@@ -40,7 +41,7 @@ def part_of(identity: Identity, present: list[Identity], done: int = 5, **change
 
 
 def certificate(**changes: Any) -> dict[str, Any]:
-    made = certificate_of([part_of(who, WHO, done=n, **changes) for n, who in enumerate(WHO, 1)])
+    made = certificate_of([part_of(who, WHO, done=n, **changes) for n, who in enumerate(WHO, 1)], IDS)
     assert made is not None
     return made
 
@@ -70,15 +71,16 @@ def test_bucket_that_is_not_whole_makes_it_incomplete() -> None:
 def test_fewer_copies_than_asked_are_told(masters: int, unsynced: int, kept: int) -> None:
     members = WHO[:masters]
 
-    made = certificate_of([part_of(who, members, unsynced=unsynced) for who in members])
+    made = certificate_of([part_of(who, members, unsynced=unsynced) for who in members], IDS[:masters])
 
     assert made is not None and made["copies"] == {"asked": 2, "kept": kept}
 
 
 def test_no_certificate_without_one_job_in_one_view_of_the_same_members() -> None:
-    for change in ({"view": "00000000000000bb"}, {"job": 8}, {"members": [WHO[0].node_id]}):
-        assert certificate_of([part_of(WHO[0], WHO), part_of(WHO[1], WHO, **change)]) is None
-    assert certificate_of([]) is None
+    for change in ({"view": "00000000000000bb"}, {"job": 8}, {"members": digest_of(IDS[:1])}):
+        assert certificate_of([part_of(WHO[0], WHO), part_of(WHO[1], WHO, **change)], IDS) is None
+    assert certificate_of([part_of(who, WHO) for who in WHO], IDS[:2]) is None
+    assert certificate_of([], IDS) is None
 
 
 def test_part_counts_only_if_the_master_that_it_names_has_signed_it() -> None:
@@ -88,13 +90,13 @@ def test_part_counts_only_if_the_master_that_it_names_has_signed_it() -> None:
 
     assert body_of(honest) is not None
     assert body_of(forged) is None and body_of(borrowed) is None
-    assert certificate_of([honest, forged]) is None
+    assert certificate_of([honest, forged], IDS) is None
 
 
 @pytest.mark.parametrize("part", [{}, {"body": "x"}, {"body": "{}", "key": "zz", "signature": ""}, None, 5, []])
 def test_rubbish_is_no_part(part: Any) -> None:
     assert body_of(part) is None
-    assert certificate_of([part]) is None
+    assert certificate_of([part], IDS) is None
 
 
 @pytest.mark.parametrize(
@@ -106,6 +108,8 @@ def test_rubbish_is_no_part(part: Any) -> None:
         ({"parts": []}, "nobody"),
         ({"parts": "x"}, "nobody"),
         ({"job": 8}, "job"),
+        ({"members": IDS[:2]}, "members"),
+        ({"members": None}, "members"),
     ],
 )
 def test_change_of_the_summary_is_found_out(change: dict[str, Any], flaw: str) -> None:
@@ -114,7 +118,7 @@ def test_change_of_the_summary_is_found_out(change: dict[str, Any], flaw: str) -
 
 def test_part_that_is_left_out_is_missed() -> None:
     made = certificate()
-    shorter = certificate_of(made["parts"][:2])
+    shorter = certificate_of(made["parts"][:2], IDS)
 
     assert shorter is not None
     assert any("did not sign" in flaw for flaw in flaws(shorter))
@@ -123,7 +127,7 @@ def test_part_that_is_left_out_is_missed() -> None:
 def test_counts_that_do_not_add_up_are_a_flaw() -> None:
     lost = counts_of(5) | {"conserved": False}
 
-    made = certificate_of([part_of(who, WHO, counts=lost) for who in WHO])
+    made = certificate_of([part_of(who, WHO, counts=lost) for who in WHO], IDS)
 
     assert made is not None and any("nowhere" in flaw for flaw in flaws(made))
 

@@ -418,6 +418,45 @@ async def test_partition_that_heals_brings_the_work_of_both_sides_together(tmp_p
         assert whole["discovered"] == len(web.reachable) + 1
 
 
+async def test_master_that_cannot_reach_most_grants_nothing_and_claims_its_buckets_anew_when_it_can(
+    tmp_path: Path,
+) -> None:
+    web = Web(count=300, hosts=80, seed=6)
+    async with town_of(tmp_path, "1", "2", "3", answer=web, majority=True) as (town, houses):
+        one, *others = houses
+        await eventually(lambda: settled(houses))
+        await submit(one)
+        await eventually(lambda: sum(web.visits.values()) > 30)
+        epochs = {b: one.cluster.ownership.counters[b] for b in range(BUCKETS) if one.cluster.ownership.serves(b)}
+        town.apart = {one.id}
+        town.look(one.id)
+        await eventually(lambda: not any(s.leases for s in one.master.sessions.values()) and _serves_nothing(one))
+        granted = _granted(one)
+        await eventually(lambda: all(h.master.jobs[77].counts["queued"] == 0 for h in others))
+        assert _granted(one) == granted
+        assert one.master.jobs[77].counts["queued"] > 0
+
+        town.apart = set()
+        town.look(one.id)
+        await finished(houses)
+
+        assert set(web.visits) == web.reachable
+        assert all(one.cluster.ownership.counters[b] > epoch for b, epoch in epochs.items())
+
+
+async def test_master_that_cannot_reach_most_goes_on_where_no_majority_is_asked_for(tmp_path: Path) -> None:
+    web = Web()
+    async with town_of(tmp_path, "1", "2", answer=web) as (town, houses):
+        town.apart = {house.id for house in houses}
+        town.look()
+        await eventually(lambda: settled(houses))
+
+        await submit(houses[0])
+        await finished(houses)
+
+        assert set(web.visits) == web.reachable
+
+
 async def test_restarted_master_that_ran_alone_gets_back_what_others_took_over(tmp_path: Path) -> None:
     web = Web(count=100, hosts=40)
     async with town_of(tmp_path, "1", "2", answer=web) as (town, houses):
@@ -481,12 +520,31 @@ async def test_late_word_that_rows_were_taken_removes_nothing_that_came_back(tmp
         await finished(houses)
         mine = {b for b in range(BUCKETS) if houses[0].cluster.ownership.owner(b) is None}
         before = len(await records(houses[0]))
+        one, view = houses[0].cluster, houses[0].cluster.ownership.view
         # Never released to anybody: a Taken for another's bucket, and one for our own.
-        await houses[0].cluster.serve(Taken(0, bitmap_of(mine), [9] * len(mine)), houses[1].id)
+        await one.serve(Taken(0, bitmap_of(mine), [9] * len(mine), view), houses[1].id)
         assert len(await records(houses[0])) == before
         stray = next(u for u in (f"http://s{n}.example/" for n in range(99)) if _owner(houses[0], u) == houses[1].id)
         await houses[0].master.adopt([_row(stray)])
-        await houses[0].cluster.serve(Taken(0, bitmap_of(range(BUCKETS)), [9] * BUCKETS), houses[1].id)
+        await one.serve(Taken(0, bitmap_of(range(BUCKETS)), [9] * BUCKETS, view), houses[1].id)
+
+        assert stray in {u for u, _ in await records(houses[0])}
+
+
+async def test_rows_are_not_given_up_to_whoever_took_them_in_another_view(tmp_path: Path) -> None:
+    web = Web(count=60, hosts=20)
+    async with town_of(tmp_path, "1", "2", answer=web) as (_town, houses):
+        await eventually(lambda: settled(houses))
+        one, other = houses[0].cluster, houses[1].id
+        theirs = [b for b in range(BUCKETS) if one.ownership.owner(b) == other]
+        stray = next(u for u in (f"http://s{n}.example/" for n in range(99)) if _owner(houses[0], u) == other)
+        await submit(houses[0])
+        await houses[0].master.adopt([_row(stray)])
+        released = await one.serve(Claim(0, one.ownership.view, bitmap_of(theirs)), other)
+        assert released.agreed
+
+        with pytest.raises(LinkError, match="view"):
+            await one.serve(Taken(0, bitmap_of(theirs), [9] * len(theirs), one.ownership.view + 1), other)
 
         assert stray in {u for u, _ in await records(houses[0])}
 
@@ -807,3 +865,11 @@ async def test_job_that_two_tell_of_at_once_is_noted_once(tmp_path: Path) -> Non
 
         assert answers == [""] * 4
         assert 501 in houses[1].master.jobs
+
+
+def _granted(house: House) -> int:
+    return sum(session.granted for session in house.master.sessions.values())
+
+
+def _serves_nothing(house: House) -> bool:
+    return not any(house.cluster.ownership.serves(bucket) for bucket in range(BUCKETS))

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from p2pcrawl.core.copying import Copying
-from p2pcrawl.master.copier import BYTES_MAX, Copier, in_messages
+from p2pcrawl.master.copier import BYTES_MAX, ROWS_MAX, Copier, in_messages
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.node import Address, Member, NodeId, Status
 from p2pcrawl.wire.cluster import Copied, Copy, CopyRow, HostNote
@@ -114,6 +114,27 @@ async def test_note_of_a_host_goes_to_those_that_may_own_it_next() -> None:
 
     await eventually(lambda: len(holders.notes) == 1)
     assert holders.notes[0].pause_s == 30.0
+    await holders.copier.close()
+
+
+async def test_many_notes_go_in_several_messages() -> None:
+    holders = Holders()
+    sent: list[int] = []
+
+    async def send(node: NodeId, message: Copy) -> Any:
+        sent.append(len(message.notes))
+        return await holders.send(node, message)
+
+    holders.copier = Copier(holders.copying, send)
+    holders.silent = {C}
+    for key in range(10 * ROWS_MAX):
+        holders.copier.note(HostNote(key, 2, 1.5, 0.0, 0.0))
+    holders.silent.clear()
+    holders.heard.set()
+
+    await eventually(lambda: len(holders.notes) == 10 * ROWS_MAX)
+    assert {note.key for note in holders.notes} == set(range(10 * ROWS_MAX))
+    assert max(sent) <= ROWS_MAX
     await holders.copier.close()
 
 

@@ -242,6 +242,6 @@ async def test_buckets_that_are_claimed_in_two_goes_are_all_given_up(tmp_path: P
             released = await old.serve(Claim(0, old.ownership.view, takeover.bitmap_of(part)), claimer)
             assert released.agreed
 
-        await old.serve(Taken(0, takeover.bitmap_of(theirs), [9] * 5), claimer)
+        await old.serve(Taken(0, takeover.bitmap_of(theirs), [9] * 5, old.ownership.view), claimer)
 
         assert [old.ownership.lacks[b] for b in theirs] == [9] * 5

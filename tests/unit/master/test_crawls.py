@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from p2pcrawl.core.politeness import UNANSWERED_REST
+from p2pcrawl.master import aside as aside_module
 from p2pcrawl.master import delivery as delivery_module
-from p2pcrawl.master import master as master_module
 from p2pcrawl.master import outputs as outputs_module
 from p2pcrawl.master.delivery import Delivery, Output
 from p2pcrawl.model.errors import DiskFullError, StorageError
 from p2pcrawl.model.job import START_URL
 from p2pcrawl.model.record import Phase
 from p2pcrawl.model.url import host_of
-from p2pcrawl.wire.messages import Outcome, Page, RobotsResult, Task
+from p2pcrawl.wire.messages import Outcome, Page, Returned, RobotsResult, Task
 from tests.unit.master.slaves import Death, Site, Slaves, crawl, links_to, master_of, page_of, spec_of, until, urls
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -54,6 +54,27 @@ async def test_crawl_of_more_hosts_than_seats_comes_to_its_end(tmp_path: Path) -
 
     assert sorted(site.visits) == sorted(urls(60, hosts=60))
     assert_conserved(job, census)
+
+
+async def test_what_a_slave_says_of_jobs_and_pages_that_it_was_not_given_changes_nothing(tmp_path: Path) -> None:
+    site = Site(["http://a.example/1", "http://a.example/2"])
+
+    def confused(task: Task) -> Page | None:
+        page = site(task)
+        if page is not None and not task.url.startswith(START_URL):
+            slaves.report([Page(task.lease, task.record, 999, [links_to(["http://b.example/"], 1)])])
+            slaves.report([Page(task.lease + 77, task.record, task.job, outcome=Outcome(Phase.FAILED, "lie"))])
+            slaves.send(Returned([task.record + 1000]))
+        return page
+
+    slaves = Slaves(confused)
+
+    job, census = await crawl(tmp_path, slaves)
+
+    assert job.state == "finished"
+    assert_conserved(job, census)
+    assert census["done"] == 3
+    assert sorted(site.visits) == ["http://a.example/1", "http://a.example/2"]
 
 
 async def test_pages_of_a_slave_that_dies_come_back(tmp_path: Path) -> None:
@@ -329,7 +350,7 @@ def failing(host: str, site: Site, tried: list[str]):
 
 
 async def test_what_is_queued_for_a_host_that_is_down_is_put_aside_at_once(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(master_module, "ABANDON_ROWS", 100)
+    monkeypatch.setattr(aside_module, "ABANDON_ROWS", 100)
     site, tried = Site([*urls(20), *(f"http://down.example/{n}" for n in range(450))]), []
     slaves = Slaves(failing("down.example", site, tried))
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from p2pcrawl.master import dispatch as module
-from p2pcrawl.master.dispatch import BATCH_MAX, IN_FLIGHT_MAX, Dispatch, Hold, Parcel
+from p2pcrawl.master.dispatch import BATCH_MAX, Dispatch, Hold, Parcel
+from p2pcrawl.master.lane import IN_FLIGHT_MAX
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.wire.cluster import Discover, Found, Settled

@@ -91,6 +91,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SURVEY_S", 0.01)
     monkeypatch.setattr("p2pcrawl.core.hints.EVERY_S", 0.0)
     monkeypatch.setattr("p2pcrawl.core.hints.SERVED_S", 0.0)
+    monkeypatch.setattr("p2pcrawl.core.hints.SPREAD_S", 0.0)
 
 
 async def until(condition: object) -> None:

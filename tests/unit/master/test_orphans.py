@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from p2pcrawl.core.workbench import host_key
+from p2pcrawl.core.candidate import host_key
 from p2pcrawl.master import cluster, takeover
 from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.model.record import Phase
@@ -47,7 +47,7 @@ async def test_page_that_a_slave_brings_is_not_fetched_again(tmp_path: Path) -> 
         for house in houses:
             for url in brought:
                 # Nobody is to be quicker.
-                house.master.workbench.pauses[host_key(url)] = house.master.now + 1.0
+                house.master.workbench.known.pause(host_key(url), house.master.now + 1.0)
         await submit(houses[0], robotstxt_obey=False)
 
         await take(houses[1], *(orphan(web, url) for url in brought))

@@ -122,7 +122,7 @@ async def test_host_of_a_busy_slave_is_parked_while_others_have_hosts_of_their_o
         # A window of three has two workers: slave 1 has one page in reserve, and no worker of slave 2 is idle.
         assert group.in_hand(1) == [host_name(first)] * 3
         assert group.in_hand(2) == [host_name(second)] * 2
-        assert group.master.workbench.parked == {1: 1}
+        assert group.master.workbench.lines.parked == {1: 1}
 
 
 async def test_idle_workers_are_lent_pages_of_a_parked_host_which_keeps_its_place(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ async def test_idle_worker_does_not_wait_because_the_first_parked_host_may_not_b
         group.grant()  # Slave 2 has no idle worker.
         group.queue([second, late], each=1)
         group.grant()
-        assert group.master.workbench.parked == {1: 2}
+        assert group.master.workbench.lines.parked == {1: 2}
 
         group.master.workbench.seats[key_hash(host_name(second))].host.next_at = 60.0
         group.end(2, 1)
@@ -181,14 +181,14 @@ async def test_hosts_of_a_slave_that_dies_are_placed_anew(tmp_path: Path) -> Non
         [host] = group.of(1, 1)
         group.queue([host], each=8)
         group.grant()
-        assert group.master.workbench.parked == {1: 1}
+        assert group.master.workbench.lines.parked == {1: 1}
 
-        group.master._bury(group.master.sessions[1], Batch(), 0.0)
+        group.master.reports.bury(group.master.sessions[1], Batch(), 0.0)
         group.grant()
 
         assert group.in_hand(2) == [host_name(host)] * 3
         assert group.slave_for(host) == 2
-        assert 1 not in group.master.workbench.parked
+        assert 1 not in group.master.workbench.lines.parked
 
 
 async def test_place_of_a_host_that_has_run_dry_is_forgotten(tmp_path: Path) -> None:

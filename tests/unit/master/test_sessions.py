@@ -10,8 +10,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from p2pcrawl.core.candidate import Candidate
 from p2pcrawl.core.politeness import Host
-from p2pcrawl.core.workbench import Candidate, Seat
+from p2pcrawl.core.seat import Seat
 from p2pcrawl.master import slaves as slaves_module
 from p2pcrawl.master.session import Lease, Session
 from p2pcrawl.master.slaves import OnOrphans, Slaves
@@ -318,3 +319,20 @@ async def test_where_nobody_wants_them_orphans_are_acknowledged_and_forgotten() 
         slave.say(Hello(PROTOCOL, 1), ORPHANS)
 
         assert await slave.told(Adopted) == Adopted(7)
+
+
+@pytest.mark.parametrize(("remote", "job", "heard"), [(False, 0, True), (True, 0, False), (True, 5, True)])
+async def test_only_what_concerns_a_job_or_this_machine_is_taken_to_heart_when_a_slave_leaves_in_anger(
+    remote: bool, job: int, heard: bool
+) -> None:
+    angry: list[Bye] = []
+    slaves = Slaves(Settings(), 1, unused, lambda: None, angry.append, fenced=True)
+    async with here(slaves) as slave:
+        slave.say(Hello(PROTOCOL, 1))
+        await until(lambda: only(slaves).ready)
+        only(slaves).remote = remote
+
+        slave.say(Bye("no", job=job))
+        await slave.closed.wait()
+
+    assert angry == ([Bye("no", job=job)] if heard else [])

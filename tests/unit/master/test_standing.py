@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from p2pcrawl.core.candidate import Candidate, host_key
 from p2pcrawl.core.politeness import Host
-from p2pcrawl.core.workbench import LOSSES_SUSPECT, Candidate, Seat, host_key
+from p2pcrawl.core.seat import Seat
+from p2pcrawl.core.workbench import LOSSES_SUSPECT
 from p2pcrawl.frontier.batch import Batch
 from p2pcrawl.master import slaves as slaves_module
 from p2pcrawl.master.session import RULES_MAX, Lease, RobotsLease, Session
@@ -102,7 +104,7 @@ async def test_new_robots_txt_is_told_to_the_slaves_that_knew_the_old_one(tmp_pa
         reader.robots[7] = RobotsLease(7, 1, "http://a.example", "agent", seat)
         reader.inbox.append(Report(1, [], [RobotsResult(7, "http://a.example", "agent", "rules", "", "")]))
 
-        master._take_inbox(reader, Batch(), 0.0)
+        master.reports.take(reader, Batch(), 0.0)
 
         master.sessions.clear()
     assert "http://a.example" in reader.rules

@@ -189,3 +189,59 @@ def _flipped(data: bytes, dice: Random) -> bytearray:
     for _ in range(dice.randint(1, 4)):
         changed[dice.randrange(len(changed))] ^= 1 << dice.randrange(8)
     return changed
+
+
+async def test_link_on_which_nothing_comes_is_given_up_and_the_next_call_opens_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(calls, "SILENT_S", 0.05)
+    stuck = asyncio.Event()
+    seen = Seen()
+
+    async def wait() -> Answered:
+        await stuck.wait()
+        return Answered(0, b"late")
+
+    seen.answer = lambda request: wait()
+    async with node(seen=seen) as one:
+        caller = Caller(credentials().client, "client")
+        with pytest.raises(LinkError, match="did not answer"):
+            await caller.query(one.address, "ask:anything", timeout_s=0.1)
+        lines = list(caller._lines)
+        stuck.set()
+
+        assert lines == []
+        assert await caller.query(one.address, "ask:anything") == b"late"
+        caller.close()
+
+
+async def test_calls_that_have_waited_in_vain_fail_when_their_peer_shows_that_it_lives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stuck = asyncio.Event()
+    seen = Seen()
+
+    async def wait() -> Answered:
+        await stuck.wait()
+        return Answered(0, b"late")
+
+    seen.answer = lambda request: wait()
+    async with node(seen=seen) as one:
+        caller = Caller(credentials().client, "client")
+        waiting = asyncio.create_task(caller.query(one.address, "ask:anything"))
+        await until(lambda: len(seen.requests) == 1)
+
+        caller.renew(one.address)
+        await asyncio.sleep(0)
+        assert not waiting.done()
+
+        monkeypatch.setattr(calls, "SILENT_S", 1e-9)
+        caller.renew(one.address)
+        with pytest.raises(LinkError, match="closed"):
+            await waiting
+
+        stuck.set()
+        assert await caller.query(one.address, "ask:anything") == b"late"
+        caller.renew(one.address)
+        assert list(caller._lines) == [one.address]
+        caller.close()

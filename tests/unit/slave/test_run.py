@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from p2pcrawl.fetch.chain import Redirected
+from p2pcrawl.fetch.client import Client
 from p2pcrawl.fetch.guard import Blocked, Networks
 from p2pcrawl.fetch.robots import RobotsText
 from p2pcrawl.fetch.status import StatusError
@@ -275,6 +276,36 @@ async def test_start_may_wait_for_as_long_as_it_likes(monkeypatch: pytest.Monkey
     await pages_of(Feeding, answer_of(), task_of(f"{START_URL}1"))
 
     assert set(patience) == {None}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"url": "nonsense"},
+        {"url": ""},
+        {"url": "gopher://a.example/"},
+        {"kind": "odd"},
+        {"extra": b"\xc1"},
+        {"extra": b"\x81\xa1a\x01"},
+        {"extra": b"\x81\xa6method\x01"},
+    ],
+)
+async def test_task_that_is_no_request_is_put_aside_and_ends_nobody(change: dict[str, Any]) -> None:
+    (page,) = await pages_of(Plain, answer_of(), task_of(**change))
+
+    assert page.outcome is not None
+    assert (page.outcome.phase, page.outcome.reason) == (Phase.DROPPED, "invalid")
+    assert page.outcome.detail
+
+
+async def test_robots_txt_of_what_is_no_origin_is_nothing_to_obey() -> None:
+    run = JobRun(1, Plain, {}, Settings(), Networks())
+    async with Client(run.settings, run.networks) as client:
+        run._client = client
+        result = await run.robots(RobotsTask(1, 1, "nonsense", "agent"), None, open_fence())
+
+    assert result.verdict == "allow"
+    assert "nonsense" in result.reason
 
 
 async def test_robots_txt_whose_reason_is_no_text_can_be_reported(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,16 +44,25 @@ numbers = st.integers(-(2**63), 2**63 - 1)
 seconds = st.floats(allow_nan=False)
 flags = st.booleans()
 blobs = st.binary(max_size=20)
-tasks = st.builds(
-    Task, numbers, numbers, numbers, text, blobs, numbers, numbers, text, text, numbers, flags, text, blobs
-)
-links = st.builds(Links, st.lists(text, max_size=3), blobs, numbers, numbers, text, text, flags, text, blobs)
+stored = st.integers(-(2**62), 2**62)
+counts = st.integers(0, 2**62)
+waits = st.floats(0.0, 1e9)
+prints = st.binary(min_size=16, max_size=16)
+tasks = st.builds(Task, stored, stored, stored, text, prints, stored, stored, text, text, stored, flags, text, blobs)
+links = st.lists(st.tuples(text, prints), max_size=3).flatmap(
+    lambda found: st.builds(
+        Links,
+        st.just([url for url, _ in found]),
+        st.just(b"".join(print_ for _, print_ in found)),
+        stored, stored, text, text, flags, text, blobs,
+    )
+)  # fmt: skip
 outcomes = st.builds(
-    Outcome, numbers, text, text, numbers, numbers, seconds, seconds, seconds, flags, flags, flags, blobs,
-    st.lists(text, max_size=2), st.dictionaries(text, numbers, max_size=2), numbers, text,
+    Outcome, st.integers(0, 3), text, text, stored, counts, waits, waits, waits, flags, flags, flags, blobs,
+    st.lists(text, max_size=2), st.dictionaries(text, counts, max_size=2), counts, text,
 )  # fmt: skip
 pages = st.builds(
-    Page, numbers, numbers, numbers, st.lists(links, max_size=2), st.lists(blobs, max_size=2), st.none() | outcomes
+    Page, stored, stored, stored, st.lists(links, max_size=2), st.lists(blobs, max_size=2), st.none() | outcomes
 )
 messages: st.SearchStrategy[Message] = st.one_of(
     st.builds(Hello, numbers, numbers),
@@ -71,13 +80,13 @@ messages: st.SearchStrategy[Message] = st.one_of(
         Report,
         numbers,
         st.lists(pages, max_size=2),
-        st.lists(st.builds(RobotsResult, numbers, text, text, text, text, text, seconds), max_size=2),
+        st.lists(st.builds(RobotsResult, stored, text, text, text, text, text, waits), max_size=2),
     ),
     st.builds(Ack, numbers),
     st.builds(Beat, numbers, numbers, numbers),
     st.builds(Stop),
     st.builds(Bye, text, flags),
-    st.builds(Returned, st.lists(numbers, max_size=3), st.lists(text, max_size=2)),
+    st.builds(Returned, st.lists(stored, max_size=3), st.lists(text, max_size=2)),
 )
 
 
@@ -160,6 +169,29 @@ def test_message_over_the_limit_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> 
 
     with pytest.raises(LinkError, match="over the limit"):
         encode(Bye("x" * 200))
+
+
+def impossible() -> dict[str, list[object]]:
+    """Messages that are well formed and cannot be meant, as msgpack writes them."""
+    task = [1, 1, 1, "http://a.example/", bytes(16), 0, 0, "index", "", 1, False]
+    return {
+        "links without fingerprints": [5, 1, [[1, 1, 1, [[["http://a.example/"], b"short", 0]]]]],
+        "a phase that there is not": [5, 1, [[1, 1, 1, [], [], [99]]]],
+        "a latency that is no number": [5, 1, [[1, 1, 1, [], [], [3, "", "", 200, 0, float("nan")]]]],
+        "a pause for ever": [5, 1, [[1, 1, 1, [], [], [3, "", "", 200, 0, 0.0, 0.0, float("inf")]]]],
+        "a delay below nothing": [5, 1, [], [[1, "http://a.example", "bot", "allow", "", "", -1.0]]],
+        "a record beyond any database": [10, [1 << 63]],
+        "an orphan's phase": [13, 1, [[task, [1, 1, 1, [], [], [-1]]]]],
+        "an orphan's fingerprint": [13, 1, [[[*task[:4], b"", *task[5:]], [1, 1, 1]]]],
+    }
+
+
+@pytest.mark.parametrize("name", impossible())
+def test_what_cannot_be_meant_is_refused_where_it_is_read(name: str) -> None:
+    body = msgspec.msgpack.encode(impossible()[name])
+
+    with pytest.raises(LinkError):
+        read_all(len(body).to_bytes(4, "big") + body, 1000)
 
 
 def test_newer_peer_may_add_fields_at_the_end() -> None:

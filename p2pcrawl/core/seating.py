@@ -1,0 +1,109 @@
+"""Who has a seat at the workbench, and what is to be done when there are more hosts than seats.
+
+Queues of hosts without a seat are on disk only. While there may be such queues the bench is *dormant*: a sweep over the
+disk, which the shell does, brings them in as room comes free, and a queue that is new in memory knows nothing yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from p2pcrawl.core.candidate import Candidate
+from p2pcrawl.core.hot_queues import HotQueues
+from p2pcrawl.core.known_hosts import KnownHosts
+from p2pcrawl.core.lines import Lines
+from p2pcrawl.core.politeness import Host
+from p2pcrawl.core.seat import Queue, Seat, State
+from p2pcrawl.model.url import host_of
+
+
+class Seating:
+    """See the module. ``seats`` are the workbench's, by host."""
+
+    __slots__ = ("_hot", "_known", "_lines", "_missed", "_seats", "dormant", "hosts_max", "seated")
+
+    def __init__(self, hosts_max: int, seats: dict[int, Seat], lines: Lines, hot: HotQueues, known: KnownHosts) -> None:
+        self.hosts_max = hosts_max
+        self._seats = seats
+        self._lines = lines
+        self._hot = hot
+        self._known = known
+        self.dormant = False
+        """There may be queues on disk whose hosts have no seat."""
+        self._missed = False
+        """A host was turned away since the last sweep began, perhaps behind it."""
+        self.seated: Callable[[Host], None] | None = None
+        """Told of each host that gets a seat, before anything is granted to it."""
+
+    # -- seats --------------------------------------------------------------------------------
+
+    def admit(self, candidate: Candidate) -> Seat | None:
+        """The seat of a candidate's host, made if it has none; None, and the host is turned away, without room."""
+        if len(self._seats) >= self.hosts_max and candidate.host not in self._seats and not self._retire():
+            self.dormant = self._missed = True
+            return None
+        return self.seat_of(candidate)
+
+    def seat_of(self, candidate: Candidate) -> Seat:
+        """The seat of a candidate's host, made if it has none, even if that is one too many."""
+        seat = self._seats.get(candidate.host)
+        return seat or self._give(candidate.host, host_of(candidate.url), candidate.job)
+
+    def host(self, key: int, name: str, job: int) -> Host:
+        """The politeness of a host, given a seat if it has none."""
+        return (self._seats.get(key) or self._give(key, name, job)).host
+
+    def queue(self, seat: Seat, job: int, kind: str) -> Queue:
+        """One of a seat's queues, made if there is none."""
+        before = len(seat.queues)
+        queue = seat.queue(job, kind)
+        if len(seat.queues) > before:
+            self._hot.opened(seat, queue, unknown=self.dormant)
+        return queue
+
+    def _give(self, key: int, name: str, job: int) -> Seat:
+        host = Host(key, name)
+        self._known.introduce(host, job)
+        seat = self._seats[key] = Seat(host)
+        if self.seated is not None:
+            self.seated(host)
+        return seat
+
+    # -- more hosts than seats ----------------------------------------------------------------
+
+    @property
+    def room(self) -> int:
+        """How many more hosts may have a seat."""
+        return max(0, self.hosts_max - len(self._seats))
+
+    def make_room(self) -> int:
+        """The room, after hosts that have nothing to do gave up their seats if there was little."""
+        if self.room <= self.hosts_max // 10:
+            self._retire()
+        return self.room
+
+    def knows(self, job: int, host: int, kind: str) -> bool:
+        """Whether the queue is at the bench, so that it is loaded as it is used up."""
+        seat = self._seats.get(host)
+        return seat is not None and any(q.job == job and q.kind == kind for q in seat.queues)
+
+    def sweeping(self) -> None:
+        """A sweep over the queues on disk begins: each is to be loaded (``Workbench.want_all``)."""
+        self._missed = False
+
+    def swept(self) -> None:
+        """The sweep is through: only hosts turned away since it began may still be without a seat."""
+        self.dormant = self._missed
+
+    def _retire(self) -> bool:
+        """Makes room by forgetting hosts that have nothing to do. Costs a pass, so it frees many."""
+        now = self._lines.now
+        gone = [
+            key
+            for key, seat in self._seats.items()
+            if seat.state is State.IDLE and seat.host.next_at <= now and seat.drained
+        ]
+        for key in gone[: max(1, self.hosts_max // 10)]:
+            self._hot.closed(len(self._seats[key].queues))
+            del self._seats[key]
+        return bool(gone)

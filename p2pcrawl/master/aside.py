@@ -1,0 +1,93 @@
+"""Queues that are put aside because their host is down, and failed pages that are taken up again.
+
+Both change many rows at once, so they are no part of a turn's batch: the cycle lets them run after its commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Mapping
+
+from p2pcrawl.core.workbench import Workbench
+from p2pcrawl.frontier.store import Store
+from p2pcrawl.master.exchange import Exchange
+from p2pcrawl.master.job import Job
+from p2pcrawl.master.loading import Loading
+from p2pcrawl.master.outputs import InThread
+from p2pcrawl.model.record import Order
+
+log = logging.getLogger(__name__)
+
+ABANDON_ROWS = 5_000
+"""What is put aside at once, so that commits do not wait for long."""
+
+
+class Aside:
+    """``orders``: how each job's queues are ordered. ``down``: (job, host) of hosts that do not answer."""
+
+    def __init__(
+        self,
+        jobs: Mapping[int, Job],
+        orders: Mapping[int, Order],
+        down: dict[tuple[int, int], None],
+        workbench: Workbench,
+        store: Store,
+        in_thread: InThread,
+        loading: Loading,
+        exchange: Exchange,
+        wake: Callable[[], None],
+    ) -> None:
+        self._jobs = jobs
+        self._orders = orders
+        self._down = down
+        self._bench = workbench
+        self._store = store
+        self._in_thread = in_thread
+        self._loading = loading
+        self._exchange = exchange
+        self._wake = wake
+        self._retries: list[tuple[Job, asyncio.Future[int]]] = []
+
+    def retry(self, job: Job) -> asyncio.Future[int]:
+        """Queues all failed pages of a job anew, durably; how many."""
+        count: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._retries.append((job, count))
+        self._wake()
+        return count
+
+    @property
+    def waiting(self) -> bool:
+        """There is something to do in the next turn."""
+        return bool(self._retries or self._down)
+
+    async def run(self) -> None:
+        """A turn's part: some of what is queued for hosts that are down, and all retries."""
+        for key in list(self._down):
+            await self._abandon(*key)
+        retries, self._retries = self._retries, []
+        for job, count in retries:
+            changes, touched = await self._in_thread(self._store.retry, job.id, dict(self._orders))
+            job.counts.update(changes)
+            self._bench.reload_job(job.id)
+            self._loading.sweep_all()
+            self._doubt(touched)
+            if not count.done():
+                count.set_result(changes["queued"])
+
+    async def _abandon(self, number: int, host: int) -> None:
+        """Such a host is granted nothing meanwhile."""
+        changes, touched = await self._in_thread(self._store.abandon, number, host, ABANDON_ROWS)
+        self._doubt(touched)
+        if number in self._jobs:
+            self._jobs[number].counts.update(changes)
+        self._bench.abandon(number, host)
+        if changes["failed"] < ABANDON_ROWS:
+            del self._down[(number, host)]
+        if changes["failed"]:
+            log.info("%d pages are put aside: their host does not answer", changes["failed"])
+
+    def _doubt(self, buckets: Collection[int]) -> None:
+        """The copies of these buckets have not heard of it: they are to be compared."""
+        if self._exchange.copier is not None:
+            self._exchange.copier.copying.doubt(buckets)

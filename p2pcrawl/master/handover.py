@@ -1,0 +1,101 @@
+"""Buckets that leave this master: when nothing of them is open here any more, what is known of them, and forgetting it.
+
+Questions wait here for a turn of the master's cycle, so that each answer speaks of what is durable: rows are forgotten
+before anything else of a turn, for rows of the same buckets that come back later are to stay; what is open is looked at
+after its commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping
+
+from p2pcrawl.core.workbench import Workbench
+from p2pcrawl.frontier.store import Store
+from p2pcrawl.master.job import Job
+from p2pcrawl.master.outputs import InThread
+from p2pcrawl.master.rows import row_of_columns
+from p2pcrawl.master.session import Session
+from p2pcrawl.model.record import Order
+from p2pcrawl.wire.cluster import Row
+
+
+class Handover:
+    """The cycle calls :meth:`begin` first, and :meth:`answer` after its commit.
+
+    ``orders``: how each job's queues are ordered. ``held_in``: buckets with pages whose end waits for their links.
+    """
+
+    def __init__(
+        self,
+        jobs: Mapping[int, Job],
+        orders: Mapping[int, Order],
+        workbench: Workbench,
+        store: Store,
+        in_thread: InThread,
+        sessions: Mapping[int, Session],
+        held_in: Collection[int],
+        wake: Callable[[], None],
+    ) -> None:
+        self._jobs = jobs
+        self._orders = orders
+        self._bench = workbench
+        self._store = store
+        self._in_thread = in_thread
+        self._sessions = sessions
+        self._held_in = held_in
+        self._wake = wake
+        self._forgets: list[tuple[frozenset[int], asyncio.Future[None]]] = []
+        self._releases: list[tuple[frozenset[int], asyncio.Future[bool]]] = []
+        self._releasing: list[tuple[frozenset[int], asyncio.Future[bool]]] = []
+        """Those that were asked for before this turn began."""
+
+    def released(self, buckets: Collection[int]) -> asyncio.Future[bool]:
+        """Whether nothing of these buckets is open here any more; answered after the next turn, by when all that
+        was taken in before the question is durable."""
+        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._releases.append((frozenset(buckets), answer))
+        self._wake()
+        return answer
+
+    def forget(self, buckets: Collection[int]) -> asyncio.Future[None]:
+        """Another master holds these buckets durably; done when nothing of them is here."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._forgets.append((frozenset(buckets), done))
+        self._wake()
+        return done
+
+    async def rows_of(self, buckets: Collection[int], after: int, limit: int) -> tuple[list[Row], int]:
+        """The next records of buckets that were let go of."""
+        rows, last = await self._in_thread(self._store.rows_of, buckets, after, limit)
+        return [row_of_columns(*row) for row in rows], last
+
+    @property
+    def waiting(self) -> bool:
+        """Somebody waits for the next turn."""
+        return bool(self._releases or self._forgets)
+
+    async def begin(self) -> None:
+        """A turn begins."""
+        forgets, self._forgets = self._forgets, []
+        for buckets, done in forgets:
+            tallies = await self._in_thread(self._store.forget, buckets, dict(self._orders))
+            for number, counter in tallies.items():
+                if number in self._jobs:
+                    self._jobs[number].counts.update(counter)
+            self._bench.remove(buckets)
+            if not done.done():
+                done.set_result(None)
+        self._releasing, self._releases = self._releases, []
+
+    def answer(self) -> None:
+        """The turn's changes are durable."""
+        releasing, self._releasing = self._releasing, []
+        for buckets, answer in releasing:
+            open_ = any(
+                lease.candidate.bucket in buckets
+                for session in self._sessions.values()
+                for lease in session.leases.values()
+            )
+            if not answer.done():
+                answer.set_result(not open_ and buckets.isdisjoint(self._held_in))

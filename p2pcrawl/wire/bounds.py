@@ -1,0 +1,18 @@
+"""What a field of a message can hold. Whatever is beyond is refused where it is read, with a LinkError: a broken peer
+loses its link, and nothing of what it said comes further."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+Fingerprint = Annotated[bytes, Meta(min_length=16, max_length=16)]
+Number = Annotated[int, Meta(ge=-(1 << 62), le=1 << 62)]
+"""What a database can hold."""
+Count = Annotated[int, Meta(ge=0, le=1 << 62)]
+HostHash = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+BucketNumber = Annotated[int, Meta(ge=0, lt=4096)]
+Seconds = Annotated[float, Meta(ge=0.0, le=1e9)]
+PhaseNumber = Annotated[int, Meta(ge=0, le=3)]
+"""A model.record.Phase."""
