@@ -46,8 +46,9 @@ check: $(STAMP)  ## format, lint, types, the layer law, the fast tests
 bench: $(STAMP)  ## measure speed and memory
 	$(BIN)/python benchmarks/run.py
 
-soak: $(STAMP)  ## run the tests that take minutes
+soak: $(STAMP)  ## run the tests that take minutes, and 500 simulated clusters
 	$(BIN)/python -m pytest -m soak
+	$(BIN)/python -m simulations swarm --seeds 500 --from 1 --jobs 2
 
 clean:  ## remove .venv and what the tools left behind
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

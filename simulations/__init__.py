@@ -1,1 +1,45 @@
-"""Deterministic simulations of p2pcrawl: virtual time, an in-memory network, one seed per run."""
+"""Deterministic simulations of p2pcrawl: virtual time, an in-memory network, one seed per run.
+
+    from simulations import Options, Simulation
+
+    report = Simulation(Options(scenario="churn", seed=7)).run()
+    assert not report.violations, report.violations
+
+docs/simulation.md tells what is simulated, what is checked, and how to put in one's own faults and spiders.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simulations.options import Options
+    from simulations.outcome import Progress, Report
+    from simulations.paths import Law
+    from simulations.plan import MachinePlan, Plan
+    from simulations.simulation import Simulation
+    from simulations.stage import Stage
+    from simulations.web import WebPlan
+
+_HOMES = {
+    "Law": "paths",
+    "MachinePlan": "plan",
+    "Options": "options",
+    "Plan": "plan",
+    "Progress": "outcome",
+    "Report": "outcome",
+    "Simulation": "simulation",
+    "Stage": "stage",
+    "WebPlan": "web",
+}
+
+__all__ = ["Law", "MachinePlan", "Options", "Plan", "Progress", "Report", "Simulation", "Stage", "WebPlan"]
+
+
+def __getattr__(name: str) -> Any:
+    """Loads what is asked for: a test of one part, such as the loop, needs none of the peers."""
+    from importlib import import_module
+
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"simulations.{_HOMES[name]}"), name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextvars import copy_context
 from typing import Self
 
@@ -25,13 +26,16 @@ _FAILURES = {
     "silence": Failure.FIRST_BYTE_TIMEOUT,
 }
 
+WorksFor = Callable[[], str]
+
 
 class SimFetcher:
     """A Fetcher. What it has open when its process dies ends there, as the web sees it."""
 
-    def __init__(self, web: Web, loop: SimLoop, settings: Settings) -> None:
+    def __init__(self, web: Web, loop: SimLoop, settings: Settings, works_for: WorksFor | None) -> None:
         self._web = web
         self._loop = loop
+        self._works_for = works_for
         self._settings = settings
         self._open: dict[int, Visit] = {}
 
@@ -46,6 +50,7 @@ class SimFetcher:
         """The process, or its part that crawls, is no more."""
         for visit in self._open.values():
             _cut(visit, self._loop.now)
+            self._note(visit)
         self._open.clear()
 
     async def fetch(self, request: Request, *, seed: bool = False, cut: int | None = None) -> Answer:
@@ -56,7 +61,7 @@ class SimFetcher:
         retry_after_s = float(reply.headers.get("Retry-After", 0.0))
         visit = Visit(
             request.url, host, life.node.name, life.number, loop.now, loop.now + takes_s, reply.status, reply.failure,
-            retry_after_s,
+            retry_after_s, self._works_for() if self._works_for is not None else life.node.name,
         )  # fmt: skip
         self._web.visits.append(visit)
         self._open[id(visit)] = visit
@@ -69,18 +74,23 @@ class SimFetcher:
             _cut(visit, loop.now)
             raise
         finally:
-            self._open.pop(id(visit), None)
+            if self._open.pop(id(visit), None) is not None:
+                self._note(visit)
         if reply.failure:
             raise FetchError(_FAILURES[reply.failure], reply.failure)
         body = reply.body if cut is None else reply.body[:cut]
         return Answer(request.url, reply.status, CIMultiDict(reply.headers), body, takes_s, reply.ip)
 
+    def _note(self, visit: Visit) -> None:
+        what = f"{visit.url}: {visit.failure or visit.status} after {visit.ended_s - visit.began_s:.2f} s"
+        self._loop.network.log.add(self._loop.now, visit.node, what)
 
-def fetchers(web: Web, loop: SimLoop) -> OpenFetcher:
-    """What a slave opens in place of its HTTP client."""
+
+def fetchers(web: Web, loop: SimLoop, works_for: WorksFor | None = None) -> OpenFetcher:
+    """What a slave opens in place of its HTTP client. ``works_for`` names its master, if that is another node."""
 
     def open_fetcher(settings: Settings, networks: Networks) -> SimFetcher:
-        return SimFetcher(web, loop, settings)
+        return SimFetcher(web, loop, settings, works_for)
 
     return open_fetcher
 

@@ -14,6 +14,8 @@ from p2pcrawl.model.fingerprint import fingerprint
 
 QUEUED, DROPPED, FAILED, DONE = range(4)
 PHASES = ("queued", "dropped", "failed", "done")
+_PHASE_SHIFT = 30
+"""Where a copy's stamp has its phase."""
 
 Print = tuple[int, int]
 """A URL's fingerprint, in its two halves."""
@@ -31,15 +33,24 @@ class Record:
     items: int
 
 
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One URL of one job, as it is held for another master."""
+
+    phase: int
+    items: int
+
+
 @dataclass(slots=True)
 class Folder:
-    """One master's frontier, and how far its copies of others' records are."""
+    """One master's frontier, and what it holds for others."""
 
     records: dict[Print, Record] = field(default_factory=dict)
-    copies: dict[Print, int] = field(default_factory=dict)
-    """The phase of each row that is held for others."""
+    copies: dict[Print, Copy] = field(default_factory=dict)
     tally: Counter[str] = field(default_factory=Counter)
     """The counters that the master keeps beside the records."""
+    spooled: int = 0
+    """The links that have too few copies elsewhere."""
 
 
 def print_of(url: str) -> Print:
@@ -60,18 +71,33 @@ def read_folder(path: Path, job: int) -> Folder:
         folder.tally.update(dict(frontier.execute("SELECT name, count FROM tally WHERE job = ?", (job,))))
     if (path / "copies.db").exists():
         with _opened(path / "copies.db") as copies:
-            rows = copies.execute("SELECT hi, lo, stamp FROM held WHERE job = ?", (job,))
-            folder.copies = {(hi, lo): stamp >> 30 & 3 for hi, lo, stamp in rows}
+            rows = copies.execute(
+                "SELECT hi, lo, stamp, items FROM held JOIN body ON body.id = held.id WHERE job = ?", (job,)
+            )
+            folder.copies = {(hi, lo): Copy(stamp >> _PHASE_SHIFT & 3, items) for hi, lo, stamp, items in rows}
+            folder.spooled = copies.execute("SELECT count(*) FROM spool WHERE job = ?", (job,)).fetchone()[0]
     return folder
+
+
+def read_phases(path: Path, job: int) -> dict[Print, int]:
+    """How far this folder knows each URL to be, as record or as copy. Cheap: a run asks for it again and again."""
+    phases: dict[Print, int] = {}
+    if (path / "frontier.db").exists():
+        with _opened(path / "frontier.db") as frontier:
+            rows = frontier.execute("SELECT hi, lo, phase FROM record WHERE job = ?", (job,))
+            phases = {(hi, lo): phase for hi, lo, phase in rows}
+    if (path / "copies.db").exists():
+        with _opened(path / "copies.db") as copies:
+            held = f"SELECT hi, lo, stamp >> {_PHASE_SHIFT} & 3 FROM held WHERE job = ?"
+            for hi, lo, phase in copies.execute(held, (job,)):
+                if phases.get((hi, lo), -1) < phase:
+                    phases[hi, lo] = phase
+    return phases
 
 
 def ended_in(path: Path, job: int) -> Iterator[Print]:
     """The URLs that this folder knows to be through, as record or as copy."""
-    if not (path / "frontier.db").exists():
-        return
-    folder = read_folder(path, job)
-    yield from (key for key, record in folder.records.items() if record.phase)
-    yield from (key for key, phase in folder.copies.items() if phase)
+    return (key for key, phase in read_phases(path, job).items() if phase)
 
 
 def _opened(path: Path) -> closing[sqlite3.Connection]:

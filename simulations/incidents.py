@@ -14,6 +14,9 @@ from math import inf
 from simulations.folders import Print, print_of
 from simulations.web import Visit
 
+LEAVE = "leave"
+"""One goes in order: it hands over first, so this excuses nothing."""
+
 
 @dataclass(slots=True)
 class Incident:
@@ -38,9 +41,13 @@ class Incident:
 
     def covers(self, visit: Visit) -> bool:
         """Whether this request may have been made in vain."""
-        if visit.began_s > self.settled_s:
+        if self.what == LEAVE or visit.began_s > self.settled_s:
             return False
-        return self.everywhere or visit.node in self.nodes or print_of(visit.url) in self.alone
+        return self.everywhere or self.hit(visit) or print_of(visit.url) in self.alone
+
+    def hit(self, visit: Visit) -> bool:
+        """Whether it happened to the slave that made this request, or to the master that had it made."""
+        return self.what != LEAVE and (visit.node in self.nodes or visit.master in self.nodes)
 
 
 def excused(incidents: Iterable[Incident], visits: Iterable[Visit]) -> Counter[str]:

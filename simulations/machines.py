@@ -1,4 +1,4 @@
-"""Machines that run masters: a node of the world, a disk, and the peer's own code on it."""
+"""Machines that run peers: a node of the world, an identity, and the peer's own code on it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import asyncio
 import base64
 import json
 import os
-import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from p2pcrawl.fetch.fetcher import OpenFetcher
+from p2pcrawl.model.errors import DiskFullError
 from p2pcrawl.model.node import BOOT_BYTES, Address
 from p2pcrawl.overlay.node import Credentials
 from p2pcrawl.peer.config import PeerConfig, Role
@@ -20,6 +21,7 @@ from p2pcrawl.peer.lead import Lead
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.wire.identity import Identity
 from p2pcrawl.wire.keys import KeyRing
+from simulations.disks import Disk
 from simulations.life import NodeDown
 from simulations.world import World
 
@@ -29,24 +31,20 @@ CLUSTER = "simulation"
 KEYS = base64.b64encode(bytes(range(32))).decode()
 
 
-class Machine:
-    """One master with its slave in the same process. It survives its lives: the disk and the identity stay."""
+class PeerMachine(ABC):
+    """What masters and slaves have in common. It survives its lives: the identity stays."""
 
-    def __init__(self, world: World, name: str, disk: Path, copies: int, open_fetcher: OpenFetcher) -> None:
+    def __init__(self, world: World, name: str) -> None:
         self.world = world
         self.node = world.node(name)
         self.name = name
-        self.folder = disk / name
         self.failures: list[str] = []
-        """What made its master give up."""
+        """What made its peer give up."""
         self.rejoin: Sequence[Address] = ()
-        self._copies = copies
-        self._open_fetcher = open_fetcher
         self._identity = Identity(Random(f"{world.seed}/{name}/identity").randbytes(32))
-        self._lead: Lead | None = None
 
     def __repr__(self) -> str:
-        return f"<Machine {self.name}>"
+        return f"<{type(self).__name__} {self.name}>"
 
     @property
     def id(self) -> str:
@@ -54,7 +52,61 @@ class Machine:
 
     @property
     def address(self) -> Address:
+        """Where a master listens. A slave listens nowhere; its machine is known by it all the same."""
         return Address(f"{self.node.address}:{PORT}")
+
+    def start(self, contacts: Sequence[Address] | None = None) -> None:
+        """Begins a life, which joins through ``contacts``; without them, through those of the life before."""
+        self.rejoin = self.rejoin if contacts is None else contacts
+        self.node.start(self._main).add_done_callback(self._ended)
+
+    @abstractmethod
+    async def leave(self) -> None:
+        """Ends its life in order: gives back what it has, says good-bye, and the process ends."""
+
+    def lose_power(self) -> None:
+        """Ends its life; nobody is told."""
+        self.node.lose_power()
+
+    # -- inside -------------------------------------------------------------------------------
+
+    @abstractmethod
+    async def _main(self) -> None:
+        """A life."""
+
+    def _credentials(self) -> Credentials:
+        """Those of one life."""
+        return Credentials(self._identity, KeyRing.parse(KEYS), CLUSTER, os.urandom(BOOT_BYTES))
+
+    def _ended(self, outcome: asyncio.Future[None]) -> None:
+        if outcome.cancelled():
+            return
+        error = outcome.exception()
+        if error is None or isinstance(error, NodeDown):
+            return
+        if not (self.node.disk_full and isinstance(error, DiskFullError)):
+            self.failures.append(f"{type(error).__name__}: {error}")
+        self.node.crash()
+
+
+class Machine(PeerMachine):
+    """One master with its slave in the same process, and a disk that stays."""
+
+    def __init__(
+        self, world: World, name: str, disk: Path, copies: int, open_fetcher: OpenFetcher, weight: int = 1
+    ) -> None:
+        super().__init__(world, name)
+        self.disk = Disk(world, disk / name)
+        self.weight = weight
+        self._copies = copies
+        self._open_fetcher = open_fetcher
+        self._lead: Lead | None = None
+        self._served_from: object = None
+        self._served: frozenset[int] = frozenset()
+
+    @property
+    def folder(self) -> Path:
+        return self.disk.folder
 
     @property
     def lead(self) -> Lead | None:
@@ -64,14 +116,11 @@ class Machine:
     # -- life ---------------------------------------------------------------------------------
 
     def start(self, contacts: Sequence[Address] | None = None) -> None:
-        """Begins a life, which joins through ``contacts``; without them, through those of the life before."""
-        self.rejoin = self.rejoin if contacts is None else contacts
         self._lead = None
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.node.start(self._main).add_done_callback(self._ended)
+        self.disk.begin()
+        super().start(contacts)
 
     async def leave(self) -> None:
-        """Ends its life in order: hands over, says good-bye, and the process ends."""
         lead = self.lead
         if lead is not None:
             try:
@@ -80,9 +129,16 @@ class Machine:
                 return
         self.node.crash()
 
+    def lose_power(self) -> None:
+        """Ends its life, and takes away what its disk had not made safe."""
+        was_up = self.node.up
+        super().lose_power()
+        if was_up:
+            self.disk.lose_power()
+
     def wipe(self) -> None:
         """Empties its disk. Only between two lives."""
-        shutil.rmtree(self.folder)
+        self.disk.wipe()
 
     async def results(self, job: int) -> list[dict[str, Any]]:
         """All items of a job, as its master gives them out. Raises NodeDown."""
@@ -100,6 +156,12 @@ class Machine:
             raise NodeDown(f"{self.name} is down")
         return await self.node.call(lead.tell, what, arguments)
 
+    async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
+        """A question to its master, as a face asks it. Raises NodeDown."""
+        if (lead := self.lead) is None:
+            raise NodeDown(f"{self.name} is down")
+        return await self.node.call(lead.ask, what, arguments)
+
     # -- what it sees -------------------------------------------------------------------------
 
     def members(self) -> frozenset[str]:
@@ -111,28 +173,27 @@ class Machine:
         if self.lead is None:
             return 0, frozenset()
         ownership = self.lead.cluster.ownership
-        return ownership.view, frozenset(b for b in range(len(ownership.table)) if ownership.serves(b))
+        # Asked again and again, and seldom another answer: all that it is made from is compared first.
+        made_from = (bytes(ownership._serving), ownership.paused, ownership.patient and bytes(ownership.lacks))
+        if made_from != self._served_from:
+            self._served_from = made_from
+            self._served = frozenset(b for b in range(len(ownership.table)) if ownership.serves(b))
+        return ownership.view, self._served
 
     # -- inside -------------------------------------------------------------------------------
 
     async def _main(self) -> None:
-        credentials = Credentials(self._identity, KeyRing.parse(KEYS), CLUSTER, os.urandom(BOOT_BYTES))
-        config = PeerConfig(role=Role.MASTER, slaves=0, copies=self._copies, cluster=CLUSTER)
+        config = PeerConfig(role=Role.MASTER, slaves=0, copies=self._copies, weight=self.weight, cluster=CLUSTER)
         api = Address(f"{self.node.address}:{API_PORT}")
-        lead = Lead(config, credentials, self.folder, api, run_here=self._run_slave)
+        lead = Lead(config, self._credentials(), self.folder, api, run_here=self._run_slave)
         await lead.open(self.node.address, PORT)
         self._lead = lead
         lead.join(self.rejoin)
         await asyncio.wait([lead.failed])
         if not lead.failed.cancelled():
+            # As a peer does before its process ends.
+            await lead.close()
             lead.failed.result()
 
     async def _run_slave(self, stream: Any) -> None:
         await Slave(open_fetcher=self._open_fetcher).run(stream)
-
-    def _ended(self, outcome: asyncio.Future[None]) -> None:
-        if outcome.cancelled():
-            return
-        error = outcome.exception()
-        if error is not None and not isinstance(error, NodeDown):
-            self.failures.append(f"{type(error).__name__}: {error}")

@@ -65,6 +65,8 @@ class Network:
         """Let the trace depend on what packets say, not only on their sizes. Off for TLS, whose dice are its own."""
         self.filters: list[Callable[[Node, Node, bytes], bool]] = []
         """Asked about each datagram: from whom, to whom, what. False drops it."""
+        self.taps: list[Callable[[Node, Node, bytes], None]] = []
+        """Told of each piece of a stream that arrives: from whom, to whom, what."""
         self._seed = seed
         self._law = law or Law()
         self._laws: dict[tuple[str | None, str | None], Law] = {}
@@ -119,6 +121,11 @@ class Network:
         return found
 
     # -- faults
+
+    @property
+    def law(self) -> Law:
+        """The law of the whole network, where no closer one holds."""
+        return self._law
 
     def set_law(self, law: Law, *, source: Node | None = None, target: Node | None = None) -> None:
         """Give a law to one direction, to all that leaves or reaches a node, or to the whole network.
@@ -356,6 +363,8 @@ class Network:
             self.loop.witness_bytes(data)
         else:
             self.loop.witness(len(data))
+        for tap in self.taps:
+            tap(path.source, path.target, data)
         if self.log.packets:
             self._note(f"stream to {path.target.name}: {f'{len(data)} bytes' if data else 'end'}", path.source.name)
 

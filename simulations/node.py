@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 P = ParamSpec("P")
 
+DISK_S = 0.001
+
 
 class Node:
     """See the module. Made by :meth:`simulations.world.World.node`."""
@@ -30,8 +32,10 @@ class Node:
         self.addresses: list[str] = []
         self.clock = Clock()
         self.traffic = Traffic()
-        self.executor_delay_s = 0.001
+        self.executor_delay_s = DISK_S
         """How long a call in an executor (a disk, a thread) takes."""
+        self.disk_full = False
+        """Nothing can be committed there, until it is freed."""
         self.life: Life | None = None
         self.off = False
         """Without power: nobody answers, not even to say no."""

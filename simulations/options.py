@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+LAWS = ("exponential", "weibull")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -16,12 +18,30 @@ class Options:
     replicas: int = 2
     pages: int = 500
     hosts: int = 40
+    slaves: int = 0
+    """Slave machines per master, beside the slave in each master's own process."""
+    rate: float | None = None
+    """The share of the masters that die in a minute, where the scenario is about that; None: its own."""
+    law: str = "exponential"
+    """Of the lengths of sessions, where the scenario is about that."""
+    latency_s: float = 0.02
+    """The least time from one machine to another; the mean of what comes on top is a quarter of it."""
     limit_s: float = 3600.0
     """Virtual seconds within which the job must be finished."""
+    control: str = ""
+    """The negative control that is put into the peers: see ``simulations.controls``."""
 
     def __post_init__(self) -> None:
         if self.masters < 1 or self.replicas < 1 or self.pages < 1 or self.hosts < 1:
             raise ValueError("masters, replicas, pages and hosts must be at least 1")
+        if self.slaves < 0:
+            raise ValueError("the number of slaves must not be negative")
+        if self.rate is not None and self.rate <= 0:
+            raise ValueError("the rate must be above 0")
+        if self.law not in LAWS:
+            raise ValueError(f"the law must be one of {', '.join(LAWS)}")
+        if self.latency_s < 0:
+            raise ValueError("the latency must not be negative")
         if self.limit_s <= 0:
             raise ValueError("the time limit must be above 0")
 
@@ -32,8 +52,10 @@ class Options:
         """What runs this again."""
         default = Options()
         given = [
-            f"--{name} {getattr(self, name)}"
-            for name in ("masters", "replicas", "pages", "hosts")
+            f"--{name.removesuffix('_s')} {getattr(self, name)}"
+            for name in ("masters", "slaves", "replicas", "pages", "hosts", "rate", "law", "latency_s", "limit_s")
             if getattr(self, name) != getattr(default, name)
         ]
+        if self.control:
+            given.append(f"--control {self.control}")
         return " ".join(["python -m simulations run", self.scenario, f"--seed {self.seed}", *given])

@@ -26,6 +26,7 @@ from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any, Protocol
 
+from simulations.databases import Database
 from simulations.life import Closing
 from simulations.tasks import SimTask
 
@@ -183,8 +184,10 @@ def _getrusage(who: int, /) -> resource.struct_rusage:
 
 
 def _connect(*arguments: Any, **options: Any) -> sqlite3.Connection:
-    connection: sqlite3.Connection = _REAL_CONNECT(*arguments, **options)
     source = _pinned()
+    if source is not None:
+        options = {"factory": Database, **options}
+    connection: sqlite3.Connection = _REAL_CONNECT(*arguments, **options)
     if source is not None:
         source.opened(connection)
     return connection

@@ -1,69 +1,45 @@
-"""``run``, ``swarm`` and ``replay``: simulations from the command line."""
+"""``run`` and ``replay``: one simulation from the command line."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import logging
 import sys
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from random import Random
 
-from simulations.options import Options
+from simulations.asked import add_plan_options, plan_of
+from simulations.options import LAWS, Options
+from simulations.outcome import Progress
+from simulations.plan import Plan
 from simulations.scenarios import SCENARIOS
-from simulations.simulation import Report, Simulation
+from simulations.simulation import Simulation
+from simulations.telling import told
 
 _DEFAULT = Options()
 LIMIT_S = 1200.0
 """Virtual seconds for a run of a swarm: several times what the largest of their webs takes."""
 
 
+EXAMPLES = """\
+  python -m simulations run steady
+  python -m simulations run churn --seed 7 --masters 9 --replicas 3
+  python -m simulations run churn --seed 7 --log churn.log
+  python -m simulations run simulations/examples/outage.toml --seed 3"""
+REPLAY_EXAMPLES = """\
+  python -m simulations replay 13
+  python -m simulations replay 13 --log 13.log"""
+
+
 def add_run_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("scenario", choices=sorted(SCENARIOS), metavar="SCENARIO", help=_scenarios())
-    parser.add_argument("--seed", type=int, default=_DEFAULT.seed)
-    parser.add_argument("--masters", type=int, default=_DEFAULT.masters)
-    parser.add_argument("--replicas", type=int, default=_DEFAULT.replicas, help="masters that hold each record")
-    parser.add_argument("--pages", type=int, default=_DEFAULT.pages)
-    parser.add_argument("--hosts", type=int, default=_DEFAULT.hosts)
+    parser.add_argument("scenario", metavar="SCENARIO|PLAN.toml", help="one of the scenarios below, or a plan's file")
+    add_plan_options(parser)
     _add_output_options(parser)
 
 
 def run(asked: argparse.Namespace) -> int:
-    """One scenario."""
-    try:
-        options = Options(
-            scenario=asked.scenario, seed=asked.seed, masters=asked.masters, replicas=asked.replicas,
-            pages=asked.pages, hosts=asked.hosts,
-        )  # fmt: skip
-    except ValueError as error:
-        print(error, file=sys.stderr)
-        return 2
-    return _play(options, asked)
-
-
-def add_swarm_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seeds", type=int, default=20, help="how many")
-    parser.add_argument("--from", type=int, default=1, dest="first", help="the first of them")
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--json", action="store_true", help="one line of JSON for each seed")
-
-
-def swarm(asked: argparse.Namespace) -> int:
-    """Many scenarios, each with options drawn from its seed."""
-    _quiet()
-    failed = 0
-    for report in _reports(range(asked.first, asked.first + asked.seeds), asked.jobs):
-        failed += bool(report.violations)
-        if asked.json:
-            print(json.dumps(report.plain()), flush=True)
-            continue
-        verdict = f"{len(report.violations)} violations" if report.violations else "ok"
-        print(f"{report.options.command()}  # {report.virtual_s:.0f} s in {report.real_s:.1f} s: {verdict}", flush=True)
-        for violation in report.violations:
-            print(f"    {violation.checker}: {violation.what}", flush=True)
-    print(f"{asked.seeds} seeds, {failed} with violations", file=sys.stderr)
-    return 1 if failed else 0
+    """One scenario, or one plan."""
+    return _play(plan_of(asked.scenario, asked), asked)
 
 
 def add_replay_options(parser: argparse.ArgumentParser) -> None:
@@ -73,75 +49,46 @@ def add_replay_options(parser: argparse.ArgumentParser) -> None:
 
 def replay(asked: argparse.Namespace) -> int:
     """One seed of a swarm again."""
-    return _play(drawn(asked.seed), asked)
+    return _play(Plan(drawn(asked.seed)), asked)
 
 
 def drawn(seed: int) -> Options:
     """The options that a swarm draws from a seed."""
     dice = Random(f"{seed}/swarm")
     replicas = dice.choice((1, 2, 2, 2, 3))
-    names = sorted(name for name, scenario in SCENARIOS.items() if scenario.replicas_min <= replicas)
+    name = dice.choice(sorted(name for name, each in SCENARIOS.items() if each.replicas_min <= replicas))
+    scenario = SCENARIOS[name]
+    fewest = max(2, replicas, scenario.masters_min)
     return Options(
-        scenario=dice.choice(names),
+        scenario=name,
         seed=seed,
-        masters=dice.randint(max(2, replicas), 7),
+        masters=dice.randint(fewest, 7) if dice.random() < 0.9 else dice.randint(8, 16),
         replicas=replicas,
+        slaves=max(scenario.slaves_min, dice.choice((0, 0, 0, 1))),
         pages=dice.choice((60, 120, 240)),
         hosts=dice.choice((5, 15, 30)),
+        law=dice.choice(LAWS) if name == "churn" else _DEFAULT.law,
+        latency_s=dice.choice((0.0005, 0.02, 0.02, 0.08)),
         limit_s=LIMIT_S,
     )
 
 
 def _add_output_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="the report as one line of JSON")
-    parser.add_argument("--log", metavar="FILE", help="write all that happens to a file; - is standard error")
+    parser.add_argument(
+        "--log", metavar="FILE", nargs="?", const="-",
+        help="write all that happens, line by line, to a file; without one to standard error",
+    )  # fmt: skip
 
 
-def _play(options: Options, asked: argparse.Namespace) -> int:
-    _quiet()
-    print(options.command(), file=sys.stderr if asked.json else sys.stdout, flush=True)
-    log = sys.stderr if asked.log == "-" else open(asked.log, "w") if asked.log else None  # noqa: SIM115
-    try:
-        tell = (lambda line: None) if asked.json else (lambda line: print(line, flush=True))
-        report = Simulation(options, tell, log).run()
-    finally:
-        if log is not None and log is not sys.stderr:
-            log.close()
-    print(json.dumps(report.plain()) if asked.json else _told(report), flush=True)
+def _play(plan: Plan, asked: argparse.Namespace) -> int:
+    print(plan.command, file=sys.stderr if asked.json else sys.stdout, flush=True)
+    with ExitStack() as stack:
+        log = sys.stderr if asked.log == "-" else stack.enter_context(open(asked.log, "w")) if asked.log else None
+        report = Simulation(plan, None if asked.json else _tell, log).run()
+    print(json.dumps(report.plain()) if asked.json else told(report), flush=True)
     return 1 if report.violations else 0
 
 
-def _reports(seeds: range, jobs: int) -> Iterator[Report]:
-    if jobs < 2:
-        yield from map(_report, seeds)
-        return
-    with ProcessPoolExecutor(jobs, initializer=_quiet) as pool:
-        yield from pool.map(_report, seeds)
-
-
-def _report(seed: int) -> Report:
-    return Simulation(drawn(seed)).run()
-
-
-def _told(report: Report) -> str:
-    """The report for a person."""
-    lines = [f"{report.virtual_s:.1f} virtual seconds in {report.real_s:.1f} real ones; trace {report.trace}"]
-    for name, value in report.figures.items():
-        if name == "incidents":
-            lines += [f"  at {i['began_s']:.1f} s: {i['what']} of {', '.join(i['nodes'])}" for i in value]
-        else:
-            lines.append(f"  {name.replace('_', ' ')}: {value}")
-    lines += [f"VIOLATION {violation.checker}: {violation.what}" for violation in report.violations]
-    lines.append(f"{len(report.violations)} violations" if report.violations else "nothing is amiss")
-    return "\n".join(lines)
-
-
-def _quiet() -> None:
-    """What the masters log goes into the event log, if anybody wants one."""
-    root = logging.getLogger()
-    if not root.handlers:
-        root.addHandler(logging.NullHandler())
-
-
-def _scenarios() -> str:
-    return "; ".join(f"{name}: {scenario.summary}" for name, scenario in SCENARIOS.items())
+def _tell(progress: Progress) -> None:
+    print(progress, flush=True)

@@ -10,144 +10,163 @@ everything that is not gone is healed, and the job must be finished; what is lef
 from __future__ import annotations
 
 import asyncio
+import logging
 import tempfile
 from collections import Counter
-from collections.abc import Callable
-from contextlib import ExitStack, chdir
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, chdir, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
 from p2pcrawl.model.settings import Settings
-from p2pcrawl.peer.submission import submission_of
-from simulations.checkers import Evidence, Violation, violations
+from p2pcrawl.peer.submission import Submission, submission_of
+from simulations.checkers import Evidence, violations
 from simulations.clockwork import Deadlock, Livelock, OutOfTime
+from simulations.controls import control_of
+from simulations.controls.swaps import put_in
 from simulations.fetcher import fetchers
 from simulations.folders import read_folder
 from simulations.machines import Machine
 from simulations.options import Options
+from simulations.outcome import Progress, Report, figures
 from simulations.pins import real_clock
-from simulations.scenarios import SCENARIOS
+from simulations.plan import Plan, names_of
+from simulations.series import Sampler
+from simulations.slaves import SlaveMachine
 from simulations.spiders import Walker
 from simulations.stage import NotSettled, Stage
 from simulations.web import Web, WebPlan
 from simulations.world import World
 
-PROGRESS_S = 10.0
-"""Virtual seconds between two lines of progress."""
+LOOK_S = 1.0
+"""How often in virtual time is looked whether somebody should hear how far the run is."""
+PROGRESS_S = 2.0
+"""Real seconds between two words of progress."""
 
+PATIENCE_S = 120.0
+"""How long the masters have, after all is over, to find that nothing is missing any more."""
 SETTLE_S = 10.0
 """How long the masters have, after all is over, to tidy up."""
 
-Tell = Callable[[str], None]
+OF_THE_WALKER = frozenset({"coverage", "children", "items", "statements"})
+"""The checkers that know what a crawl finds: they hold for the spider that follows every link."""
 
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What came of a run. ``trace`` is the same whenever the run is."""
-
-    options: Options
-    trace: str
-    virtual_s: float
-    real_s: float
-    figures: dict[str, Any]
-    violations: list[Violation]
-
-    def plain(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "options": self.options.plain(),
-            "replay": self.options.command(),
-            "trace": self.trace,
-            "virtual_s": round(self.virtual_s, 3),
-            "real_s": round(self.real_s, 3),
-            **self.figures,
-            "violations": [violation._asdict() for violation in self.violations],
-        }
+Tell = Callable[[Progress], None]
 
 
 class Simulation:
     """See the module. Runs once."""
 
-    def __init__(self, options: Options, tell: Tell | None = None, narrate_to: TextIO | None = None) -> None:
-        """``tell`` is given lines of progress; ``narrate_to`` gets all that happens, for a person to read."""
-        self.options = options
-        self._tell = tell or (lambda line: None)
+    def __init__(self, what: Options | Plan, tell: Tell | None = None, narrate_to: TextIO | None = None) -> None:
+        """``tell`` is called with each word of progress; ``narrate_to`` gets all that happens, for a person to read.
+
+        Raises ConfigurationError for a scenario, and ValueError for a control, that there is not.
+        """
+        plan = Plan(what) if isinstance(what, Options) else what
+        self.plan = plan.completed()
+        self.options = options = self.plan.options
+        self._command = plan.command
+        self._swaps = control_of(options.control).swaps if options.control else ()
+        self._tell = tell or (lambda progress: None)
         self._narrate_to = narrate_to
         self._complaints: list[str] = []
-        self._results: Counter[str] = Counter()
+        self._items: list[dict[str, Any]] = []
         self._states: dict[str, str] = {}
+        self._began_s = real_clock()
 
     def run(self) -> Report:
-        """Plays the scenario and judges what it left."""
-        options = self.options
-        scenario = SCENARIOS[options.scenario]
-        began = real_clock()
+        """Plays the scenario and judges what it left. Raises what a user's own faults raise."""
+        options, plan = self.options, self.plan
+        self._began_s = real_clock()
+        web = Web(options.seed, plan.web or WebPlan())
+        # A spider's file may be named from where we are: it is read before we go elsewhere.
+        start = {} if plan.spider.start_urls else {"start_urls": web.start}
+        submission = submission_of(plan.spider, Settings(), {}, start)
         with ExitStack() as stack:
+            stack.enter_context(_quiet())
             # Errors name files, and travel: so the disks lie where their names are the same in every run.
             stack.enter_context(chdir(stack.enter_context(tempfile.TemporaryDirectory(prefix="p2pcrawl-sim-"))))
-            world = stack.enter_context(World(options.seed, law=scenario.law))
+            world = stack.enter_context(World(options.seed, law=plan.law))
+            stack.enter_context(put_in(self._swaps))
             if self._narrate_to is not None:
                 world.narrate(self._narrate_to, loggers=("p2pcrawl",))
-            web = Web(options.seed, WebPlan(pages=options.pages, hosts=options.hosts))
             open_fetcher = fetchers(web, world.loop)
             machines = [
-                Machine(world, f"m{number}", Path(), options.replicas, open_fetcher)
-                for number in range(options.masters)
+                Machine(world, name, Path(), options.replicas, open_fetcher, plan.weight(n))
+                for n, name in enumerate(names_of(options.masters))
             ]
-            stage = Stage(options, world, web, machines)
-            self._play(stage)
-            found = violations(self._evidence(stage))
-            real_s = real_clock() - began
-            return Report(options, world.trace, world.now, real_s, _figures(stage, self._results), found)
+            slaves = [SlaveMachine(world, f"s{n}", web, machines) for n in range(options.masters * options.slaves)]
+            stage = Stage(options, world, web, machines, slaves)
+            world.log.name({word: m.name for m in (*machines, *slaves) for word in (m.id[:8], m.address)})
+            plan.fit(stage)
+            sampler = Sampler(stage)
+            self._play(stage, sampler, submission)
+            sampler.sample()
+            found = [each for each in violations(self._evidence(stage)) if self._is_judge(each.checker)]
+            series = sampler.series
+            return Report(
+                options, world.trace, world.now, real_clock() - self._began_s, figures(stage, len(self._items), series),
+                found, self._command, series, stage.incidents, self._items,
+            )  # fmt: skip
 
     # -- the play -----------------------------------------------------------------------------
 
-    def _play(self, stage: Stage) -> None:
+    def _play(self, stage: Stage, sampler: Sampler, submission: Submission) -> None:
         try:
-            stage.world.run(self._scenes(stage), self.options.limit_s)
+            stage.world.run(self._scenes(stage, sampler, submission), self.options.limit_s)
         except (OutOfTime, Deadlock, Livelock, NotSettled) as error:
             said, _, waiting = f"{type(error).__name__}: {error}".partition("\n")
             self._complaints.append(said)
             stage.world.note(f"{said}\n{waiting}")
 
-    async def _scenes(self, stage: Stage) -> None:
-        aside = [asyncio.create_task(stage.watch()), asyncio.create_task(self._tell_progress(stage))]
+    async def _scenes(self, stage: Stage, sampler: Sampler, submission: Submission) -> None:
+        def milestone(what: str) -> None:
+            sampler.mark(what)
+            stage.world.note(f"-- {what}: {stage.share():.1%} of the pages")
+            self._say(stage, what)
+
+        aside = [asyncio.create_task(each) for each in (stage.watch(), sampler.run(), self._tell_progress(stage))]
         try:
-            await self._begin(stage)
-            await SCENARIOS[self.options.scenario].faults(stage)
+            await self._meet(stage)
+            await self._submit(stage, submission)
+            milestone("the job begins")
+            if self.plan.faults is not None:
+                await self.plan.faults(stage)
             stage.heal()
-            self._say(stage, "healed")
+            milestone("healed")
             tidy = False
             while not tidy:
                 # What one that was away brings back may open the job again.
                 await stage.until(lambda: stage.ended)
-                self._say(stage, "nothing is left to do")
+                milestone("nothing is left to do")
                 await stage.agree()
+                with suppress(TimeoutError):
+                    # What was incomplete while some were out of reach is judged anew, and what was kept for them told.
+                    async with asyncio.timeout(PATIENCE_S):
+                        await stage.until(lambda: stage.finished and stage.unspooled)
                 await asyncio.sleep(SETTLE_S)
                 tidy = stage.ended
             self._states = {machine.name: stage.state(machine) for machine in stage.up}
-            await self._collect(stage)
+            await stage.observer.interview()
+            # As a person would ask for them, of any master.
+            self._items = await stage.random.choice(stage.up).results(stage.job)
         finally:
             for task in aside:
                 task.cancel()
             await asyncio.gather(*aside, return_exceptions=True)
 
-    async def _begin(self, stage: Stage) -> None:
-        """The masters meet; one of them is given the job."""
+    async def _meet(self, stage: Stage) -> None:
         first, *others = stage.machines
         first.start([])
         for machine in others:
             machine.start([first.address])
         await stage.agree()
-        submission = submission_of(Walker, Settings(), {}, {"start_urls": stage.web.start}).plain()
-        stage.job = (await stage.random.choice(stage.machines).tell("submit", submission))["job"]
-        self._say(stage, f"{len(stage.machines)} masters have begun")
+        for slave in stage.slaves:
+            stage.start(slave)
 
-    async def _collect(self, stage: Stage) -> None:
-        """The results, as a person would ask for them, of any master."""
-        items = await stage.random.choice(stage.up).results(stage.job)
-        self._results.update(item["url"] for item in items)
+    async def _submit(self, stage: Stage, submission: Submission) -> None:
+        """One of them is given the job."""
+        stage.job = (await stage.random.choice(stage.up).tell("submit", submission.plain()))["job"]
 
     def _evidence(self, stage: Stage) -> Evidence:
         complaints = [
@@ -156,39 +175,43 @@ class Simulation:
             *(f"{m.node} at {m.moment:.2f} s: {m.message}: {m.exception!r}" for m in stage.world.mishaps),
         ]
         folders = {m.name: read_folder(m.folder, stage.job) for m in stage.staying}
+        results = Counter(str(item.get("url")) for item in self._items)
+        seen = stage.observer
+        seen.take_stock()
         return Evidence(
-            self.options, stage.web, folders, self._results, stage.incidents, stage.claims, stage.doubles, complaints,
-            self._states,
+            self.options, stage.web, folders, results, stage.incidents, seen.claims, seen.doubles, complaints,
+            self._states, seen.stock.inventories, seen.tables, seen.sightings.sightings, seen.sightings.presences,
+            seen.loads.peaks, {m.id: m.name for m in stage.machines}, stage.world.now,
+            seen.answers,
         )  # fmt: skip
+
+    def _is_judge(self, checker: str) -> bool:
+        return self.plan.spider is Walker or checker not in OF_THE_WALKER
 
     # -- telling ------------------------------------------------------------------------------
 
     async def _tell_progress(self, stage: Stage) -> None:
+        told_s, known = real_clock(), 0
         while True:
-            await asyncio.sleep(PROGRESS_S)
-            self._say(stage, f"{len(stage.up)} masters up")
+            await asyncio.sleep(LOOK_S)
+            for incident in stage.incidents[known:]:
+                self._say(stage, f"{incident.what} of {', '.join(sorted(incident.nodes))}")
+            if known < len(stage.incidents) or real_clock() >= told_s + PROGRESS_S:
+                if known == len(stage.incidents):
+                    self._say(stage, "")
+                known, told_s = len(stage.incidents), real_clock()
 
     def _say(self, stage: Stage, what: str) -> None:
-        self._tell(
-            f"{stage.world.now:8.1f} s  {stage.share():6.1%} of the pages, {len(stage.web.visits)} requests; {what}"
-        )
+        real_s = real_clock() - self._began_s
+        self._tell(Progress(stage.world.now, real_s, stage.share(), len(stage.web.visits), len(stage.up), what))
 
 
-def _figures(stage: Stage, results: Counter[str]) -> dict[str, Any]:
-    """What the run was like, beside its verdict."""
-    pages = [visit for visit in stage.web.visits if not visit.is_robots]
-    answers = Counter(visit.url for visit in pages if visit.answered)
-    traffic = stage.world.network.traffic
-    return {
-        "reachable": len(stage.web.reachable()),
-        "requests": len(stage.web.visits),
-        "answered": len(answers),
-        "refetched": answers.total() - len(answers) + sum(visit.failure == "cut" for visit in pages),
-        "items": len(results),
-        "incidents": [
-            {"what": i.what, "nodes": sorted(i.nodes), "began_s": round(i.began_s, 3)} for i in stage.incidents
-        ],
-        "datagrams": traffic.datagrams,
-        "bytes": traffic.datagram_bytes + traffic.segment_bytes,
-        "callbacks": stage.world.loop.executed,
-    }
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What the masters log goes into the event log, if anybody wants one; only who asks for it sees it elsewhere."""
+    root, nowhere = logging.getLogger(), logging.NullHandler()
+    root.addHandler(nowhere)
+    try:
+        yield
+    finally:
+        root.removeHandler(nowhere)

@@ -6,16 +6,24 @@ Every fault goes through here, so that it is known afterwards what was done to w
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from math import inf
 from random import Random
+from typing import Any
 
+from p2pcrawl.core.candidate import host_key
+from p2pcrawl.core.ring import bucket_of_hash
 from p2pcrawl.master.job import FINISHED, RUNNING
 from simulations.folders import Print, ended_in
-from simulations.incidents import Incident
-from simulations.machines import Machine
+from simulations.incidents import LEAVE, Incident
+from simulations.life import outside
+from simulations.machines import Machine, PeerMachine
+from simulations.node import DISK_S
+from simulations.observer import Observer
 from simulations.options import Options
+from simulations.paths import Law
+from simulations.slaves import SlaveMachine
 from simulations.web import Web
 from simulations.world import World
 
@@ -30,19 +38,31 @@ class NotSettled(Exception):
 class Stage:
     """See the module."""
 
-    def __init__(self, options: Options, world: World, web: Web, machines: list[Machine]) -> None:
+    def __init__(
+        self,
+        options: Options,
+        world: World,
+        web: Web,
+        machines: list[Machine],
+        slaves: Sequence[SlaveMachine] = (),
+    ) -> None:
         self.options = options
         self.world = world
         self.web = web
         self.machines = machines
+        self.slaves = slaves
+        """Machines of their own that work for these masters; they all stay."""
         self.gone: set[Machine] = set()
         """Those that never come back."""
         self.incidents: list[Incident] = []
         self.job = 0
-        self.claims: list[tuple[float, str, bool]] = []
-        """When somebody said that the job is finished, and whether all machines were then up and in touch."""
-        self.doubles: list[str] = []
-        """Buckets that two masters of one view would grant from at once."""
+        self.observer = Observer(self)
+        self.figures: dict[str, Any] = {}
+        """What the scenario has to tell of itself."""
+        self._struck: set[str] = set()
+        """The masters that died since all copies were last whole."""
+        self._usual_law: Law | None = None
+        self._slowed: list[Machine] = []
         self._reachable = len(web.reachable())
         self._looked = 0
         self._answered: set[str] = set()
@@ -68,6 +88,20 @@ class Stage:
         """That many of those that run, at random."""
         return self.random.sample(self.up, min(count, len(self.up)))
 
+    @property
+    def up_slaves(self) -> list[SlaveMachine]:
+        """The slave machines that run, paused ones left out."""
+        return [s for s in self.slaves if s.node.up and not s.node.paused]
+
+    def slaves_of(self, machine: Machine) -> list[SlaveMachine]:
+        """The slave machines that work for one master at this moment."""
+        return [s for s in self.up_slaves if s.works_for == machine.name]
+
+    def owners_of(self, url: str) -> list[Machine]:
+        """Those of them that serve the host of this URL; one, when all agree."""
+        bucket = bucket_of_hash(host_key(url))
+        return [m for m in self.up if bucket in m.served()[1]]
+
     # -- waiting ------------------------------------------------------------------------------
 
     @property
@@ -80,11 +114,22 @@ class Stage:
         """Whether all that are up say that the job is finished."""
         return bool(self.up) and all(self.state(m) == FINISHED for m in self.up)
 
+    @property
+    def unspooled(self) -> bool:
+        """Whether nobody keeps links any more for want of copies."""
+        return all(m.lead is not None and not m.lead.cluster.spool.size for m in self.up)
+
     def state(self, machine: Machine) -> str:
         """How the job stands at one master; "" when that does not know it."""
         lead = machine.lead
         job = lead.master.jobs.get(self.job) if lead is not None else None
         return job.state if job is not None else ""
+
+    def certificate(self, machine: Machine) -> bytes:
+        """What one master has signed at the job's end; nothing before that."""
+        lead = machine.lead
+        job = lead.master.jobs.get(self.job) if lead is not None else None
+        return job.signed if job is not None else b""
 
     def share(self) -> float:
         """How much of the web has answered."""
@@ -113,13 +158,33 @@ class Stage:
         """Until all that are up count each other and have what is theirs. Raises NotSettled."""
         try:
             async with asyncio.timeout(patience_s):
-                await self.until(self._agreed)
+                await self.until(self.agreed)
         except TimeoutError:
             raise NotSettled(f"no agreement after {patience_s:g} s: {self._disagreement()}") from None
 
+    async def sync(self, patience_s: float = PATIENCE_S) -> None:
+        """Until, besides, every copy that they are to have is whole. Raises NotSettled."""
+        try:
+            async with asyncio.timeout(patience_s):
+                await self.until(self.whole)
+        except TimeoutError:
+            raise NotSettled(f"copies are not whole after {patience_s:g} s: {self._disagreement()}") from None
+
+    def whole(self) -> bool:
+        """Whether all that are up agree, nothing is missing, and there are as many copies as there should be."""
+        return self.agreed() and all(_is_whole(m) for m in self.up)
+
+    @property
+    def spare(self) -> int:
+        """How many masters may die now: R-1 between two moments at which everything was whole.
+
+        With one copy it is one, which takes what it has away with it till it is back.
+        """
+        return max(1, self.options.replicas - 1) - len(self._struck)
+
     # -- faults -------------------------------------------------------------------------------
 
-    def crash(self, machines: Iterable[Machine], *, power: bool = False) -> None:
+    def crash(self, machines: Iterable[PeerMachine], *, power: bool = False) -> None:
         """Kills these at the same moment; their disks keep what was committed."""
         hit = [m for m in machines if m.node.up]
         if not hit:
@@ -129,11 +194,14 @@ class Stage:
         through = self._through(names)
         alone = self._ended_at(hit) - through
         self.incidents.append(Incident("power loss" if power else "crash", names, now, now, through, alone))
+        self._struck.update(m.name for m in hit if isinstance(m, Machine))
         for machine in hit:
             if power:
-                machine.node.lose_power()
+                machine.lose_power()
             else:
                 machine.node.crash()
+        if names & {m.name for m in self.machines}:
+            self.observer.take_stock()
 
     def wipe(self, machines: Iterable[Machine]) -> None:
         """Kills these and takes their disks away."""
@@ -142,6 +210,7 @@ class Stage:
         for machine in hit:
             machine.wipe()
             self.world.log.add(self.world.now, machine.name, "loses its disk")
+        self.observer.take_stock(lost=frozenset(m.name for m in hit))
 
     def bury(self, machines: Iterable[Machine]) -> None:
         """Kills these for good."""
@@ -149,33 +218,35 @@ class Stage:
         self.wipe(hit)
         self.gone.update(hit)
 
-    def start(self, machine: Machine) -> None:
-        """A new life, joined through all other machines that there are."""
+    def start(self, machine: PeerMachine) -> None:
+        """A new life, joined through all other masters that there are."""
         machine.start([m.address for m in self.staying if m is not machine])
 
-    async def leave(self, machine: Machine) -> None:
+    async def leave(self, machine: PeerMachine) -> None:
         """Lets one go in order."""
+        self.incidents.append(Incident(LEAVE, frozenset({machine.name}), self.world.now, inf, frozenset()))
         await machine.leave()
+        self._end(LEAVE, machine.name)
 
-    def freeze(self, machines: Iterable[Machine]) -> None:
+    def freeze(self, machines: Iterable[PeerMachine]) -> None:
         """Stops these in their tracks."""
         hit = list(machines)
         self._begin("pause", hit, self._through(frozenset(m.name for m in hit)))
         for machine in hit:
             machine.node.pause()
 
-    def thaw(self, machines: Iterable[Machine]) -> None:
+    def thaw(self, machines: Iterable[PeerMachine]) -> None:
         for machine in machines:
             machine.node.resume()
             self._end("pause", machine.name)
 
     def split(self, *groups: Iterable[Machine]) -> None:
-        """Nothing gets through between these groups."""
+        """Nothing gets through between these groups. A slave is in the group of its master."""
         sides = [list(group) for group in groups]
         known = [self._ended_at(side) for side in sides]
         through = frozenset.intersection(*known) if known else frozenset()
         self._begin("partition", [m for side in sides for m in side], through, everywhere=True)
-        self.world.network.partition(*([m.node for m in side] for side in sides))
+        self.world.network.partition(*([m.node for m in self._with_slaves(side)] for side in sides))
 
     def silence(self, sources: Iterable[Machine], targets: Iterable[Machine]) -> None:
         """Nothing gets from these sources to these targets; the other way it does."""
@@ -187,53 +258,100 @@ class Stage:
             for target in ends[1]:
                 self.world.network.cut(source.node, target.node)
 
+    def ring(self, machines: Sequence[Machine]) -> None:
+        """Each of these is in touch with its two neighbours only, in this order."""
+        known = [self._ended_at([m]) for m in machines]
+        self._begin("partition", machines, frozenset.intersection(*known), everywhere=True)
+        for one, other in combinations(range(len(machines)), 2):
+            if other - one not in (1, len(machines) - 1):
+                self.world.network.cut(machines[one].node, machines[other].node, both_ways=True)
+
+    def stumble(self, machine: PeerMachine, what: str) -> None:
+        """Something that a machine did to itself may have cost it what it had in hand."""
+        with outside():
+            names = frozenset({machine.name})
+            now = self.world.now
+            self.incidents.append(Incident(what, names, now, now, self._through(names)))
+
     def join(self) -> None:
         """Lets everything through again."""
         self.world.network.heal()
         self._end("partition", None)
 
+    def fill(self, machines: Iterable[Machine]) -> None:
+        """Nothing more can be stored on these machines' disks."""
+        hit = list(machines)
+        self._begin("full disk", hit, self._through(frozenset(m.name for m in hit)))
+        for machine in hit:
+            machine.node.disk_full = True
+            self._struck.add(machine.name)
+            self.world.log.add(self.world.now, machine.name, "has no room left on its disk")
+
+    def free(self, machines: Iterable[Machine]) -> None:
+        """There is room again on these machines' disks."""
+        for machine in machines:
+            machine.node.disk_full = False
+            self.world.log.add(self.world.now, machine.name, "has room on its disk again")
+            self._end("full disk", machine.name)
+
+    def slow(self, machines: Iterable[Machine], disk_s: float) -> None:
+        """Each access to these machines' disks takes that long."""
+        for machine in machines:
+            machine.node.executor_delay_s = disk_s
+            if machine not in self._slowed:
+                self._slowed.append(machine)
+            self.world.log.add(self.world.now, machine.name, f"its disk takes {disk_s:g} s for everything")
+
+    def quicken(self, machines: Iterable[Machine]) -> None:
+        """These machines' disks are as fast as any."""
+        for machine in list(machines):
+            machine.node.executor_delay_s = DISK_S
+            if machine in self._slowed:
+                self._slowed.remove(machine)
+
+    def degrade(self, law: Law) -> None:
+        """The whole network gets worse."""
+        self._usual_law = self._usual_law or self.world.network.law
+        self.world.network.set_law(law)
+
+    def restore(self) -> None:
+        """The network is as good as it was."""
+        if self._usual_law is not None:
+            self.world.network.set_law(self._usual_law)
+            self._usual_law = None
+
     def heal(self) -> None:
-        """Everything that is not gone is up, awake and in touch."""
+        """Everything that is not gone is up, awake and in touch, as it was."""
         self.join()
-        self.thaw([m for m in self.staying if m.node.paused])
-        for machine in self.staying:
+        self.restore()
+        self.quicken(self._slowed)
+        self.free([m for m in self.staying if m.node.disk_full])
+        everybody: list[PeerMachine] = [*self.staying, *self.slaves]
+        self.thaw([m for m in everybody if m.node.paused])
+        for machine in everybody:
             if not machine.node.up:
                 self.start(machine)
 
     # -- watching -----------------------------------------------------------------------------
 
     async def watch(self) -> None:
-        """Looks for what must never be, for as long as it runs."""
-        said: set[str] = set()
+        """Looks at what happens, for as long as it runs."""
         while True:
             await asyncio.sleep(LOOK_S)
-            for machine in self.up:
-                if self.state(machine) == FINISHED and machine.name not in said:
-                    said.add(machine.name)
-                    self.claims.append((self.world.now, machine.name, self._untroubled()))
-            if self._agreed():
-                for incident in self.incidents:
-                    if not incident.open:
-                        incident.settled_s = min(incident.settled_s, self.world.now)
-            self._look_for_doubles()
+            self.observer.look()
+            if self._struck and self.whole():
+                # What died before has been made good.
+                self._struck.clear()
 
-    def _look_for_doubles(self) -> None:
-        by_view: dict[int, list[tuple[Machine, frozenset[int]]]] = {}
-        for machine in self.up:
-            view, served = machine.served()
-            by_view.setdefault(view, []).append((machine, served))
-        for those in by_view.values():
-            for (one, left), (other, right) in combinations(those, 2):
-                if both := left & right:
-                    text = f"{one.name} and {other.name} both serve {len(both)} buckets, such as {min(both)}"
-                    self.doubles.append(f"at {self.world.now:.2f} s {text}")
-
-    def _untroubled(self) -> bool:
+    def untroubled(self) -> bool:
+        """Whether all that are to stay are up and in touch."""
         return all(m in self.up for m in self.staying) and not any(i.open for i in self.incidents)
 
-    def _agreed(self) -> bool:
+    def agreed(self) -> bool:
+        """Whether all that are up count each other, have shared out the buckets by that, and have what is theirs."""
         ids = frozenset(m.id for m in self.up)
-        return all(
+        views = {m.lead.cluster.ownership.view for m in self.up if m.lead is not None}
+        return len(views) == 1 and all(
             m.lead is not None and m.members() == ids and m.lead.cluster.ownership.complete
             and len(m.lead.cluster.ownership.table) > 0
             for m in self.up
@@ -251,13 +369,18 @@ class Stage:
         """What the disks of others say."""
         return self._ended_at([m for m in self.staying if m.name not in names])
 
-    def _ended_at(self, machines: Iterable[Machine]) -> frozenset[Print]:
+    def _ended_at(self, machines: Iterable[PeerMachine]) -> frozenset[Print]:
+        """A slave has no disk: what only it knew counts as never ended."""
         if not self.job:
             return frozenset()
-        return frozenset(key for m in machines for key in ended_in(m.folder, self.job))
+        masters = [m for m in machines if isinstance(m, Machine)]
+        return frozenset(key for m in masters for key in ended_in(m.folder, self.job))
+
+    def _with_slaves(self, machines: list[Machine]) -> list[PeerMachine]:
+        return [*machines, *(slave for m in machines for slave in self.slaves_of(m))]
 
     def _begin(
-        self, what: str, machines: Iterable[Machine], through: frozenset[Print], *, everywhere: bool = False
+        self, what: str, machines: Iterable[PeerMachine], through: frozenset[Print], *, everywhere: bool = False
     ) -> None:
         names = frozenset(m.name for m in machines)
         alone = self._ended_at([m for m in self.machines if m.name in names]) - through
@@ -267,3 +390,12 @@ class Stage:
         for incident in self.incidents:
             if incident.open and incident.what == what and (name is None or name in incident.nodes):
                 incident.ended_s = self.world.now
+
+
+def _is_whole(machine: Machine) -> bool:
+    """Whether a master serves all that is its own, lacks nothing of it, and has all the copies of it."""
+    if machine.lead is None or machine.node.disk_full:
+        return False
+    cluster = machine.lead.cluster
+    ownership = cluster.ownership
+    return not (ownership.syncing or ownership.broken() or cluster.copying.lacking())

@@ -22,6 +22,8 @@ from simulations.paths import Dice
 T = TypeVar("T")
 
 RETRY_AFTER_S = 8
+NOWHERE = ("", "//", "nonsense", "http://[::1", "http://a:b:c/", "http://nowhere.test/\x00", "gopher://nowhere.test/")
+"""URLs that lead nowhere. No page has a link to them."""
 TRIES_MAX = 2
 """How often a flaky page fails, at most: no more than a crawler tries again by default."""
 
@@ -37,6 +39,10 @@ class Kind(Enum):
     FORBIDDEN = "forbidden"
 
 
+KINDS = tuple(kind.value for kind in Kind if kind is not Kind.PLAIN)
+"""Those whose share of the pages a plan gives."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebPlan:
     """How large and how unpleasant a web is. Fractions are of the pages, or of the hosts."""
@@ -49,6 +55,8 @@ class WebPlan:
     """On each page, beside those that hold its host together."""
     across: float = 0.2
     """Of the links: to other hosts."""
+    hot: float = 0.0
+    """Of the links to other hosts: to the largest."""
     redirect: float = 0.03
     missing: float = 0.03
     failing: float = 0.02
@@ -58,6 +66,17 @@ class WebPlan:
     dead_hosts: float = 0.03
     latency_s: float = 0.15
     """The mean over all hosts."""
+
+    def __post_init__(self) -> None:
+        if self.pages < 1 or self.hosts < 1:
+            raise ValueError("pages and hosts must be at least 1")
+        if self.zipf < 0 or self.links < 0 or self.latency_s <= 0:
+            raise ValueError("zipf and links must not be negative, latency_s must be above 0")
+        for name in ("across", "hot", *KINDS, "delayed_hosts", "dead_hosts"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} must be between 0 and 1")
+        if sum(getattr(self, name) for name in KINDS) > 1:
+            raise ValueError(f"{', '.join(KINDS)} must not be more than 1 together")
 
 
 @dataclass(slots=True)
@@ -109,6 +128,8 @@ class Visit:
     status: int
     failure: str
     retry_after_s: float = 0.0
+    master: str = ""
+    """The node of the master that had it asked for; the same as ``node`` for the slave in a master's process."""
 
     @property
     def answered(self) -> bool:
@@ -153,20 +174,30 @@ class Web:
         """Whether a crawl that obeys robots.txt gets to see its links, in the end."""
         return page.kind in (Kind.PLAIN, Kind.FLAKY, Kind.REDIRECT) and not self.hosts[page.host].dead
 
+    def answers(self, url: str) -> bool:
+        """Whether a crawl that obeys robots.txt ever gets an answer to this page."""
+        page = self.pages[url]
+        return page.kind not in (Kind.FAILING, Kind.FORBIDDEN) and not self.hosts[page.host].dead
+
     # -- answering ----------------------------------------------------------------------------
 
     def reply(self, url: str) -> Reply:
         """What a request gets that begins now."""
-        host = self.hosts[url.split("/", 3)[2]]
+        host = self.hosts.get(url.split("/", 3)[2])
         self._asked[url] += 1
         times = self._asked[url]
         dice = Dice(self._seed, url, times)
-        takes_s = 0.2 * host.latency_s - 0.8 * host.latency_s * log(1.0 - dice.roll())
+        latency_s = host.latency_s if host is not None else self.plan.latency_s
+        takes_s = 0.2 * latency_s - 0.8 * latency_s * log(1.0 - dice.roll())
+        if host is None:
+            return Reply(takes_s, failure="refused")
         if host.dead:
             return Reply(takes_s, host.ip, failure="refused")
         if url.endswith("/robots.txt"):
             return Reply(takes_s, host.ip, 200, {"Content-Type": "text/plain"}, _robots(host))
-        page = self.pages[url]
+        page = self.pages.get(url)
+        if page is None:
+            return Reply(takes_s, host.ip, 404)
         match page.kind:
             case Kind.REDIRECT:
                 return Reply(takes_s, host.ip, 302, {"Location": page.links[0]})
@@ -242,8 +273,11 @@ class Web:
                     page.links = [self._pick(host.pages[: host.pages.index(page)]).url]
                 elif page.kind in (Kind.PLAIN, Kind.FLAKY):
                     for _ in range(self.plan.links):
-                        where = self._pick(hosts) if self._dice.roll() < self.plan.across else host
+                        where = self._elsewhere(hosts) if self._dice.roll() < self.plan.across else host
                         page.links.append(self._pick(where.pages).url)
+
+    def _elsewhere(self, hosts: list[Host]) -> Host:
+        return hosts[0] if self.plan.hot and self._dice.roll() < self.plan.hot else self._pick(hosts)
 
     def _pick(self, things: list[T]) -> T:
         return things[int(self._dice.roll() * len(things))]

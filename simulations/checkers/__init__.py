@@ -8,17 +8,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from simulations.checkers import conservation, coverage, fetches, finish, items, ownership, politeness, quiet
+from simulations.checkers import (
+    balance,
+    bounds,
+    children,
+    conservation,
+    copies,
+    coverage,
+    durability,
+    fetches,
+    finish,
+    items,
+    membership,
+    movement,
+    ownership,
+    politeness,
+    quiet,
+    robots,
+    statements,
+)
 from simulations.checkers.evidence import Evidence, Violation
 
 CHECKERS: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "coverage": coverage.check,
+    "children": children.check,
+    "durability": durability.check,
+    "copies": copies.check,
     "items": items.check,
     "fetches": fetches.check,
     "politeness": politeness.check,
+    "robots": robots.check,
     "conservation": conservation.check,
     "finish": finish.check,
+    "statements": statements.check,
     "ownership": ownership.check,
+    "movement": movement.check,
+    "balance": balance.check,
+    "membership": membership.check,
+    "bounds": bounds.check,
     "quiet": quiet.check,
 }
 

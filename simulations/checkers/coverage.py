@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from p2pcrawl.model.job import START_URL
 from simulations.checkers.evidence import Evidence, listed, told
 from simulations.folders import DONE, DROPPED, FAILED, QUEUED, Record
-from simulations.web import Kind
+from simulations.web import NOWHERE, Kind
+
+TRIES = 3
+"""So often a page is asked for that does not answer, by default, before it is given up."""
 
 
 def check(evidence: Evidence) -> Iterator[str]:
     web, records = evidence.web, evidence.phases()
     answered = {visit.url for visit in evidence.pages if visit.answered}
-    last = {visit.url: visit for visit in evidence.pages}
+    vain = Counter(visit.url for visit in evidence.pages if not visit.answered)
     # What a master gave up on is not held against it here if the web agrees; what it led to is out of reach then.
     given_up = frozenset(url for url, record in records.items() if record.phase == FAILED)
     reachable = web.reachable(given_up)
@@ -32,12 +36,16 @@ def check(evidence: Evidence) -> Iterator[str]:
         wanted = DROPPED if page.kind is Kind.FORBIDDEN else DONE if web.opens(page) else FAILED
         if web.hosts[page.host].dead:
             wanted = FAILED
-        excuse = record.phase == FAILED and (_is_lost(record) or (url in last and not last[url].answered))
+        excuse = record.phase == FAILED and (_is_lost(record) or vain[url] >= TRIES)
         if record.phase != wanted and not excuse:
             yield f"{url} ({page.kind.value}) is {told(record)}"
         if record.phase == DONE and url not in answered:
             yield f"{url} is done and was never fetched"
-    invented = sorted(url for url in records if url not in web.pages and not url.startswith(START_URL))
+    for url in NOWHERE:
+        if url in records and records[url].phase not in (FAILED, DROPPED):
+            yield f"{url!r}, which leads nowhere, is {told(records[url])}"
+    known = {*web.pages, *NOWHERE}
+    invented = sorted(url for url in records if url not in known and not url.startswith(START_URL))
     if invented:
         yield f"{len(invented)} records are of no page: {listed(invented)}"
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from simulations.folders import PHASES, Folder, Record
 from simulations.incidents import Incident
+from simulations.inventory import Inventory
+from simulations.loads import Peak
 from simulations.options import Options
+from simulations.sightings import Presence, Sighting
+from simulations.tables import Table
 from simulations.web import Visit, Web
 
 
@@ -31,11 +35,28 @@ class Evidence:
     """How often the results have each URL's item."""
     incidents: list[Incident]
     claims: list[tuple[float, str, bool]]
+    """Who said when that the job is finished, and whether that was the last word."""
     doubles: list[str]
     complaints: list[str]
     """What made masters give up, exceptions that nobody caught, and what did not come about in time."""
     states: dict[str, str]
     """How the job ended at each master that was there in the end; nothing when it did not."""
+    inventories: list[Inventory] = field(default_factory=list)
+    """What all disks held together, again and again, and after each loss."""
+    tables: list[Table] = field(default_factory=list)
+    """Who served which bucket, each time that all agreed on it anew."""
+    sightings: list[Sighting] = field(default_factory=list)
+    """Who counted whom, in changes. Members are named by their ids."""
+    presences: list[Presence] = field(default_factory=list)
+    """When each master was up and awake."""
+    peaks: dict[str, Peak] = field(default_factory=dict)
+    """The most that any master had in hand."""
+    names: dict[str, str] = field(default_factory=dict)
+    """Of the masters, by their ids."""
+    looked_s: float = 0.0
+    """When this was looked at for the last time."""
+    answers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What each master says of the job in the end, its certificate among it."""
 
     @property
     def ended(self) -> bool:

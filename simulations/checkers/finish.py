@@ -16,9 +16,9 @@ def check(evidence: Evidence) -> Iterator[str]:
     for state in sorted(set(evidence.states.values()) - {FINISHED}):
         names = [name for name, each in evidence.states.items() if each == state]
         yield f"the job is {state} at {', '.join(names)}"
-    for moment, who, untroubled in evidence.claims:
+    for moment, who, is_last_word in evidence.claims:
         later = [visit for visit in evidence.web.visits if visit.began_s > moment]
-        if untroubled and later:
+        if is_last_word and later:
             first = later[0]
             yield (
                 f"{who} said at {moment:.2f} s that the job is finished, and {len(later)} requests followed, the first "

@@ -24,7 +24,8 @@ def check(evidence: Evidence) -> Iterator[str]:
     split = [(i.began_s, i.settled_s) for i in evidence.incidents if i.everywhere]
     for host, visits in by_host.items():
         told_at: float | None = None
-        wanted_s = evidence.web.hosts[host].delay_s
+        # Links may lead to hosts that there are not.
+        wanted_s = evidence.web.hosts[host].delay_s if host in evidence.web.hosts else 0.0
         free_at = spaced_at = 0.0
         for visit in sorted(visits, key=lambda v: v.began_s):
             apart = any(began_s <= visit.began_s <= settled_s for began_s, settled_s in split)
@@ -55,7 +56,7 @@ def _end(visit: Visit, incidents: list[Incident]) -> float:
 def _died_with(visit: Visit, incidents: list[Incident]) -> bool:
     """Whether what this answer asked for may have been lost with the one that it was told to."""
     return any(
-        visit.node in incident.nodes and visit.ended_s - TELLING_S <= incident.began_s <= visit.ended_s + TELLING_S
+        incident.hit(visit) and visit.ended_s - TELLING_S <= incident.began_s <= visit.ended_s + TELLING_S
         for incident in incidents
     )
 

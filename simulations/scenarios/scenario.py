@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from simulations.paths import Law
 from simulations.stage import Stage
+from simulations.web import WebPlan
+
+USUAL_WEB = WebPlan()
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,3 +22,11 @@ class Scenario:
     """Of the network, if it is not the usual one."""
     replicas_min: int = 1
     """With fewer, what is lost is lost."""
+    masters_min: int = 1
+    """With fewer, it is another scenario."""
+    web: WebPlan = USUAL_WEB
+    """What the web is like, but for its size."""
+    slaves_min: int = 0
+    """Slave machines per master that it needs."""
+    weights: tuple[int, ...] = (1,)
+    """Of the masters, in turn."""

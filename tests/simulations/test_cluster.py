@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,9 @@ ROOT = Path(__file__).parents[2]
 SMALL = ["--masters", "3", "--pages", "40", "--hosts", "6", "--json"]
 
 
-def begin(scenario: str, seed: int, hash_seed: int) -> subprocess.Popen[str]:
+def begin(scenario: str, seed: int, hash_seed: int, extra: Sequence[str] = ()) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "simulations", "run", scenario, "--seed", str(seed), *SMALL]
+    command = [sys.executable, "-m", "simulations", "run", scenario, "--seed", str(seed), *SMALL, *extra]
     return subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT
     )
@@ -65,4 +66,4 @@ def test_what_cannot_be_simulated_is_refused_in_one_line() -> None:
     refused = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60)
 
     assert refused.returncode == 2
-    assert refused.stderr == "masters, replicas, pages and hosts must be at least 1\n"
+    assert refused.stderr == "simulations: masters, replicas, pages and hosts must be at least 1\n"

@@ -131,3 +131,37 @@ def test_a_process_has_a_number_of_its_own_and_talks_to_itself_over_a_socket_pai
 
     assert len(set(pids)) == 2
     assert os.getpid() not in pids
+
+
+def test_a_full_disk_keeps_what_was_committed_and_takes_nothing_more_until_there_is_room(tmp_path: Path) -> None:
+    refused: list[int] = []
+
+    async def write_all(numbers: range) -> None:
+        connection = sqlite3.connect(tmp_path / "data.db", isolation_level=None)
+        connection.execute("CREATE TABLE IF NOT EXISTS t (number)")
+        for number in numbers:
+            connection.execute("BEGIN")
+            connection.execute("INSERT INTO t VALUES (?)", (number,))
+            try:
+                connection.execute("COMMIT")
+            except sqlite3.OperationalError as error:
+                assert error.sqlite_errorcode == sqlite3.SQLITE_FULL
+                assert not connection.in_transaction
+                refused.append(number)
+            await asyncio.sleep(1)
+
+    with World(1) as world:
+        node = world.node("n")
+
+        async def scenario() -> None:
+            outcome = node.start(write_all, range(6))
+            await asyncio.sleep(1.5)
+            node.disk_full = True
+            await asyncio.sleep(2)
+            node.disk_full = False
+            await outcome
+
+        world.run(scenario())
+
+    assert refused == [2, 3]
+    assert table(tmp_path / "data.db") == [0, 1, 4, 5]

@@ -1,0 +1,71 @@
+"""What masters state of a job in the end is true: the certificate that all have signed, and what they answer.
+
+Held against the disks, the results, and what the web saw; the masters' counters are not asked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from simulations.checkers.evidence import Evidence
+from simulations.folders import DONE, PHASES
+from simulations.web import Kind
+
+
+def check(evidence: Evidence) -> Iterator[str]:
+    if not evidence.ended:
+        return
+    truth = _truth(evidence)
+    ids = {name: member for member, name in evidence.names.items()}
+    for name, answer in sorted(evidence.answers.items()):
+        yield from _wrong(f"{name} says of the job", answer, truth, evidence)
+        open_ = {what: answer[what] for what in ("missing", "not_whole", "moving") if answer[what]}
+        if open_:
+            yield f"{name} says of the job that {open_} while nothing is"
+        certificate = answer["certificate"]
+        if certificate is None:
+            yield f"{name} has no certificate of the job's end"
+            continue
+        yield from _wrong(f"the certificate at {name} says", certificate["counts"], truth, evidence)
+        gone = sorted(ids[each] for each in ids if each not in evidence.folders)
+        # Who had left in order, and came back when all was over, has signed nothing and is not missing.
+        copies = min(evidence.options.replicas, len(certificate["members"]))
+        expected = {
+            "missing": gone, "incomplete": [], "final": not gone, "conserved": True,
+            "copies": {"asked": evidence.options.replicas, "kept": copies},
+        }  # fmt: skip
+        for what, wanted in expected.items():
+            if certificate[what] != wanted:
+                yield f"the certificate at {name} says {what} {certificate[what]}, which is {wanted}"
+        strangers = set(certificate["members"]) & set(gone) or set(certificate["members"]) - set(ids.values())
+        if strangers:
+            yield f"the certificate at {name} is of {len(strangers)} members that are not there"
+
+
+def _truth(evidence: Evidence) -> dict[str, int]:
+    """What was counted by others."""
+    records = evidence.phases()
+    by_phase = Counter(PHASES[record.phase] for record in records.values())
+    done = {url for url, record in records.items() if record.phase == DONE}
+    answered = {visit.url for visit in evidence.pages if visit.answered and visit.url in done}
+    redirects = {url for url in answered if evidence.web.pages[url].kind is Kind.REDIRECT}
+    return {
+        "discovered": len(records),
+        **{phase: by_phase[phase] for phase in PHASES},
+        "leased": 0,
+        "items": evidence.items.total(),
+        "pages": len(answered - redirects),
+    }
+
+
+def _wrong(who: str, told: dict[str, Any], truth: dict[str, int], evidence: Evidence) -> Iterator[str]:
+    wrong = [f"{what} {told[what]} instead of {count}" for what, count in truth.items() if told[what] != count]
+    if wrong:
+        yield f"{who} {', '.join(wrong)}"
+    # What was done twice may be counted twice; and what was never reported is in nobody's count.
+    calm, redirects = not evidence.incidents, [visit for visit in evidence.pages if 300 <= visit.status < 400]
+    for what, made in ("fetches", len(evidence.pages)), ("redirects", len(redirects)):
+        if told[what] > made or (told[what] < made and calm):
+            yield f"{who} {what} {told[what]}, and the web saw {made}"

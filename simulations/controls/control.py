@@ -1,0 +1,22 @@
+"""What a negative control is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulations.controls.swaps import Swap
+from simulations.options import Options
+
+LIMIT_S = 400.0
+"""Virtual seconds for the run of a control: what hangs because of it need not hang for long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A cause that is put into the peers so that a checker must tell of it."""
+
+    summary: str
+    checker: str
+    options: Options
+    """A small run in which it shows."""
+    swaps: tuple[Swap, ...]

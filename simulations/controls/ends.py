@@ -1,0 +1,72 @@
+"""Controls of when a page is done, and when a job is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from p2pcrawl.master import certificate
+from p2pcrawl.master.completion import Completion
+from p2pcrawl.master.intake import Intake
+from p2pcrawl.master.job import Job
+from p2pcrawl.master.session import Lease
+from p2pcrawl.model.node import NodeId
+from p2pcrawl.wire.messages import Links
+from simulations.controls.control import LIMIT_S, Control
+from simulations.controls.swaps import swap
+from simulations.options import Options
+
+# -- done-before-links: a page's end does not wait for its links at other masters -------------
+
+_send = Intake._send
+
+
+def _send_without_hold(
+    self: Intake, job: Job, owner: NodeId, bucket: int, url: str, print_: bytes, links: Links, lease: Lease | None
+) -> None:
+    _send(self, job, owner, bucket, url, print_, links, None)
+
+
+# -- idle-timer: who decides that a job is finished looks at itself only ----------------------
+
+_certificate = Job.certificate
+
+
+async def _idle_here(self: Completion, job: Job) -> bool:
+    return not self._standing(job.id).busy
+
+
+def _nothing_left(self: Job) -> dict[str, Any]:
+    """The certificate would tell: what is left at any master keeps it from being signed."""
+    return {**_certificate(self), "queued": 0, "leased": 0}
+
+
+# -- counts-of-one: the certificate is signed by all, and tells what one has ------------------
+
+_come_to = certificate._come_to
+
+
+def _come_to_one(bodies: Sequence[dict[str, Any]], members: list[NodeId]) -> dict[str, Any]:
+    return {**_come_to(bodies, members), "counts": bodies[0]["counts"]}
+
+
+CONTROLS = {
+    "done-before-links": Control(
+        "a page is done before its links are at their owners",
+        "children",
+        Options(scenario="slow-owner", masters=3, pages=60, hosts=30, limit_s=LIMIT_S),
+        (swap(Intake._send, _send_without_hold),),
+    ),
+    "idle-timer": Control(
+        "a job is finished when the one that decides has nothing left to do itself",
+        "finish",
+        Options(masters=3, pages=60, hosts=6, limit_s=LIMIT_S),
+        (swap(Completion.is_finished, _idle_here), swap(Job.certificate, _nothing_left)),
+    ),
+    "counts-of-one": Control(
+        "a certificate has the counts of one master in place of the sum",
+        "statements",
+        Options(masters=2, pages=30, hosts=6, limit_s=LIMIT_S),
+        (swap(certificate._come_to, _come_to_one),),
+    ),
+}

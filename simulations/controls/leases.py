@@ -1,0 +1,35 @@
+"""A control of what a slave may end: what it was leased, and nothing else."""
+
+from __future__ import annotations
+
+from p2pcrawl.frontier.batch import Batch
+from p2pcrawl.master.reports import Reports
+from p2pcrawl.master.session import Session
+from p2pcrawl.wire.messages import Report
+from simulations.controls.control import LIMIT_S, Control
+from simulations.controls.swaps import swap
+from simulations.options import Options
+
+# -- leases-unchecked: whoever reports the end of a page is believed, whoever it was leased to -
+
+_take = Reports.take
+
+
+def _believe(self: Reports, session: Session, batch: Batch, now: float) -> int:
+    for message in session.inbox:
+        for page in message.pages if isinstance(message, Report) else ():
+            for other in self.sessions.values():
+                if page.record in other.leases and page.record not in session.leases:
+                    lease = session.leases[page.record] = other.leases.pop(page.record)
+                    page.lease = lease.number
+    return _take(self, session, batch, now)
+
+
+CONTROLS = {
+    "leases-unchecked": Control(
+        "a slave may end pages that were leased to others",
+        "items",
+        Options(scenario="slaves-lie", masters=2, slaves=2, pages=60, hosts=12, limit_s=LIMIT_S),
+        (swap(Reports.take, _believe),),
+    ),
+}

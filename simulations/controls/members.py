@@ -1,0 +1,48 @@
+"""Controls of the membership, and of what strangers may do to a master."""
+
+from __future__ import annotations
+
+from p2pcrawl.core.claims import Claims
+from p2pcrawl.core.membership_output import Output
+from p2pcrawl.model.errors import LinkError
+from p2pcrawl.model.gossip import Alive, Update
+from p2pcrawl.wire.datagrams import DatagramSeal, Opened
+from simulations.controls.control import LIMIT_S, Control
+from simulations.controls.swaps import swap
+from simulations.options import Options
+
+# -- refutation-off: who is suspected says nothing to it --------------------------------------
+
+_hear = Claims.hear
+
+
+def _hear_no_rumours(self: Claims, update: Update, now: float, out: Output) -> bool:
+    return isinstance(update, Alive) and _hear(self, update, now, out)
+
+
+# -- refusals-raise: a datagram that is refused is an error rather than nothing ---------------
+
+_open = DatagramSeal.open
+
+
+def _open_or_raise(self: DatagramSeal, data: bytes) -> Opened | None:
+    opened = _open(self, data)
+    if opened is None:
+        raise LinkError("a datagram is not as it should be")
+    return opened
+
+
+CONTROLS = {
+    "refutation-off": Control(
+        "whoever is suspected does not refute it",
+        "membership",
+        Options(scenario="lossy", masters=2, pages=40, hosts=4, limit_s=LIMIT_S),
+        (swap(Claims.hear, _hear_no_rumours),),
+    ),
+    "refusals-raise": Control(
+        "a datagram that comes twice raises an error that nobody catches",
+        "quiet",
+        Options(scenario="lossy", masters=2, pages=20, hosts=3, limit_s=LIMIT_S),
+        (swap(DatagramSeal.open, _open_or_raise),),
+    ),
+}

@@ -1,0 +1,129 @@
+"""Controls of who may grant what, and of how a bucket goes from one owner to the next."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Mapping
+
+from p2pcrawl.core.ownership import Change, Ownership
+from p2pcrawl.core.paper_rings import Modulo
+from p2pcrawl.core.ring import BUCKETS, Rendezvous
+from p2pcrawl.core.workbench import Workbench
+from p2pcrawl.master.cluster import Cluster
+from p2pcrawl.master.master import Master
+from p2pcrawl.master.session import Session
+from p2pcrawl.master.slaves import Slaves
+from p2pcrawl.model.node import Member
+from p2pcrawl.slave.fence import Fence
+from simulations.controls.control import LIMIT_S, Control
+from simulations.controls.hosts import ask_at_once
+from simulations.controls.swaps import swap
+from simulations.options import Options
+
+# -- fencing-off: whoever stood still goes on under leases and epochs that are void -----------
+
+
+def _never_passed(self: Fence) -> bool:
+    return False
+
+
+def _do_not_look(self: Fence) -> None:
+    pass
+
+
+def _none_overdue(self: Slaves, now: float) -> list[Session]:
+    return []
+
+
+async def _watch_no_clock(self: Cluster) -> None:
+    await asyncio.get_running_loop().create_future()
+
+
+# -- grants-on: a master grants from a bucket that its own view gives to another --------------
+
+_change = Ownership.change
+
+
+def _keep_serving(self: Ownership, members: Iterable[Member], view: int) -> Change:
+    change = _change(self, members, view)
+    for bucket in change.lost:
+        self._serving[bucket] = 1
+    return change
+
+
+# -- no-waiting: a bucket is served before everybody has let go of it -------------------------
+
+
+def _all_ready(self: Ownership, buckets: Iterable[int]) -> frozenset[int]:
+    return frozenset(b for b in buckets if not self._serving[b] and self._owners[b] is None)
+
+
+# -- no-consent: a bucket is handed over while leases on it are open --------------------------
+
+
+def _at_once(self: Master, buckets: Collection[int]) -> asyncio.Future[bool]:
+    answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+    answer.set_result(True)
+    return answer
+
+
+# -- hash-mod-n: the ring of the papers ------------------------------------------------------
+
+
+def _by_modulo(self: Rendezvous[str], copies: int) -> list[tuple[str, ...]]:
+    ring = Modulo(self._weights)
+    return [ring.owners(bucket, copies) for bucket in range(BUCKETS)]
+
+
+# -- weights-ignored: each master gets as much as any other ----------------------------------
+
+_make_ring = Rendezvous.__init__
+
+
+def _without_weights(self: Rendezvous[str], weights: Mapping[str, int]) -> None:
+    _make_ring(self, dict.fromkeys(weights, 1))
+
+
+CONTROLS = {
+    "fencing-off": Control(
+        "sessions and epochs never end: who stood still goes on with what is another's by now",
+        "politeness",
+        Options(scenario="pauses", seed=2, masters=3, pages=80, hosts=8, limit_s=LIMIT_S),
+        (
+            swap(Fence.passed, _never_passed),
+            swap(Fence._look, _do_not_look),
+            swap(Slaves.overdue, _none_overdue),
+            swap(Cluster._watch_clock, _watch_no_clock),
+        ),
+    ),
+    "grants-on": Control(
+        "a master goes on granting from buckets that have left it",
+        "ownership",
+        Options(scenario="rolling", masters=3, pages=40, hosts=6, limit_s=LIMIT_S),
+        (swap(Ownership.change, _keep_serving),),
+    ),
+    "no-waiting": Control(
+        "a bucket is served, and its hosts are asked, before others have let go of it",
+        "fetches",
+        Options(scenario="rolling", seed=2, masters=3, pages=60, hosts=12, limit_s=LIMIT_S),
+        (swap(Ownership._ready, _all_ready), swap(Workbench.came_over, ask_at_once)),
+    ),
+    "no-consent": Control(
+        "buckets are handed over while their leases are open",
+        "fetches",
+        Options(scenario="rolling", masters=3, pages=60, hosts=12, limit_s=LIMIT_S),
+        (swap(Master.released, _at_once),),
+    ),
+    "hash-mod-n": Control(
+        "buckets go by hash % n",
+        "movement",
+        Options(scenario="rolling", masters=4, pages=40, hosts=6, limit_s=LIMIT_S),
+        (swap(Rendezvous.table, _by_modulo),),
+    ),
+    "weights-ignored": Control(
+        "the ring does not look at weights",
+        "balance",
+        Options(scenario="mixed-weights", masters=4, slaves=1, pages=20, hosts=4, limit_s=LIMIT_S),
+        (swap(Rendezvous.__init__, _without_weights),),
+    ),
+}

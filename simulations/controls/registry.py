@@ -1,0 +1,16 @@
+"""All controls by name."""
+
+from __future__ import annotations
+
+from simulations.controls import ends, hosts, leases, members, owners, rows, storage
+from simulations.controls.control import Control
+
+CONTROLS: dict[str, Control] = {
+    **owners.CONTROLS,
+    **hosts.CONTROLS,
+    **storage.CONTROLS,
+    **rows.CONTROLS,
+    **leases.CONTROLS,
+    **ends.CONTROLS,
+    **members.CONTROLS,
+}

@@ -1,0 +1,121 @@
+"""Controls of what records, counters and items come to when they go from one master to another."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from p2pcrawl.frontier import tallies
+from p2pcrawl.frontier.batch import Committed
+from p2pcrawl.frontier.item_table import ItemTable
+from p2pcrawl.master.exchange import EndedPage, Exchange
+from p2pcrawl.master.holdings import Holdings
+from p2pcrawl.master.master import Master
+from p2pcrawl.master.rows import copy_of_ending
+from p2pcrawl.master.takeover import Takeover
+from p2pcrawl.model.record import Phase
+from p2pcrawl.wire.cluster import CopyRow, Row
+from simulations.controls.control import LIMIT_S, Control
+from simulations.controls.swaps import swap
+from simulations.options import Options
+
+# -- counters-not-kept: records move, and what is counted of them does not --------------------
+
+_count = tallies.count
+
+
+def _count_queued(tally: Counter[str], phase: int, reason: str, by: int) -> None:
+    """Without these the job would never end."""
+    if phase == Phase.QUEUED:
+        _count(tally, phase, reason, by)
+
+
+# -- never-given-up: who hands a bucket over keeps its records, too ---------------------------
+
+
+def _keep_rows(self: Master, buckets: Collection[int]) -> asyncio.Future[None]:
+    done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    done.set_result(None)
+    return done
+
+
+# -- items-not-copied: copies know that a page is done, and not what it brought ---------------
+
+
+def _without_items(ended: EndedPage, committed: Committed) -> CopyRow:
+    return copy_of_ending(ended.candidate, ended.ending, 0, b"")
+
+
+# -- items-kept: who hands a bucket over goes on giving out its items -------------------------
+
+
+def _remove_nothing(self: ItemTable, records: Collection[int]) -> Counter[int]:
+    return Counter()
+
+
+# -- not-taken-in: what is handed over is said to be taken, and is dropped --------------------
+
+
+async def _take_nothing_in(self: Takeover, rows: list[Row], view: int) -> bool:
+    return self._ownership.view == view
+
+
+# -- never-dropped: whoever need not hold a bucket any more goes on holding it ----------------
+
+
+async def _drop_nothing(self: Holdings, buckets: Collection[int]) -> None:
+    pass
+
+
+# -- never-unspooled: links stay in the spool when enough others have them --------------------
+
+
+async def _unspool_nothing(self: Holdings, numbers: Sequence[int]) -> None:
+    pass
+
+
+CONTROLS = {
+    "counters-not-kept": Control(
+        "what is counted of pages that are through does not follow them",
+        "conservation",
+        Options(scenario="rolling", masters=3, pages=40, hosts=6, limit_s=LIMIT_S),
+        (swap(tallies.count, _count_queued),),
+    ),
+    "never-given-up": Control(
+        "who hands a bucket over keeps its records",
+        "conservation",
+        Options(scenario="rolling", seed=2, masters=3, pages=40, hosts=6, limit_s=LIMIT_S),
+        (swap(Master.forget_rows, _keep_rows),),
+    ),
+    "items-not-copied": Control(
+        "copies are told of ended pages without their items",
+        "items",
+        Options(scenario="massacre", masters=3, pages=40, hosts=6, limit_s=LIMIT_S),
+        (swap(Exchange._copy_of, _without_items),),
+    ),
+    "items-kept": Control(
+        "who hands a bucket over keeps the items",
+        "items",
+        Options(scenario="rolling", masters=3, pages=30, hosts=6, limit_s=LIMIT_S),
+        (swap(ItemTable.remove, _remove_nothing),),
+    ),
+    "not-taken-in": Control(
+        "a new owner does not keep what it is handed over",
+        "durability",
+        Options(scenario="rolling", masters=3, pages=40, hosts=6, limit_s=LIMIT_S),
+        (swap(Takeover._take_in, _take_nothing_in),),
+    ),
+    "never-dropped": Control(
+        "copies stay where they need not be any more",
+        "copies",
+        Options(scenario="rolling", masters=4, pages=40, hosts=6, limit_s=LIMIT_S),
+        (swap(Holdings.drop, _drop_nothing),),
+    ),
+    "never-unspooled": Control(
+        "spools are never emptied",
+        "bounds",
+        Options(scenario="churn", masters=3, pages=60, hosts=20, limit_s=LIMIT_S),
+        (swap(Holdings.unspool, _unspool_nothing),),
+    ),
+}

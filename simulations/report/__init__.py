@@ -1,0 +1,1 @@
+"""Reports with pictures: one HTML page that needs nothing else."""

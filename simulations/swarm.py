@@ -1,0 +1,123 @@
+"""``swarm``: many simulations, drawn from their seeds."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import traceback
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any, NamedTuple
+
+from simulations.outcome import Report
+from simulations.run import drawn
+from simulations.simulation import Simulation
+from simulations.telling import shortened
+
+EXAMPLES = """\
+  python -m simulations swarm --seeds 50
+  python -m simulations swarm --from 1000 --seeds 500 --jobs 2
+  python -m simulations swarm --seeds 200 --json > swarm.jsonl"""
+RAISED = "raised"
+"""The kind of failure of a seed whose simulation itself broke."""
+
+
+class Outcome(NamedTuple):
+    """What came of one seed."""
+
+    seed: int
+    report: Report | None
+    error: str = ""
+    """The traceback, if the simulation broke."""
+
+    @property
+    def failures(self) -> list[tuple[str, str]]:
+        """What is amiss: the checker and what it found."""
+        if self.report is None:
+            return [(RAISED, self.error.strip().rpartition("\n")[2])]
+        return [(violation.checker, violation.what) for violation in self.report.violations]
+
+    def plain(self) -> dict[str, Any]:
+        """For JSON."""
+        if self.report is None:
+            return {"seed": self.seed, "replay": command(self.seed), "error": self.error}
+        return {"seed": self.seed, **self.report.plain()}
+
+
+def add_swarm_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seeds", type=int, default=20, help="how many (default 20)")
+    parser.add_argument("--from", type=int, default=1, dest="first", help="the first of them (default 1)")
+    parser.add_argument("--jobs", type=int, default=1, help="processes (default 1)")
+    parser.add_argument("--json", action="store_true", help="one line of JSON for each seed")
+
+
+def swarm(asked: argparse.Namespace) -> int:
+    """Many scenarios, each with options drawn from its seed. One that breaks does not keep others from being run."""
+    kinds: dict[str, dict[int, int]] = {}
+    failed = 0
+    wide = len(str(asked.seeds))
+    for place, outcome in enumerate(_outcomes(range(asked.first, asked.first + asked.seeds), asked.jobs), 1):
+        failed += bool(outcome.failures)
+        for kind, _ in outcome.failures:
+            seeds = kinds.setdefault(kind, {})
+            seeds[outcome.seed] = seeds.get(outcome.seed, 0) + 1
+        if asked.json:
+            print(json.dumps(outcome.plain()), flush=True)
+        else:
+            print(f"[{place:{wide}}/{asked.seeds}] {_told(outcome)}", flush=True)
+    print(_summed_up(asked.seeds, failed, kinds), file=sys.stderr)
+    return 1 if failed else 0
+
+
+def command(seed: int) -> str:
+    """What runs one of them again."""
+    return f"python -m simulations replay {seed}"
+
+
+def _told(outcome: Outcome) -> str:
+    options = drawn(outcome.seed)
+    size = f"{options.scenario} of {options.masters} masters"
+    if outcome.report is None:
+        lines = [f"{command(outcome.seed)}  # {size}: FAILED", outcome.error.rstrip()]
+    else:
+        report, count = outcome.report, len(outcome.failures)
+        verdict = f"{count} VIOLATION{'S' if count > 1 else ''}" if count else "ok"
+        lines = [
+            f"{command(outcome.seed)}  # {size}: {report.virtual_s:.0f} s in {report.real_s:.1f} s: {verdict}",
+            *(f"{kind}: {shortened(what)}" for kind, what in outcome.failures),
+        ]
+    return "\n".join(lines).replace("\n", "\n    ")
+
+
+def _summed_up(seeds: int, failed: int, kinds: dict[str, dict[int, int]]) -> str:
+    lines = [f"{seeds} seeds, {failed} with something amiss"]
+    for kind, found in sorted(kinds.items()):
+        those = ", ".join(map(str, list(found)[:20])) + (" ..." if len(found) > 20 else "")
+        lines.append(f"  {kind}: {sum(found.values())} in {len(found)} seeds: {those}")
+    return "\n".join(lines)
+
+
+def _outcomes(seeds: range, jobs: int) -> Iterator[Outcome]:
+    if jobs < 2:
+        yield from map(_outcome, seeds)
+        return
+    with ProcessPoolExecutor(jobs, initializer=_begin_worker) as pool:
+        try:
+            yield from pool.map(_outcome, seeds)
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _outcome(seed: int) -> Outcome:
+    try:
+        return Outcome(seed, Simulation(drawn(seed)).run())
+    except Exception:
+        return Outcome(seed, None, traceback.format_exc())
+
+
+def _begin_worker() -> None:
+    # Ctrl-C reaches all processes of a terminal: the first says so, the others just end.
+    signal.signal(signal.SIGINT, lambda *_: sys.exit())

@@ -1,0 +1,185 @@
+"""What scenarios do to the machines is what they say, and the cluster bears it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from io import StringIO
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from simulations.machines import Machine
+from simulations.options import Options
+from simulations.outcome import Report
+from simulations.paths import Law
+from simulations.scenarios import SCENARIOS
+from simulations.simulation import Simulation
+from simulations.stage import Stage
+from simulations.web import Web, WebPlan
+from simulations.world import World
+
+OF_PAGES = {"coverage", "durability", "items", "fetches", "politeness", "finish", "ownership", "quiet"}
+"""The checkers that say whether a page was lost, or asked for when it should not have been."""
+SMALL = Options(masters=4, pages=60, hosts=10)
+
+
+def run(scenario: str, seed: int = 1, **more: object) -> Report:
+    return Simulation(replace(SMALL, scenario=scenario, seed=seed, **more)).run()  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    """Five machines that are down."""
+
+    def nobody_fetches(*_: object) -> None:
+        raise AssertionError
+
+    with World(1) as world:
+        machines = [Machine(world, f"m{n}", tmp_path, 2, nobody_fetches) for n in range(5)]  # type: ignore[arg-type]
+        yield Stage(Options(masters=5), world, Web(1, WebPlan(pages=10, hosts=2)), machines)
+
+
+def in_touch(stage: Stage) -> set[str]:
+    """The pairs that reach each other both ways."""
+    path = stage.world.network.path
+    return {
+        one.name + other.name
+        for one, other in combinations(stage.machines, 2)
+        if not path(one.node, other.node).cut and not path(other.node, one.node).cut
+    }
+
+
+# -- what the stage does ----------------------------------------------------------------------
+
+
+def test_in_a_ring_each_reaches_its_two_neighbours_only_until_all_are_joined(stage: Stage) -> None:
+    stage.ring(stage.machines)
+
+    assert in_touch(stage) == {"m0m1", "m1m2", "m2m3", "m3m4", "m0m4"}
+
+    stage.join()
+
+    assert len(in_touch(stage)) == 10
+
+
+def test_who_is_in_no_part_of_a_split_is_a_bridge(stage: Stage) -> None:
+    stage.split(stage.machines[1:3], stage.machines[3:])
+
+    assert in_touch(stage) == {"m0m1", "m0m2", "m0m3", "m0m4", "m1m2", "m3m4"}
+
+
+def test_healing_undoes_bad_networks_slow_disks_and_full_ones(stage: Stage) -> None:
+    usual, (machine, other, *_) = stage.world.network.law, stage.machines
+    usual_s = machine.node.executor_delay_s
+    stage.gone.update(stage.machines)
+    stage.degrade(Law(loss=0.5))
+    stage.degrade(Law(loss=0.7))
+    stage.slow([machine, other], 0.4)
+    stage.slow([machine], 0.2)
+    stage.fill([machine])
+    stage.gone.remove(machine)
+    machine.node.start(_nothing)
+
+    stage.heal()
+
+    assert stage.world.network.law == usual
+    assert (machine.node.executor_delay_s, other.node.executor_delay_s) == (usual_s, usual_s)
+    assert not machine.node.disk_full
+    assert all(not incident.open for incident in stage.incidents)
+
+
+async def _nothing() -> None: ...
+
+
+def test_who_dies_is_counted_until_everything_is_whole_again(stage: Stage) -> None:
+    for machine in stage.machines:
+        machine.node.start(_nothing)
+    stage.options = replace(stage.options, replicas=3)
+    before = stage.spare
+
+    stage.crash(stage.machines[:1])
+    stage.crash(stage.machines[:1])
+    after_one = stage.spare
+    stage.crash(stage.machines[1:2], power=True)
+
+    assert (before, after_one, stage.spare) == (2, 1, 0)
+
+
+# -- what scenarios do ------------------------------------------------------------------------
+
+
+def test_most_pages_of_a_hot_host_are_one_host_s_and_most_links_from_elsewhere_lead_there() -> None:
+    web = Web(1, replace(SCENARIOS["hot-host"].web, pages=300, hosts=10))
+
+    hot, *others = web.hosts.values()
+    links = [link for host in others for page in host.pages for link in page.links if host.name not in link]
+
+    assert len(hot.pages) > 0.7 * 300
+    assert sum(hot.name in link for link in links) > 0.5 * len(links)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", ["exponential", "weibull"])
+def test_deaths_of_churn_wait_until_the_copies_allow_the_next_one(law: str) -> None:
+    """Six deaths a master and minute are more than any cluster could bear."""
+    report = run("churn", rate=6.0, law=law, pages=120)
+
+    figures = report.figures
+    assert not report.violations
+    assert 0 < figures["deaths"] < figures["deaths_due"]
+    assert figures["rate_reached"] < figures["rate_wanted"] == 6.0
+
+
+@pytest.mark.slow
+def test_with_more_copies_more_masters_may_be_dead_at_the_same_time() -> None:
+    two, three = (run("churn", rate=6.0, pages=120, replicas=replicas).figures for replicas in (2, 3))
+
+    assert three["rate_reached"] > two["rate_reached"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["partition", "partition-isolated", "partition-bridge", "partition-ring"])
+def test_no_page_is_lost_or_asked_for_too_often_in_a_network_that_falls_apart(kind: str) -> None:
+    report = run(kind, seed=3)
+
+    assert not [violation for violation in report.violations if violation.checker in OF_PAGES]
+    assert [incident["what"] for incident in report.figures["incidents"]] == ["partition", "partition"]
+
+
+@pytest.mark.slow
+def test_a_machine_without_the_key_achieves_nothing_with_what_it_throws() -> None:
+    report = run("hostile-bytes")
+
+    assert not report.violations
+    assert [incident["what"] for incident in report.figures["incidents"]] == ["crash"]
+    for kind in ("datagrams_of_garbage", "datagrams_heard", "streams", "calls_refused"):
+        assert report.figures[kind] > 0, kind
+
+
+@pytest.mark.slow
+def test_a_master_whose_disk_is_full_says_so_in_one_line_and_the_crawl_is_finished_all_the_same() -> None:
+    log = StringIO()
+
+    report = Simulation(replace(SMALL, scenario="full-disk"), narrate_to=log).run()
+
+    assert not report.violations
+    assert "failed: DiskFullError('the disk that holds m" in log.getvalue()
+
+
+@pytest.mark.slow
+def test_the_owner_of_a_hot_host_crashes_and_every_page_of_it_is_still_crawled() -> None:
+    report = run("hot-host")
+
+    assert not report.violations
+    assert {len(incident["nodes"]) for incident in report.figures["incidents"]} == {1}
+
+
+@pytest.mark.slow
+def test_a_swarm_of_faults_is_drawn_from_the_seed() -> None:
+    one, again, other = (run("swarm", seed=seed) for seed in (1, 1, 2))
+
+    assert one.trace == again.trace != other.trace
+    assert one.figures["faults"] == again.figures["faults"]
+    assert not one.violations

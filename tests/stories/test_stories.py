@@ -1,0 +1,103 @@
+"""What once went wrong, each as the run that showed it: none of it may come back.
+
+A seed tells the same story as long as nothing that matters to it is changed. Later it tells another one of its kind,
+which must end as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+import pytest
+
+from simulations import Options, Plan, Simulation, Stage
+
+pytestmark = pytest.mark.slow
+
+
+class Story(NamedTuple):
+    """A run, and what was wrong in it."""
+
+    what: str
+    run: Options | Plan
+
+
+async def one_is_away_for_a_moment_before_another_loses_its_disk(stage: Stage) -> None:
+    away, wiped = stage.machines[:2]
+    await asyncio.sleep(1.0)
+    stage.crash([away], power=True)
+    await asyncio.sleep(2.0)
+    stage.start(away)
+    await asyncio.sleep(3.0)
+    stage.wipe([wiped])
+    await asyncio.sleep(2.0)
+    stage.start(wiped)
+    await stage.agree()
+
+
+STORIES = {
+    "crawl-delay": Story(
+        "A bucket was handed over, and with the last page of a host its robots.txt's delay had been forgotten.",
+        Options(scenario="rolling", seed=45, masters=4, pages=60, hosts=30),
+    ),
+    "delay-of-a-new-copy": Story(
+        "Whoever came to hold copies got the records and not what their hosts had asked for.",
+        Options(scenario="wiped", seed=1, pages=250),
+    ),
+    "granted-before-the-delay": Story(
+        "Pages of a bucket that had just come over were granted while its epoch was being written down, and its hosts' "
+        "delays were counted only after that.",
+        Options(scenario="mixed-weights", seed=4012, masters=3, slaves=1, pages=120, hosts=15),
+    ),
+    "leaves-with-a-page-in-hand": Story(
+        "A master that left with a page in hand which did not end in time took all its other buckets with it.",
+        Options(scenario="rolling", seed=65, masters=3, replicas=1, pages=60, hosts=5),
+    ),
+    "half-open-link": Story(
+        "After a partition calls went on over connections whose other end was gone, and each waited 30 s in vain.",
+        Options(scenario="partition", seed=11, masters=7, pages=60, hosts=30),
+    ),
+    "taken-in-another-view": Story(
+        "A master that came back was alone for a moment, took everything, and told that to the others when it had met "
+        "them: they forgot rows that it had not pulled yet. Pages were lost.",
+        Options(scenario="churn", seed=13, masters=6, replicas=1, pages=120, hosts=15, law="weibull", latency_s=0.0005),
+    ),
+    "epoch-of-nobody": Story(
+        "A master that came back was alone for a moment and began epochs of which nobody ever had a copy, so that its "
+        "buckets were held to be incomplete for ever.",
+        Plan(
+            Options(seed=1, masters=4, replicas=3, slaves=1, pages=60, hosts=6),
+            faults=one_is_away_for_a_moment_before_another_loses_its_disk,
+        ),
+    ),
+    "full-disk": Story(
+        "An epoch was raised in memory, could not be written down, and others were told of it all the same.",
+        Options(scenario="full-disk", seed=2, masters=6, pages=120, hosts=15),
+    ),
+    "copies-left-over": Story(
+        "Views come back: who had been told to drop its copies in one was not told again when it had made new ones.",
+        Options(scenario="rolling", seed=17, masters=3, pages=120, hosts=5),
+    ),
+    "copies-of-a-false-alarm": Story(
+        "Two held a third for dead for half a second and copied its buckets; nobody told them to drop these again.",
+        Options(scenario="partition", seed=2, masters=4, pages=60, hosts=10),
+    ),
+    "copies-held-back": Story(
+        "One that had been cut off from most of the others made no copies for a minute after these were back.",
+        Options(scenario="partition", seed=9084, replicas=3, pages=60, hosts=30),
+    ),
+    "broken-slave": Story(
+        "A slave that spoke of jobs, phases and fingerprints that there are not ended its master, and then the next.",
+        Options(scenario="slaves-lie", seed=1, masters=3, slaves=2, pages=120, hosts=15),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_it_does_not_come_back(name: str) -> None:
+    story = STORIES[name]
+
+    report = Simulation(story.run).run()
+
+    assert report.violations == [], story.what
