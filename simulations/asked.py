@@ -42,14 +42,9 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
 
 def plan_of(what: str, asked: argparse.Namespace) -> Plan:
     """The plan for a scenario's name or a plan's file. Raises ConfigurationError."""
-    given: dict[str, Any] = {
-        field.name: value for field in fields(Options) if (value := getattr(asked, field.name, None)) is not None
-    }
-    given.pop("scenario", None)
+    given = _given(asked)
     if what.endswith(PLAN_SUFFIX):
-        for name in given:
-            if name != "seed":
-                raise ConfigurationError(f"--{name.removesuffix('_s')} is for scenarios; {what} says it itself")
+        refuse_options(what, asked, beside=("seed",))
         return read_plan(Path(what), given.get("seed"))
     scenario = SCENARIOS.get(what)
     if scenario is None:
@@ -63,6 +58,35 @@ def plan_of(what: str, asked: argparse.Namespace) -> Plan:
         return Plan(Options(scenario=what, **given))
     except ValueError as error:
         raise ConfigurationError(str(error)) from None
+
+
+def refuse_options(what: str, asked: argparse.Namespace, *, beside: tuple[str, ...] = ()) -> None:
+    """Raises ConfigurationError if there are options for what says by itself how it is to be run."""
+    for name in _given(asked):
+        if name not in beside:
+            raise ConfigurationError(f"--{name.removesuffix('_s')} is for scenarios; {what} says it itself")
+
+
+def _given(asked: argparse.Namespace) -> dict[str, Any]:
+    given = {field.name: value for field in fields(Options) if (value := getattr(asked, field.name, None)) is not None}
+    given.pop("scenario", None)
+    return given
+
+
+def count(text: str) -> int:
+    """The type of an option that says how many: one at least."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Raises ConfigurationError before anything runs, not when all of it has run. What is in the file stays."""
+    try:
+        path.open("a").close()
+    except OSError as error:
+        raise ConfigurationError(f"{path}: {error.strerror}") from None
 
 
 def scenarios() -> str:

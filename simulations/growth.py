@@ -18,7 +18,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.overlay.port import GOSSIP
+from simulations.asked import count, refuse_unwritable
 from simulations.growth_picture import Panel, picture
 from simulations.node import Node
 from simulations.options import Options
@@ -178,7 +180,7 @@ def panels(sizes: list[Size]) -> list[Panel]:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of ``python -m simulations growth``."""
-    parser.add_argument("--masters", type=int, nargs="+", default=[5, 10, 20], metavar="N", help="the sizes")
+    parser.add_argument("--masters", type=count, nargs="+", default=[5, 10, 20], metavar="N", help="the sizes")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.svg", help="draw the picture here")
     parser.add_argument("--kept", type=Path, metavar="FILE", help="keep figures here; sizes that it has are not run")
@@ -186,16 +188,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    """Measures, prints, draws; returns the exit status."""
+    """Measures, prints, draws; returns the exit status. Raises ConfigurationError."""
     kept = _kept(asked.kept)
+    for path in (asked.kept, asked.output):
+        if path is not None:
+            refuse_unwritable(path)
     for masters in asked.masters:
         if masters in kept:
             continue
         try:
             kept[masters] = measure(masters, asked.seed)
         except ValueError as error:
-            print(error, file=sys.stderr)
-            return 2
+            raise ConfigurationError(str(error)) from None
         print(f"{masters} masters measured", file=sys.stderr, flush=True)
         if asked.kept is not None:
             asked.kept.write_text(json.dumps([asdict(size) for size in kept.values()], indent=1), encoding="utf-8")
@@ -213,8 +217,13 @@ def _cpu_s() -> float:
 
 
 def _kept(path: Path | None) -> dict[int, Size]:
-    if path is None or not path.exists():
+    if path is None or not path.exists() or not path.stat().st_size:
         return {}
-    rows = json.loads(path.read_text(encoding="utf-8"))
     counts = ("meeting", "crawl", "idle")
-    return {row["masters"]: Size(**row | {name: Count(*row[name]) for name in counts}) for row in rows}
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))
+        return {row["masters"]: Size(**row | {name: Count(*row[name]) for name in counts}) for row in rows}
+    except OSError as error:
+        raise ConfigurationError(f"{path}: {error.strerror}") from None
+    except (ValueError, TypeError, KeyError):
+        raise ConfigurationError(f"{path}: has no figures that were kept by this verb") from None

@@ -61,10 +61,14 @@ class Liar(Slave):
         self.reports: deque[Report] = deque(maxlen=KEPT_MAX)
         """What it has said, under whatever session."""
         self.tasks: deque[Task] = deque(maxlen=KEPT_MAX)
+        self.past: deque[OrphanPage] = deque(maxlen=KEPT_MAX)
+        """What came of its tasks, under whatever session."""
         self.held: dict[int, Task] = {}
         """What this session was granted and has not reported, by record."""
         self.mine: set[int] = set()
         """The records of all that this session was ever granted."""
+        self.last_lease = 0
+        """The greatest that this session has got to know."""
         self.ended: list[int] = []
         """Those of them that are through, and so will not be granted again."""
         self.job = 0
@@ -83,6 +87,7 @@ class Liar(Slave):
             case Welcome():
                 self.held.clear()
                 self.mine.clear()
+                self.last_lease = 0
                 self.ended.clear()
                 if self._was_silent:
                     self._was_silent = False
@@ -91,6 +96,7 @@ class Liar(Slave):
                 for task in message.tasks:
                     self.job = task.job
                     self.mine.add(task.record)
+                    self.last_lease = max(self.last_lease, task.lease)
                     self.held[task.record] = task
                     self.tasks.append(task)
 
@@ -107,7 +113,9 @@ class Liar(Slave):
             self.reports.append(message)
             for page in message.pages:
                 if page.outcome is not None:
-                    self.held.pop(page.record, None)
+                    task = self.held.pop(page.record, None)
+                    if task is not None:
+                        self.past.append(OrphanPage(task, page))
                     if page.outcome.phase != Phase.QUEUED:
                         self.ended.append(page.record)
         elif not isinstance(message, Beat):
@@ -166,15 +174,18 @@ class Lie(NamedTuple):
 
 
 def _the_same_again(liar: Liar) -> AnyMessage | None:
-    return liar.reports[-1] if liar.reports else None
+    return _said_again(liar, liar.reports[-1]) if liar.reports else None
 
 
 def _of_another_session(liar: Liar) -> AnyMessage | None:
-    """A report of long ago. What this session holds under the same number is left out: that would be about a page
-    that it was leased."""
-    if not liar.reports:
-        return None
-    pages = [page for page in random.choice(liar.reports).pages if page.record not in liar.held]
+    """A report of long ago."""
+    return _said_again(liar, random.choice(liar.reports)) if liar.reports else None
+
+
+def _said_again(liar: Liar, report: Report) -> AnyMessage | None:
+    """What this session holds under the same number is left out, and what may be on its way to it: that would be about
+    a page that it was leased."""
+    pages = [page for page in report.pages if page.record not in liar.held and page.lease <= liar.last_lease]
     return Report(liar.sequence, pages) if pages else None
 
 
@@ -258,10 +269,7 @@ def _rubbish(liar: Liar) -> bytes:
 
 def _orphans_again(liar: Liar) -> AnyMessage | None:
     """Pages that were acknowledged, as if a master had died."""
-    tasks = {task.record: task for task in liar.tasks}
-    old = random.choice(liar.reports).pages if liar.reports else []
-    pages = [OrphanPage(tasks[page.record], page) for page in old if page.record in tasks]
-    return Orphans(0, pages) if pages else None
+    return Orphans(0, random.sample(liar.past, min(8, len(liar.past)))) if liar.past else None
 
 
 def _orphans_of_nothing(liar: Liar) -> AnyMessage | None:

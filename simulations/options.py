@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from math import inf
 from typing import Any
 
+from p2pcrawl.model.gossip import ENTRIES_MAX
+
 LAWS = ("exponential", "weibull")
+RATE_MAX = 60
+"""Each master dies once a second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,16 +39,18 @@ class Options:
     def __post_init__(self) -> None:
         if self.masters < 1 or self.replicas < 1 or self.pages < 1 or self.hosts < 1:
             raise ValueError("masters, replicas, pages and hosts must be at least 1")
+        if self.masters > ENTRIES_MAX:
+            raise ValueError(f"a cluster has at most {ENTRIES_MAX} masters")
         if self.slaves < 0:
             raise ValueError("the number of slaves must not be negative")
-        if self.rate is not None and self.rate <= 0:
-            raise ValueError("the rate must be above 0")
+        if self.rate is not None and not 0 < self.rate <= RATE_MAX:
+            raise ValueError(f"the rate must be above 0, and at most {RATE_MAX}")
         if self.law not in LAWS:
             raise ValueError(f"the law must be one of {', '.join(LAWS)}")
-        if self.latency_s < 0:
-            raise ValueError("the latency must not be negative")
-        if self.limit_s <= 0:
-            raise ValueError("the time limit must be above 0")
+        if not 0 <= self.latency_s < inf:
+            raise ValueError("the latency must be from 0, and finite")
+        if not 0 < self.limit_s < inf:
+            raise ValueError("the time limit must be above 0, and finite")
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from math import log
+from math import inf, log
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,10 +35,11 @@ class Law:
         for name in ("loss", "duplicate", "reorder"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be between 0 and 1")
-        if min(self.latency_s, self.jitter_s, self.reorder_s, self.queue_s) < 0:
-            raise ValueError("times must not be negative")
-        if self.bytes_per_s is not None and self.bytes_per_s <= 0:
-            raise ValueError("bytes_per_s must be above 0")
+        for name in ("latency_s", "jitter_s", "reorder_s", "queue_s"):
+            if not 0 <= getattr(self, name) < inf:
+                raise ValueError(f"{name} must be from 0, and finite")
+        if self.bytes_per_s is not None and not 0 < self.bytes_per_s < inf:
+            raise ValueError("bytes_per_s must be above 0, and finite")
 
 
 LOOPBACK = Law(latency_s=0.00002, jitter_s=0.0)

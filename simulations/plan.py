@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from math import inf
+from shlex import quote
 
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.node import WEIGHT_MAX
@@ -39,15 +41,15 @@ class MachinePlan:
     def __post_init__(self) -> None:
         if self.weight is not None and not 1 <= self.weight <= WEIGHT_MAX:
             raise ValueError(f"weight must be between 1 and {WEIGHT_MAX}")
-        if self.disk_delay_s is not None and self.disk_delay_s < 0:
-            raise ValueError("disk_delay_s must not be negative")
+        if self.disk_delay_s is not None and not 0 <= self.disk_delay_s < inf:
+            raise ValueError("disk_delay_s must be from 0, and finite")
         if not -0.5 <= self.drift <= 0.5:
             raise ValueError("drift must be between -0.5 and 0.5")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """See the module. Raises ConfigurationError for a scenario that there is not."""
+    """See the module. Raises ConfigurationError for a scenario that there is not, or that needs more slaves."""
 
     options: Options
     faults: Faults | None = None
@@ -63,16 +65,19 @@ class Plan:
     """The file that this was read from."""
 
     def __post_init__(self) -> None:
-        if self.faults is None and self.options.scenario not in SCENARIOS:
-            raise ConfigurationError(
-                f"there is no scenario {self.options.scenario!r}; there are {', '.join(sorted(SCENARIOS))}"
-            )
+        if self.faults is not None:
+            return
+        name = self.options.scenario
+        if name not in SCENARIOS:
+            raise ConfigurationError(f"there is no scenario {name!r}; there are {', '.join(sorted(SCENARIOS))}")
+        if self.options.slaves < SCENARIOS[name].slaves_min:
+            raise ConfigurationError(f"{name} needs slave machines, {SCENARIOS[name].slaves_min} per master at least")
 
     @property
     def command(self) -> str:
         """What runs this again; nothing does from a shell when its parts were made in Python."""
         if self.path:
-            return f"python -m simulations run {self.path} --seed {self.options.seed}"
+            return f"python -m simulations run {quote(self.path)} --seed {self.options.seed}"
         made = (self.faults, self.web, self.law, self.machines, self.weights) != (None, None, None, (), ())
         return "" if made or self.spider is not Walker else self.options.command()
 

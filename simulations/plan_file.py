@@ -10,6 +10,7 @@ import tomllib
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from functools import partial
+from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
 
@@ -39,10 +40,13 @@ _CALLED = {
 def read_plan(path: Path, seed: int | None = None) -> Plan:
     """The plan in a file; ``seed`` comes before the one that the file gives. Raises ConfigurationError."""
     try:
-        data = tomllib.loads(path.read_text())
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{path}: is no text in UTF-8") from None
+    except (ValueError, RecursionError) as error:
+        # Not TOML, or numbers and nesting that are longer and deeper than Python reads.
         raise ConfigurationError(f"{path}: {error}") from None
     return _plan(_Table(str(path), data), path, seed)
 
@@ -58,6 +62,8 @@ def _plan(top: _Table, path: Path, seed: int | None) -> Plan:
     if (number := own_seed if seed is None else seed) is not None:
         given["seed"] = number
     if (limit_s := top.time("limit")) is not None:
+        if not limit_s:
+            top.refuse("must be above 0", "limit")
         given["limit_s"] = limit_s
     top.done()
     try:
@@ -98,6 +104,8 @@ def _fault(table: _Table, masters: list[str], slaves: list[str]) -> Fault:
         table.refuse(f"{do} is not undone: leave it out", "for")
     if word.alone and for_s is None:
         table.refuse('needs for, such as "20 s": how long it lasts')
+    if every_s == 0:
+        table.refuse("must be above 0", "every")
     if times is not None and (every_s is None or times < 1):
         table.refuse("must be at least 1, and needs every", "times")
     change = _change(table, do, masters)
@@ -112,7 +120,7 @@ def _groups(table: _Table, masters: list[str]) -> tuple[tuple[str, ...], ...]:
     groups = table.take("groups", list)
     if groups is None:
         return ()
-    if len(groups) < 2 or not all(isinstance(group, list) for group in groups):
+    if len(groups) < 2 or not all(group and isinstance(group, list) for group in groups):
         table.refuse('must be two lists or more, such as [["m0"], ["m1", "m2"]]', "groups")
     names = [name for group in groups for name in group]
     for name in names:
@@ -124,7 +132,7 @@ def _groups(table: _Table, masters: list[str]) -> tuple[tuple[str, ...], ...]:
 
 def _whom(table: _Table, allowed: list[str]) -> tuple[tuple[str, ...], int | float | None]:
     who, some = table.take("who", list), table.take("some", object)
-    if (who is None) == (some is None):
+    if (not who) == (some is None):
         table.refuse('needs who, such as ["m1"], or some, such as 2 or "10 %", and not both')
     if who is not None:
         for name in who:
@@ -141,11 +149,11 @@ def _whom(table: _Table, allowed: list[str]) -> tuple[tuple[str, ...], int | flo
 def _change(table: _Table, do: str, masters: list[str]) -> dict[str, Any]:
     match do:
         case "bad-network":
-            law = table.made(Law(), done=False)
-            changed = {name: getattr(law, name) for name in LAW_KEYS if getattr(law, name) != getattr(Law(), name)}
-            if not changed:
+            said = [name for name in LAW_KEYS if name in table]
+            law = table.made(Law())
+            if not said:
                 table.refuse(f"needs one of {', '.join(LAW_KEYS)}")
-            return changed
+            return {name: getattr(law, name) for name in said}
         case "slow-disk":
             return {"delay": table.time("delay", needed=True)}
         case "drift":
@@ -156,8 +164,10 @@ def _change(table: _Table, do: str, masters: list[str]) -> dict[str, Any]:
         case "step-clock":
             return {"by": table.take("by", float, needed=True)}
         case "silence":
-            names = table.take("unheard_by", list) or []
-            for name in names:
+            names = table.take("unheard_by", list)
+            if names == []:
+                table.refuse("must name somebody; without it nobody hears them", "unheard_by")
+            for name in names or ():
                 table.known("unheard_by", name, masters)
             return {"unheard_by": names}
     return {}
@@ -170,6 +180,9 @@ class _Table:
         self.place = place
         self._left = dict(data)
         self._keys: list[str] = []
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._left
 
     def refuse(self, why: str, key: str = "") -> NoReturn:
         raise ConfigurationError(": ".join(part for part in (self.place, key, why) if part))
@@ -190,33 +203,36 @@ class _Table:
                 self.refuse(f"needs {key}")
             return None
         value: Any = self._left.pop(key)
-        if kind is float and isinstance(value, int) and not isinstance(value, bool):
-            return float(value)
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        if kind is float and (number := _finite(value)) is not None:
+            return number
+        if kind is float or not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             self.refuse(f"must be {_CALLED[kind]}, not {value!r}", key)
         return value
 
     def time(self, key: str, *, needed: bool = False) -> Any:
         """A length of time in seconds, or None."""
         value = self.take(key, object, needed=needed)
-        if value is None or (isinstance(value, int | float) and not isinstance(value, bool) and value >= 0):
-            return value if value is None else float(value)
+        if value is None:
+            return None
         found = _TIME.fullmatch(value.strip()) if isinstance(value, str) else None
-        if found is None:
+        seconds = _finite(float(found[1]) * _UNITS[found[2]] if found else value)
+        if seconds is None or seconds < 0:
             self.refuse(f'must be a time such as "30 s", "500 ms", "2 min" or "1 h", not {value!r}', key)
-        return float(found[1]) * _UNITS[found[2]]
+        return seconds
 
     def table(self, key: str) -> _Table:
         return _Table(f"{self.place}: [{key}]", self.take(key, dict) or {})
 
     def tables(self, key: str) -> list[_Table]:
         """Those of an array of tables, each with its number in its place."""
-        found = self.take(key, object) or []
+        found = self.take(key, object)
+        if found is None:
+            return []
         if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
             self.refuse(f"must be written as [[{key}]]", key)
         return [_Table(f"{self.place}: {key} {number}", each) for number, each in enumerate(found, 1)]
 
-    def made(self, usual: T, *, keep: tuple[str, ...] = (), done: bool = True) -> T:
+    def made(self, usual: T, *, keep: tuple[str, ...] = ()) -> T:
         """A dataclass with what the table says in place of what is usual."""
         changes: dict[str, Any] = {}
         hints = get_type_hints(type(usual))
@@ -227,8 +243,7 @@ class _Table:
             value = self.take(each.name, wanted)
             if value is not None:
                 changes[each.name] = value
-        if done:
-            self.done()
+        self.done()
         try:
             return replace(usual, **changes)  # type: ignore[type-var]
         except ValueError as error:
@@ -241,3 +256,13 @@ class _Table:
             self.refuse(
                 "unknown key; " + (f"did you mean {near[0]}?" if near else f"known are {', '.join(self._keys)}"), key
             )
+
+
+def _finite(value: object) -> float | None:
+    """A number of the file, if that is what it is."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        return float(value) if isfinite(value) else None
+    except OverflowError:
+        return None

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from p2pcrawl.core.ring import BUCKETS
+from simulations.asked import refuse_unwritable
 from simulations.ring_contenders import CONTENDERS, HOSTS, Contender, View
 from simulations.ring_picture import Bar, picture
 
@@ -229,7 +230,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure, print, draw; returns the exit status."""
+    """Measure, print, draw; returns the exit status. Raises ConfigurationError."""
+    if options.picture is not None:
+        refuse_unwritable(options.picture)
     equal, weighted = all_results(options.nodes, options.draws, options.seed)
     costs = [cost(contender, options.nodes, options.seed) for contender in CONTENDERS]
     if options.picture is not None:

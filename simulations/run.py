@@ -7,7 +7,9 @@ import json
 import sys
 from contextlib import ExitStack
 from random import Random
+from typing import TextIO
 
+from p2pcrawl.model.errors import ConfigurationError
 from simulations.asked import add_plan_options, plan_of
 from simulations.options import LAWS, Options
 from simulations.outcome import Progress
@@ -82,12 +84,19 @@ def _add_output_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _play(plan: Plan, asked: argparse.Namespace) -> int:
-    print(plan.command, file=sys.stderr if asked.json else sys.stdout, flush=True)
     with ExitStack() as stack:
-        log = sys.stderr if asked.log == "-" else stack.enter_context(open(asked.log, "w")) if asked.log else None
+        log = sys.stderr if asked.log == "-" else stack.enter_context(_opened(asked.log)) if asked.log else None
+        print(plan.command, file=sys.stderr if asked.json else sys.stdout, flush=True)
         report = Simulation(plan, None if asked.json else _tell, log).run()
     print(json.dumps(report.plain()) if asked.json else told(report), flush=True)
     return 1 if report.violations else 0
+
+
+def _opened(path: str) -> TextIO:
+    try:
+        return open(path, "w", encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"{path}: {error.strerror}") from None
 
 
 def _tell(progress: Progress) -> None:

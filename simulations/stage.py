@@ -344,8 +344,8 @@ class Stage:
                 self._struck.clear()
 
     def untroubled(self) -> bool:
-        """Whether all that are to stay are up and in touch."""
-        return all(m in self.up for m in self.staying) and not any(i.open for i in self.incidents)
+        """Whether all that are to stay are up, and have agreed since anything happened."""
+        return all(m in self.up for m in self.staying) and not any(i.settled_s == inf for i in self.incidents)
 
     def agreed(self) -> bool:
         """Whether all that are up count each other, have shared out the buckets by that, and have what is theirs."""

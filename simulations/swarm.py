@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, NamedTuple
 
+from simulations.asked import count
 from simulations.outcome import Report
 from simulations.run import drawn
 from simulations.simulation import Simulation
@@ -47,9 +48,9 @@ class Outcome(NamedTuple):
 
 
 def add_swarm_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seeds", type=int, default=20, help="how many (default 20)")
+    parser.add_argument("--seeds", type=count, default=20, help="how many (default 20)")
     parser.add_argument("--from", type=int, default=1, dest="first", help="the first of them (default 1)")
-    parser.add_argument("--jobs", type=int, default=1, help="processes (default 1)")
+    parser.add_argument("--jobs", type=count, default=1, help="processes (default 1)")
     parser.add_argument("--json", action="store_true", help="one line of JSON for each seed")
 
 
@@ -58,6 +59,8 @@ def swarm(asked: argparse.Namespace) -> int:
     kinds: dict[str, dict[int, int]] = {}
     failed = 0
     wide = len(str(asked.seeds))
+    again = f"python -m simulations swarm --from {asked.first} --seeds {asked.seeds}"
+    print(again, file=sys.stderr if asked.json else sys.stdout, flush=True)
     for place, outcome in enumerate(_outcomes(range(asked.first, asked.first + asked.seeds), asked.jobs), 1):
         failed += bool(outcome.failures)
         for kind, _ in outcome.failures:
@@ -103,7 +106,7 @@ def _outcomes(seeds: range, jobs: int) -> Iterator[Outcome]:
     if jobs < 2:
         yield from map(_outcome, seeds)
         return
-    with ProcessPoolExecutor(jobs, initializer=_begin_worker) as pool:
+    with ProcessPoolExecutor(min(jobs, len(seeds)), initializer=_begin_worker) as pool:
         try:
             yield from pool.map(_outcome, seeds)
         except KeyboardInterrupt:

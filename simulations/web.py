@@ -14,7 +14,7 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from math import log
+from math import inf, log
 from typing import TypeVar
 
 from simulations.paths import Dice
@@ -26,6 +26,8 @@ NOWHERE = ("", "//", "nonsense", "http://[::1", "http://a:b:c/", "http://nowhere
 """URLs that lead nowhere. No page has a link to them."""
 TRIES_MAX = 2
 """How often a flaky page fails, at most: no more than a crawler tries again by default."""
+ZIPF_MAX = 10
+"""With it, the largest host has all but the front pages of the others."""
 
 
 class Kind(Enum):
@@ -70,8 +72,10 @@ class WebPlan:
     def __post_init__(self) -> None:
         if self.pages < 1 or self.hosts < 1:
             raise ValueError("pages and hosts must be at least 1")
-        if self.zipf < 0 or self.links < 0 or self.latency_s <= 0:
-            raise ValueError("zipf and links must not be negative, latency_s must be above 0")
+        if not 0 <= self.zipf <= ZIPF_MAX:
+            raise ValueError(f"zipf must be between 0 and {ZIPF_MAX}")
+        if self.links < 0 or not 0 < self.latency_s < inf:
+            raise ValueError("links must not be negative, and latency_s above 0 and finite")
         for name in ("across", "hot", *KINDS, "delayed_hosts", "dead_hosts"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be between 0 and 1")
@@ -231,7 +235,9 @@ class Web:
             delay_s = float(2 + int(roll() * 3)) if roll() < plan.delayed_hosts and number else 0.0
             dead = roll() < plan.dead_hosts and number > 0
             latency_s = plan.latency_s * (0.3 + 1.4 * roll())
-            host = Host(f"h{number}.web.test", delay_s, latency_s, dead, f"11.0.{number >> 8}.{number & 255}")
+            host = Host(
+                f"h{number}.web.test", delay_s, latency_s, dead, f"11.{number >> 16}.{number >> 8 & 255}.{number & 255}"
+            )
             share += weight / sum(weights) * spare
             size = 1 + round(share) - given
             given = round(share)

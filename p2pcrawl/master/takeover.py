@@ -41,6 +41,8 @@ from p2pcrawl.wire.cluster import (
 log = logging.getLogger(__name__)
 
 CLAIM_RETRY_S = 0.25
+CLAIM_PATIENCE = 4
+"""The pause grows to so many times its length until the view changes: while many meet, their views differ."""
 PULL_ROWS = 2_000
 OFFER_S = 2.0
 """After a change of the view, before what nobody claimed of us is offered; and between offers."""
@@ -130,7 +132,9 @@ class Takeover:
 
     async def _claim(self, node: NodeId) -> None:
         """Until ``node`` has let go of all that it is waited for, or does not count any more."""
+        pause_s = CLAIM_RETRY_S
         while buckets := self._ownership.awaited(node):
+            view = self._ownership.view
             member = self._node.living(node)
             if member is None:
                 return
@@ -146,7 +150,9 @@ class Takeover:
                 log.exception("a claim from %s failed", node[:8])
                 ready = None
             if ready is None:
-                await asyncio.sleep(CLAIM_RETRY_S)
+                await asyncio.sleep(pause_s)
+                same = self._ownership.view == view
+                pause_s = min(CLAIM_PATIENCE * CLAIM_RETRY_S, 2 * pause_s) if same else CLAIM_RETRY_S
 
     async def _promote(self, buckets: frozenset[int]) -> frozenset[int] | None:
         """Our own copies become the frontier's."""

@@ -36,7 +36,7 @@ def check(evidence: Evidence) -> Iterator[str]:
         wanted = DROPPED if page.kind is Kind.FORBIDDEN else DONE if web.opens(page) else FAILED
         if web.hosts[page.host].dead:
             wanted = FAILED
-        excuse = record.phase == FAILED and (_is_lost(record) or vain[url] >= TRIES)
+        excuse = record.phase == FAILED and (_is_lost(record) or _is_tried(record, vain[url]))
         if record.phase != wanted and not excuse:
             yield f"{url} ({page.kind.value}) is {told(record)}"
         if record.phase == DONE and url not in answered:
@@ -48,6 +48,11 @@ def check(evidence: Evidence) -> Iterator[str]:
     invented = sorted(url for url in records if url not in known and not url.startswith(START_URL))
     if invented:
         yield f"{len(invented)} records are of no page: {listed(invented)}"
+
+
+def _is_tried(record: Record, vain: int) -> bool:
+    """It did not answer, and had all its attempts: leases that were lost are among them, and the web knows of none."""
+    return vain >= TRIES or (vain > 0 and record.attempts >= TRIES)
 
 
 def _is_lost(record: Record) -> bool:

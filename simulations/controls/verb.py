@@ -9,6 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from textwrap import shorten
 
 from p2pcrawl.model.errors import ConfigurationError
+from simulations.asked import count
 from simulations.checkers import CHECKERS
 from simulations.controls import control_of, controls
 from simulations.controls.trial import Trial, tried
@@ -22,7 +23,7 @@ SAID_MAX = 100
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these (default: all)")
-    parser.add_argument("--jobs", type=int, default=1, help="processes (default 1)")
+    parser.add_argument("--jobs", type=count, default=1, help="processes (default 1)")
 
 
 def run(asked: argparse.Namespace) -> int:
@@ -53,5 +54,5 @@ def _trials(names: Sequence[str], jobs: int) -> Iterator[Trial]:
     if jobs < 2:
         yield from map(tried, names)
         return
-    with ProcessPoolExecutor(jobs) as pool:
+    with ProcessPoolExecutor(min(jobs, len(names))) as pool:
         yield from pool.map(tried, names)

@@ -27,7 +27,7 @@ def page(reports: Sequence[Report]) -> str:
             '<html lang="en">',
             '<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(title)}</title>",
-            f"<style>{_STYLE.read_text()}</style></head>",
+            f"<style>{_STYLE.read_text(encoding='utf-8')}</style></head>",
             "<body><main>",
             *body,
             "<footer>Whole peers on a virtual clock, network and web. All times are virtual seconds since the start "

@@ -6,8 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from p2pcrawl.model.errors import ConfigurationError
-from simulations.asked import add_plan_options, plan_of
+from simulations.asked import add_plan_options, plan_of, refuse_options, refuse_unwritable
 from simulations.outcome import Progress
 from simulations.plan import Plan
 from simulations.report.page import page
@@ -36,20 +35,24 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(asked: argparse.Namespace) -> int:
     """Runs all that is asked for, one after the other; 1 when something is amiss in any."""
     # All of them first: a mistake in the last should not show after the others have run.
-    plans = [Plan(drawn(int(what))) if what.isdecimal() else plan_of(what, asked) for what in asked.runs]
-    try:
-        asked.output.touch()
-    except OSError as error:
-        raise ConfigurationError(f"{asked.output}: {error.strerror}") from None
+    plans = [_plan_of(what, asked) for what in asked.runs]
+    refuse_unwritable(asked.output)
     reports = []
     for place, plan in enumerate(plans, 1):
         print(plan.command, flush=True)
         reports.append(Simulation(plan, _tell).run())
         print(f"{place} of {len(plans)}: {verdict(reports[-1])}", flush=True)
         # What there is can be looked at while the rest goes on.
-        asked.output.write_text(page(reports))
+        asked.output.write_text(page(reports), encoding="utf-8")
     print(f"written to {asked.output}", file=sys.stderr)
     return 1 if any(report.violations for report in reports) else 0
+
+
+def _plan_of(what: str, asked: argparse.Namespace) -> Plan:
+    if not what.isdecimal():
+        return plan_of(what, asked)
+    refuse_options(f"seed {what}", asked)
+    return Plan(drawn(int(what)))
 
 
 def _tell(progress: Progress) -> None:

@@ -138,7 +138,7 @@ def test_same_seed_has_the_same_trace_in_other_processes_under_other_hash_seeds(
 
 @pytest.mark.slow
 def test_liars_tell_many_kinds_of_lies_and_the_crawl_ends_right() -> None:
-    report = Simulation(replace(SMALL, scenario="slaves-lie", slaves=3, pages=80, seed=2)).run()
+    report = Simulation(replace(SMALL, scenario="slaves-lie", slaves=3, pages=120, seed=5)).run()
 
     assert not report.violations
     assert len(report.figures["lies"]) > len(LIES) / 2
