@@ -1,93 +1,57 @@
-"""``python -m simulations VERB``: one verb per simulation."""
+"""``python -m simulations VERB``: runs one verb, and ends in one line whatever stops it."""
 
 from __future__ import annotations
 
-import argparse
 import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 
 from p2pcrawl.model.errors import P2PCrawlError
-from simulations import asked, growth, rings, run, swarm
-from simulations.controls import verb as controls
-from simulations.report import verb as report
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
-
-
-class Verb(NamedTuple):
-    """One simulation: what it is for, its options, and what runs it and gives the exit status."""
-
-    summary: str
-    add_options: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], int]
-    examples: str = ""
-    scenarios: bool = False
-    """Its help lists them."""
-
-
-RINGS_EXAMPLES = "  python -m simulations rings --nodes 20 --draws 50"
-VERBS: dict[str, Verb] = {
-    "run": Verb(
-        "one scenario, or one plan, on a cluster of real peers", run.add_run_options, run.run, run.EXAMPLES, True
-    ),
-    "swarm": Verb("many scenarios, drawn from their seeds", swarm.add_swarm_options, swarm.swarm, swarm.EXAMPLES),
-    "replay": Verb("one seed of a swarm again", run.add_replay_options, run.replay, run.REPLAY_EXAMPLES),
-    "report": Verb("a page with pictures of one run or several", report.add_options, report.run, report.EXAMPLES, True),
-    "controls": Verb(
-        "mistakes put into the peers, each of which a checker must find",
-        controls.add_options,
-        controls.run,
-        controls.EXAMPLES,
-    ),
-    "growth": Verb(
-        "messages and bytes as a cluster grows, and how fast it is simulated",
-        growth.add_options,
-        growth.run,
-        growth.EXAMPLES,
-    ),
-    "rings": Verb(
-        "balance, movement and look-up cost of all ways to share out keys", rings.add_options, rings.run, RINGS_EXAMPLES
-    ),
-}
-DESCRIPTION = """\
-Whole clusters of real peers on a virtual clock, network, disk and web: one seed gives one run, the same each time.
-
-  python -m simulations run churn               what happens when masters die and come back
-  python -m simulations report steady churn     the same in pictures, beside a quiet run
-  python -m simulations swarm --seeds 50        is there any order of events in which something is lost?
-  python -m simulations VERB --help             more of each
-
-The exit status is 0 when nothing is amiss, 1 when a promise was broken, 2 for what cannot be run."""
+_STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb; returns the exit status."""
-    form = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(prog="python -m simulations", description=DESCRIPTION, formatter_class=form)
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    for name, verb in VERBS.items():
-        more = f"examples:\n{verb.examples}" if verb.examples else ""
-        if verb.scenarios:
-            more += f"\n\nscenarios:\n{asked.scenarios()}"
-        verb.add_options(
-            verbs.add_parser(name, help=verb.summary, description=verb.summary, epilog=more, formatter_class=form)
-        )
-    chosen = parser.parse_args(arguments)
+    with _stopping():
+        try:
+            # Loading all of it takes a while, in which somebody may already have had enough.
+            from simulations.verbs import VERBS, parser
+
+            chosen = parser().parse_args(arguments)
+            return VERBS[chosen.verb].run(chosen)
+        except P2PCrawlError as error:
+            print(f"simulations: {error}", file=sys.stderr)
+            return 2
+        except KeyboardInterrupt:
+            print("simulations: interrupted", file=sys.stderr)
+            return INTERRUPTED
+        except BrokenPipeError:
+            # Whoever read what we print has seen enough, as ``head`` has; what is left must not fail again at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return PIPE_CLOSED
+
+
+@contextmanager
+def _stopping() -> Iterator[None]:
+    """What stops a run lets it put away its folders and end its processes, and is not itself stopped at that."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        for each in _STOPS:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+
+    before = [signal.signal(each, stop) for each in _STOPS]
     try:
-        return VERBS[chosen.verb].run(chosen)
-    except P2PCrawlError as error:
-        print(f"simulations: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("simulations: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read what we print has seen enough, as ``head`` has; what is left must not fail again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return PIPE_CLOSED
+        yield
+    finally:
+        for each, handler in zip(_STOPS, before, strict=True):
+            signal.signal(each, handler)
 
 
 if __name__ == "__main__":

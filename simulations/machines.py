@@ -113,6 +113,11 @@ class Machine(PeerMachine):
         """Its master, while it runs and has opened its folder and its port."""
         return self._lead if self.node.up else None
 
+    @property
+    def failing(self) -> bool:
+        """Whether its master has given up, and its process is about to end."""
+        return self.lead is not None and self.lead.failed.done()
+
     # -- life ---------------------------------------------------------------------------------
 
     def start(self, contacts: Sequence[Address] | None = None) -> None:

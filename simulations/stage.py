@@ -290,6 +290,9 @@ class Stage:
     def free(self, machines: Iterable[Machine]) -> None:
         """There is room again on these machines' disks."""
         for machine in machines:
+            if machine.failing:
+                # Room comes too late for it: whoever restarts it has to find that it has ended.
+                machine.node.crash()
             machine.node.disk_full = False
             self.world.log.add(self.world.now, machine.name, "has room on its disk again")
             self._end("full disk", machine.name)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import sys
 import traceback
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from typing import Any, NamedTuple
 
 from simulations.asked import count
 from simulations.outcome import Report
+from simulations.processes import in_processes
 from simulations.run import drawn
 from simulations.simulation import Simulation
 from simulations.telling import shortened
@@ -61,7 +59,8 @@ def swarm(asked: argparse.Namespace) -> int:
     wide = len(str(asked.seeds))
     again = f"python -m simulations swarm --from {asked.first} --seeds {asked.seeds}"
     print(again, file=sys.stderr if asked.json else sys.stdout, flush=True)
-    for place, outcome in enumerate(_outcomes(range(asked.first, asked.first + asked.seeds), asked.jobs), 1):
+    seeds = range(asked.first, asked.first + asked.seeds)
+    for place, outcome in enumerate(in_processes(_outcome, seeds, asked.jobs), 1):
         failed += bool(outcome.failures)
         for kind, _ in outcome.failures:
             seeds = kinds.setdefault(kind, {})
@@ -102,25 +101,8 @@ def _summed_up(seeds: int, failed: int, kinds: dict[str, dict[int, int]]) -> str
     return "\n".join(lines)
 
 
-def _outcomes(seeds: range, jobs: int) -> Iterator[Outcome]:
-    if jobs < 2:
-        yield from map(_outcome, seeds)
-        return
-    with ProcessPoolExecutor(min(jobs, len(seeds)), initializer=_begin_worker) as pool:
-        try:
-            yield from pool.map(_outcome, seeds)
-        except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
 def _outcome(seed: int) -> Outcome:
     try:
         return Outcome(seed, Simulation(drawn(seed)).run())
     except Exception:
         return Outcome(seed, None, traceback.format_exc())
-
-
-def _begin_worker() -> None:
-    # Ctrl-C reaches all processes of a terminal: the first says so, the others just end.
-    signal.signal(signal.SIGINT, lambda *_: sys.exit())

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from textwrap import shorten
 
 from p2pcrawl.model.errors import ConfigurationError
 from simulations.asked import count
 from simulations.checkers import CHECKERS
 from simulations.controls import control_of, controls
-from simulations.controls.trial import Trial, tried
+from simulations.controls.trial import tried
+from simulations.processes import in_processes
 
 EXAMPLES = """\
   python -m simulations controls
@@ -38,7 +37,7 @@ def run(asked: argparse.Namespace) -> int:
     wide, high = max(map(len, controls())), max(map(len, CHECKERS))
     print(f"{'control':<{wide}}  {'checker':<{high}}  seed  what it said")
     unnoticed = 0
-    for trial in _trials(names, asked.jobs):
+    for trial in in_processes(tried, names, asked.jobs):
         unnoticed += not trial.passed
         said = shorten(trial.said, SAID_MAX, placeholder=" ...") or "NOTHING"
         print(f"{trial.name:<{wide}}  {trial.checker:<{high}}  {trial.options.seed:>4}  {said}")
@@ -48,11 +47,3 @@ def run(asked: argparse.Namespace) -> int:
     if idle:
         print(f"no control makes these fail: {', '.join(idle)}", file=sys.stderr)
     return 1 if unnoticed or idle else 0
-
-
-def _trials(names: Sequence[str], jobs: int) -> Iterator[Trial]:
-    if jobs < 2:
-        yield from map(tried, names)
-        return
-    with ProcessPoolExecutor(min(jobs, len(names))) as pool:
-        yield from pool.map(tried, names)
