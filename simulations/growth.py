@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.overlay.port import GOSSIP
-from simulations.asked import count, refuse_unwritable
+from simulations.asked import refuse_unwritable
 from simulations.growth_picture import Panel, picture
 from simulations.node import Node
 from simulations.options import Options
@@ -132,9 +132,9 @@ class Listener:
 def measure(masters: int, seed: int) -> Size:
     """Runs a cluster of this size. Raises ValueError for a size that cannot be."""
     pages, hosts = PAGES_EACH * masters, HOSTS_EACH * masters
+    options = Options(seed=seed, masters=masters, pages=pages, hosts=hosts)
     web = WebPlan(pages=pages, hosts=hosts, zipf=0.0, flaky=0.0, failing=0.0, delayed_hosts=0.0, dead_hosts=0.0)
     listener, began_s = Listener(), _cpu_s()
-    options = Options(seed=seed, masters=masters, pages=pages, hosts=hosts)
     report = Simulation(Plan(options, web=web, faults=listener)).run()
     meeting = listener.meeting._replace(cpu_s=listener.meeting.cpu_s - began_s)
     answered = report.figures["answered"]
@@ -180,7 +180,7 @@ def panels(sizes: list[Size]) -> list[Panel]:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of ``python -m simulations growth``."""
-    parser.add_argument("--masters", type=count, nargs="+", default=[5, 10, 20], metavar="N", help="the sizes")
+    parser.add_argument("--masters", type=int, nargs="+", default=[5, 10, 20], metavar="N", help="the sizes")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.svg", help="draw the picture here")
     parser.add_argument("--kept", type=Path, metavar="FILE", help="keep figures here; sizes that it has are not run")

@@ -24,6 +24,7 @@ from simulations.web import WebPlan
 T = TypeVar("T")
 
 CLUSTER = ("masters", "slaves", "replicas")
+STEP_MAX_S = 100 * 365 * 86_400.0
 _UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|h)")
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
@@ -162,7 +163,10 @@ def _change(table: _Table, do: str, masters: list[str]) -> dict[str, Any]:
                 table.refuse("must be between -0.5 and 0.5: 0.02 is 2 % fast", "by")
             return {"by": by}
         case "step-clock":
-            return {"by": table.take("by", float, needed=True)}
+            by = table.take("by", float, needed=True)
+            if abs(by) > STEP_MAX_S:
+                table.refuse("must be a hundred years at most", "by")
+            return {"by": by}
         case "silence":
             names = table.take("unheard_by", list)
             if names == []:

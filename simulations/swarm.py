@@ -59,8 +59,8 @@ def swarm(asked: argparse.Namespace) -> int:
     wide = len(str(asked.seeds))
     again = f"python -m simulations swarm --from {asked.first} --seeds {asked.seeds}"
     print(again, file=sys.stderr if asked.json else sys.stdout, flush=True)
-    seeds = range(asked.first, asked.first + asked.seeds)
-    for place, outcome in enumerate(in_processes(_outcome, seeds, asked.jobs), 1):
+    drawn_from = range(asked.first, asked.first + asked.seeds)
+    for place, outcome in enumerate(in_processes(_outcome, drawn_from, asked.jobs), 1):
         failed += bool(outcome.failures)
         for kind, _ in outcome.failures:
             seeds = kinds.setdefault(kind, {})

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from p2pcrawl.core.ring import BUCKETS
-from p2pcrawl.core.ring_choice import table_of
+from p2pcrawl.core.ring_choice import table_after
 from p2pcrawl.model.node import Member, NodeId
 from p2pcrawl.model.placement import RingName
 
@@ -108,6 +108,8 @@ class Ownership:
     _known: dict[int, set[Standing]] = field(default_factory=dict)
     """What all that were heard of have of a bucket that we are about to serve."""
     _owners: list[NodeId | None] = field(default_factory=list)
+    _weights: Mapping[NodeId, int] = field(default_factory=dict)
+    """What the table was made from."""
     _mine: frozenset[int] = frozenset()
     """The buckets of which we are the owner."""
     _asked: dict[NodeId, set[int]] = field(default_factory=dict)
@@ -184,7 +186,8 @@ class Ownership:
         if self.me not in weights and not weights:
             weights = {self.me: 1}
         before = self._owners
-        self.table = table_of(self.ring, weights, self.copies)
+        self.table = table_after(self.ring, self.table, self._weights, weights, self.copies)
+        self._weights = weights
         self._owners = [None if row[0] == self.me else row[0] for row in self.table]
         self.view = view
         had = self._mine if before else frozenset()

@@ -8,6 +8,7 @@ from typing import TypeVar, assert_never, cast
 
 from p2pcrawl.core.paper_rings import Modulo, TwoLevel, seats
 from p2pcrawl.core.ring import BUCKETS, Rendezvous
+from p2pcrawl.core.ring_change import table_from
 from p2pcrawl.model.placement import RingName
 
 Node = TypeVar("Node", bound=str)
@@ -18,6 +19,20 @@ VIRTUAL_PLACES = 32
 
 TABLES_MAX = 4
 """Tables that are kept. One takes milliseconds for each member to make, and a view that flaps asks for two in turn."""
+
+
+def table_after(
+    name: RingName,
+    table: Sequence[tuple[Node, ...]],
+    before: Mapping[Node, int],
+    after: Mapping[Node, int],
+    copies: int,
+) -> Sequence[tuple[Node, ...]]:
+    """What :func:`table_of` gives for ``after``, sooner when the last table is at hand and little has changed."""
+    changes = len(before.items() ^ after.items())
+    if name is RingName.RENDEZVOUS and table and before and after and 4 * changes <= len(after):
+        return table_from(table, before, after, copies)
+    return table_of(name, after, copies)
 
 
 def table_of(name: RingName, weights: Mapping[Node, int], copies: int) -> Sequence[tuple[Node, ...]]:

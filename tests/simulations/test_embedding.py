@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ import simulations
 from p2pcrawl import Spider
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.response import Response
-from simulations import MachinePlan, Options, Plan, Progress, Simulation, Stage, WebPlan
+from simulations import Law, MachinePlan, Options, Plan, Progress, Simulation, Stage, WebPlan
 from simulations import swarm as swarms
 from simulations.__main__ import main
 
@@ -55,6 +57,27 @@ def test_all_that_is_offered_is_there_and_nothing_else() -> None:
 def test_a_scenario_that_there_is_not_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="there is no scenario 'chrun'; there are churn,"):
         Plan(Options(scenario="chrun"))
+
+
+@pytest.mark.parametrize("name", ["latency_s", "limit_s", "rate"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0])
+def test_what_is_no_length_of_time_and_no_rate_is_refused(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match="the (latency|time limit|rate) must be"):
+        Options(**{name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("make", [Law, WebPlan, partial(MachinePlan, "m0")])
+def test_parts_of_a_plan_want_finite_numbers(make: Callable[..., object]) -> None:
+    name = "disk_delay_s" if isinstance(make, partial) else "latency_s"
+
+    for value in float("nan"), float("inf"):
+        with pytest.raises(ValueError, match=name):
+            make(**{name: value})
+
+
+def test_a_scenario_with_fewer_slaves_than_it_needs_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="slaves-die needs slave machines, 2 per master at least"):
+        Plan(Options(scenario="slaves-die", slaves=1))
 
 
 def test_options_of_a_completed_plan_say_what_its_parts_are() -> None:
@@ -169,26 +192,54 @@ def test_a_seed_that_breaks_is_told_with_its_command_and_the_others_go_on(
     assert main(["swarm", "--seeds", "2", "--from", "5"]) == 1
 
     told = capsys.readouterr()
+    assert told.out.startswith("python -m simulations swarm --from 5 --seeds 2\n")
     assert "[1/2] python -m simulations replay 5" in told.out and "[2/2] python -m simulations replay 6" in told.out
     assert "ValueError: seed 5 is broken" in told.out
     assert told.err == "2 seeds, 2 with something amiss\n  raised: 2 in 2 seeds: 5, 6\n"
 
 
-@pytest.mark.slow
-def test_ctrl_c_ends_a_run_with_130_and_one_line() -> None:
+@pytest.mark.parametrize("option", ["--seeds", "--jobs"])
+def test_a_swarm_of_nothing_is_refused(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["swarm", option, "0"])
+
+    assert f"argument {option}: must be at least 1" in capsys.readouterr().err
+
+
+def stopped(arguments: list[str], when: str, number: int, folder: Path) -> tuple[int, str]:
+    """The exit status and the errors of a command that gets a signal, twice, when it has said this."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "simulations", "run", "steady", "--pages", "2000"],
-        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [sys.executable, "-m", "simulations", *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, env={**os.environ, "TMPDIR": str(folder)}, start_new_session=True,
     )  # fmt: skip
     try:
         assert process.stdout is not None
-        while "the job begins" not in process.stdout.readline():
+        while when not in process.stdout.readline():
             pass
-        process.send_signal(signal.SIGINT)
+        # A terminal sends Ctrl-C to all processes of a command.
+        for _ in range(2):
+            os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+        # Its pipes are closed when the last process has gone that had them.
         _, errors = process.communicate(timeout=60)
     finally:
         process.kill()
         process.wait()
+    return process.returncode, errors
 
-    assert process.returncode == 130
-    assert errors == "simulations: interrupted\n"
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "when"),
+    [(["run", "steady", "--pages", "2000"], "the job begins"), (["swarm", "--seeds", "300", "--jobs", "2"], "[2/300]")],
+    ids=["run", "swarm"],
+)
+@pytest.mark.parametrize(
+    ("number", "status", "told"),
+    [(signal.SIGINT, 130, "simulations: interrupted\n"), (signal.SIGTERM, 143, "")],
+    ids=["Ctrl-C", "SIGTERM"],
+)
+def test_what_is_stopped_ends_in_one_line_and_leaves_nothing(
+    arguments: list[str], when: str, number: int, status: int, told: str, tmp_path: Path
+) -> None:
+    assert stopped(arguments, when, number, tmp_path) == (status, told)
+    assert list(tmp_path.iterdir()) == []

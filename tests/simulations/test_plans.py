@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from io import StringIO
 from pathlib import Path
+from shlex import split
 
 import pytest
 
@@ -96,6 +98,26 @@ MISTAKES = {
     FAULT + '"slow-disk"\nwho = ["m0"]\n': "fault 1 (slow-disk): needs delay",
     FAULT + '"drift"\nwho = ["m0"]\nby = 3\n': "fault 1 (drift): by: must be between -0.5 and 0.5: 0.02 is 2 % fast",
     FAULT + '"crash"\nwho = ["m0"]\ntimes = 3\n': "fault 1 (crash): times: must be at least 1, and needs every",
+    FAULT + '"crash"\nwho = ["m0"]\nevery = 0\n': "fault 1 (crash): every: must be above 0",
+    FAULT + '"crash"\nwho = []\n': 'fault 1 (crash): needs who, such as ["m1"], or some, such as 2 or "10 %", and not both',
+    FAULT + '"split"\ngroups = [[], []]\nfor = 3\n':
+        'fault 1 (split): groups: must be two lists or more, such as [["m0"], ["m1", "m2"]]',
+    FAULT + '"silence"\nwho = ["m0"]\nunheard_by = []\nfor = 3\n':
+        "fault 1 (silence): unheard_by: must name somebody; without it nobody hears them",
+    FAULT + '"bad-network"\nlos = 0.1\nfor = 3\n': "fault 1 (bad-network): los: unknown key; did you mean loss?",
+    FAULT + '"bad-network"\nfor = 3\n':
+        "fault 1 (bad-network): needs one of latency_s, jitter_s, loss, duplicate, reorder, reorder_s, bytes_per_s, queue_s",
+    FAULT + '"step-clock"\nwho = ["m0"]\nby = -1e300\n': "fault 1 (step-clock): by: must be a hundred years at most",
+    FAULT + '"slow-disk"\nwho = ["m0"]\ndelay = inf\n':
+        'fault 1 (slow-disk): delay: must be a time such as "30 s", "500 ms", "2 min" or "1 h", not inf',
+    "limit = 0\n": "limit: must be above 0",
+    f"limit = {10**400}\n":
+        f'limit: must be a time such as "30 s", "500 ms", "2 min" or "1 h", not {10**400}',
+    "[web]\nzipf = nan\n": "[web]: zipf: must be a number, not nan",
+    "[web]\nzipf = 300\n": "[web]: zipf must be between 0 and 10",
+    "[network]\nlatency_s = inf\n": "[network]: latency_s: must be a number, not inf",
+    "[cluster]\nmasters = 5000\n": "[cluster]: a cluster has at most 4096 masters",
+    "[fault]\n": "fault: must be written as [[fault]]",
 }  # fmt: skip
 
 
@@ -114,6 +136,33 @@ def test_what_is_no_toml_is_refused_with_its_line(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigurationError, match=r"plan\.toml: .*line 2"):
         read_plan(path)
+
+
+@pytest.mark.parametrize("text", [b"\xff\xfe\x00", b"seed = " + b"9" * 5_000, b"a = " + b"[" * 5_000])
+def test_what_cannot_be_read_is_refused_in_one_line(text: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_bytes(text)
+
+    with pytest.raises(ConfigurationError, match=r"^[^\n]*plan\.toml: [^\n]+$"):
+        read_plan(path)
+
+
+def test_a_worse_network_is_what_the_fault_says_even_where_that_is_what_is_usual(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, "[network]\nloss = 0.1\n" + FAULT + '"bad-network"\nlatency_s = 0.5\nloss = 0.0\nfor = 3\n'
+    )
+
+    faults = read_plan(path).faults
+
+    assert isinstance(faults, partial)
+    assert faults.keywords["faults"][0].change == {"latency_s": 0.5, "loss": 0.0}
+
+
+def test_the_command_of_a_plan_can_be_given_to_a_shell(tmp_path: Path) -> None:
+    path = tmp_path / "two words.toml"
+    path.touch()
+
+    assert split(read_plan(path).command)[-3:] == [str(path), "--seed", "1"]
 
 
 def test_a_mistake_in_a_plan_ends_the_command_with_2_and_one_line(

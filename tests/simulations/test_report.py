@@ -214,11 +214,24 @@ def test_report_writes_the_page_of_several_runs(tmp_path: Path, capsys: pytest.C
     assert "written to" in capsys.readouterr().err
 
 
-def test_a_page_that_cannot_be_written_is_refused_before_anything_runs(
+@pytest.mark.parametrize(
+    ("command", "flag"),
+    [(["report", "steady"], "-o"), (["run", "steady"], "--log"), (["growth"], "-o"), (["growth"], "--kept"),
+     (["rings"], "--picture")],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(
+    command: list[str], flag: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path, why in (tmp_path / "no" / "file", "No such file or directory"), (tmp_path, "Is a directory"):
+        assert main([*command, flag, str(path)]) == 2
+
+        assert capsys.readouterr() == ("", f"simulations: {path}: {why}\n")
+
+
+def test_options_of_scenarios_are_refused_beside_a_seed_of_a_swarm(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    output = tmp_path / "no" / "report.html"
+    assert main(["report", "13", "--masters", "3", "-o", str(tmp_path / "report.html")]) == 2
 
-    assert main(["report", "steady", "-o", str(output)]) == 2
-
-    assert capsys.readouterr() == ("", f"simulations: {output}: No such file or directory\n")
+    assert capsys.readouterr() == ("", "simulations: --masters is for scenarios; seed 13 says it itself\n")

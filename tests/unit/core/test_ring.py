@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from p2pcrawl.core.costs import column, hash_cost
 from p2pcrawl.core.paper_rings import Modulo, TwoLevel, seats
 from p2pcrawl.core.ring import BUCKETS, Rendezvous, bucket_of, bucket_of_hash, key_hash, preference
-from p2pcrawl.core.ring_choice import VIRTUAL_PLACES, table_of, virtual_places
+from p2pcrawl.core.ring_change import table_from
+from p2pcrawl.core.ring_choice import VIRTUAL_PLACES, table_after, table_of, virtual_places
 from p2pcrawl.model.placement import RingName
 
 NODES = st.sampled_from([hashlib.blake2b(bytes([n]), digest_size=20).hexdigest() for n in range(24)])
@@ -51,6 +52,32 @@ def test_leave_gives_only_the_lost_copies_to_others(members: dict[str, int], cop
         assert set(old) - set(new) <= {gone}
         assert gone not in new
         assert old[0] == gone or new[0] == old[0]
+
+
+@given(MEMBERSHIPS, MEMBERSHIPS, st.integers(1, 4))
+@settings(max_examples=40, deadline=None)
+def test_table_that_is_made_from_another_is_the_one_that_is_made_anew(
+    before: dict[str, int], after: dict[str, int], copies: int
+) -> None:
+    table = table_of(RingName.RENDEZVOUS, before, copies)
+
+    assert table_from(table, before, after, copies) == table_of(RingName.RENDEZVOUS, after, copies)
+
+
+@pytest.mark.parametrize("name", RingName)
+def test_table_after_a_walk_of_joins_and_leaves_is_the_one_that_is_made_anew(name: RingName) -> None:
+    dice = random.Random(7)
+    weights = {hashlib.blake2b(b"%d" % n).hexdigest()[:40]: dice.choice((1, 1, 4)) for n in range(12)}
+    known, table = dict(weights), table_of(name, weights, 3)
+    for step in range(12):
+        after = dict(known)
+        if step % 2:
+            del after[dice.choice(sorted(after))]
+        else:
+            after[hashlib.blake2b(b"new %d" % step).hexdigest()[:40]] = dice.choice((1, 2))
+        table, known = table_after(name, table, known, after, 3), after
+
+        assert table == table_of(name, known, 3)
 
 
 @given(MEMBERSHIPS)
