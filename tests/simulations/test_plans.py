@@ -11,7 +11,7 @@ import pytest
 
 from p2pcrawl.model.errors import ConfigurationError
 from simulations.__main__ import main
-from simulations.faults import WORDS
+from simulations.faults import LAW_KEYS, WORDS
 from simulations.outcome import Report
 from simulations.plan import MachinePlan
 from simulations.plan_file import read_plan
@@ -99,14 +99,15 @@ MISTAKES = {
     FAULT + '"drift"\nwho = ["m0"]\nby = 3\n': "fault 1 (drift): by: must be between -0.5 and 0.5: 0.02 is 2 % fast",
     FAULT + '"crash"\nwho = ["m0"]\ntimes = 3\n': "fault 1 (crash): times: must be at least 1, and needs every",
     FAULT + '"crash"\nwho = ["m0"]\nevery = 0\n': "fault 1 (crash): every: must be above 0",
-    FAULT + '"crash"\nwho = []\n': 'fault 1 (crash): needs who, such as ["m1"], or some, such as 2 or "10 %", and not both',
+    FAULT + '"crash"\nwho = []\n':
+        'fault 1 (crash): needs who, such as ["m1"], or some, such as 2 or "10 %", and not both',
     FAULT + '"split"\ngroups = [[], []]\nfor = 3\n':
         'fault 1 (split): groups: must be two lists or more, such as [["m0"], ["m1", "m2"]]',
     FAULT + '"silence"\nwho = ["m0"]\nunheard_by = []\nfor = 3\n':
         "fault 1 (silence): unheard_by: must name somebody; without it nobody hears them",
     FAULT + '"bad-network"\nlos = 0.1\nfor = 3\n': "fault 1 (bad-network): los: unknown key; did you mean loss?",
     FAULT + '"bad-network"\nfor = 3\n':
-        "fault 1 (bad-network): needs one of latency_s, jitter_s, loss, duplicate, reorder, reorder_s, bytes_per_s, queue_s",
+        f"fault 1 (bad-network): needs one of {', '.join(LAW_KEYS)}",
     FAULT + '"step-clock"\nwho = ["m0"]\nby = -1e300\n': "fault 1 (step-clock): by: must be a hundred years at most",
     FAULT + '"slow-disk"\nwho = ["m0"]\ndelay = inf\n':
         'fault 1 (slow-disk): delay: must be a time such as "30 s", "500 ms", "2 min" or "1 h", not inf',
