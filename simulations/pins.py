@@ -23,8 +23,9 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FunctionType, ModuleType
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from simulations.databases import Database
 from simulations.life import Closing
@@ -117,6 +118,8 @@ _REAL_URANDOM = os.urandom
 _REAL_SLEEP = time.sleep
 _REAL_UUID1 = uuid.uuid1
 _REAL_START = threading.Thread.start
+_POLICY = getattr(asyncio.events, "BaseDefaultEventLoopPolicy", None)
+"""Makes a loop for who asks for one and has none, in Pythons before 3.14."""
 _REAL_GETADDRINFO = socket.getaddrinfo
 _REAL_SOCKETPAIR = socket.socketpair
 _REAL_GETPID = os.getpid
@@ -245,6 +248,10 @@ _PINS = _replacements()
 _BY_IDENTITY = {id(real): pinned for real, pinned in _PINS.values()}
 
 
+def _no_loop(self: object) -> NoReturn:
+    raise RuntimeError("no loop runs in this world any more")
+
+
 @contextmanager
 def pinned_to(source: Source) -> Iterator[None]:
     """Pin the process to a source. One at a time."""
@@ -261,6 +268,10 @@ def pinned_to(source: Source) -> Iterator[None]:
                     _pin_defaults(module, undo)
         setattr(threading.Thread, "start", _start)  # noqa: B010
         undo.append(lambda: setattr(threading.Thread, "start", _REAL_START))
+        # What asks for a loop while none runs, as the last words of ended tasks do, must not get a real one.
+        if _POLICY is not None:
+            undo.append(partial(setattr, _POLICY, "get_event_loop", _POLICY.get_event_loop))
+            _POLICY.get_event_loop = _no_loop
         _source, _thread = source, threading.get_ident()
         yield
     finally:
