@@ -73,7 +73,8 @@ class KnownHosts:
 
     def came_over(self, buckets: Collection[int], now: float) -> None:
         """These buckets were another master's until now, who may have asked their hosts a moment ago. Costs a pass."""
-        self.resumed_at = now
+        # Who has just come back may have to wait for longer than that.
+        self.resumed_at = now = max(now, self.resumed_at or now)
         for key, seat in self._seats.items():
             if bucket_of_hash(key) in buckets:
                 delays = [seat.host.delay_s(pace) for pace in self._paces_of(seat)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
+from time import monotonic
 
 from p2pcrawl.core.workbench import Workbench
 from p2pcrawl.frontier.store import Store
@@ -49,6 +50,8 @@ class Handover:
         self._releases: list[tuple[frozenset[int], asyncio.Future[bool]]] = []
         self._releasing: list[tuple[frozenset[int], asyncio.Future[bool]]] = []
         """Those that were asked for before this turn began."""
+        self.closed_until = 0.0
+        """Till then sessions of an earlier life may hold pages of any bucket: none is let go of."""
 
     def released(self, buckets: Collection[int]) -> asyncio.Future[bool]:
         """Whether nothing of these buckets is open here any more; answered after the next turn, by when all that
@@ -97,5 +100,6 @@ class Handover:
                 for session in self._sessions.values()
                 for lease in session.leases.values()
             )
+            open_ = open_ or monotonic() < self.closed_until
             if not answer.done():
                 answer.set_result(not open_ and buckets.isdisjoint(self._held_in))

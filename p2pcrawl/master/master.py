@@ -47,7 +47,7 @@ from p2pcrawl.model.job import JobSpec
 from p2pcrawl.model.record import ShardKey
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.wire.cluster import Found, Row, Settled
-from p2pcrawl.wire.messages import Bye, Forget
+from p2pcrawl.wire.messages import VOID_S, Bye, Forget
 
 log = logging.getLogger(__name__)
 
@@ -167,6 +167,9 @@ class Master:
         self.recovered = await self._in_thread(self._store.recover)
         await self._admission.recover()
         now = monotonic()
+        if self.recovered and self._forever:
+            # Slaves on other machines may have outlived the crash, and be at work till their sessions end.
+            self.workbench.known.resumed_at = self._handover.closed_until = now + VOID_S
         for host, seconds in await self._in_thread(self._store.pauses):
             self.workbench.known.pause(host, now + seconds)
 

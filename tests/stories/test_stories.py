@@ -50,6 +50,10 @@ STORIES = {
         "delays were counted only after that.",
         Options(scenario="mixed-weights", seed=4012, masters=3, slaves=1, pages=120, hosts=15),
     ),
+    "slaves-that-outlive-the-power": Story(
+        "All masters lost power and came back while a slave on another machine still had a page in hand.",
+        Options(scenario="power-loss", seed=6230, masters=4, slaves=1, pages=60, hosts=5, latency_s=0.0005),
+    ),
     "leaves-with-a-page-in-hand": Story(
         "A master that left with a page in hand which did not end in time took all its other buckets with it.",
         Options(scenario="rolling", seed=65, masters=3, replicas=1, pages=60, hosts=5),

@@ -262,6 +262,18 @@ def test_host_that_comes_back_without_pages_waits_its_own_delay() -> None:
     assert bench.next_at(53.9) == 54.0
 
 
+def test_host_that_comes_over_to_whoever_waits_for_old_sessions_waits_as_long() -> None:
+    bench = bench_of(download_delay=1.0)
+    bench.known.resumed_at = 105.0
+    bench.add([candidate(1)])
+
+    bench.came_over({bucket_of_hash(candidate(1).host)}, 100.0)
+    bench.add([candidate(2, host=2)])
+
+    assert bench.take(105.9, lambda seat, suspect: 1, 5, CAPACITY) == []
+    assert len(bench.take(106.0, lambda seat, suspect: 1, 5, CAPACITY)) == 2
+
+
 def test_what_was_heard_of_a_host_is_told_on_before_it_has_a_seat() -> None:
     bench = bench_of()
     host = candidate(1).host
