@@ -18,6 +18,18 @@ from p2pcrawl.wire.keys import generate_key
 from tests.unit.overlay.nodes import Seen, credentials, node, until
 
 
+def answering_after(stuck: asyncio.Event) -> Seen:
+    """Answers nothing before that."""
+    seen = Seen()
+
+    async def wait() -> Answered:
+        await stuck.wait()
+        return Answered(0, b"late")
+
+    seen.answer = lambda request: wait()
+    return seen
+
+
 @pytest.mark.parametrize(
     ("other", "text"),
     [
@@ -95,13 +107,7 @@ async def test_connections_that_never_introduce_themselves_are_bounded(monkeypat
 
 async def test_member_that_asks_too_much_at_once_loses_its_link_and_leaves_no_task() -> None:
     stuck = asyncio.Event()
-    seen = Seen()
-
-    async def wait() -> Answered:
-        await stuck.wait()
-        return Answered(0, b"late")
-
-    seen.answer = lambda request: wait()
+    seen = answering_after(stuck)
     async with node(seen=seen) as one:
         caller = Caller(credentials().client, "client")
         asked = [asyncio.create_task(caller.query(one.address, "x")) for _ in range(calls.OPEN_MAX + 10)]
@@ -196,13 +202,7 @@ async def test_link_on_which_nothing_comes_is_given_up_and_the_next_call_opens_a
 ) -> None:
     monkeypatch.setattr(calls, "SILENT_S", 0.05)
     stuck = asyncio.Event()
-    seen = Seen()
-
-    async def wait() -> Answered:
-        await stuck.wait()
-        return Answered(0, b"late")
-
-    seen.answer = lambda request: wait()
+    seen = answering_after(stuck)
     async with node(seen=seen) as one:
         caller = Caller(credentials().client, "client")
         with pytest.raises(LinkError, match="did not answer"):
@@ -219,13 +219,7 @@ async def test_calls_that_have_waited_in_vain_fail_when_their_peer_shows_that_it
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stuck = asyncio.Event()
-    seen = Seen()
-
-    async def wait() -> Answered:
-        await stuck.wait()
-        return Answered(0, b"late")
-
-    seen.answer = lambda request: wait()
+    seen = answering_after(stuck)
     async with node(seen=seen) as one:
         caller = Caller(credentials().client, "client")
         waiting = asyncio.create_task(caller.query(one.address, "ask:anything"))
