@@ -11,6 +11,7 @@ import errno
 import socket
 from asyncio import sslproto
 from collections.abc import Callable, Sequence
+from contextvars import Context, copy_context
 from ssl import SSLContext
 from typing import TYPE_CHECKING, Any, TypeVarTuple
 from weakref import WeakKeyDictionary
@@ -225,12 +226,18 @@ class SimLoop(Clockwork):
             done = max(done, busy)
             acts = max(done - delay_s / 2, acted)
             self._busy_until[executor] = acts, done
-        if life is not None:
-            done, acts = life.node.clock.local(done), life.node.clock.local(acts)
-        self.call_at(acts, self._call, done, future, func, args)
+        context = copy_context()
+        self.node_at(acts, context, self._call, done, context, future, func, args)
         return future
 
-    def _call(self, done: float, future: asyncio.Future[Any], func: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    def _call(
+        self,
+        done: float,
+        context: Context,
+        future: asyncio.Future[Any],
+        func: Callable[..., Any],
+        args: tuple[Any, ...],
+    ) -> None:
         if future.cancelled():
             return
         try:
@@ -238,9 +245,9 @@ class SimLoop(Clockwork):
         except (SystemExit, KeyboardInterrupt):
             raise
         except BaseException as error:
-            self.call_at(done, _answer, future, None, error)
+            self.node_at(done, context, _answer, future, None, error)
         else:
-            self.call_at(done, _answer, future, result, None)
+            self.node_at(done, context, _answer, future, result, None)
 
     async def shutdown_default_executor(self, *_: object) -> None:
         pass

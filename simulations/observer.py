@@ -110,9 +110,11 @@ class Observer:
             view, served = machine.served()
             by_view.setdefault(view, []).append((machine, served))
         for those in by_view.values():
+            every = [served for _, served in those]
+            if sum(map(len, every)) == len(frozenset().union(*every)):
+                continue
             for (one, left), (other, right) in combinations(those, 2):
-                if not left.isdisjoint(right):
-                    both = left & right
+                if both := left & right:
                     text = f"{one.name} and {other.name} both serve {len(both)} buckets, such as {min(both)}"
                     self.doubles.append(f"at {self._stage.world.now:.2f} s {text}")
 

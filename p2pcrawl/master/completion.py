@@ -1,15 +1,18 @@
 """When a job is finished, and who says so.
 
 Two rounds, the second begun after the first ended, find every member idle, with equal counts, in one view. The member
-with the smallest id asks; every other answers for itself.
+with the smallest id asks; every other answers for itself. While the one that was found busiest is busy still, no round
+can find everybody idle, and that one alone is asked.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import inf
 
 from p2pcrawl.master.job import Job
+from p2pcrawl.model.node import Member, NodeId
 from p2pcrawl.overlay.node import OverlayNode
 from p2pcrawl.wire.cluster import Quiet, Standing
 
@@ -18,6 +21,8 @@ Round = tuple[int, int, int]
 
 QUESTIONS_PER_S = 100.0
 """Of all jobs together: a large cluster is asked less often."""
+CLOSING_S = 2.0
+"""Between two rounds while somebody is known to be busy: with them comes word of spiders that closed a job."""
 
 
 class Completion:
@@ -30,6 +35,9 @@ class Completion:
         self._standing = standing
         self._close = close
         self._rest_until = 0.0
+        self._busiest: dict[int, NodeId] = {}
+        """Who had most of each job to do, when all were asked."""
+        self._round_at: dict[int, float] = {}
 
     def falls_to_us(self) -> bool:
         """The member with the smallest id decides."""
@@ -40,26 +48,50 @@ class Completion:
         return now >= self._rest_until and self.falls_to_us()
 
     async def is_finished(self, job: Job) -> bool:
+        if await self._is_known_to_go_on(job):
+            return False
         first = await self._round(job)
-        return first is not None and first == await self._round(job)
+        if first is None or first != await self._round(job):
+            return False
+        self._round_at.pop(job.id, None)
+        return True
+
+    async def _is_known_to_go_on(self, job: Job) -> bool:
+        now = asyncio.get_running_loop().time()
+        if job.closing or now >= self._round_at.get(job.id, -inf) + CLOSING_S:
+            return False
+        busiest = self._busiest.get(job.id)
+        if busiest == self._node.id:
+            return self._standing(job.id).busy > 0
+        reply, *_ = await self._ask(job, [m for m in self._node.members() if m.id == busiest]) or [None]
+        return reply is not None and reply.busy > 0
 
     async def _round(self, job: Job) -> Round | None:
         """What it found if everyone is idle and agrees on the view, else None."""
-        standings = [self._standing(job.id)]
+        own = self._standing(job.id)
         others = [m for m in self._node.members() if m.id != self._node.id]
-        now = asyncio.get_running_loop().time()
-        self._rest_until = max(now, self._rest_until) + len(others) / QUESTIONS_PER_S
-        replies = await asyncio.gather(
-            *(self._node.caller.call(m.address, Quiet(0, job.id, job.closing)) for m in others), return_exceptions=True
-        )
-        for reply in replies:
-            if isinstance(reply, Standing) and reply.closing:
-                self._close(job.id, reply.closing)
-        for reply in replies:
-            if not isinstance(reply, Standing) or not reply.known:
-                return None
-            standings.append(reply)
-        view = standings[0].view
-        if any(s.busy or s.view != view for s in standings):
+        self._round_at[job.id] = asyncio.get_running_loop().time()
+        replies = await self._ask(job, others)
+        answered = [(own, self._node.id)]
+        answered += [(reply, m.id) for reply, m in zip(replies, others, strict=True) if reply is not None]
+        most, busiest = max(answered, key=lambda answer: answer[0].busy)
+        if most.busy:
+            self._busiest[job.id] = busiest
             return None
-        return sum(s.sent for s in standings), sum(s.received for s in standings), view
+        self._busiest.pop(job.id, None)
+        if any(reply is None or not reply.known or reply.view != own.view for reply in replies):
+            return None
+        return sum(s.sent for s, _ in answered), sum(s.received for s, _ in answered), own.view
+
+    async def _ask(self, job: Job, members: Sequence[Member]) -> list[Standing | None]:
+        """How the job stands at these. Whoever does not answer has no word in it."""
+        now = asyncio.get_running_loop().time()
+        self._rest_until = max(now, self._rest_until) + len(members) / QUESTIONS_PER_S
+        replies = await asyncio.gather(
+            *(self._node.caller.call(m.address, Quiet(0, job.id, job.closing)) for m in members), return_exceptions=True
+        )
+        standings = [reply if isinstance(reply, Standing) else None for reply in replies]
+        for standing in standings:
+            if standing is not None and standing.closing:
+                self._close(job.id, standing.closing)
+        return standings

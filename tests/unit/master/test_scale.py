@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -13,11 +12,10 @@ import pytest
 
 from p2pcrawl.core.copying import Copying
 from p2pcrawl.master import cluster
-from p2pcrawl.master.completion import QUESTIONS_PER_S, Completion
 from p2pcrawl.master.mirroring import charges
 from p2pcrawl.master.syncing import PATROL_HOLDERS, Syncing
 from p2pcrawl.model.node import Address, Member, NodeId, Status
-from p2pcrawl.wire.cluster import Compare, Compared, Standing
+from p2pcrawl.wire.cluster import Compare, Compared
 from tests.unit.master.masters import JOB, eventually, settled, town_of
 from tests.unit.master.slaves import spec_of
 from tests.unit.master.test_cluster import Web
@@ -111,21 +109,3 @@ async def test_patrol_compares_with_few_holders_at_a_time_and_with_all_of_them_i
 
     assert max(steps) <= PATROL_HOLDERS
     assert sorted(asked) == sorted(other.id for other in others)
-
-
-async def test_large_cluster_is_not_asked_more_often_whether_a_job_is_finished() -> None:
-    members = [member(number) for number in range(201)]
-
-    class Caller:
-        async def call(self, address: Address, request: Any) -> Standing:
-            return Standing(0, True, 1, 0, 0, 0)
-
-    node: Any = SimpleNamespace(id=members[0].id, members=lambda: members, caller=Caller())
-    completion = Completion(node, lambda job: Standing(0, True, 1, 0, 0, 0), lambda job, why: None)
-    now = asyncio.get_running_loop().time()
-    assert completion.may_ask(now)
-
-    await completion.is_finished(SimpleNamespace(id=77, closing=""))  # type: ignore[arg-type]
-
-    assert not completion.may_ask(now + 0.9 * 200 / QUESTIONS_PER_S)
-    assert completion.may_ask(now + 1.0 + 200 / QUESTIONS_PER_S)
