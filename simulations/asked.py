@@ -10,7 +10,7 @@ from typing import Any
 
 from p2pcrawl.model.errors import ConfigurationError
 from simulations.controls import control_of
-from simulations.options import LAWS, Options
+from simulations.options import HOSTS_MIN, LAWS, PAGES_OF_A_HOST, Options
 from simulations.plan import Plan
 from simulations.plan_file import read_plan
 from simulations.scenarios import SCENARIOS
@@ -27,14 +27,21 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     add("--slaves", type=int, help="slave machines per master (default: as many as the scenario needs)")
     add("--replicas", type=int, help=f"masters that hold each record (default {_DEFAULT.replicas})")
     add("--pages", type=int, help=f"of the whole web (default {_DEFAULT.pages})")
-    add("--hosts", type=int, help=f"of the whole web (default {_DEFAULT.hosts})")
+    add(
+        "--hosts",
+        type=int,
+        help=f"of the whole web (default {HOSTS_MIN}, and more for more than {PAGES_OF_A_HOST * HOSTS_MIN} pages)",
+    )
     add("--rate", type=float, help="share of the masters that die per minute, in churn")
     add("--law", choices=LAWS, help=f"of the lengths of sessions, in churn (default {_DEFAULT.law})")
     add(
         "--latency", type=float, dest="latency_s", metavar="SECONDS",
         help=f"between two machines (default {_DEFAULT.latency_s:g})",
     )  # fmt: skip
-    add("--limit", type=float, dest="limit_s", metavar="SECONDS", help="virtual time for the whole run (default 3600)")
+    add(
+        "--limit", type=float, dest="limit_s", metavar="SECONDS",
+        help="virtual time for the whole run (default: an hour, and more for a web that needs more)",
+    )  # fmt: skip
     add(
         "--control", metavar="NAME", help="put a mistake into the peers that a checker must find: see the verb controls"
     )

@@ -45,7 +45,8 @@ class Fault:
     def hit(self, stage: Stage) -> list[PeerMachine]:
         """Those whom it happens to, now."""
         if self.some is not None:
-            return list(stage.some(max(1, round(self.some * len(stage.up))) if self.some < 1 else int(self.some)))
+            share = isinstance(self.some, float)
+            return list(stage.some(max(1, round(self.some * len(stage.up))) if share else int(self.some)))
         everybody: list[PeerMachine] = [*stage.staying, *stage.slaves]
         return [machine for machine in everybody if machine.name in self.who]
 

@@ -15,7 +15,7 @@ from simulations.folders import Print, print_of
 from simulations.web import Visit
 
 LEAVE = "leave"
-"""One goes in order: it hands over first, so this excuses nothing."""
+"""One goes in order: it hands over first, so this excuses nothing, as long as there are heirs."""
 
 
 @dataclass(slots=True)
@@ -32,6 +32,8 @@ class Incident:
     """The URLs of which only ``nodes`` knew that, whoever had fetched them."""
     everywhere: bool = False
     """Those that were not hit may also have lost leases: they were cut off from some of each other."""
+    heirs: bool = True
+    """Whether somebody was there to take over from those that left in order."""
     settled_s: float = inf
     """When all that were up agreed again on who they are and on who has what."""
 
@@ -41,13 +43,17 @@ class Incident:
 
     def covers(self, visit: Visit) -> bool:
         """Whether this request may have been made in vain."""
-        if self.what == LEAVE or visit.began_s > self.settled_s:
+        if self._in_order or visit.began_s > self.settled_s:
             return False
         return self.everywhere or self.hit(visit) or print_of(visit.url) in self.alone
 
     def hit(self, visit: Visit) -> bool:
         """Whether it happened to the slave that made this request, or to the master that had it made."""
-        return self.what != LEAVE and (visit.node in self.nodes or visit.master in self.nodes)
+        return not self._in_order and (visit.node in self.nodes or visit.master in self.nodes)
+
+    @property
+    def _in_order(self) -> bool:
+        return self.what == LEAVE and self.heirs
 
 
 def excused(incidents: Iterable[Incident], visits: Iterable[Visit]) -> Counter[str]:

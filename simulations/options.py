@@ -9,6 +9,9 @@ from typing import Any
 from p2pcrawl.model.gossip import ENTRIES_MAX
 
 LAWS = ("exponential", "weibull")
+HOSTS_MIN = 40
+PAGES_OF_A_HOST = 12
+"""On average, where it is not said how many hosts there are."""
 RATE_MAX = 60
 """Each master dies once a second."""
 
@@ -22,7 +25,8 @@ class Options:
     masters: int = 5
     replicas: int = 2
     pages: int = 500
-    hosts: int = 40
+    hosts: int | None = None
+    """None: one for each twelve pages, and 40 at least."""
     slaves: int = 0
     """Slave machines per master, beside the slave in each master's own process."""
     rate: float | None = None
@@ -31,13 +35,14 @@ class Options:
     """Of the lengths of sessions, where the scenario is about that."""
     latency_s: float = 0.02
     """The least time from one machine to another; the mean of what comes on top is a quarter of it."""
-    limit_s: float = 3600.0
-    """Virtual seconds within which the job must be finished."""
+    limit_s: float | None = None
+    """Virtual seconds within which the job must be finished; None: an hour, and three times what the web takes at
+    least."""
     control: str = ""
     """The negative control that is put into the peers: see ``simulations.controls``."""
 
     def __post_init__(self) -> None:
-        if self.masters < 1 or self.replicas < 1 or self.pages < 1 or self.hosts < 1:
+        if min(self.masters, self.replicas, self.pages, self.hosts_of_web) < 1:
             raise ValueError("masters, replicas, pages and hosts must be at least 1")
         if self.masters > ENTRIES_MAX:
             raise ValueError(f"a cluster has at most {ENTRIES_MAX} masters")
@@ -49,8 +54,13 @@ class Options:
             raise ValueError(f"the law must be one of {', '.join(LAWS)}")
         if not 0 <= self.latency_s < inf:
             raise ValueError("the latency must be from 0, and finite")
-        if not 0 < self.limit_s < inf:
+        if self.limit_s is not None and not 0 < self.limit_s < inf:
             raise ValueError("the time limit must be above 0, and finite")
+
+    @property
+    def hosts_of_web(self) -> int:
+        """How many hosts the web has."""
+        return max(HOSTS_MIN, self.pages // PAGES_OF_A_HOST) if self.hosts is None else self.hosts
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)

@@ -87,7 +87,7 @@ class Plan:
         scenario = SCENARIOS.get(options.scenario) if self.faults is None else None
         usual_web = scenario.web if scenario else WebPlan()
         usual_law = (scenario.law if scenario else None) or Law()
-        web = self.web or replace(usual_web, pages=options.pages, hosts=options.hosts)
+        web = self.web or replace(usual_web, pages=options.pages, hosts=options.hosts_of_web)
         law = self.law or replace(usual_law, latency_s=options.latency_s, jitter_s=options.latency_s / 4)
         return replace(
             self,

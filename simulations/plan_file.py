@@ -142,7 +142,7 @@ def _whom(table: _Table, allowed: list[str]) -> tuple[tuple[str, ...], int | flo
     if isinstance(some, int) and not isinstance(some, bool) and some >= 1:
         return (), some
     found = _PERCENT.fullmatch(some) if isinstance(some, str) else None
-    if found is None or not 0 < float(found[1]) < 100:
+    if found is None or not 0 < float(found[1]) <= 100:
         table.refuse('must be a whole number from 1, or a share such as "10 %"', "some")
     return (), float(found[1]) / 100
 

@@ -43,6 +43,9 @@ LOOK_S = 1.0
 PROGRESS_S = 2.0
 """Real seconds between two words of progress."""
 
+LIMIT_S = 3600.0
+LIMIT_TIMES = 3.0
+"""For who sets no limit: an hour, and so many times as long as the web takes at least."""
 PATIENCE_S = 120.0
 """How long the masters have, after all is over, to find that nothing is missing any more."""
 SETTLE_S = 10.0
@@ -113,11 +116,15 @@ class Simulation:
 
     def _play(self, stage: Stage, sampler: Sampler, submission: Submission) -> None:
         try:
-            stage.world.run(self._scenes(stage, sampler, submission), self.options.limit_s)
+            stage.world.run(self._scenes(stage, sampler, submission), self._limit_s(stage.web))
         except (OutOfTime, Deadlock, Livelock, NotSettled) as error:
             said, _, waiting = f"{type(error).__name__}: {error}".partition("\n")
             self._complaints.append(said)
             stage.world.note(f"{said}\n{waiting}")
+
+    def _limit_s(self, web: Web) -> float:
+        limit_s = self.options.limit_s
+        return max(LIMIT_S, LIMIT_TIMES * web.least_s) if limit_s is None else limit_s
 
     async def _scenes(self, stage: Stage, sampler: Sampler, submission: Submission) -> None:
         def milestone(what: str) -> None:

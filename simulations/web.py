@@ -21,6 +21,8 @@ from simulations.paths import Dice
 
 T = TypeVar("T")
 
+DELAY_S = 1.0
+"""How long the crawler leaves a host alone between two requests where nobody asks for more."""
 RETRY_AFTER_S = 8
 NOWHERE = ("", "//", "nonsense", "http://[::1", "http://a:b:c/", "http://nowhere.test/\x00", "gopher://nowhere.test/")
 """URLs that lead nowhere. No page has a link to them."""
@@ -177,6 +179,11 @@ class Web:
     def opens(self, page: Page) -> bool:
         """Whether a crawl that obeys robots.txt gets to see its links, in the end."""
         return page.kind in (Kind.PLAIN, Kind.FLAKY, Kind.REDIRECT) and not self.hosts[page.host].dead
+
+    @property
+    def least_s(self) -> float:
+        """How long a polite crawl takes at least: as long as its slowest host."""
+        return max(len(h.pages) * (max(h.delay_s, DELAY_S) + h.latency_s) for h in self.hosts.values())
 
     def answers(self, url: str) -> bool:
         """Whether a crawl that obeys robots.txt ever gets an answer to this page."""

@@ -47,7 +47,7 @@ class Overview:
 
     def members(self) -> list[dict[str, Any]]:
         """All that count."""
-        return [self._member(member) for member in self._node.members()]
+        return self._members(self._node.members())
 
     def status(self, others: Iterable[tuple[Member, Any]]) -> dict[str, Any]:
         """Everything; ``others`` are what the other members say of their ``figures``, or why they do not."""
@@ -63,7 +63,7 @@ class Overview:
             "cluster": self._name,
             "view": f"{membership.view_digest:016x}",
             "directory": self._node.directory.digest(),
-            "members": [self._member(m) for m in sorted(membership.members.values(), key=lambda m: m.id)],
+            "members": self._members(membership.members.values()),
             "copies": {"asked": copies, **figures},
             "jobs": Counter(job.state for job in self._master.jobs.values()),
             "warnings": list(warnings),
@@ -96,11 +96,15 @@ class Overview:
             "counters": self._node.counters(),
         }
 
-    def _member(self, member: Member) -> dict[str, Any]:
+    def _members(self, members: Iterable[Member]) -> list[dict[str, Any]]:
+        # Slaves ask for this again and again: the table is gone through once for all members.
+        owned = Counter(row[0] for row in self._cluster.ownership.table) or {self._node.id: BUCKETS}
+        return [self._member(member, owned.get(member.id, 0)) for member in sorted(members, key=lambda m: m.id)]
+
+    def _member(self, member: Member, owned: int) -> dict[str, Any]:
         own = member.id == self._node.id
         raw = self._node.membership.load if own else self._node.membership.loads.get(member.id, b"")
         load = json.loads(raw) if raw else {}
-        owned = sum(1 for b in range(BUCKETS) if self._cluster.ownership.owner_id(b) == member.id)
         view = self._node.membership.view_digest if own else self._node.membership.views.get(member.id)
         return {
             "id": member.id,

@@ -11,7 +11,7 @@ FINISHED = "finished"
 
 def check(evidence: Evidence) -> Iterator[str]:
     if not evidence.ended:
-        yield f"the job did not end within {evidence.options.limit_s:g} s"
+        yield f"the job has not ended after {evidence.looked_s:g} s"
     # No scenario takes more away than the copies make up for.
     for state in sorted(set(evidence.states.values()) - {FINISHED}):
         names = [name for name, each in evidence.states.items() if each == state]

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 from simulations.checkers.evidence import Evidence
 from simulations.incidents import Incident
-from simulations.web import Visit
+from simulations.web import DELAY_S, Visit
 
-DELAY_S = 1.0
-"""What the crawler keeps where nobody asks for more."""
 TELLING_S = 2.0
 """A master that lives for so long after an answer has told the others what the host asks for."""
 TOLERANCE = 0.97

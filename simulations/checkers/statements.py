@@ -11,6 +11,7 @@ from typing import Any
 
 from simulations.checkers.evidence import Evidence
 from simulations.folders import DONE, PHASES
+from simulations.incidents import LEAVE
 from simulations.web import Kind
 
 
@@ -19,6 +20,7 @@ def check(evidence: Evidence) -> Iterator[str]:
         return
     truth = _truth(evidence)
     ids = {name: member for member, name in evidence.names.items()}
+    left = _left(evidence)
     for name, answer in sorted(evidence.answers.items()):
         yield from _wrong(f"{name} says of the job", answer, truth, evidence)
         open_ = {what: answer[what] for what in ("missing", "not_whole", "moving") if answer[what]}
@@ -29,7 +31,7 @@ def check(evidence: Evidence) -> Iterator[str]:
             yield f"{name} has no certificate of the job's end"
             continue
         yield from _wrong(f"the certificate at {name} says", certificate["counts"], truth, evidence)
-        gone = sorted(ids[each] for each in ids if each not in evidence.folders)
+        gone = sorted(ids[each] for each in ids if each not in evidence.folders and each not in left)
         # Who had left in order, and came back when all was over, has signed nothing and is not missing.
         copies = min(evidence.options.replicas, len(certificate["members"]))
         expected = {
@@ -42,6 +44,14 @@ def check(evidence: Evidence) -> Iterator[str]:
         strangers = set(certificate["members"]) & set(gone) or set(certificate["members"]) - set(ids.values())
         if strangers:
             yield f"the certificate at {name} is of {len(strangers)} members that are not there"
+
+
+def _left(evidence: Evidence) -> frozenset[str]:
+    """Who left in order and never came back. They handed over all that they had, and are not missed."""
+    leaves = [i for i in evidence.incidents if i.what == LEAVE and i.heirs and not i.open]
+    left_s = {name: incident.ended_s for incident in leaves for name in incident.nodes}
+    last_s = {presence.name: presence.began_s for presence in evidence.presences}
+    return frozenset(name for name in left_s if last_s.get(name, 0.0) < left_s[name])
 
 
 def _truth(evidence: Evidence) -> dict[str, int]:

@@ -23,6 +23,7 @@ from p2pcrawl.spiders.response import Response
 from simulations import Law, MachinePlan, Options, Plan, Progress, Simulation, Stage, WebPlan
 from simulations import swarm as swarms
 from simulations.__main__ import main
+from simulations.web import Web
 
 ROOT = Path(__file__).parents[2]
 SMALL = Options(masters=3, pages=40, hosts=6)
@@ -73,6 +74,14 @@ def test_parts_of_a_plan_want_finite_numbers(make: Callable[..., object]) -> Non
     for value in float("nan"), float("inf"):
         with pytest.raises(ValueError, match=name):
             make(**{name: value})
+
+
+def test_a_large_web_has_more_hosts_and_more_time_than_a_small_one() -> None:
+    small, large = Options(pages=500), Options(pages=20_000)
+
+    assert (small.hosts_of_web, large.hosts_of_web) == (41, 1666)
+    assert Options(pages=20_000, hosts=7).hosts_of_web == 7
+    assert Web(1, WebPlan(pages=20_000, hosts=1666)).least_s > 10 * Web(1, WebPlan(pages=500, hosts=41)).least_s
 
 
 def test_a_scenario_with_fewer_slaves_than_it_needs_is_refused() -> None:

@@ -235,6 +235,28 @@ def test_a_fault_that_comes_after_the_end_is_reported_as_one_that_never_came(tmp
     assert not report.incidents
 
 
+@pytest.mark.slow
+def test_all_may_leave_at_the_same_moment_and_come_back(tmp_path: Path) -> None:
+    """Nobody is there to hand anything over to."""
+    report = ran(tmp_path, '[[fault]]\nat = "2 s"\ndo = "leave"\nsome = "100 %"\nfor = "2 s"\n')
+
+    assert [incident.heirs for incident in report.incidents] == [False] * len(report.incidents)
+    assert len(report.incidents) > 1
+    assert not report.violations
+
+
+@pytest.mark.slow
+def test_who_left_in_order_is_not_missed_when_it_is_gone_for_good(tmp_path: Path) -> None:
+    report = ran(
+        tmp_path,
+        '[[fault]]\nat = "2 s"\ndo = "leave"\nwho = ["m1"]\nfor = "20 s"\n'
+        '[[fault]]\nat = "8 s"\ndo = "bury"\nwho = ["m1"]\n',
+    )
+
+    assert [incident.what for incident in report.incidents] == ["leave"]
+    assert not report.violations
+
+
 def fault(do: str, at: str, *how: str) -> str:
     return "\n".join(["[[fault]]", f'at = "{at}"', f'do = "{do}"', *how, ""])
 
