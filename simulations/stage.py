@@ -59,6 +59,8 @@ class Stage:
         self.observer = Observer(self)
         self.figures: dict[str, Any] = {}
         """What the scenario has to tell of itself."""
+        self._keepers = options.masters
+        """How many masters were up when everything was last whole."""
         self._struck: set[str] = set()
         """The masters that died since all copies were last whole."""
         self._usual_law: Law | None = None
@@ -176,11 +178,12 @@ class Stage:
 
     @property
     def spare(self) -> int:
-        """How many masters may die now: R-1 between two moments at which everything was whole.
+        """How many masters may die now: R-1 between two moments at which everything was whole, fewer if few were up.
 
-        With one copy it is one, which takes what it has away with it till it is back.
+        With R = 1 it is one, which takes what it has away with it till it is back.
         """
-        return max(1, self.options.replicas - 1) - len(self._struck)
+        replicas = self.options.replicas
+        return (1 if replicas == 1 else min(replicas, self._keepers) - 1) - len(self._struck)
 
     # -- faults -------------------------------------------------------------------------------
 
@@ -346,9 +349,10 @@ class Stage:
         while True:
             await asyncio.sleep(LOOK_S)
             self.observer.look()
-            if self._struck and self.whole():
-                # What died before has been made good.
+            if self.whole():
+                # What died before has been made good, as far as there was anybody to make it good.
                 self._struck.clear()
+                self._keepers = len(self.up)
 
     def untroubled(self) -> bool:
         """Whether all that are to stay are up, and have agreed since anything happened."""

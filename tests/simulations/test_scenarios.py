@@ -107,6 +107,14 @@ def test_who_dies_is_counted_until_everything_is_whole_again(stage: Stage) -> No
     assert (before, after_one, stage.spare) == (2, 1, 0)
 
 
+@pytest.mark.slow
+def test_the_last_one_that_has_everything_does_not_die_while_another_begins() -> None:
+    """At this rate there are moments in which only one is up, whole, and a second one has just begun."""
+    report = Simulation(Options(scenario="churn", seed=14, masters=4, pages=120, hosts=12, rate=6.0)).run()
+
+    assert not report.violations
+
+
 # -- what scenarios do ------------------------------------------------------------------------
 
 
