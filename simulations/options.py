@@ -7,8 +7,10 @@ from math import inf
 from typing import Any
 
 from p2pcrawl.model.gossip import ENTRIES_MAX
+from p2pcrawl.model.record import ShardKey
 
 LAWS = ("exponential", "weibull")
+KEYS = tuple(str(key) for key in ShardKey)
 HOSTS_MIN = 40
 PAGES_OF_A_HOST = 12
 """On average, where it is not said how many hosts there are."""
@@ -38,6 +40,8 @@ class Options:
     limit_s: float | None = None
     """Virtual seconds within which the job must be finished; None: an hour, and three times what the web takes at
     least."""
+    key: str = str(ShardKey.HOST)
+    """What the job shards by."""
     control: str = ""
     """The negative control that is put into the peers: see ``simulations.controls``."""
 
@@ -52,6 +56,8 @@ class Options:
             raise ValueError(f"the rate must be above 0, and at most {RATE_MAX}")
         if self.law not in LAWS:
             raise ValueError(f"the law must be one of {', '.join(LAWS)}")
+        if self.key not in KEYS:
+            raise ValueError(f"the key must be one of {', '.join(KEYS)}")
         if not 0 <= self.latency_s < inf:
             raise ValueError("the latency must be from 0, and finite")
         if self.limit_s is not None and not 0 < self.limit_s < inf:
@@ -68,9 +74,10 @@ class Options:
     def command(self) -> str:
         """What runs this again."""
         default = Options()
+        names = ("masters", "slaves", "replicas", "pages", "hosts", "key", "rate", "law", "latency_s", "limit_s")
         given = [
             f"--{name.removesuffix('_s')} {getattr(self, name)}"
-            for name in ("masters", "slaves", "replicas", "pages", "hosts", "rate", "law", "latency_s", "limit_s")
+            for name in names
             if getattr(self, name) != getattr(default, name)
         ]
         if self.control:

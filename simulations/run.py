@@ -72,6 +72,7 @@ def drawn(seed: int) -> Options:
         law=dice.choice(LAWS) if name == "churn" else _DEFAULT.law,
         latency_s=dice.choice((0.0005, 0.02, 0.02, 0.08)),
         limit_s=LIMIT_S,
+        key=dice.choice(("host", "host", "host", "url")),
     )
 
 

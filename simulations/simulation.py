@@ -18,6 +18,7 @@ from contextlib import ExitStack, chdir, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
+from p2pcrawl.model.record import ShardKey
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.peer.submission import Submission, submission_of
 from simulations.checkers import Evidence, violations
@@ -84,7 +85,9 @@ class Simulation:
         web = Web(options.seed, plan.web or WebPlan())
         # A spider's file may be named from where we are: it is read before we go elsewhere.
         start = {} if plan.spider.start_urls else {"start_urls": web.start}
-        submission = submission_of(plan.spider, Settings(), {}, start)
+        # What a spider of one's own says holds, unless another key is asked for.
+        key = {"shard_key": options.key} if options.key != ShardKey.HOST else {}
+        submission = submission_of(plan.spider, Settings(), key, start)
         with ExitStack() as stack:
             stack.enter_context(_quiet())
             # Errors name files, and travel: so the disks lie where their names are the same in every run.

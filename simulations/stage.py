@@ -359,12 +359,16 @@ class Stage:
         return all(m in self.up for m in self.staying) and not any(i.settled_s == inf for i in self.incidents)
 
     def agreed(self) -> bool:
-        """Whether all that are up count each other, have shared out the buckets by that, and have what is theirs."""
+        """Whether all that are up count each other, have shared out the buckets by that, and have what is theirs.
+
+        Who had been out of reach may still have pages, and know pauses of hosts, of buckets that another has served all
+        along. That one does not know what to ask for, and is offered it.
+        """
         ids = frozenset(m.id for m in self.up)
         views = {m.lead.cluster.ownership.view for m in self.up if m.lead is not None}
         return len(views) == 1 and all(
             m.lead is not None and m.members() == ids and m.lead.cluster.ownership.complete
-            and len(m.lead.cluster.ownership.table) > 0
+            and len(m.lead.cluster.ownership.table) > 0 and not m.lead.cluster.takeover.unclaimed
             for m in self.up
         )  # fmt: skip
 

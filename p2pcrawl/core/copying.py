@@ -41,13 +41,18 @@ class Copying:
     copies: int = 2
     known: int = 1
     """The members that live or may come back: there cannot be more copies."""
+    changes: int = 0
+    """How often who lives, or what they are, has changed."""
     _holders: dict[NodeId, _Holder] = field(default_factory=dict)
     _of: dict[int, tuple[NodeId, ...]] = field(default_factory=dict)
     """Our buckets, with the living others that are to hold them."""
+    _lacking: int | None = None
+    """How many copies are not there yet, once it was asked for, till something changes."""
 
     def change(self, members: Iterable[Member], owned: Mapping[int, Collection[NodeId]], known: int) -> list[NodeId]:
         """A new view: ``owned`` are our buckets with the others that are to hold them. Returns who has left."""
         living = {m.id: m for m in members if m.id != self.me}
+        self.changes += 1
         self.known = max(known, len(living) + 1)
         gone = [node for node in self._holders if node not in living]
         for node in gone:
@@ -69,6 +74,7 @@ class Copying:
         for node, holder in self._holders.items():
             holder.held = held[node]
             holder.synced &= held[node]
+        self._lacking = None
         return gone
 
     def holders(self, bucket: int) -> tuple[NodeId, ...]:
@@ -97,6 +103,7 @@ class Copying:
             return frozenset()
         counted = frozenset(buckets) & holder.held
         holder.synced |= counted
+        self._lacking = None
         return counted
 
     def counted(self, node: NodeId) -> frozenset[int]:
@@ -106,6 +113,8 @@ class Copying:
 
     def doubt(self, buckets: Collection[int]) -> None:
         """Something came into these buckets otherwise than through us: compare again."""
+        if not buckets:
+            return
         for holder in self._holders.values():
             if not holder.synced.isdisjoint(buckets):
                 self._void(holder, buckets)
@@ -115,9 +124,20 @@ class Copying:
         counted = 1 + sum(1 for node in self.holders(bucket) if bucket in self._holders[node].synced)
         return counted < min(self.copies, self.known)
 
+    def behind(self) -> list[NodeId]:
+        """The living holders that lack something."""
+        return [node for node, holder in self._holders.items() if holder.lacking] if self.lacking() else []
+
+    @property
+    def short(self) -> bool:
+        """Fewer masters live than there should be stores: no fact can be settled till others come, or are forgotten."""
+        return 1 + len(self._holders) < min(self.copies, self.known)
+
     def lacking(self) -> int:
         """How many copies are not there yet that living holders are to have."""
-        return sum(holder.lacking for holder in self._holders.values())
+        if self._lacking is None:
+            self._lacking = sum(holder.lacking for holder in self._holders.values())
+        return self._lacking
 
     def complete(self) -> frozenset[int]:
         """The buckets of ours with as many synced copies as there should be."""
@@ -130,6 +150,7 @@ class Copying:
 
     def _void(self, holder: _Holder, buckets: Collection[int] | None = None) -> None:
         holder.generation += 1
+        self._lacking = None
         if buckets is None:
             holder.synced.clear()
         else:

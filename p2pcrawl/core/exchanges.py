@@ -1,4 +1,4 @@
-"""When two members compare all they know: periodically, to join, and when they seem to differ.
+"""When two members compare all they know: periodically, to join and soon after, and when they seem to differ.
 
 Invariant: one address is asked at most once per second, whatever the reasons.
 """
@@ -32,12 +32,16 @@ class Exchanges:
         self._seeds_at = math.inf
         self._pause_s = config.join_retry_s
         self._repaired_at = -math.inf
+        self._again_at = math.inf
+        self._again_with = Address("")
+        self._again_since: int | None = None
+        """Our view when this address was last asked again."""
 
     def start(self, now: float) -> None:
         self._periodic_at = now + self._dice.random() * self._config.push_pull_s
 
     def stop(self) -> None:
-        self._periodic_at = self._seeds_at = math.inf
+        self._periodic_at = self._seeds_at = self._again_at = math.inf
 
     def join(self, now: float, addresses: Sequence[Address]) -> None:
         """Tries these addresses from now on, whenever this member is alone."""
@@ -45,23 +49,34 @@ class Exchanges:
         self._pause_s = self._config.join_retry_s
         self._seeds_at = now if self._seeds else math.inf
 
+    def joined(self, now: float, address: Address) -> None:
+        """This member came in through that address; others that come at the same time most likely do so, too."""
+        self._again_with, self._again_since = address, None
+        self._again_at = now + self._config.join_again_s
+
     def next_at(self) -> float:
-        return min(self._periodic_at, self._seeds_at)
+        return min(self._periodic_at, self._seeds_at, self._again_at)
 
     def tick(self, now: float, joined: bool, out: Output) -> None:
         """Asks whoever is due."""
-        others = [member.address for member in self._view.living() if member.id != self._me]
         if now >= self._seeds_at:
             self._seeds_at = now + self._pause_s
-            if not joined or not others:
+            if not joined or not self._others():
                 self._pause_s = min(2 * self._pause_s, self._config.push_pull_s)
                 for address in self._seeds:
                     self.want(now, address, out)
             else:
                 self._pause_s = self._config.join_retry_s
                 self._seeds_at = now + self._config.push_pull_s
+        if now >= self._again_at:
+            self._again_at = math.inf
+            if self._again_since != self._view.digest:
+                self._again_since = self._view.digest
+                self._again_at = now + self._config.join_again_s
+                self.want(now, self._again_with, out)
         if now >= self._periodic_at:
             self._periodic_at = now + self._config.push_pull_s * (0.9 + 0.2 * self._dice.random())
+            others = self._others()
             for address in self._dice.sample(others, min(1, len(others))):
                 self.want(now, address, out)
 
@@ -79,3 +94,6 @@ class Exchanges:
             self._asked.clear()
         self._asked[address] = now
         out.sync_with.append(address)
+
+    def _others(self) -> list[Address]:
+        return [member.address for member in self._view.living() if member.id != self._me]

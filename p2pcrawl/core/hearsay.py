@@ -60,8 +60,8 @@ class Hearsay:
             self._news.spread(update)
         self._settle(before, id, now, out)
 
-    def take_entry(self, entry: Entry, by: NodeId, now: float, out: Output) -> None:
-        """One line of another's view."""
+    def take_entry(self, entry: Entry, by: NodeId, now: float, out: Output, *, news: bool = True) -> None:
+        """One line of another's view. ``news``: what changes ours is passed on."""
         id = entry.member.id
         view = self._view
         before = view.members.get(id)
@@ -71,17 +71,17 @@ class Hearsay:
             return
         if status is Status.DEAD and lives_here:
             status = Status.SUSPECT
-        news: Update | None = None
+        update: Update | None = None
         if status is Status.SUSPECT:
             view.merge_verdict(id, incarnation, status, now)
             if self._accuse(id, incarnation, by, now):
-                news = Suspect(id, incarnation, by)
+                update = Suspect(id, incarnation, by)
         elif view.merge_verdict(id, incarnation, status, now - entry.age_s) and status is Status.LEFT and lives_here:
-            news = Left(id, incarnation)
+            update = Left(id, incarnation)
         if view.merge_facts(entry.member, now) and status is Status.ALIVE:
-            news = Alive(entry.member)
-        if news is not None:
-            self._news.spread(news)
+            update = Alive(entry.member)
+        if news and update is not None:
+            self._news.spread(update)
         self._settle(before, id, now, out)
 
     def witness(self, id: NodeId, incarnation: int, now: float, out: Output) -> None:

@@ -78,8 +78,11 @@ class Listener:
         for entry in message.entries:
             if entry.member.id == me:
                 self._hear_of_oneself(now, entry, out)
-        if not self._claims.joined:
+        news = self._claims.joined
+        if not news:
+            # What a newcomer is told is news to itself alone.
             self._claims.join(now)
+            self._exchanges.joined(now, sender)
             self._prober.start(now)
             self._hearsay.hurry = True
         for entry in message.entries:
@@ -88,7 +91,7 @@ class Listener:
             known = self._view.verdict(id) if message.joining and id == message.source else None
             unsure = known is not None and entry.incarnation <= known[0]
             if id != me and not unsure:
-                self._hearsay.take_entry(entry, message.source, now, out)
+                self._hearsay.take_entry(entry, message.source, now, out, news=news)
 
     def forget(self, id: NodeId) -> None:
         self.loads.pop(id, None)

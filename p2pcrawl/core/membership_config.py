@@ -40,6 +40,9 @@ class MembershipConfig:
     """Each update is sent this often, times the decimal logarithm of the cluster, by each member."""
     join_retry_s: float = 2.0
     """First pause before the addresses of ``join`` are tried again; it doubles up to ``push_pull_s``."""
+    join_again_s: float = 1.0
+    """A newcomer compares views again after this time, and again while there are others that came meanwhile: of those
+    that join in the same second, the one through which they do knows all."""
     dead_retry_s: float = 10.0
     """One dead member, drawn at random, is pinged this often, so that healed partitions find each other."""
     dead_gossip_s: float = 30.0
@@ -58,7 +61,7 @@ class MembershipConfig:
     def validate(self) -> None:
         """Raises ValueError naming what cannot work."""
         for name in ("probe_s", "probe_timeout_s", "gossip_s", "push_pull_s", "repair_s", "suspicion_min_s",
-                     "join_retry_s", "dead_retry_s", "dead_forget_s"):  # fmt: skip
+                     "join_retry_s", "join_again_s", "dead_retry_s", "dead_forget_s"):  # fmt: skip
             if not getattr(self, name) > 0.0:
                 raise ValueError(f"{name} must be above 0")
         for name in ("gossip_fanout", "awareness_max", "retransmit_factor"):

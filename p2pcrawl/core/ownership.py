@@ -108,8 +108,8 @@ class Ownership:
     _known: dict[int, set[Standing]] = field(default_factory=dict)
     """What all that were heard of have of a bucket that we are about to serve."""
     _owners: list[NodeId | None] = field(default_factory=list)
-    _weights: Mapping[NodeId, int] = field(default_factory=dict)
-    """What the table was made from."""
+    weights: Mapping[NodeId, int] = field(default_factory=dict)
+    """What the table was made from: who takes part, and with what weight."""
     _mine: frozenset[int] = frozenset()
     """The buckets of which we are the owner."""
     _asked: dict[NodeId, set[int]] = field(default_factory=dict)
@@ -141,6 +141,8 @@ class Ownership:
         """What somebody has of a bucket has been joined to what we have."""
         # What they say may be anything.
         epoch, lack = (min(max(number, 0), COUNTER_MAX) for number in theirs)
+        if not epoch:
+            return  # Who never heard of an epoch of it adds nothing.
         ours = self.counters[bucket]
         known = self._known.setdefault(bucket, set())
         if len(known) < STANDINGS_MAX:
@@ -186,8 +188,8 @@ class Ownership:
         if self.me not in weights and not weights:
             weights = {self.me: 1}
         before = self._owners
-        self.table = table_after(self.ring, self.table, self._weights, weights, self.copies)
-        self._weights = weights
+        self.table = table_after(self.ring, self.table, self.weights, weights, self.copies)
+        self.weights = weights
         self._owners = [None if row[0] == self.me else row[0] for row in self.table]
         self.view = view
         had = self._mine if before else frozenset()
@@ -274,5 +276,9 @@ class Ownership:
 
     def _ready(self, buckets: Iterable[int]) -> frozenset[int]:
         """What nobody has to let go of any more, and is not served yet."""
-        waited: set[int] = set().union(*self._asked.values()) if self._asked else set()
-        return frozenset(b for b in buckets if not self._serving[b] and b not in waited and self._owners[b] is None)
+        free = {b for b in buckets if not self._serving[b] and self._owners[b] is None}
+        for waiting in self._asked.values():
+            if not free:
+                break
+            free -= waiting
+        return frozenset(free)

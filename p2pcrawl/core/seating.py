@@ -101,7 +101,7 @@ class Seating:
         gone = [
             key
             for key, seat in self._seats.items()
-            if seat.state is State.IDLE and seat.host.next_at <= now and seat.drained
+            if seat.state is State.IDLE and seat.host.next_at <= now and seat.drained and not seat.host.lent
         ]
         for key in gone[: max(1, self.hosts_max // 10)]:
             self._hot.closed(len(self._seats[key].queues))

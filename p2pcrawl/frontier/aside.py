@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from p2pcrawl.core.candidate import rank_of
 from p2pcrawl.frontier import tallies
 from p2pcrawl.frontier.rows import run_many, select_many
-from p2pcrawl.frontier.schema import transaction
+from p2pcrawl.frontier.schema import Transaction
 from p2pcrawl.model.outcome import Failure
 from p2pcrawl.model.record import VISIT_MAX, Order, Phase
 
@@ -28,7 +28,7 @@ def abandon(db: sqlite3.Connection, job: int, host: int, limit: int) -> tuple[Co
     if not rows:
         return change, set()
     change.update({"queued": -len(rows), "failed": len(rows), f"failed:{Failure.HOST_DOWN}": len(rows)})
-    with transaction(db):
+    with Transaction(db):
         buckets = select_many(
             db,
             "WITH gone (id) AS (",
@@ -55,7 +55,7 @@ def retry(db: sqlite3.Connection, job: int, orders: Mapping[int, Order]) -> tupl
             tallies.count(change, Phase.QUEUED, "", +1)
             queue.append((job, host, kind, *rank_of(orders[job], record, priority, depth), record))
             touched.add(bucket)
-        with transaction(db):
+        with Transaction(db):
             run_many(
                 db,
                 f"UPDATE record SET visit = min(visit + 1, {VISIT_MAX}), phase = {int(Phase.QUEUED)}, attempts = 0,"

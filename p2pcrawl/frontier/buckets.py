@@ -13,7 +13,7 @@ from p2pcrawl.frontier.digest import RECORDS, Range
 from p2pcrawl.frontier.item_table import ItemTable
 from p2pcrawl.frontier.known import GENERATIONS, Key, numbers_of
 from p2pcrawl.frontier.rows import run_many, select_many
-from p2pcrawl.frontier.schema import transaction
+from p2pcrawl.frontier.schema import Transaction
 from p2pcrawl.frontier.tables import RECORD_INDEX
 from p2pcrawl.model.record import Order, Phase
 
@@ -100,7 +100,7 @@ class Buckets:
             "SELECT r.id, r.job, r.hi, r.lo, r.host, r.kind, r.priority, r.depth, r.phase, r.reason"
             f" {_FROM} LIMIT {FORGET_ROWS}"
         ).fetchall():
-            with transaction(self._db):
+            with Transaction(self._db):
                 self._delete(rows, orders, changes)
         return changes
 

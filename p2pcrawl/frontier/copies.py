@@ -14,7 +14,6 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +21,7 @@ from p2pcrawl.frontier import digest
 from p2pcrawl.frontier.digest import Range, Rows
 from p2pcrawl.frontier.known import Key
 from p2pcrawl.frontier.rows import run_many, select_many
-from p2pcrawl.frontier.schema import mapped_errors, open_database, transaction
+from p2pcrawl.frontier.schema import MappedErrors, Transaction, open_database
 from p2pcrawl.frontier.tables import Layout, run_script
 from p2pcrawl.model.errors import LinkError
 
@@ -92,12 +91,13 @@ class CopyStore:
     """See the module. Raises as ``schema.open_database`` does."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
         self._db = open_database(folder, LAYOUT)
+        self._transaction, self._errors = Transaction(self._db), MappedErrors(folder, LAYOUT.file)
         try:
-            with self._errors():
+            with self._errors:
                 self._db.execute("CREATE TEMP TABLE asked (bucket INTEGER PRIMARY KEY)")
                 self._count = int(self._db.execute("SELECT count(*) FROM held").fetchone()[0])
+                self._noted = bool(self._db.execute("SELECT EXISTS (SELECT 1 FROM note)").fetchone()[0])
                 self._last = int(self._db.execute("SELECT coalesce(max(id), 0) FROM body").fetchone()[0])
         except BaseException:
             self.close()
@@ -105,12 +105,25 @@ class CopyStore:
 
     def close(self) -> None:
         """Leaves a database without a write-ahead log behind, if nothing hinders."""
-        with self._errors():
+        with self._errors:
             self._db.close()
 
     def count(self) -> int:
         """The rows that are held."""
         return self._count
+
+    @property
+    def bare(self) -> bool:
+        """Whether neither rows nor notes are here. Costs nothing, and may be asked in any thread."""
+        return not self._count and not self._noted
+
+    def has_rows(self, buckets: Collection[int]) -> bool:
+        """Whether a row of any of these buckets is here."""
+        return bool(self._count) and self._has("held", buckets)
+
+    def has_any(self, buckets: Collection[int]) -> bool:
+        """The same of rows and notes."""
+        return self.has_rows(buckets) or (self._noted and self._has("note", buckets))
 
     # -- copies -------------------------------------------------------------------------------
 
@@ -120,7 +133,7 @@ class CopyStore:
         for row in rows:
             if (known := newest.get(row[:4])) is None or known.stamp < row.stamp:
                 newest[row[:4]] = row
-        with self._errors(), transaction(self._db):
+        with self._errors, self._transaction:
             here = self._here(newest)
             won = [row for key, row in newest.items() if key not in here or here[key][0] < row.stamp]
             numbers, last = {}, self._last
@@ -143,12 +156,12 @@ class CopyStore:
 
         Raises LinkError for a range that there is not.
         """
-        with self._errors():
+        with self._errors:
             return digest.digests(self._db, HELD, nonce, ranges)
 
     def keys(self, ranges: Sequence[Range]) -> list[tuple[int, int, int, int]]:
         """(hi, lo, job, stamp) of all rows in these ranges. Raises LinkError for a range that there is not."""
-        with self._errors():
+        with self._errors:
             return digest.keys(self._db, HELD, ranges)
 
     def rows(self, buckets: Collection[int], after: bytes, limit: int, bytes_max: int) -> tuple[list[CopyRow], bytes]:
@@ -161,7 +174,7 @@ class CopyStore:
         size = 0
         order = "ORDER BY a.bucket, h.hi, h.lo, h.job LIMIT ?"
         held = f"SELECT {_COLUMNS} FROM asked AS a CROSS JOIN held AS h ON h.bucket = a.bucket JOIN body AS b"
-        with self._errors():
+        with self._errors:
             self._ask(buckets)
             for where, values in (
                 ("a.bucket = ? AND (h.hi, h.lo, h.job) > (?, ?, ?)", (bucket, *start)),
@@ -180,7 +193,7 @@ class CopyStore:
 
     def rows_of(self, bucket: int, keys: Sequence[Key]) -> list[CopyRow]:
         """Those of these rows (hi, lo, job) of a bucket that are here."""
-        with self._errors():
+        with self._errors:
             found = select_many(
                 self._db,
                 "WITH asked (hi, lo, job) AS (",
@@ -195,20 +208,20 @@ class CopyStore:
 
         What hosts ask stays: it holds for whoever visits them next.
         """
-        with self._errors():
+        with self._errors:
             self._ask(buckets)
             return self._drop("asked AS a CROSS JOIN held AS h ON h.bucket = a.bucket", "1")
 
     def drop_job(self, job: int) -> int:
         """The same for the rows of a job. It looks at every row."""
-        with self._errors():
+        with self._errors:
             return self._drop("held AS h", f"h.job = {int(job)}")
 
     # -- hosts --------------------------------------------------------------------------------
 
     def notes(self, buckets: Collection[int]) -> list[NoteRow]:
         """What the hosts in these buckets ask."""
-        with self._errors():
+        with self._errors:
             self._ask(buckets)
             rows = self._db.execute(
                 "SELECT key, n.bucket, delay, penalty, until, pause FROM asked CROSS JOIN note AS n USING (bucket)"
@@ -223,20 +236,21 @@ class CopyStore:
     def _note(self, notes: Iterable[NoteRow]) -> None:
         now = time.time()
         rows = [(n.key, n.bucket, n.delay_s, n.penalty_s, now + n.pause_s, n.pause_s) for n in notes]
+        self._noted = self._noted or bool(rows)
         run_many(self._db, "INSERT OR REPLACE INTO note", rows)
 
     # -- standings ----------------------------------------------------------------------------
 
     def standings(self) -> dict[int, tuple[int, int]]:
         """For each bucket that anything is known of: its last epoch, and the one that is lacking here, or 0."""
-        with self._errors():
+        with self._errors:
             rows = self._db.execute("SELECT bucket, epoch, lack FROM standing").fetchall()
         return {bucket: (epoch, lack) for bucket, epoch, lack in rows}
 
     def set_standings(self, standings: Mapping[int, tuple[int, int]]) -> None:
         """Replaces those of these buckets."""
         if standings:
-            with self._errors(), transaction(self._db):
+            with self._errors, self._transaction:
                 run_many(self._db, "INSERT OR REPLACE INTO standing", [(b, *s) for b, s in standings.items()])
 
     # -- the spool ----------------------------------------------------------------------------
@@ -244,12 +258,12 @@ class CopyStore:
     def spool(self, rows: Sequence[SpoolRow]) -> None:
         """Keeps links until they are unspooled."""
         if rows:
-            with self._errors(), transaction(self._db):
+            with self._errors, self._transaction:
                 run_many(self._db, "INSERT INTO spool (job, hi, lo, bucket, link)", rows)
 
     def spooled(self, after: int, limit: int) -> list[tuple[int, SpoolRow]]:
         """The next links with their numbers, behind a number."""
-        with self._errors():
+        with self._errors:
             rows = self._db.execute(
                 "SELECT id, job, hi, lo, bucket, link FROM spool WHERE id > ? ORDER BY id LIMIT ?", (after, limit)
             ).fetchall()
@@ -258,12 +272,12 @@ class CopyStore:
     def unspool(self, numbers: Sequence[int]) -> None:
         """These links need not be kept any more."""
         if numbers:
-            with self._errors(), transaction(self._db):
+            with self._errors, self._transaction:
                 run_many(self._db, "DELETE FROM spool WHERE id IN (", [(n,) for n in numbers], ")")
 
     def spool_size(self) -> int:
         """How many links are kept."""
-        with self._errors():
+        with self._errors:
             return int(self._db.execute("SELECT count(*) FROM spool").fetchone()[0])
 
     # -- inside -------------------------------------------------------------------------------
@@ -279,11 +293,17 @@ class CopyStore:
         )
         return {tuple(key): (stamp, number) for *key, stamp, number in found}
 
+    def _has(self, table: str, buckets: Collection[int]) -> bool:
+        with self._errors:
+            self._ask(buckets)
+            found = f"SELECT EXISTS (SELECT 1 FROM asked CROSS JOIN {table} USING (bucket))"
+            return bool(self._db.execute(found).fetchone()[0])
+
     def _drop(self, held: str, where: str) -> int:
         gone, chosen = 0, f"SELECT h.bucket, h.hi, h.lo, h.job, h.id FROM {held} WHERE {where} LIMIT {DROP_ROWS}"
         self._db.execute("CREATE TEMP TABLE IF NOT EXISTS gone (bucket, hi, lo, job, id)")
         while True:
-            with transaction(self._db):
+            with self._transaction:
                 self._db.execute("DELETE FROM gone")
                 step = self._db.execute(f"INSERT INTO gone {chosen}").rowcount
                 self._db.execute("DELETE FROM body WHERE id IN (SELECT id FROM gone)")
@@ -298,9 +318,6 @@ class CopyStore:
     def _ask(self, buckets: Collection[int]) -> None:
         self._db.execute("DELETE FROM asked")
         run_many(self._db, "INSERT INTO asked", [(bucket,) for bucket in sorted(buckets)])
-
-    def _errors(self) -> AbstractContextManager[None]:
-        return mapped_errors(self._folder, LAYOUT.file)
 
 
 def _place(after: bytes) -> tuple[int, ...]:

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import sqlite3
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
+from p2pcrawl.frontier.rows import select_many
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.record import COUNT_MAX, VISIT_MAX
 
@@ -77,10 +78,13 @@ def bounds(range_: Range) -> tuple[int, int]:
 def digests(db: sqlite3.Connection, rows: Rows, nonce: bytes, ranges: Sequence[Range]) -> list[tuple[int, int]]:
     """For each range: how many rows, and their sum under the 16 bytes of ``nonce``."""
     encrypt = Cipher(algorithms.AES(nonce), modes.ECB()).encryptor().update
+    inhabited = _inhabited(db, rows, {range_.bucket for range_ in ranges})
     found = []
     for range_ in ranges:
         count = total = 0
-        for here, prints, facts in _chunks(db, rows, range_):
+        low, high = bounds(range_)
+        chunks = _chunks(db, rows, range_.bucket, low, high) if range_.bucket in inhabited else ()
+        for here, prints, facts in chunks:
             first = int.from_bytes(encrypt(bytes.fromhex(prints)), "big")
             block = bytes.fromhex(facts)
             hashes = encrypt((first ^ int.from_bytes(block, "big")).to_bytes(len(block), "big"))
@@ -101,21 +105,31 @@ def keys(db: sqlite3.Connection, rows: Rows, ranges: Sequence[Range]) -> list[tu
     return found
 
 
-def _chunks(db: sqlite3.Connection, rows: Rows, range_: Range) -> Iterator[tuple[int, str, str]]:
+def _inhabited(db: sqlite3.Connection, rows: Rows, buckets: Collection[int]) -> set[int]:
+    """Those of these buckets that have any rows. In most crawls few have: one look is enough for all the others."""
+    found = select_many(
+        db,
+        "WITH asked (bucket) AS (",
+        [(bucket,) for bucket in sorted(buckets)],
+        f") SELECT bucket FROM asked WHERE EXISTS (SELECT 1 FROM {rows.table} AS r WHERE r.bucket = asked.bucket)",
+    )
+    return {bucket for (bucket,) in found}
+
+
+def _chunks(db: sqlite3.Connection, rows: Rows, bucket: int, low: int, high: int) -> Iterator[tuple[int, str, str]]:
     """How many rows, and their two blocks each, in hexadecimal."""
-    low, high = bounds(range_)
     while low <= high:
         edge = db.execute(
             f"SELECT hi FROM {rows.table} WHERE bucket = ? AND hi BETWEEN ? AND ? ORDER BY hi"
             f" LIMIT 1 OFFSET {CHUNK_ROWS - 1}",
-            (range_.bucket, low, high),
+            (bucket, low, high),
         ).fetchone()
         last = high if edge is None else edge[0]
         count, prints, facts = db.execute(
             "SELECT count(*), group_concat(printf('%016x%016x', hi, lo), ''),"
             f" group_concat(printf('%016x%016x', job, {rows.stamp}), '')"
             f" FROM {rows.table} WHERE bucket = ? AND hi BETWEEN ? AND ?",
-            (range_.bucket, low, last),
+            (bucket, low, last),
         ).fetchone()
         if count:
             yield count, prints, facts

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from p2pcrawl.core.politeness import RobotsEntry
-from p2pcrawl.frontier.schema import LOCK, mapped_errors, open_for_reading
+from p2pcrawl.frontier.schema import LOCK, MappedErrors, open_for_reading
 from p2pcrawl.model.fingerprint import fingerprint, halves, pack_halves
 from p2pcrawl.model.record import Phase
 
@@ -100,10 +100,11 @@ class Inquiry:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._errors = MappedErrors(folder)
         self._db = open_for_reading(folder)
 
     def __enter__(self) -> Self:
-        with mapped_errors(self._folder):
+        with self._errors:
             self._db.execute("BEGIN")
         return self
 
@@ -209,7 +210,7 @@ class Inquiry:
         return [RecordRow(*_typed(row)) for row in self._all(f"SELECT {_COLUMNS} FROM record WHERE {where}", *values)]
 
     def _all(self, sql: str, *values: Any) -> list[Any]:
-        with mapped_errors(self._folder):
+        with self._errors:
             return self._db.execute(sql, values).fetchall()
 
     def _search(self, sql: str, *values: Any) -> list[Any]:

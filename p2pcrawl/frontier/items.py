@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from p2pcrawl.frontier.rows import select_many
-from p2pcrawl.frontier.schema import mapped_errors, open_for_reading
+from p2pcrawl.frontier.schema import MappedErrors, open_for_reading
 from p2pcrawl.model.fingerprint import pack_halves
 
 PAGES_MAX = 500
@@ -26,7 +26,7 @@ def pages_after(folder: Path, job: int, after: int) -> list[PageItems]:
     """
     connection = open_for_reading(folder)
     try:
-        with mapped_errors(folder):
+        with MappedErrors(folder):
             connection.execute("BEGIN")
             firsts = connection.execute(
                 "SELECT i.id, i.record, r.hi, r.lo, length(i.data) FROM item AS i JOIN record AS r ON r.id = i.record"

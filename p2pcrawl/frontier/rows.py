@@ -1,48 +1,58 @@
 """Many rows in one statement.
 
 ``executemany`` steps once per row and gives the interpreter lock away each time, which beside a busy
-event loop turns 15 ms into 700. A statement with many VALUES steps once. Sizes are powers of four, so
-that SQLite's statement cache holds them all.
+event loop turns 15 ms into 700. A statement with many VALUES steps once. There are few sizes, so that
+SQLite's statement cache holds them all: a few rows, which is what most commits have, are one statement.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
 Row = Sequence[Any]
 
-_SIZES = (256, 64, 16, 4, 1)
+_FEW = 8
+"""So many rows or fewer have a statement of just their number."""
+_SIZES = (256, 64, 16, _FEW)
 _VARIABLES_MAX = 32_000
+_TEXTS_MAX = 1_024
 
 
 def run_many(connection: sqlite3.Connection, before: str, rows: Sequence[Row], after: str = "") -> None:
     """Runs ``before VALUES (..),(..) after`` over all rows."""
-    for sql, parameters in statements(before, rows, after):
+    for sql, parameters in _statements(before, rows, after):
         connection.execute(sql, parameters)
 
 
 def select_many(connection: sqlite3.Connection, before: str, rows: Sequence[Row], after: str = "") -> list[Any]:
     """The same for a statement that answers rows."""
     found: list[Any] = []
-    for sql, parameters in statements(before, rows, after):
-        found.extend(connection.execute(sql, parameters))
+    for sql, parameters in _statements(before, rows, after):
+        found += connection.execute(sql, parameters)
     return found
 
 
-def statements(before: str, rows: Sequence[Row], after: str) -> Iterator[tuple[str, list[Any]]]:
+def _statements(before: str, rows: Sequence[Row], after: str) -> Iterator[tuple[str, list[Any]]]:
     """The statements and their parameters."""
-    if not rows:
-        return
-    width = len(rows[0])
+    start, end = 0, len(rows)
+    while start < end:
+        size = _size(end - start, len(rows[0]))
+        yield _text(before, len(rows[0]), size, after), list(chain.from_iterable(rows[start : start + size]))
+        start += size
+
+
+def _size(left: int, width: int) -> int:
+    """How many rows the next statement has."""
+    if left <= _FEW:
+        return left
+    return next(size for size in _SIZES if size <= left and size * width <= _VARIABLES_MAX)
+
+
+@lru_cache(maxsize=_TEXTS_MAX)
+def _text(before: str, width: int, size: int, after: str) -> str:
     place = "(" + ",".join("?" * width) + ")"
-    start = 0
-    for size in _SIZES:
-        if size * width > _VARIABLES_MAX:
-            continue
-        while len(rows) - start >= size:
-            part = rows[start : start + size]
-            start += size
-            yield f"{before} VALUES {','.join([place] * size)} {after}", list(chain.from_iterable(part))
+    return f"{before} VALUES {','.join([place] * size)} {after}"

@@ -9,9 +9,8 @@ import errno
 import fcntl
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 
 from p2pcrawl.frontier.tables import FRONTIER, READ_AS_UPGRADED, Layout
 from p2pcrawl.model.errors import ConfigurationError, DiskFullError, StorageError
@@ -29,13 +28,13 @@ def open_database(folder: Path, layout: Layout = FRONTIER) -> sqlite3.Connection
     refuses.
     """
     path = folder / layout.file
-    with mapped_errors(folder, layout.file):
+    with MappedErrors(folder, layout.file):
         if not path.exists():
             _make(path, layout)
         _check_size(path)
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=512)
     try:
-        with mapped_errors(folder, layout.file):
+        with MappedErrors(folder, layout.file):
             _prepare(connection, path, layout)
     except BaseException:
         connection.close()
@@ -48,7 +47,7 @@ def open_for_reading(folder: Path) -> sqlite3.Connection:
     path = folder / FILE
     if not path.is_file():
         raise ConfigurationError(f"{folder} is not a p2pcrawl data folder (there is no {FILE} in it)")
-    with mapped_errors(folder):
+    with MappedErrors(folder):
         _check_size(path)
         connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
         try:
@@ -61,17 +60,28 @@ def open_for_reading(folder: Path) -> sqlite3.Connection:
     return connection
 
 
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Everything inside is written, durably, or nothing of it."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+class Transaction:
+    """Everything inside ``with`` is written, durably, or nothing of it. One object serves any number, one after the
+    other."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                self._connection.execute("COMMIT")
+        finally:
+            # It is still open when what was inside has failed, or the commit has.
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, layout: Layout) -> None:
@@ -84,7 +94,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, layout: Layout) -> None
     execute("PRAGMA wal_autocheckpoint=8000")
     execute("PRAGMA temp_store=MEMORY")
     while version < layout.format:
-        with transaction(connection):
+        with Transaction(connection):
             for statement in layout.upgrades[version]:
                 execute(statement)
             version += 1
@@ -100,7 +110,7 @@ def _make(path: Path, layout: Layout) -> None:
         left.unlink(missing_ok=True)
     connection = sqlite3.connect(new, isolation_level=None)
     try:
-        with transaction(connection):
+        with Transaction(connection):
             layout.fill(connection)
             connection.execute(f"PRAGMA application_id={layout.application}")
             connection.execute(f"PRAGMA user_version={layout.format}")
@@ -130,17 +140,27 @@ def _format(connection: sqlite3.Connection, path: Path, layout: Layout) -> int:
     return version
 
 
-@contextmanager
-def mapped_errors(folder: Path, file: str = FILE) -> Iterator[None]:
-    """SQLite's errors as ours."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        raise _mapped(error, folder / file) from error
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFullError(_full(folder)) from error
-        raise StorageError(f"{folder}: {error.strerror}") from error
+class MappedErrors:
+    """SQLite's errors inside ``with`` as ours. One object serves any number."""
+
+    __slots__ = ("_file", "_folder")
+
+    def __init__(self, folder: Path, file: str = FILE) -> None:
+        self._folder = folder
+        self._file = file
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, sqlite3.DatabaseError):
+            raise _mapped(error, self._folder / self._file) from error
+        if isinstance(error, OSError):
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise DiskFullError(_full(self._folder)) from error
+            raise StorageError(f"{self._folder}: {error.strerror}") from error
 
 
 def _damaged(path: Path, how: str) -> str:

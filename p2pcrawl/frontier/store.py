@@ -21,7 +21,7 @@ from p2pcrawl.frontier.endings import write_endings
 from p2pcrawl.frontier.item_table import ITEM_BYTES_MAX, ItemTable
 from p2pcrawl.frontier.known import Key, numbers_of
 from p2pcrawl.frontier.rows import run_many
-from p2pcrawl.frontier.schema import FolderLock, mapped_errors, open_database, transaction
+from p2pcrawl.frontier.schema import FolderLock, MappedErrors, Transaction, open_database
 from p2pcrawl.frontier.seen import SeenFilter
 from p2pcrawl.model.fingerprint import halves
 from p2pcrawl.model.record import Order, Phase
@@ -50,9 +50,10 @@ class Store:
         except BaseException:
             self._lock.release()
             raise
+        self._transaction, self._errors = Transaction(self._db), MappedErrors(folder)
         self._filter = filter_ or SeenFilter()
         try:
-            with mapped_errors(folder):
+            with self._errors:
                 self._items = ItemTable(self._db)
                 self._buckets = Buckets(self._db, self._items, indexed=clustered)
                 self._last = self._one("SELECT coalesce(max(id), 0) FROM record")
@@ -68,7 +69,7 @@ class Store:
     def close(self) -> None:
         """Leaves a database without a write-ahead log behind, if nothing hinders."""
         try:
-            with mapped_errors(self.folder):
+            with self._errors:
                 self._db.close()
         finally:
             self._lock.release()
@@ -82,9 +83,9 @@ class Store:
         and a resume finds what is there.
         """
         result = Committed()
-        with mapped_errors(self.folder):
+        with self._errors:
             if batch.writes:
-                with transaction(self._db):
+                with self._transaction:
                     self._write(batch, result)
             for want in batch.wants:
                 result.loaded.append((want, self._load(want, result)))
@@ -190,7 +191,7 @@ class Store:
     def queues_after(self, cursor: tuple[int, int, str] | None, count: int) -> list[tuple[int, int, str]]:
         """The next (job, host, kind) that have something queued, in key order."""
         found: list[tuple[int, int, str]] = []
-        with mapped_errors(self.folder):
+        with self._errors:
             while len(found) < count:
                 nexts = [n for n in (self._next_queue(t, cursor) for t in ("queue_young", "queue")) if n is not None]
                 if not nexts:
@@ -210,7 +211,7 @@ class Store:
 
     def items_after(self, job: int, last: int, limit: int, bytes_max: int = ITEM_BYTES_MAX) -> list[tuple[int, bytes]]:
         """The next rows of items of a job: (number, items joined by newlines). Stops behind ``bytes_max``."""
-        with mapped_errors(self.folder):
+        with self._errors:
             return self._items.after(job, last, limit, bytes_max)
 
     # -- upkeep -------------------------------------------------------------------------------
@@ -252,7 +253,7 @@ class Store:
         if edge is not None:
             where = f"WHERE ({keys}) <= ({','.join('?' * len(edge))})"
             parameters = tuple(edge)
-        with transaction(self._db):
+        with self._transaction:
             self._db.execute(f"INSERT INTO {name} SELECT * FROM {name}_young {where} ORDER BY {keys}", parameters)
             self._db.execute(f"DELETE FROM {name}_young {where}", parameters)
         return edge is None
@@ -261,14 +262,14 @@ class Store:
 
     def jobs(self) -> list[tuple[int, str, bytes, str, str]]:
         """All jobs: (id, name, spec, state, reason)."""
-        with mapped_errors(self.folder):
+        with self._errors:
             return self._db.execute("SELECT id, name, spec, state, reason FROM job ORDER BY id").fetchall()
 
     def add_job(self, job: int, name: str, spec: bytes, link: NewLink | None, order: Batch) -> Committed:
         """A new job with its first record, if that is ours, in one transaction."""
-        with mapped_errors(self.folder):
+        with self._errors:
             result = Committed()
-            with transaction(self._db):
+            with self._transaction:
                 self._db.execute(
                     "INSERT INTO job (id, name, spec, state, created) VALUES (?, ?, ?, 'running', ?)",
                     (job, name, spec, int(time.time())),
@@ -283,7 +284,7 @@ class Store:
 
         Returns what that changes in the job's counters, and in which buckets; fewer than the limit means that was all.
         """
-        with mapped_errors(self.folder):
+        with self._errors:
             return aside.abandon(self._db, job, host, limit)
 
     def retry(self, job: int, orders: Mapping[int, Order]) -> tuple[Counter[str], set[int]]:
@@ -292,16 +293,16 @@ class Store:
         Returns what that changes in the job's counters, and in which buckets. Several transactions: if it raises, some
         are queued and the others as they were.
         """
-        with mapped_errors(self.folder):
+        with self._errors:
             return aside.retry(self._db, job, orders)
 
     def sinks(self, job: int) -> list[tuple[str, str, int, str]]:
         """The job's outputs: (path, spec, last delivered item, position)."""
-        with mapped_errors(self.folder):
+        with self._errors:
             return self._db.execute("SELECT path, spec, delivered, position FROM sink WHERE job = ?", (job,)).fetchall()
 
     def add_sink(self, job: int, path: str, spec: str, position: object) -> None:
-        with mapped_errors(self.folder):
+        with self._errors:
             self._db.execute(
                 "INSERT INTO sink (job, path, spec, delivered, position) VALUES (?, ?, ?, 0, ?)",
                 (job, path, spec, json.dumps(position)),
@@ -309,11 +310,11 @@ class Store:
 
     def recover(self) -> int:
         """After a crash: leases that never reported become attempts. Returns how many there were."""
-        with mapped_errors(self.folder):
+        with self._errors:
             open_leases = self._db.execute("SELECT record, job, attempt FROM lease").fetchall()
             batch, now = Batch(), int(time.time())
             if open_leases or self._one("SELECT count(*) FROM staged"):
-                with transaction(self._db):
+                with self._transaction:
                     run_many(
                         self._db,
                         "WITH l (id, job, attempts) AS (",
@@ -334,7 +335,7 @@ class Store:
 
     def pauses(self) -> list[tuple[int, float]]:
         """Hosts that asked to be left alone, and for how many seconds more."""
-        with mapped_errors(self.folder):
+        with self._errors:
             now = time.time()
             rows = self._db.execute("SELECT key, until, seconds FROM pause WHERE until > ?", (int(now),)).fetchall()
             # Never longer than they asked for, though the clock may have been set back.
@@ -349,22 +350,22 @@ class Store:
 
         Stops behind ``bytes_max``. No rows: there are no more.
         """
-        with mapped_errors(self.folder):
+        with self._errors:
             return self._buckets.rows(buckets, after, limit, bytes_max)
 
     def rows_by_key(self, bucket: int, keys: Sequence[Key]) -> list[Told]:
         """Those of these records (hi, lo, job) of a bucket that are here, told as by ``rows_of``."""
-        with mapped_errors(self.folder):
+        with self._errors:
             return self._buckets.rows_by_key(bucket, keys)
 
     def digests(self, nonce: bytes, ranges: Sequence[Range]) -> list[tuple[int, int]]:
         """For each range: how many records, and their sum under a key of 16 bytes."""
-        with mapped_errors(self.folder):
+        with self._errors:
             return self._buckets.digests(nonce, ranges)
 
     def keys(self, ranges: Sequence[Range]) -> list[tuple[int, int, int, int]]:
         """(hi, lo, job, stamp) of all records in these ranges."""
-        with mapped_errors(self.folder):
+        with self._errors:
             return self._buckets.keys(ranges)
 
     def forget(self, buckets: Collection[int], orders: Mapping[int, Order]) -> dict[int, Counter[str]]:
@@ -372,27 +373,27 @@ class Store:
 
         What that takes from the counters. Several transactions: if it raises, some are gone.
         """
-        with mapped_errors(self.folder):
+        with self._errors:
             return self._buckets.forget(buckets, orders)
 
     def size(self) -> int:
         """How many records there are."""
-        with mapped_errors(self.folder):
+        with self._errors:
             return self._one("SELECT count(*) FROM record")
 
     def store_id(self) -> str:
         """The random id of this store: another one is an empty copy, whatever the identity."""
-        with mapped_errors(self.folder):
+        with self._errors:
             return str(self._db.execute("SELECT value FROM meta WHERE name = 'store'").fetchone()[0])
 
     def tallies(self, job: int) -> dict[str, int]:
         """The job's counters, as of the last commit."""
-        with mapped_errors(self.folder):
+        with self._errors:
             return dict(self._db.execute("SELECT name, count FROM tally WHERE job = ?", (job,)).fetchall())
 
     def census(self, job: int) -> dict[str, int]:
         """The records of a job by phase, counted one by one: what the counters must equal."""
-        with mapped_errors(self.folder):
+        with self._errors:
             rows = self._db.execute("SELECT phase, count(*) FROM record WHERE job = ? GROUP BY phase", (job,))
             counts = {Phase(phase).name.lower(): n for phase, n in rows}
             counts["leased"] = self._one("SELECT count(*) FROM lease WHERE job = ?", job)
@@ -400,7 +401,7 @@ class Store:
 
     def troubles(self, job: int, limit: int) -> list[tuple[str, str, str]]:
         """Some records that failed or were dropped, start URLs first: (url, reason, detail)."""
-        with mapped_errors(self.folder):
+        with self._errors:
             return self._db.execute(
                 "SELECT r.url, r.reason, coalesce(a.detail, '') FROM record AS r LEFT JOIN attempt AS a"
                 " ON a.record = r.id AND a.number = r.attempts WHERE r.job = ? AND r.phase IN (?, ?)"

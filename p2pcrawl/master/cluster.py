@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable
+from math import inf
 from typing import Any
 
 from p2pcrawl.core.membership_output import Event, EventKind
@@ -62,6 +64,15 @@ STOOD_STILL_S = 4.5
 LOOKING_S = 5.0
 """How long one that knows of others looks for them before it begins alone."""
 LOOK_S = 0.5
+VIEW_S = 0.05
+"""Between two views that are taken."""
+QUIET_S = 0.3
+"""After so long without another newcomer those that came are taken into the view: longer than between two rounds of
+gossip."""
+COMING_S = 2.0
+"""No newcomer waits longer for others that follow it."""
+COME_S = 1.0
+"""How long a claim in a view that is not ours yet waits for us to come to it."""
 Answer = Callable[[str, bytes], Awaitable[bytes]]
 """Answers the questions of faces: what, with JSON arguments; JSON back."""
 
@@ -92,9 +103,11 @@ class Cluster:
         self.copying, self.copier = self.upkeep.copying, self.upkeep.copier
         self.dispatch = Dispatch(self.ownership.owner, self._deliver, master.take_back)
         self.budgets = Budgets(master.workbench, master.jobs, self.ownership, self._call)
-        self.spool = Spool(holdings, self.ownership, master, self._deliver)
+        self.spool = Spool(holdings, self.ownership, self.copying, master, self._deliver)
         self.dispatch.keep = self.spool.keep
-        self.takeover = Takeover(master, node, self.ownership, holdings, self.copier, self._served)
+        self.takeover = Takeover(
+            master, node, self.ownership, holdings, self.copier, self._served, self.upkeep.emptied, self.upkeep.moved
+        )
         self.orphanage = Orphanage(master, self.ownership, self.dispatch, self._call)
         master.slaves.on_orphans = self.orphanage.take
         self.completion = Completion(node, self._standing, self._close)
@@ -108,6 +121,12 @@ class Cluster:
         self._apart = False
         """Most of the others are out of reach, and the smaller part grants nothing."""
         self._changed = asyncio.Event()
+        self._turned = asyncio.Event()
+        """Set for a moment when a view is taken."""
+        self._expected: Counter[int] = Counter()
+        """The views in which others claim, and wait for us to come to them."""
+        self._came_at = -inf
+        """When others last came or went."""
         self._tasks: list[asyncio.Task[None]] = []
         self._boots: dict[NodeId, bytes] = {}
         self._stores: dict[NodeId, bytes] = {}
@@ -147,18 +166,71 @@ class Cluster:
     async def _follow_views(self) -> None:
         while True:
             await self._changed.wait()
+            await self._let_them_come()
             self._changed.clear()
             self._take_view()
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(VIEW_S)
+
+    async def _let_them_come(self) -> None:
+        """While one newcomer follows the other, waits till nobody came for a moment: each view costs a word with all.
+
+        Nothing is waited for when one comes alone, when anybody has gone, or when somebody claims in the view that we
+        would take.
+        """
+        now = asyncio.get_running_loop().time
+        alone = not self._looking and now() >= self._came_at + QUIET_S
+        until = quiet_at = now() + COMING_S
+        seen = None
+        while not alone and self._only_come() and (view := self.node.membership.view_digest) not in self._expected:
+            if view != seen:
+                seen, quiet_at = view, now() + QUIET_S
+            self._changed.clear()
+            try:
+                async with asyncio.timeout_at(min(quiet_at, until)):
+                    await self._changed.wait()
+            except TimeoutError:
+                break
+        self._came_at = now()
+
+    def _only_come(self) -> bool:
+        """Whether all that our view has are there as they were, and others besides."""
+        living = {member.id: member for member in self.node.members()}
+        had = self.ownership.weights
+        return len(living) > len(had) and all(
+            node in living and living[node].weight == weight and not living[node].drained
+            for node, weight in had.items()
+        )
+
+    async def _come_to(self, view: int) -> None:
+        """Somebody claims in this view: waits a while till it is ours, for most often the news is under way."""
+        if view == self.ownership.view:
+            return
+        self._expected[view] += 1
+        try:
+            if view == self.node.membership.view_digest:
+                self._changed.set()
+            async with asyncio.timeout(COME_S):
+                while view != self.ownership.view:
+                    await self._turned.wait()
+        except TimeoutError:
+            log.debug("did not come to view %016x", view)
+        finally:
+            self._expected[view] -= 1
+            if not self._expected[view]:
+                del self._expected[view]
 
     def _take_view(self) -> None:
         members, view = self.node.members(), self.node.membership.view_digest
+        if not members:
+            # All have left, and we with them: nothing is anybody's.
+            return
         for member in members:
             if self._boots.get(member.id) != member.boot:
                 # It has restarted, or is new: what it was told before may be gone.
                 self._boots[member.id] = member.boot
                 self.mirroring.restarted(member.id)
                 self.upkeep.restarted(member.id)
+                self.budgets.came(member.id, member.boot)
             if self._stores.setdefault(member.id, member.store) != member.store:
                 # What was settled there is gone with its disk: slaves may report it again.
                 self._stores[member.id] = member.store
@@ -174,8 +246,10 @@ class Cluster:
 
     def _change_view(self, members: list[Member], view: int, gone: set[NodeId]) -> None:
         change = self.ownership.change(members, view)
+        self._turned.set()
+        self._turned.clear()
         # Views come back, and what was dropped in one may have been copied in the next.
-        self.upkeep.moved()
+        self.upkeep.moved(change.gained | change.lost)
         if len(members) > 1:
             self._looking = False
         self._pause()
@@ -214,11 +288,15 @@ class Cluster:
         """Others may have taken over what we take for our own."""
         log.warning("%s: all buckets are claimed anew", why)
         change = self.ownership.claim_anew()
+        self.upkeep.moved(change.gained)
         self.master.view_changed(change, died=False)
         self.takeover.claim(change)
 
     def _look_no_longer(self) -> None:
         """Nobody is there, or the claims of the common view say what may be served."""
+        if self._looking and len(self.node.members()) > 1:
+            # Somebody was found while we waited for others that follow.
+            self._take_view()
         self.ownership.settling = False
         if self._looking:
             self._looking = False
@@ -277,7 +355,7 @@ class Cluster:
                 await self.master.learn_networks(request.networks)
                 return await self.holdings.copy(request)
             case Claim():
-                self._take_view()
+                await self._come_to(request.view)
                 return await self.takeover.let_go(request, sender)
             case Pull():
                 return await self.takeover.pull(request)
@@ -370,15 +448,19 @@ class Cluster:
         self.master.workbench.halt_job(job.id)
         self.master.finish(job, CANCELLED, reason)
 
+    def has_heirs(self) -> bool:
+        """Whether anybody is there, and stays, who can take what is ours."""
+        return any(not member.drained for member in self.node.members() if member.id != self.node.id)
+
     async def drain(self, patience_s: float) -> bool:
         """Gives all buckets to the others; whether they have everything, so that nothing is missed when we leave."""
-        if len(self.node.members()) < 2:
+        if not self.has_heirs():
             return False
         self.node.gossip.update_me(drained=True)
         self._take_view()
         until = asyncio.get_running_loop().time() + patience_s
         while asyncio.get_running_loop().time() < until:
-            if all(member.drained for member in self.node.members()):
+            if not self.has_heirs():
                 return False
             # Owners tell to drop copies when enough others have them.
             if not self.ownership.owned and not self.holdings.count and await self.master.empty_handed():

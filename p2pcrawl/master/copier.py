@@ -61,6 +61,8 @@ class Copier:
         self.copying = copying
         self._send = send
         self._lanes: dict[NodeId, _Lane] = {}
+        self._waiting: dict[NodeId, _Lane] = {}
+        """Those with something in them."""
         self._transfers: deque[_Transfer] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         self._under_way = 0
@@ -74,6 +76,8 @@ class Copier:
 
     def transfer(self, links: Sequence[CopyRow], ends: Sequence[CopyRow]) -> None:
         """A turn's changes, which are durable here. Call it once a turn, before ``when_safe``."""
+        if not links and not ends:
+            return
         transfer = _Transfer(0, ends)
         self._transfers.append(transfer)
         self._waiting_ends += len(ends)
@@ -99,7 +103,7 @@ class Copier:
     def note(self, note: HostNote) -> None:
         """What whoever owns this host next must know."""
         for node in self.copying.holders(note.bucket):
-            self._lane(node).notes[note.key] = note
+            self._to_fill(node).notes[note.key] = note
         self.flush()
 
     # -- how it stands ------------------------------------------------------------------------
@@ -120,6 +124,7 @@ class Copier:
         """These do not live any more: nothing is waited for from them."""
         for node in nodes:
             lane = self._lanes.pop(node, None)
+            self._waiting.pop(node, None)
             if lane is not None:
                 lane.closed = True
                 self._acknowledged(list(lane.rows))
@@ -127,7 +132,7 @@ class Copier:
 
     def flush(self) -> None:
         """Sends what waits, as far as each holder has room."""
-        for node, lane in list(self._lanes.items()):
+        for node, lane in list(self._waiting.items()):
             while (lane.rows or lane.notes) and lane.open:
                 batch = _taken(lane.rows)
                 notes = dict(islice(lane.notes.items(), ROWS_MAX))
@@ -136,6 +141,8 @@ class Copier:
                 task = asyncio.create_task(self._carry(node, lane, batch, notes))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
+            if not lane.rows and not lane.notes:
+                del self._waiting[node]
 
     async def close(self) -> None:
         for task in self._tasks:
@@ -146,15 +153,17 @@ class Copier:
         """To how many holders it goes."""
         nodes = self.copying.holders(row.bucket)
         for node in nodes:
-            self._lane(node).rows.append((row, transfer))
+            self._to_fill(node).rows.append((row, transfer))
         self._under_way += len(nodes)
         self._bytes += _size(row) * len(nodes)
         return len(nodes)
 
-    def _lane(self, node: NodeId) -> _Lane:
+    def _to_fill(self, node: NodeId) -> _Lane:
+        """Its lane, which is about to have something in it."""
         lane = self._lanes.get(node)
         if lane is None:
             lane = self._lanes[node] = _Lane(RETRY_FIRST_S, RETRY_MAX_S)
+        self._waiting[node] = lane
         return lane
 
     async def _carry(
@@ -172,6 +181,7 @@ class Copier:
             log.info("%d copies for %s must wait: %s", len(batch), node[:8], error)
             lane.rows.extendleft(reversed(batch))
             lane.notes = {**notes, **lane.notes}
+            self._waiting[node] = lane
             lane.rest(self.flush)
             return
         lane.in_flight -= 1

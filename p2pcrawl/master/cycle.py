@@ -102,7 +102,7 @@ class Cycle:
     def due_at(self, now: float) -> float:
         """When the next turn is to be made, unless something arrives before that."""
         self.loading.seat_more(now)
-        if any(part.waiting for part in (self.reports, self.exchange, self.handover, self.aside)):
+        if self.reports.waiting or self.exchange.waiting or self.handover.waiting or self.aside.waiting:
             return now
         due = [now + IDLE_S]
         due += [at for at in (self.loading.due_at(now), self.outputs.due_at) if at is not None]

@@ -43,10 +43,13 @@ class Hold:
     waiting: int = 0
     then: Callable[[], None] | None = None
 
-    def settled(self, count: int) -> None:
-        self.waiting -= count
-        if self.waiting == 0 and self.then is not None:
-            self.then()
+    def settled(self) -> bool:
+        """One more link is; whether the page may go on."""
+        self.waiting -= 1
+        if self.waiting or self.then is None:
+            return False
+        self.then()
+        return True
 
 
 @dataclass(slots=True)
@@ -73,6 +76,8 @@ class Dispatch:
         self._deliver = deliver
         self._take_back = take_back
         self._lanes: dict[NodeId, _Lane] = {}
+        self._waiting: dict[NodeId, _Lane] = {}
+        """Those with something in them."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._under_way: Counter[int] = Counter()
         self.sent: dict[int, int] = defaultdict(int)
@@ -86,11 +91,11 @@ class Dispatch:
         """One more link for ``owner``; it leaves with the next :meth:`flush`."""
         parcel.hold.waiting += 1
         self._under_way[job] += 1
-        self._lane(owner).parcels[job].append(parcel)
+        self._to_fill(owner).parcels[job].append(parcel)
 
     def flush(self) -> None:
         """Sends what waits, as far as each owner has room."""
-        for owner, lane in list(self._lanes.items()):
+        for owner, lane in list(self._waiting.items()):
             while lane.parcels and lane.open:
                 job, parcels = next(iter(lane.parcels.items()))
                 count = _fitting(parcels)
@@ -103,10 +108,13 @@ class Dispatch:
                 task = asyncio.create_task(self._send(owner, lane, job, batch))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
+            if not lane.parcels:
+                del self._waiting[owner]
 
     def reroute(self) -> None:
         """The view has changed: what waits may have other owners now."""
         waiting = [(job, p) for lane in self._lanes.values() for job, ps in lane.parcels.items() for p in ps]
+        self._waiting.clear()
         for lane in self._lanes.values():
             lane.parcels.clear()
             lane.resting = False
@@ -132,10 +140,12 @@ class Dispatch:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _lane(self, owner: NodeId) -> _Lane:
+    def _to_fill(self, owner: NodeId) -> _Lane:
+        """Its lane, which is about to have something in it."""
         lane = self._lanes.get(owner)
         if lane is None:
             lane = self._lanes[owner] = _Lane(RETRY_FIRST_S, RETRY_MAX_S)
+        self._waiting[owner] = lane
         return lane
 
     async def _send(self, owner: NodeId, lane: _Lane, job: int, batch: list[Parcel]) -> None:
@@ -163,9 +173,9 @@ class Dispatch:
             await self.keep(job, [p for n, p in enumerate(batch) if n in uncertain])
         self._under_way[job] -= len(accepted)
         self.sent[job] += len(accepted)
-        for parcel in accepted:
-            parcel.hold.settled(1)
-        self.on_settled()
+        freed = [parcel.hold for parcel in accepted if parcel.hold.settled()]
+        if freed:
+            self.on_settled()
         self.flush()
 
     def _again(self, job: int, parcels: list[Parcel]) -> None:
@@ -175,7 +185,7 @@ class Dispatch:
             if owner is None:
                 ours.append(parcel)
             else:
-                self._lane(owner).parcels[job].append(parcel)
+                self._to_fill(owner).parcels[job].append(parcel)
         if ours:
             self._under_way[job] -= len(ours)
             self._take_back(job, ours)

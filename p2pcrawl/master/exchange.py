@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -67,6 +67,10 @@ class Exchange:
         self._unsafe = 0
         """Links that are durable here and not yet as widely as they should be."""
         self._adopted: list[asyncio.Future[None]] = []
+
+    def lent_of(self) -> Iterator[int]:
+        """The buckets of hosts that are lent to other masters."""
+        return self.budgets.lent_of() if self.budgets is not None else iter(())
 
     @property
     def waiting(self) -> bool:
@@ -155,7 +159,7 @@ class Exchange:
             if not arrival.answer.done():
                 arrival.answer.set_result(Settled(0, arrival.refused, arrival.unknown, provisional))
         for parcel in settled:
-            parcel.hold.settled(1)
+            parcel.hold.settled()
 
     @staticmethod
     def _counts(ended: EndedPage, copier: Copier, committed: Committed) -> bool:

@@ -8,15 +8,17 @@ after its commit.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from time import monotonic
 
+from p2pcrawl.core.ring import bucket_of_hash
 from p2pcrawl.core.workbench import Workbench
 from p2pcrawl.frontier.store import Store
 from p2pcrawl.master.job import Job
 from p2pcrawl.master.outputs import InThread
 from p2pcrawl.master.rows import row_of_columns
 from p2pcrawl.master.session import Session
+from p2pcrawl.model.job import START_URL
 from p2pcrawl.model.record import Order
 from p2pcrawl.wire.cluster import Row
 
@@ -25,6 +27,7 @@ class Handover:
     """The cycle calls :meth:`begin` first, and :meth:`answer` after its commit.
 
     ``orders``: how each job's queues are ordered. ``held_in``: buckets with pages whose end waits for their links.
+    ``lent_of``: the buckets of hosts that are lent to others.
     """
 
     def __init__(
@@ -36,6 +39,7 @@ class Handover:
         in_thread: InThread,
         sessions: Mapping[int, Session],
         held_in: Collection[int],
+        lent_of: Callable[[], Iterable[int]],
         wake: Callable[[], None],
     ) -> None:
         self._jobs = jobs
@@ -45,6 +49,7 @@ class Handover:
         self._in_thread = in_thread
         self._sessions = sessions
         self._held_in = held_in
+        self._lent_of = lent_of
         self._wake = wake
         self._forgets: list[tuple[frozenset[int], asyncio.Future[None]]] = []
         self._releases: list[tuple[frozenset[int], asyncio.Future[bool]]] = []
@@ -94,12 +99,21 @@ class Handover:
     def answer(self) -> None:
         """The turn's changes are durable."""
         releasing, self._releasing = self._releasing, []
+        if not releasing:
+            return
+        closed = monotonic() < self.closed_until
+        open_ = {*self._open(), *self._held_in, *self._lent_of()}
         for buckets, answer in releasing:
-            open_ = any(
-                lease.candidate.bucket in buckets
-                for session in self._sessions.values()
-                for lease in session.leases.values()
-            )
-            open_ = open_ or monotonic() < self.closed_until
             if not answer.done():
-                answer.set_result(not open_ and buckets.isdisjoint(self._held_in))
+                answer.set_result(not closed and buckets.isdisjoint(open_))
+
+    def _open(self) -> Iterator[int]:
+        """The buckets of what slaves have in hand: of the pages, and of the hosts that are being asked."""
+        for session in self._sessions.values():
+            for lease in session.leases.values():
+                yield lease.candidate.bucket
+                if not lease.candidate.url.startswith(START_URL):
+                    # With a key other than the host it may be another's bucket by now: nobody else asks the host yet.
+                    yield bucket_of_hash(lease.seat.host.key)
+            for robots in session.robots.values():
+                yield bucket_of_hash(robots.seat.host.key)

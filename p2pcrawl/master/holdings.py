@@ -63,13 +63,15 @@ class Holdings:
             self._thread.shutdown()
 
     def _in_thread(self, call: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
-        future = self._loop.run_in_executor(self._thread, call, *arguments)
-        future.add_done_callback(self._judge)
-        return future
+        return self._loop.run_in_executor(self._thread, self._judged, call, *arguments)
 
-    def _judge(self, future: asyncio.Future[Any]) -> None:
-        if not future.cancelled() and isinstance(error := future.exception(), StorageError):
-            self._failed(error)
+    def _judged(self, call: Callable[..., T], *arguments: Any) -> T:
+        """In the thread: the same call, whose failure is told though nobody may wait for it any more."""
+        try:
+            return call(*arguments)
+        except StorageError as error:
+            self._loop.call_soon_threadsafe(self._failed, error)
+            raise
 
     # -- what owners ask ----------------------------------------------------------------------
 
@@ -121,6 +123,14 @@ class Holdings:
         rows = await self._in_thread(self._store.notes, buckets)
         return {note.key: HostNote(note.delay_s, note.penalty_s, note.pause_s) for note in rows}
 
+    async def has_rows(self, buckets: Collection[int]) -> bool:
+        """Whether a copy of any of these buckets is here."""
+        return bool(self._store.count()) and await self._in_thread(self._store.has_rows, buckets)
+
+    async def has_any(self, buckets: Collection[int]) -> bool:
+        """Whether a copy of any of these buckets is here, or anything that their hosts ask."""
+        return not self._store.bare and await self._in_thread(self._store.has_any, buckets)
+
     async def keep(self, rows: Sequence[CopyRow]) -> None:
         """Copies of what was ours until now."""
         await self._in_thread(self._store.put, [stored(row) for row in rows])
@@ -137,6 +147,11 @@ class Holdings:
     @property
     def count(self) -> int:
         return self._store.count()
+
+    @property
+    def new(self) -> bool:
+        """Nothing was ever held or known here."""
+        return self._store.bare and not self.standings
 
     # -- the spool ----------------------------------------------------------------------------
 

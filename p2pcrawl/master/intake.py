@@ -40,6 +40,7 @@ class _Ended(NamedTuple):
     lease: Lease
     outcome: Outcome
     items: ItemRow | None
+    fetched: bool
 
 
 class Intake:
@@ -84,8 +85,8 @@ class Intake:
                 lease.staged += items.number
             return
         del session.leases[page.record]
-        self._asked(job, lease, page.outcome, batch, now)
-        ended = _Ended(job, lease, page.outcome, items)
+        fetched = self._asked(job, lease, page.outcome, batch, now)
+        ended = _Ended(job, lease, page.outcome, items, fetched)
         hold = lease.hold
         if hold is not None and hold.waiting:
             self.held_in[lease.candidate.bucket] += 1
@@ -153,16 +154,14 @@ class Intake:
         assert self._exchange.dispatch is not None
         self._exchange.dispatch.add(job.id, owner, Parcel(found, bucket, hold))
 
-    def _asked(self, job: Job, lease: Lease, outcome: Outcome, batch: Batch, now: float) -> None:
-        """The request has ended: its host may be asked again, in its time."""
+    def _asked(self, job: Job, lease: Lease, outcome: Outcome, batch: Batch, now: float) -> bool:
+        """The request has ended: its host may be asked again, in its time. Whether the host was asked at all."""
         candidate, host = lease.candidate, lease.seat.host
-        tally = batch.tallies[job.id]
         start = candidate.url.startswith(START_URL)
         fetched = not start and (outcome.answered or outcome.reason not in _UNFETCHED)
         if outcome.private:
             host.private = True
         if fetched:
-            tally["fetches"] += 1
             host.end(
                 now,
                 job.pace,
@@ -183,12 +182,15 @@ class Intake:
             batch.specs[job.id] = pack_job(job)
         if outcome.close and not job.closing:
             job.closing = outcome.close
+        return fetched
 
     def _end(self, ended: _Ended, batch: Batch, now: float) -> None:
         """The page is over: its items and its end go into the batch, together."""
-        job, lease, outcome, items = ended
+        job, lease, outcome, items, fetched = ended
         candidate = lease.candidate
         tally = batch.tallies[job.id]
+        if fetched:
+            tally["fetches"] += 1
         if items is not None:
             (batch.staged if lease.staged else batch.items).append(items)
         if count := (items.number if items is not None else 0) + lease.staged:

@@ -130,8 +130,8 @@ class Master:
         self._loading = Loading(jobs, bench, store, in_thread)
         self._lifecycle = Lifecycle(jobs, bench, self._loading, wake, clustered=self._forever)
         orders = self._lifecycle.orders
-        self._handover = Handover(jobs, orders, bench, store, in_thread, self.sessions, self._intake.held_in, wake)
-        down, exchange = self._intake.down, self.exchange
+        down, held_in, exchange = self._intake.down, self._intake.held_in, self.exchange
+        self._handover = Handover(jobs, orders, bench, store, in_thread, self.sessions, held_in, exchange.lent_of, wake)
         self._aside = Aside(jobs, orders, down, bench, store, in_thread, self._loading, exchange, wake)
         self._admission = Admission(
             self._folder,
@@ -355,7 +355,9 @@ class Master:
 
     def released(self, buckets: Collection[int]) -> asyncio.Future[bool]:
         """Whether nothing of these buckets is open here any more; answered after the next turn, by when all that
-        was taken in before the question is durable."""
+        was taken in before the question is durable. Nothing more is begun under loans of their hosts."""
+        if self.exchange.budgets is not None:
+            self.exchange.budgets.withdraw(buckets)
         return self._handover.released(buckets)
 
     def forget_rows(self, buckets: Collection[int]) -> asyncio.Future[None]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from bisect import bisect_left
 from collections.abc import Container
 
 from p2pcrawl.core.control import Control
@@ -140,6 +141,6 @@ def charges(members: list[Member], me: NodeId) -> list[Member]:
     Were all to tell all others of each change, a cluster would pay for it with the square of its size. So everybody
     hears of it within as many steps as the cluster's size has binary digits.
     """
-    here = next((n for n, member in enumerate(members) if member.id == me), 0)
+    here = bisect_left(members, me, key=lambda member: member.id)
     places = [1 << n for n in range(len(members).bit_length()) if 1 << n < len(members)]
     return [members[(here + place) % len(members)] for place in places]

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable
 from time import monotonic
 
-from p2pcrawl.core.hints import EVERY_S, Hints, SayHost, SayOwner
+from p2pcrawl.core.hints import EVERY_S, PAUSE_MIN_S, Hints, SayHost, SayOwner
 from p2pcrawl.core.ownership import Change, Ownership
 from p2pcrawl.core.politeness import Host, HostNote
 from p2pcrawl.core.ring import BUCKETS, bucket_of_hash
@@ -58,7 +58,7 @@ class Notes:
         self._hints = Hints()
         self._survey_at = 0.0
         self._bereft: dict[int, float] = {}
-        """Buckets that nobody handed over, and until when the directory may know of their hosts."""
+        """Buckets that nobody handed over, and since when they are ours."""
         self._recalls: asyncio.Queue[Host] = asyncio.Queue(RECALLS_MAX)
         self._tasks: list[asyncio.Task[None]] = []
         workbench.remark = self._remark
@@ -78,10 +78,11 @@ class Notes:
     def view_changed(self, change: Change) -> None:
         """Buckets came; costs a pass over all seats if some of them came from a master that is gone."""
         now = monotonic()
-        self._bereft = {b: until for b, until in self._bereft.items() if until > now and b not in change.lost}
+        asked_from = now - HOST_TTL_S
+        self._bereft = {b: at for b, at in self._bereft.items() if at > asked_from and b not in change.lost}
         if not change.bereft:
             return
-        self._bereft.update(dict.fromkeys(change.bereft, now + HOST_TTL_S))
+        self._bereft.update(dict.fromkeys(change.bereft, now))
         for seat in self._bench.seats.values():
             self._seated(seat.host)
 
@@ -95,7 +96,13 @@ class Notes:
 
     def _seated(self, host: Host) -> None:
         """The host is at the bench: if a dead master may have known of it, it waits for the answer."""
-        if self._bereft.get(bucket_of_hash(host.key), 0.0) <= (now := monotonic()) or self._recalls.full():
+        at, now = self._bereft.get(bucket_of_hash(host.key)), monotonic()
+        if at is None or now >= at + HOST_TTL_S:
+            return
+        if self._ownership.copies == 1:
+            # Who holds copies is told of each pause, but there is nobody; and the directory knows of long ones only.
+            host.next_at = max(host.next_at, at + PAUSE_MIN_S)
+        if self._recalls.full():
             return
         host.next_at = max(host.next_at, now + RECALL_S)
         self._recalls.put_nowait(host)

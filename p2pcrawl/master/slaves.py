@@ -153,7 +153,6 @@ class Slaves:
                 session.heard_at = now
                 self.group.kill(session.process)
                 session.link.abort()
-            self._wake()
 
     def overdue(self, now: float) -> list[Session]:
         """The sessions that are void by now."""
@@ -258,7 +257,7 @@ class Slaves:
         if self.void.pop(session.id, None) is not None:
             return
         void_in_s = session.renewed_at + VOID_S - monotonic()
-        if self._fenced and session.remote and session.leases and not session.parted and void_in_s > 0:
+        if self._fenced and session.remote and session.in_hand and not session.parted and void_in_s > 0:
             session.lost = True
             self._loop.call_later(void_in_s, self._return_leases, session)
             return

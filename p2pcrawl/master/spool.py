@@ -1,4 +1,9 @@
-"""Links that were acknowledged provisionally: kept on this disk, and said again until enough others have them."""
+"""Links that were acknowledged provisionally: kept on this disk, and said again until enough others have them.
+
+While fewer masters live than there should be copies nothing can be settled. Then each is said once more, and again
+when somebody has come or gone, for owners may be others by then; not every few seconds, for what is kept grows with the
+crawl.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
+from p2pcrawl.core.copying import Copying
 from p2pcrawl.core.ownership import Ownership
 from p2pcrawl.frontier.copies import SpoolRow
 from p2pcrawl.master.dispatch import Parcel
@@ -30,12 +36,19 @@ Deliver = Callable[[NodeId, Discover], Awaitable[Settled]]
 class Spool:
     """See the module."""
 
-    def __init__(self, holdings: Holdings, ownership: Ownership, master: Master, deliver: Deliver) -> None:
+    def __init__(
+        self, holdings: Holdings, ownership: Ownership, copying: Copying, master: Master, deliver: Deliver
+    ) -> None:
         self._holdings = holdings
         self._ownership = ownership
+        self._copying = copying
         self._master = master
         self._deliver = deliver
         self.size = 0
+        self._said_at = -1
+        """The change of who lives after which all up to ``_said_to`` were said, and answered."""
+        self._said_to = 0
+        """The last of them that is still kept."""
 
     async def keep(self, job: int, parcels: Sequence[Parcel]) -> None:
         """Durable here when this returns."""
@@ -48,13 +61,25 @@ class Spool:
         self.size = await self._holdings.spool_size()
         while True:
             await asyncio.sleep(AGAIN_S)
-            after = 0
-            while self.size and (rows := await self._holdings.spooled(after, ROWS_MAX)):
-                after = rows[-1][0]
-                await self._say_again(rows)
-            self.size = await self._holdings.spool_size()
+            await self.say_again()
 
-    async def _say_again(self, rows: list[tuple[int, SpoolRow]]) -> None:
+    async def say_again(self) -> None:
+        """Says what is kept once more, but for what was said in vain and would be again."""
+        if not self.size:
+            return
+        changes = self._copying.changes
+        if not self._copying.short or changes != self._said_at:
+            self._said_to = 0
+        answered, after = True, self._said_to
+        while rows := await self._holdings.spooled(after, ROWS_MAX):
+            after = rows[-1][0]
+            answered = await self._say(rows) and answered
+        self._said_at = changes if answered else -1
+        self.size = await self._holdings.spool_size()
+
+    async def _say(self, rows: list[tuple[int, SpoolRow]]) -> bool:
+        """Whether their owners have taken them all, be it provisionally."""
+        answered = True
         groups: dict[tuple[int, NodeId | None], list[tuple[int, Found]]] = defaultdict(list)
         for number, row in rows:
             found = msgspec.msgpack.decode(row.link, type=Found)
@@ -70,8 +95,16 @@ class Spool:
                     answer = await self._deliver(owner, batch)
             except P2PCrawlError as error:
                 log.debug("%d spooled links must wait: %s", len(links), error)
+                answered = False
                 continue
+            if answer.unknown_job or answer.refused:
+                answered = False
             if answer.unknown_job:
                 continue
-            waiting = {*answer.refused, *answer.provisional}
+            # What is our own by now is on this disk already: here it would not be safer.
+            waiting = {*answer.refused, *(answer.provisional if owner is not None else ())}
             await self._holdings.unspool([number for n, (number, _) in enumerate(links) if n not in waiting])
+            # Not one that is gone: its number may be another's before long.
+            kept = (number for n, (number, _) in enumerate(links) if n in waiting)
+            self._said_to = max(self._said_to, max(kept, default=0))
+        return answered

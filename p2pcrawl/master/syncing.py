@@ -138,9 +138,11 @@ class Syncing:
                 rows = await self._bring(node, buckets)
                 # Where there is little to compare it is the way there and back that takes the time.
                 size = min(SLICE_MAX, 2 * size) if rows < SLICE_ROWS else SLICE
-                counted = self._copying.synced(node, buckets, generation)
-                if counted:
-                    await self._synced(node, counted)
+                held = self._copying.held(node).intersection(buckets)
+                if held and self._copying.generation(node) == generation:
+                    # It counts when the holder knows that it does.
+                    await self._synced(node, held)
+                    self._copying.synced(node, held, generation)
             except P2PCrawlError as error:
                 log.debug("syncing %s: %s", node[:8], error)
                 await asyncio.sleep(RETRY_S)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection
+from typing import Any
 
 from p2pcrawl.core.ownership import Change, Ownership, Standing
 from p2pcrawl.core.politeness import HostNote
@@ -50,11 +51,13 @@ CALL_S = 30.0
 DEMOTE_ROWS = 1_000
 
 Served = Callable[[frozenset[int]], Awaitable[None]]
+Emptied = Callable[[NodeId, frozenset[int]], None]
 
 
 class Takeover:
     """See the module. ``served`` is told of buckets that are served from now on; of none when somebody has given up
-    what was served all along."""
+    what was served all along. ``emptied`` is told who holds nothing of which buckets of ours, ``filled`` that anybody
+    may hold something of some."""
 
     def __init__(
         self,
@@ -64,6 +67,8 @@ class Takeover:
         holdings: Holdings,
         copier: Copier,
         served: Served,
+        emptied: Emptied,
+        filled: Callable[[frozenset[int]], None],
     ) -> None:
         self._master = master
         self._node = node
@@ -71,7 +76,11 @@ class Takeover:
         self._holdings = holdings
         self._copier = copier
         self._served = served
+        self._emptied = emptied
+        self._filled = filled
         self._claims: dict[NodeId, asyncio.Task[None]] = {}
+        self._asking: dict[NodeId, asyncio.Future[Any]] = {}
+        """Claims that are not answered yet."""
         self._beginnings: set[asyncio.Task[None]] = set()
         self._let_go_of: dict[NodeId, frozenset[int]] = {}
         """What each claimer may tell us to give up."""
@@ -84,11 +93,16 @@ class Takeover:
     # -- what is ours now ---------------------------------------------------------------------
 
     def view_changed(self, change: Change, gone: Collection[NodeId]) -> None:
+        for call in self._asking.values():
+            # A claim holds in one view: who waits to come to it need not answer any more.
+            call.cancel()
         for node in gone:
             self._let_go_of.pop(node, None)
         for node, buckets in list(self._let_go_of.items()):
             self._let_go_of[node] = buckets - change.gained
-        self._unclaimed = (self._unclaimed - change.gained) | change.lost
+        # What a newcomer called its own, before it heard of the others, is nothing that they could claim.
+        new = not self._master.jobs and self._holdings.new
+        self._unclaimed = (self._unclaimed - change.gained) | (frozenset() if new else change.lost)
         self._offer_at = self._master.now + OFFER_S
         self.claim(change)
 
@@ -149,22 +163,24 @@ class Takeover:
             except Exception:
                 log.exception("a claim from %s failed", node[:8])
                 ready = None
-            if ready is None:
+            if self._ownership.view != view:
+                pause_s = CLAIM_RETRY_S
+            elif ready is None:
                 await asyncio.sleep(pause_s)
-                same = self._ownership.view == view
-                pause_s = min(CLAIM_PATIENCE * CLAIM_RETRY_S, 2 * pause_s) if same else CLAIM_RETRY_S
+                pause_s = min(CLAIM_PATIENCE * CLAIM_RETRY_S, 2 * pause_s)
 
     async def _promote(self, buckets: frozenset[int]) -> frozenset[int] | None:
         """Our own copies become the frontier's."""
         view, after = self._ownership.view, b""
-        while True:
-            copies, after = await self._holdings.rows(buckets, after)
-            if not copies:
-                break
-            if not await self._take_in([row_of_copy(copy) for copy in copies], view):
-                return None
-        self._learn(await self._holdings.notes(buckets))
-        await self._holdings.drop(buckets)
+        if await self._holdings.has_any(buckets):
+            while True:
+                copies, after = await self._holdings.rows(buckets, after)
+                if not copies:
+                    break
+                if not await self._take_in([row_of_copy(copy) for copy in copies], view):
+                    return None
+            self._learn(await self._holdings.notes(buckets))
+            await self._holdings.drop(buckets)
         return None if self._ownership.view != view else self._ownership.released(self._node.id, buckets)
 
     async def _begin(self, ready: frozenset[int]) -> None:
@@ -183,37 +199,34 @@ class Takeover:
             return
         missed = [m for m, answer in zip(others, told, strict=True) if isinstance(answer, BaseException)]
         if not missed:
+            # Everybody has let go of them: nobody but us has copies made from now on.
+            for member, empty in zip(others, told, strict=True):
+                if empty is True:
+                    self._emptied(member.id, ready)
             self._ownership.serve(ready)
             await self._served(ready)
         for member in missed:
             self._ownership.ask_again(member.id, ready)
             self._claim_from(member.id)
 
-    async def _tell_taken(self, member: Member, buckets: frozenset[int], view: int) -> None:
-        """``view`` is the one in which they were claimed. Raises P2PCrawlError without a yes."""
+    async def _tell_taken(self, member: Member, buckets: frozenset[int], view: int) -> bool:
+        """``view`` is the one in which they were claimed; whether the other holds nothing of them that it is not to
+        hold. Raises P2PCrawlError without a yes."""
         epochs = [self._ownership.counters[bucket] for bucket in sorted(buckets)]
         request = Taken(0, bitmap_of(buckets), epochs, view)
-        if not isinstance(await self._node.caller.call(member.address, request, CALL_S), Forgotten):
+        answer = await self._node.caller.call(member.address, request, CALL_S)
+        if not isinstance(answer, Forgotten):
             raise LinkError(f"{member.address} did not give up what is ours")
+        return answer.empty
 
     async def _take_over(self, member: Member, buckets: frozenset[int]) -> frozenset[int] | None:
         """One attempt; the buckets that may be served now, or None when the other does not agree yet."""
-        bitmap, call, view = bitmap_of(buckets), self._node.caller.call, self._ownership.view
-        released = await call(member.address, Claim(0, view, bitmap), CALL_S)
+        bitmap, view = bitmap_of(buckets), self._ownership.view
+        released = await self._ask(member, Claim(0, view, bitmap))
         if not isinstance(released, Released) or not released.agreed:
             return None
-        after = 0
-        while True:
-            page = await call(member.address, Pull(0, bitmap, after), CALL_S)
-            if not isinstance(page, Pulled):
-                raise LinkError(f"{member.address} did not hand over")
-            if not await self._take_in(page.rows, view):
-                return None
-            self.handovers += len(page.rows)
-            if page.last:
-                break
-            after = page.after
-        await self._take_copies(member, bitmap, view)
+        if not released.empty and not await self._pull(member, bitmap, view):
+            return None
         standings = _standings(buckets, released)
         await self._master.learn_networks(released.networks)
         if self._ownership.view != view:
@@ -221,14 +234,45 @@ class Takeover:
         before = self._ownership.standings(buckets)
         for bucket, standing in standings.items():
             self._ownership.heard(bucket, standing)
-        if raised := [b for b in buckets if self._ownership.settled(b) and self._ownership.counters[b] != before[b][0]]:
-            # Copies are whole under the epoch that they know: they are to know the new one.
-            await self._holdings.note(self._ownership.standings(raised))
-            self._copier.copying.doubt(raised)
+        settled = [b for b in buckets if self._ownership.settled(b)]
+        if changed := [b for b, now in self._ownership.standings(settled).items() if now != before[b]]:
+            # The other is about to be told that it lacks what we have: first it is on disk here that we have it.
+            await self._holdings.note(self._ownership.standings(changed))
+            # Copies are whole under the epoch that they know, or not: they are to know how it is now.
+            self._copier.copying.doubt(changed)
         if served := frozenset(b for b in buckets if self._ownership.settled(b)):
             await self._tell_taken(member, served, view)
+            # It may have had copies of them made anywhere.
+            self._filled(served)
             await self._served(frozenset())
         return self._ownership.released(member.id, buckets)
+
+    async def _ask(self, member: Member, claim: Claim) -> Any:
+        """The answer to a claim; None as soon as our view is another."""
+        call = asyncio.ensure_future(self._node.caller.call(member.address, claim, CALL_S))
+        self._asking[member.id] = call
+        try:
+            await asyncio.wait([call])
+            return None if call.cancelled() else call.result()
+        finally:
+            call.cancel()
+            del self._asking[member.id]
+
+    async def _pull(self, member: Member, bitmap: bytes, view: int) -> bool:
+        """What the other has let go of, and what it holds; False when the view is another by now."""
+        after = 0
+        while True:
+            page = await self._node.caller.call(member.address, Pull(0, bitmap, after), CALL_S)
+            if not isinstance(page, Pulled):
+                raise LinkError(f"{member.address} did not hand over")
+            if not await self._take_in(page.rows, view):
+                return False
+            self.handovers += len(page.rows)
+            if page.last:
+                break
+            after = page.after
+        await self._take_copies(member, bitmap, view)
+        return True
 
     async def _take_copies(self, member: Member, bitmap: bytes, view: int) -> None:
         """What the other holds for the former owner."""
@@ -268,13 +312,21 @@ class Takeover:
             return Released(0, False)
         # What says that a page is done must not go ahead of the links that the page led to.
         await self._copier.safe()
+        empty = await self._has_nothing_of(buckets)
         if claim.view != self._ownership.view:
             return Released(0, False)
         # It may have claimed others before, and be about to say that it has taken all of them.
         self._let_go_of[claimer] = self._let_go_of.get(claimer, frozenset()) | buckets
         standings = self._ownership.standings(sorted(buckets))
         epochs, lacks = [epoch for epoch, _ in standings.values()], [lack for _, lack in standings.values()]
-        return Released(0, True, epochs, lacks, self._master.opened_networks(self._master.jobs))
+        return Released(0, True, epochs, lacks, self._master.opened_networks(self._master.jobs), empty)
+
+    async def _has_nothing_of(self, buckets: frozenset[int]) -> bool:
+        """Whether whoever pulled these would get nothing."""
+        if self._master.workbench.notes(buckets, self._master.now) or await self._holdings.has_any(buckets):
+            return False
+        # Where no job is known there are no rows.
+        return not self._master.jobs or not (await self._master.rows_of(buckets, 0, 1))[0]
 
     async def pull(self, request: Pull) -> Pulled:
         rows, after = await self._master.rows_of(buckets_of(request.buckets), request.after, PULL_ROWS)
@@ -299,13 +351,15 @@ class Takeover:
             raise LinkError("as many epochs as buckets are needed")
         free = released.intersection(taken)
         self._let_go_of[claimer] = released - free
-        await self._demote(frozenset(b for b in free if self._node.id in self._ownership.holders(b)))
-        await self._master.forget_rows(free)
+        if self._master.jobs:
+            await self._demote(frozenset(b for b in free if self._node.id in self._ownership.holders(b)))
+            await self._master.forget_rows(free)
         epochs = zip(taken, request.counters, strict=True)
         self._ownership.handed_over({bucket: epoch for bucket, epoch in epochs if bucket in free})
         await self._holdings.note(self._ownership.standings(free))
         self._unclaimed -= free
-        return Forgotten(0)
+        strange = [bucket for bucket in taken if self._node.id not in self._ownership.holders(bucket)]
+        return Forgotten(0, not await self._holdings.has_rows(strange))
 
     def offered(self, request: Offer, sender: NodeId) -> Offered:
         if self._ownership.offered(sender, buckets_of(request.buckets)):
@@ -329,6 +383,9 @@ def _standings(buckets: frozenset[int], released: Released) -> dict[int, Standin
     return dict(zip(sorted(buckets), zip(released.counters, released.lacks, strict=True), strict=True))
 
 
+_BITS = [tuple(j for j in range(8) if byte >> j & 1) for byte in range(256)]
+
+
 def bitmap_of(buckets: Collection[int]) -> bytes:
     bits = bytearray(BUCKETS // 8)
     for bucket in buckets:
@@ -340,4 +397,4 @@ def buckets_of(bitmap: bytes) -> frozenset[int]:
     """Raises LinkError for a bitmap of another size."""
     if len(bitmap) != BUCKETS // 8:
         raise LinkError(f"a bitmap of buckets has {BUCKETS // 8} bytes, not {len(bitmap)}")
-    return frozenset(i * 8 + j for i, byte in enumerate(bitmap) if byte for j in range(8) if byte >> j & 1)
+    return frozenset([i * 8 + j for i, byte in enumerate(bitmap) if byte for j in _BITS[byte]])

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Collection
+from typing import Any
 
 from p2pcrawl.core.copying import Copying
 from p2pcrawl.core.ownership import Ownership
@@ -21,7 +23,7 @@ from p2pcrawl.master.takeover import bitmap_of, buckets_of
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.node import Member, NodeId
 from p2pcrawl.overlay.node import OverlayNode
-from p2pcrawl.wire.cluster import Drop, Dropped, HostNote, Noted, Whole
+from p2pcrawl.wire.cluster import Copy, Drop, Dropped, HostNote, Noted, Whole
 
 log = logging.getLogger(__name__)
 
@@ -41,8 +43,8 @@ class Upkeep:
         self._holdings = holdings
         self._call = call
         self.copying = Copying(node.id, copies)
-        self.copier = Copier(self.copying, call)
-        self.syncing = Syncing(self.copying, self.copier, master, call, ownership.settled, self._holder_synced)
+        self.copier = Copier(self.copying, self._carry)
+        self.syncing = Syncing(self.copying, self.copier, master, self._carry, ownership.settled, self._holder_synced)
         self.remarked: set[int] = set()
         """Hosts, by their keys, that ask for more patience than others: those that hold copies are to know it."""
         self._living: list[tuple[float, int]] = []
@@ -52,6 +54,12 @@ class Upkeep:
         """What determines who holds copies of ours, as it was when they were last told apart."""
         self._dropped_for: dict[NodeId, int] = {}
         """The view for which each other has dropped what it need not hold."""
+        self._empty_of: dict[NodeId, set[int]] = {}
+        """Buckets of ours of which each other holds nothing, and was not to hold anything since it said so."""
+        self._moves = 0
+        """How often either of these was called in doubt."""
+        self._all_told_at = 0, -1
+        """The view, and how many moves there had been, when nobody was left who had to be told."""
 
     async def close(self) -> None:
         await self.syncing.close()
@@ -61,11 +69,21 @@ class Upkeep:
 
     def restarted(self, node: NodeId) -> None:
         """What it was told before may be gone."""
+        self._moves += 1
         self._dropped_for.pop(node, None)
+        self._empty_of.pop(node, None)
 
-    def moved(self) -> None:
-        """Buckets have moved: what was dropped may have been copied since, or may be in the next view."""
+    def moved(self, buckets: Collection[int] = ()) -> None:
+        """Buckets have moved: what was dropped of those that came or went may have been copied since, and others may
+        hold what they did not hold before."""
+        self._moves += 1
         self._dropped_for.clear()
+        for empty in self._empty_of.values():
+            empty.difference_update(buckets)
+
+    def emptied(self, node: NodeId, buckets: Collection[int]) -> None:
+        """Another holds nothing of these buckets of ours that it is not to hold."""
+        self._empty_of.setdefault(node, set()).update(buckets)
 
     def members_changed(self, members: list[Member]) -> None:
         """Who holds copies of ours now."""
@@ -77,6 +95,10 @@ class Upkeep:
         self._holders = holders
         owned = {b: row[1:] for b, row in enumerate(table) if row and row[0] == me}
         self.copier.gone(self.copying.change(members, owned, known))
+        living = {m.id for m in members}
+        self._empty_of = {
+            node: empty - self.copying.held(node) for node, empty in self._empty_of.items() if node in living
+        }
         self.sync()
 
     def hold_back(self, living: int) -> None:
@@ -98,7 +120,7 @@ class Upkeep:
         """Brings holders up to date, where that is due."""
         if self._master.now < self._copy_at:
             return
-        self.syncing.begin([m.id for m in self._others()])
+        self.syncing.begin(self.copying.behind())
 
     async def patrol(self) -> None:
         """The slow round over what is synced; for ever."""
@@ -116,16 +138,20 @@ class Upkeep:
         self.remarked.update(self._master.workbench.notes(buckets, self._master.now))
         whole = sorted(b for b in buckets if self._ownership.settled(b) and not self._ownership.lacks[b])
         if whole:
-            await self._call(node, Whole(0, bitmap_of(whole), [self._ownership.counters[b] for b in whole]))
+            request = Whole(0, bitmap_of(whole), [self._ownership.counters[b] for b in whole])
+            if not isinstance(await self._call(node, request), Noted):
+                raise LinkError("it did not note that its copies count")
 
     async def whole(self, request: Whole) -> Noted:
         """An owner has brought us to what it has."""
         buckets = sorted(buckets_of(request.buckets))
         if len(request.counters) != len(buckets):
             raise LinkError("as many epochs as buckets are needed")
+        if any(self._ownership.owner(bucket) is None for bucket in buckets):
+            # We have not heard of all the others yet, or it has not.
+            raise LinkError("copies of what is one's own do not count")
         for bucket, counter in zip(buckets, request.counters, strict=True):
-            if self._ownership.owner(bucket) is not None:
-                self._ownership.synced(bucket, counter)
+            self._ownership.synced(bucket, counter)
         await self._holdings.note(self._ownership.standings(buckets))
         return Noted(0)
 
@@ -139,20 +165,40 @@ class Upkeep:
             if note is not None and self._ownership.owner(bucket) is None:
                 self.copier.note(HostNote(key, bucket, note.delay_s, note.penalty_s, note.pause_s))
 
+    async def _carry(self, node: NodeId, request: Any) -> Any:
+        """What goes to a holder while its copies are made."""
+        try:
+            return await self._call(node, request)
+        finally:
+            if isinstance(request, Copy) and any(node not in self._ownership.holders(r.bucket) for r in request.rows):
+                # It was a holder when this was lined up, and may have been told to drop these before they came.
+                self.restarted(node)
+
     # -- what need not be held any more -------------------------------------------------------
 
     async def tell_to_drop(self) -> None:
         """When everything of ours is synced, and again when buckets have moved."""
         view = self._ownership.view
+        if self._all_told_at == (view, self._moves):
+            return
+        if self.copying.lacking() or self._ownership.syncing or not self._ownership.complete:
+            return
         others = [m for m in self._others() if self._dropped_for.get(m.id) != view]
-        if not others or self.copying.lacking() or self._ownership.syncing or not self._ownership.complete:
+        if not others:
+            self._all_told_at = view, self._moves
             return
         complete = self.copying.complete()
         for member in others:
-            free = [b for b in complete if member.id not in self._ownership.holders(b)]
+            # One that leaves waits till it has nothing: it is told of all, whatever is known of it. So are all when
+            # there are jobs: copies that a former owner made may have been under way when it said that it had none.
+            trusted = not member.drained and not self._master.jobs
+            empty = self._empty_of.get(member.id, set()) if trusted else set()
+            free = [b for b in complete if b not in empty and member.id not in self._ownership.holders(b)]
+            moves = self._moves
             answer = await self._call(member.id, Drop(0, view, bitmap_of(free))) if free else Dropped(0, True)
-            if isinstance(answer, Dropped) and answer.agreed:
+            if isinstance(answer, Dropped) and answer.agreed and self._moves == moves:
                 self._dropped_for[member.id] = view
+                self.emptied(member.id, free)
 
     async def drop(self, request: Drop) -> Dropped:
         """An owner says that enough others hold these."""

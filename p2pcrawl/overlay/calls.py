@@ -45,6 +45,10 @@ class Caller:
         self._role = role
         self._lines: dict[Address, _Line] = {}
         self._last = 0
+        self._due: dict[int, tuple[float, asyncio.Future[Any]]] = {}
+        """Until when each answer is waited for."""
+        self._alarm: asyncio.TimerHandle | None = None
+        """One for all of them, for most come long before their time."""
 
     async def call(self, address: Address, request: Request, timeout_s: float = CALL_S) -> Any:
         """The answer to ``request``, whose ``id`` is set here. Raises LinkError when there is none in time."""
@@ -53,13 +57,19 @@ class Caller:
         line = self._lines.get(address)
         if line is None or line.closed:
             line = self._lines[address] = _Line(address, self._seal, self._role)
+        number, until = request.id, asyncio.get_running_loop().time() + timeout_s
+        answer = line.ask(request)
+        self._due[number] = until, answer
+        self._wake_at(until)
         try:
-            async with asyncio.timeout(timeout_s):
-                return await line.ask(request)
+            return await answer
         except TimeoutError:
             if self._lines.get(address) is line:
                 self.renew(address)
             raise LinkError(f"{address} did not answer in {timeout_s:g} s") from None
+        finally:
+            del self._due[number]
+            line.forget(number)
 
     async def query(self, address: Address, what: str, arguments: bytes = b"{}", timeout_s: float = CALL_S) -> bytes:
         """The JSON answer to a question. Raises LinkError, or the other's own error."""
@@ -83,8 +93,25 @@ class Caller:
             line.close()
 
     def close(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
         for address in list(self._lines):
             self.hang_up(address)
+
+    def _wake_at(self, until: float) -> None:
+        if self._alarm is None or until < self._alarm.when():
+            if self._alarm is not None:
+                self._alarm.cancel()
+            self._alarm = asyncio.get_running_loop().call_at(until, self._look)
+
+    def _look(self) -> None:
+        """Whoever has waited long enough is told so."""
+        self._alarm, now = None, asyncio.get_running_loop().time()
+        for until, answer in self._due.values():
+            if until > now:
+                self._wake_at(until)
+            elif not answer.done():
+                answer.set_exception(TimeoutError())
 
 
 class _Line:
@@ -95,8 +122,10 @@ class _Line:
         self._seal = seal
         self._role = role
         self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._unsent: list[Request] = []
+        """They wait for the link to open."""
         self._link: Link | None = None
-        self._opening: asyncio.Task[Link] | None = None
+        self._opening: asyncio.Task[Link | None] | None = None
         self._error: LinkError | None = None
         self._asked_at: float | None = None
         """Since when answers are due, counted anew with each that comes; None when there are no requests without."""
@@ -107,29 +136,35 @@ class _Line:
         """For how long answers have been due, and none has come."""
         return 0.0 if self._asked_at is None else asyncio.get_running_loop().time() - self._asked_at
 
-    async def ask(self, request: Request) -> Any:
-        if self._link is None:
+    def ask(self, request: Request) -> asyncio.Future[Any]:
+        """The answer, or LinkError when the link ends before it. Whoever does not wait any longer says ``forget``."""
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        if self.closed:
+            answer.set_exception(self._error or LinkError(f"the link to {self._address} is closed"))
+            return answer
+        self._waiting[request.id] = answer
+        if self._link is not None:
+            self._send(self._link, request)
+        else:
+            self._unsent.append(request)
             if self._opening is None:
                 self._opening = asyncio.create_task(self._open())
-            # When the peer is found to be gone meanwhile, that ends the opening, and not whoever waits for it.
-            await asyncio.wait([self._opening])
-            if not self._opening.cancelled():
-                self._opening.result()
-        link = self._link
-        if link is None or self.closed:
-            # It may have been refused before we came to ask.
-            raise self._error or LinkError(f"the link to {self._address} is closed")
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        return answer
+
+    def forget(self, number: int) -> None:
+        """Nobody waits for this answer any more."""
+        self._waiting.pop(number, None)
+
+    def _send(self, link: Link, request: Request) -> None:
         if self._asked_at is None:
             self._asked_at = asyncio.get_running_loop().time()
-        self._waiting[request.id] = future
         try:
             link.send(request)
-            return await future
-        finally:
-            self._waiting.pop(request.id, None)
+        except Exception as error:
+            # It is too long, or not to be said at all: that concerns nobody but whoever asked.
+            self._waiting[request.id].set_exception(error)
 
-    async def _open(self) -> Link:
+    async def _open(self) -> Link | None:
         loop = asyncio.get_running_loop()
         host, port = parse_address(self._address)
         try:
@@ -138,10 +173,14 @@ class _Line:
                     lambda: Link(self._received, self._lost, self._seal()), host, port
                 )
         except (OSError, TimeoutError) as error:
-            self.closed = True
-            raise LinkError(f"cannot reach {self._address}: {error or 'no answer'}") from error
+            self._lost(LinkError(f"cannot reach {self._address}: {error or 'no answer'}"))
+            return None
         self._link = link
         link.send(Introduce(self._role))
+        unsent, self._unsent = self._unsent, []
+        for request in unsent:
+            if request.id in self._waiting:
+                self._send(link, request)
         return link
 
     def close(self) -> None:
@@ -206,7 +245,9 @@ class _Visitor:
         self._serve = serve
         self._on_slave = on_slave
         self._on_end = on_end
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._requests = 0
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        """Those that are being served, by their numbers."""
 
     def _first(self, message: AnyMessage) -> None:
         match message:
@@ -223,11 +264,10 @@ class _Visitor:
             raise LinkError(f"{type(message).__name__} is not a request")
         if len(self._tasks) >= OPEN_MAX:
             raise LinkError(f"more than {OPEN_MAX} requests at once")
-        task = asyncio.create_task(self._answer(message))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._requests += 1
+        self._tasks[self._requests] = asyncio.create_task(self._answer(self._requests, message))
 
-    async def _answer(self, request: Any) -> None:
+    async def _answer(self, number: int, request: Any) -> None:
         peer = self.link.peer
         assert peer is not None
         try:
@@ -238,19 +278,20 @@ class _Visitor:
             log.exception("a request of %s failed", peer.node_id[:8])
             reply = Answered(request.id, b"", "the request failed; see the log of the peer that was asked")
         reply.id = request.id
+        del self._tasks[number]
         with suppress(LinkError):
             self.link.send(reply)
 
     def _lost(self, error: Exception | None) -> None:
         if error is not None:
             log.debug("an incoming link from %s ended: %s", self.link.remote_host, error)
-        for task in self._tasks:
+        for task in self._tasks.values():
             task.cancel()
         self._on_end(self)
 
     async def close(self) -> None:
         self.link.abort()
-        tasks = list(self._tasks)
+        tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

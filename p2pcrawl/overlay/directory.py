@@ -129,7 +129,7 @@ class Directory:
 
     @property
     def contacts(self) -> int:
-        return sum(len(bucket.get_nodes()) for bucket in self._server.protocol.router.buckets)
+        return sum(map(len, self._server.protocol.router.buckets))
 
     @property
     def records(self) -> int:

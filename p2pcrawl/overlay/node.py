@@ -34,7 +34,12 @@ REJOIN_S = 30.0
 """While it lacks contacts, the directory makes contact through the members that gossip knows: first after ``LOOK_S``,
 then less and less, at last this often."""
 JOIN_MAX = 20
-"""Through so many at a time, beside those that are new: a large cluster has more members than a node keeps contacts."""
+"""Through so many at a time, of those that are new if there are any: they lead to the others."""
+CONTACTS_ENOUGH = 40
+"""With so many contacts a look-up finds its way, and it does not look for more: a node keeps few of those that are far
+from it, so it never has all of a large cluster."""
+LOOKS_MAX = 5
+"""So often it is looked whether anybody else comes or goes before contact is made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,8 @@ class OverlayNode:
         self._alive: Sequence[Member] = ()
         self._members: list[Member] = []
         """These, by id."""
+        self._seen: set[Address] = set()
+        """Where the others were when they were last looked at."""
 
     @property
     def id(self) -> NodeId:
@@ -190,15 +197,14 @@ class OverlayNode:
         loop = asyncio.get_running_loop()
         join_at, known = loop.time(), set[Address]()
         while True:
-            others = {m.address for m in self.members() if m.id != self.id}
+            others = await self._settled_others()
             if others - known:
                 join_at, pause_s = loop.time(), LOOK_S
+            lacks = self.directory.contacts < min(len(others), CONTACTS_ENOUGH)
             try:
-                if loop.time() >= join_at and (others - known or self.directory.contacts < len(others)):
-                    # A large cluster has more members than a node keeps contacts, so this must not go on at full speed.
+                if loop.time() >= join_at and (others - known or lacks):
                     join_at, pause_s = loop.time() + pause_s, min(2 * pause_s, REJOIN_S)
-                    some = self._dice.sample(sorted(others), min(JOIN_MAX, len(others)))
-                    await self.directory.join(sorted({*some, *(others - known)}) or seeds)
+                    await self.directory.join(self._some_of(others - known or others) or seeds)
                     known = others
                 if others and loop.time() - published_at > REFRESH_S:
                     published_at = loop.time()
@@ -206,3 +212,21 @@ class OverlayNode:
             except Exception:
                 log.exception("the upkeep of the directory failed; it goes on")
             await asyncio.sleep(LOOK_S)
+
+    async def _settled_others(self) -> set[Address]:
+        """Where the others are; while they come or go waits a while, for to look for each of many costs too much."""
+        others = self._others()
+        for _ in range(LOOKS_MAX):
+            if others == self._seen:
+                break
+            self._seen = others
+            await asyncio.sleep(LOOK_S)
+            others = self._others()
+        self._seen = others
+        return others
+
+    def _others(self) -> set[Address]:
+        return {member.address for member in self.members() if member.id != self.id}
+
+    def _some_of(self, addresses: set[Address]) -> list[Address]:
+        return self._dice.sample(sorted(addresses), min(JOIN_MAX, len(addresses)))

@@ -42,6 +42,8 @@ DRAIN_S = 10.0
 """How long a master that leaves waits for the others to take its buckets; pages in hand must end first."""
 DRAIN_ON_S = 5.0
 """How much longer when pages in hand did not end in time, and were given up."""
+PAGES_S = 5.0
+"""How long pages in hand may take to end when nobody is there to take the buckets."""
 SILENCE_S = 4.0
 """With ``partition = "majority"``: who has not answered several questions in so long is out of reach. Shorter than a
 death takes to be declared, so that the smaller part stops before the larger one takes over its hosts; long enough for
@@ -149,6 +151,8 @@ class Lead:
     async def close(self) -> None:
         """Hands the buckets over, as far as others are there to take them, and leaves."""
         drained = not self._tasks or self.failed.done() or await self.cluster.drain(DRAIN_S)
+        if not drained and not self.cluster.has_heirs():
+            await self._end_pages()
         # Once the others know that we have left they ask our hosts.
         self.master.slaves.abort()
         # Pages that were still in hand are nobody's now: what waited for them can go.
@@ -177,6 +181,11 @@ class Lead:
             log.exception("the master failed")
             if not self.failed.done():
                 self.failed.set_exception(error)
+
+    async def _end_pages(self) -> None:
+        """What is ours waits here till we come back. What is in hand is ended first, and need not be fetched again."""
+        self.master.drain()
+        await asyncio.wait(self._tasks[:1], timeout=PAGES_S)
 
     async def _tell_load(self) -> None:
         while True:

@@ -120,6 +120,8 @@ class Released(Struct, array_like=True, tag=28):
     lacks: list[int] = []
     """For each of them the epoch that is missing of it here, or 0."""
     networks: Networks = {}
+    empty: bool = False
+    """Nothing of these buckets is here, neither rows nor copies nor notes of hosts: there is nothing to pull."""
 
 
 class Pull(Struct, array_like=True, tag=29):
@@ -178,6 +180,8 @@ class Taken(Struct, array_like=True, tag=31):
 
 class Forgotten(Struct, array_like=True, tag=32):
     id: int
+    empty: bool = False
+    """The receiver holds nothing of those that it is not to hold."""
 
 
 class Quiet(Struct, array_like=True, tag=33):
@@ -225,6 +229,8 @@ class Borrow(Struct, array_like=True, tag=37):
     host: str
     job: int
     delay_s: float
+    number: int = 0
+    """Of the loan that may come of it. The sender counts them: an earlier one that comes later has been given up."""
 
 
 class Lent(Struct, array_like=True, tag=38):
@@ -237,10 +243,12 @@ class Lent(Struct, array_like=True, tag=38):
     wait_s: float = 0.0
     term_s: float = 0.0
     delay_s: float = 0.0
+    waited_s: float = 0.0
+    """How long the question waited for this answer: the term counts from the loan, not from when one hears of it."""
 
 
 class Repay(Struct, array_like=True, tag=39):
-    """A loan is over; what was learnt of the host."""
+    """A loan is over, or was not heard of; what was learnt of the host."""
 
     id: int
     host: str
@@ -248,6 +256,8 @@ class Repay(Struct, array_like=True, tag=39):
     wait_s: float
     pause_s: float
     slow_downs: int
+    number: int = 0
+    """Of the question."""
 
 
 class Repaid(Struct, array_like=True, tag=40):

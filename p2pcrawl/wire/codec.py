@@ -25,13 +25,10 @@ _decoder: msgspec.msgpack.Decoder[AnyMessage] = msgspec.msgpack.Decoder(AnyMessa
 
 def encode(message: AnyMessage) -> bytes:
     """One frame. Raises LinkError when the message is over the limit."""
-    frame = bytearray(_HEAD)
-    _encoder.encode_into(message, frame, _HEAD)
-    size = len(frame) - _HEAD
-    if size > FRAME_MAX:
-        raise LinkError(f"a message of {size} bytes is over the limit of {FRAME_MAX}")
-    frame[:_HEAD] = size.to_bytes(_HEAD, "big")
-    return bytes(frame)
+    body = _encoder.encode(message)
+    if len(body) > FRAME_MAX:
+        raise LinkError(f"a message of {len(body)} bytes is over the limit of {FRAME_MAX}")
+    return len(body).to_bytes(_HEAD, "big") + body
 
 
 class FrameReader:

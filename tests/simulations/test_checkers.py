@@ -354,6 +354,19 @@ def test_a_job_that_is_not_finished_everywhere_is_a_violation(states: dict[str, 
     assert {violation.checker for violation in violations(evidence)} == {"finish"}
 
 
+@pytest.mark.parametrize(("replicas", "left", "is_amiss"), [(2, 2, True), (3, 2, False), (3, 1, True)])
+def test_spool_may_be_left_where_fewer_masters_are_than_copies_and_more_than_one(
+    replicas: int, left: int, is_amiss: bool
+) -> None:
+    evidence = flawless()
+    keep_a_spooled_link(evidence)
+    evidence = replace(evidence, options=replace(evidence.options, replicas=replicas))
+    for name in ["m0", "m1"][: 2 - left]:
+        del evidence.folders[name]
+
+    assert any(violation.checker == "bounds" for violation in violations(evidence)) is is_amiss
+
+
 def test_what_goes_with_more_disks_than_copies_allow_is_no_violation() -> None:
     evidence = flawless()
     last = evidence.inventories[-1]

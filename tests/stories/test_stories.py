@@ -91,6 +91,40 @@ STORIES = {
         "One that had been cut off from most of the others made no copies for a minute after these were back.",
         Options(scenario="partition", seed=9084, replicas=3, pages=60, hosts=30),
     ),
+    "robots-txt-of-a-link-that-broke": Story(
+        "A slave's link broke while it asked for a robots.txt and for nothing else: the host was asked again though "
+        "the slave may have been at it.",
+        Options(scenario="slaves-lie", seed=10031, masters=4, slaves=2, pages=240, hosts=30),
+    ),
+    "robots-txt-in-hand": Story(
+        "Buckets were handed over while robots.txt files of their hosts were being read.",
+        Options(scenario="swarm", seed=10150, masters=2, replicas=1, pages=60, hosts=15, latency_s=0.0005),
+    ),
+    "pause-that-only-one-knew": Story(
+        "With one copy, a master that gave up took Retry-After with it that was too short for the directory.",
+        Options(scenario="full-disk", seed=10410, masters=7, replicas=1, pages=240, hosts=5),
+    ),
+    "spool-of-too-few": Story(
+        "Two of four were left where there should be three copies: links in the spool were said again for ever, though "
+        "nobody could settle them.",
+        Options(scenario="massacre", seed=10035, masters=4, replicas=3, slaves=1, pages=60, hosts=5, latency_s=0.0005),
+    ),
+    "copies-under-way": Story(
+        "Copies were on their way to a holder that was none any more, and came after it had been told to drop them.",
+        Options(scenario="partition-ring", seed=10039, masters=7, slaves=1, pages=60, hosts=5, latency_s=0.0005),
+    ),
+    "loan-that-was-lost": Story(
+        "A host was lent, and neither the repayment nor, at times, the loan got through: nobody asked that host again.",
+        Options(scenario="partition", seed=2, masters=4, pages=120, hosts=15, latency_s=0.0005, key="url"),
+    ),
+    "loan-that-came-late": Story(
+        "A loan of a host arrived long after it had been lent, and written off; its term was counted from then.",
+        Options(scenario="flapping", seed=13, masters=5, slaves=1, pages=240, hosts=5, key="url"),
+    ),
+    "loan-of-the-dead": Story(
+        "A host whose dead owner was owed something waited for it to be repaid, though it was another's by then.",
+        Options(scenario="massacre", seed=10042, masters=4, replicas=3, pages=120, hosts=30, latency_s=0.08, key="url"),
+    ),
     "broken-slave": Story(
         "A slave that spoke of jobs, phases and fingerprints that there are not ended its master, and then the next.",
         Options(scenario="slaves-lie", seed=1, masters=3, slaves=2, pages=120, hosts=15),

@@ -31,6 +31,33 @@ def test_members_that_join_through_one_of_them_find_each_other() -> None:
     assert all(len(node.machine.members) == 10 for node in nodes)
 
 
+def test_those_that_join_in_the_same_moment_all_know_each_other_when_they_have_asked_again() -> None:
+    world = World(1)
+    nodes = [world.spawn(member(n, world.rng), [FIRST] if n > 1 else []) for n in range(1, 101)]
+
+    world.run_until(lambda: all(len(node.machine.alive()) == 100 for node in nodes), 2.0)
+
+    assert agree(nodes)
+    world.run(4.0)
+    assert sum(node.sent["exchanges"] for node in nodes) <= 3.5 * len(nodes)
+
+
+def test_newcomer_passes_on_nothing_of_what_it_is_told() -> None:
+    rng = Random(1)
+    me, others = member(1, rng), [member(n, rng) for n in range(2, 30)]
+    machine = Membership(me, MembershipConfig(), Random(1))
+    machine.start(0.0)
+    machine.join(0.0, [others[0].address])
+
+    out = machine.receive_push_pull(0.1, others[0].address, PushPull(others[0].id, others[0].boot, False, [
+        Entry(other, other.incarnation, other.status, 0.0) for other in others
+    ]))  # fmt: skip
+
+    assert len(machine.alive()) == 29
+    told = [update for _, message in out.datagrams if isinstance(message, Gossip) for update in message.updates]
+    assert {update.id for update in told} == {me.id}
+
+
 def test_join_keeps_trying_an_address_until_somebody_is_there() -> None:
     world = World(1)
     late = world.spawn(member(2, world.rng), [FIRST])

@@ -132,6 +132,16 @@ def test_dropped_buckets_are_gone_and_the_others_are_not(store: CopyStore, monke
     assert store.drop([0, 2]) == 0
 
 
+def test_store_says_of_which_buckets_it_has_anything(store: CopyStore) -> None:
+    assert store.bare
+    store.put([copy(1, bucket=1)], [NoteRow(7, 2, 1.0, 0.0, 0.0)])
+
+    assert [store.has_rows([b]) for b in (1, 2, 3)] == [True, False, False]
+    assert [store.has_any([b]) for b in (1, 2, 3)] == [True, True, False]
+    store.drop([1])
+    assert not store.has_rows(EVERYTHING) and not store.has_any([1]) and not store.bare
+
+
 def test_dropped_row_can_come_back(store: CopyStore) -> None:
     store.put([copy(1, 9), copy(2, 9)])
     store.drop([1])

@@ -44,6 +44,8 @@ class Town:
         self.ring = ring
         self.majority = majority
         """Who cannot reach most of the others grants nothing."""
+        self.looking = False
+        """Whoever starts was given addresses of others, and looks for them."""
         self.apart: set[NodeId] = set()
         """Who cannot reach most of the others."""
         self.missing: set[NodeId] = set()
@@ -134,7 +136,7 @@ class House:
         self.town.houses[self.id] = self
 
     def start(self) -> None:
-        self.cluster.start()
+        self.cluster.start(looking=self.town.looking)
         self.run = asyncio.create_task(self.master.run())
 
     async def close(self) -> None:

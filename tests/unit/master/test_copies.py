@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from p2pcrawl.core.ring import BUCKETS
 from p2pcrawl.frontier.digest import Range
 from p2pcrawl.frontier.items import pages_after
 from p2pcrawl.master import cluster, syncing, takeover
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire.cluster import Claim, Copy, Taken
+from p2pcrawl.model.node import NodeId
+from p2pcrawl.wire.cluster import Claim, Copy, Forgotten, Offer, Taken
 from tests.unit.master.masters import House, arrive, books, eventually, finished, settled, submit, town_of
 from tests.unit.master.test_cluster import Web
 
@@ -200,6 +202,45 @@ async def test_copies_that_do_not_get_through_hold_up_the_ends_of_pages_at_the_h
         await assert_copies_equal(houses)
 
 
+async def test_copies_that_were_under_way_to_a_holder_of_another_view_are_dropped(tmp_path: Path) -> None:
+    web = Web()
+    async with town_of(tmp_path, "1", "2", "3", answer=web) as (town, houses):
+        await eventually(lambda: synced(houses))
+        await submit(houses[0])
+        await finished(houses)
+        await eventually(lambda: synced(houses))
+        one, two, _ = houses
+        under_way, arrive_now, arrived = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+        async def stall(town: Any, source: str, target: str, request: Any) -> None:
+            if isinstance(request, Copy) and source == one.id and target == two.id:
+                under_way.set()
+                await arrive_now.wait()
+
+        async def notice(town: Any, source: str, target: str, request: Any) -> None:
+            if isinstance(request, Copy) and source == one.id and target == two.id:
+                arrived.set()
+
+        town.before, town.after = stall, notice
+        # Two hold the third for dead for a moment, and copies of the first's are made at the second instead.
+        town.views = {one.id: [one.id, two.id], two.id: [one.id, two.id]}
+        town.look()
+        await under_way.wait()
+        town.views = {}
+        town.look()
+        await eventually(lambda: one.cluster.upkeep._dropped_for.get(two.id) == one.cluster.ownership.view)
+        arrive_now.set()
+
+        def held() -> set[int]:
+            holders = two.cluster.ownership.holders
+            everything = frozenset(range(BUCKETS))
+            rows, _ = two.cluster.holdings._store.rows(everything, b"", 100_000, 1 << 30)
+            return {row.bucket for row in rows if two.id not in holders(row.bucket)}
+
+        await arrived.wait()
+        await eventually(lambda: not held())
+
+
 async def test_one_that_dies_after_others_came_leaves_all_buckets_whole(tmp_path: Path) -> None:
     """A newcomer had everything in its own view, before it found the others; that it gave it away says nothing bad."""
     web = Web()
@@ -245,3 +286,28 @@ async def test_buckets_that_are_claimed_in_two_goes_are_all_given_up(tmp_path: P
         await old.serve(Taken(0, takeover.bitmap_of(theirs), [9] * 5, old.ownership.view), claimer)
 
         assert [old.ownership.lacks[b] for b in theirs] == [9] * 5
+
+
+async def test_what_made_a_bucket_whole_is_on_disk_before_who_had_it_forgets(tmp_path: Path) -> None:
+    """Else a crash in that moment leaves nobody that knows, and the bucket is held incomplete for ever."""
+    async with town_of(tmp_path, "1", "2", answer=Web()) as (_town, houses):
+        await eventually(lambda: synced(houses))
+        owner, returned = houses[0].cluster, houses[1].cluster
+        bucket = next(b for b in range(BUCKETS) if owner.ownership.owner(b) is None)
+        owner.ownership.counters[bucket], owner.ownership.lacks[bucket] = 9, 7
+        await owner.holdings.note(owner.ownership.standings([bucket]))
+        returned.ownership.counters[bucket], returned.ownership.lacks[bucket] = 7, 0
+        on_disk = []
+        taken = returned.takeover.taken
+
+        async def watched(request: Taken, claimer: NodeId) -> Forgotten:
+            on_disk.append(owner.holdings._store.standings()[bucket])
+            return await taken(request, claimer)
+
+        returned.takeover.taken = watched  # type: ignore[method-assign]
+
+        await owner.serve(Offer(0, takeover.bitmap_of([bucket])), houses[1].id)
+        await eventually(lambda: on_disk)
+
+        assert on_disk == [(9, 0)]
+        assert not owner.ownership.broken()

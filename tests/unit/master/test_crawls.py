@@ -10,15 +10,20 @@ from pathlib import Path
 
 import pytest
 
+from p2pcrawl.core.ownership import Alone
 from p2pcrawl.core.politeness import UNANSWERED_REST
+from p2pcrawl.core.ring import BUCKETS
 from p2pcrawl.master import aside as aside_module
 from p2pcrawl.master import delivery as delivery_module
 from p2pcrawl.master import outputs as outputs_module
+from p2pcrawl.master.budgets import Budgets
 from p2pcrawl.master.delivery import Delivery, Output
 from p2pcrawl.model.errors import DiskFullError, StorageError
 from p2pcrawl.model.job import START_URL
+from p2pcrawl.model.node import NodeId
 from p2pcrawl.model.record import Phase
 from p2pcrawl.model.url import host_of
+from p2pcrawl.wire.cluster import Borrow, Repay
 from p2pcrawl.wire.messages import Outcome, Page, Returned, RobotsResult, Task
 from tests.unit.master.slaves import Death, Site, Slaves, crawl, links_to, master_of, page_of, spec_of, until, urls
 
@@ -257,6 +262,72 @@ async def test_drain_does_not_wait_for_a_robots_txt_that_was_not_begun(tmp_path:
 
         assert all(seat.host.open == 0 and not seat.robots_open for seat in master.workbench.seats.values())
         assert job.certificate()["queued"] == 2
+
+
+async def test_bucket_whose_host_is_asked_for_its_robots_txt_is_not_let_go_of(tmp_path: Path) -> None:
+    slaves = Slaves(Site(["http://h0.example/"]), lambda task: None)
+
+    async with master_of(tmp_path, slaves) as master:
+        await master.submit(spec_of(robotstxt_obey=True))
+        running = asyncio.create_task(master.run())
+        await until(lambda: len(slaves.robots_in_hand) == 1)
+        bucket = master.bucket_of_url("http://h0.example/", "host")
+
+        while_it_is_open = await master.released({bucket}), await master.released({(bucket + 1) % BUCKETS})
+        (task,) = slaves.robots_in_hand
+        slaves.report(robots=[RobotsResult(task.lease, task.origin, task.agent, "disallow", "", "")])
+        await until(lambda: not any(session.robots for session in master.sessions.values()))
+        after_it = await master.released({bucket})
+        master.drain()
+        async with asyncio.timeout(10):
+            await running
+
+    assert while_it_is_open == (False, True)
+    assert after_it
+
+
+async def test_bucket_of_a_host_that_is_asked_for_pages_of_other_buckets_is_not_let_go_of(tmp_path: Path) -> None:
+    url = "http://h0.example/"
+    slaves = Slaves(lambda task: page_of(task, [url]) if task.url.startswith(START_URL) else None)
+
+    async with master_of(tmp_path, slaves) as master:
+        await master.submit(spec_of(shard_key="url"))
+        running = asyncio.create_task(master.run())
+        await until(lambda: len(slaves.in_hand) == 1)
+        page, host = master.bucket_of_url(url, "url"), master.bucket_of_url(url, "host")
+
+        let_go = [await master.released({bucket}) for bucket in (page, host, (host + 1) % BUCKETS)]
+        master.drain()
+        async with asyncio.timeout(10):
+            await running
+
+    assert page != host
+    assert let_go == [False, False, True]
+
+
+async def test_bucket_of_a_host_that_is_lent_is_not_let_go_of(tmp_path: Path) -> None:
+    borrower = NodeId("2" * 40)
+
+    async def unused(node: NodeId, request: Borrow | Repay) -> object:
+        raise AssertionError("nothing is borrowed here")
+
+    async with master_of(tmp_path, Slaves(Site([]), lambda task: None)) as master:
+        job = await master.submit(spec_of(shard_key="url", download_delay=1.0))
+        budgets = master.exchange.budgets = Budgets(master.workbench, master.jobs, Alone(), unused)
+        budgets.members_changed({borrower})
+        running = asyncio.create_task(master.run())
+        bucket = master.bucket_of_url("http://h0.example/", "host")
+
+        lent = await budgets.lend(Borrow(0, "h0.example", job.id, 0.0, 1), borrower)
+        while_it_is_lent = await master.released({bucket})
+        budgets.repaid(Repay(0, "h0.example", 0.0, 0.0, 0.0, 0, 1), borrower)
+        after_it = await master.released({bucket})
+        master.drain()
+        async with asyncio.timeout(10):
+            await running
+
+    assert lent.granted
+    assert (while_it_is_lent, after_it) == (False, True)
 
 
 async def test_aborted_crawl_is_resumed_with_only_its_open_pages_fetched_again(tmp_path: Path) -> None:

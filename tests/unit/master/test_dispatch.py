@@ -56,7 +56,7 @@ class Others:
     def take_back(self, job: int, parcels: list[Parcel]) -> None:
         for each in parcels:
             self.ours.append(each.found.url)
-            each.hold.settled(1)
+            each.hold.settled()
 
 
 async def until(condition: Any) -> None:
@@ -85,6 +85,21 @@ async def test_page_ends_when_its_last_link_is_settled_and_not_before() -> None:
     await until(lambda: ended)
     assert others.dispatch.under_way == 0
     assert others.dispatch.sent[1] == 3
+
+
+async def test_master_is_woken_when_a_page_may_go_on_and_not_for_each_of_its_links() -> None:
+    others, woken = Others(), []
+    others.routes = {0: A, 1: B}
+    others.dispatch.on_settled = lambda: woken.append(others.dispatch.under_way)
+    hold = Hold(then=lambda: None)
+    others.dispatch.add(1, A, parcel(0, 0, hold))
+    others.dispatch.add(1, B, parcel(1, 1, hold))
+
+    others.dispatch.flush()
+    await until(lambda: not others.dispatch.under_way)
+    await until(lambda: bool(woken))
+
+    assert woken == [0]
 
 
 async def test_refused_links_go_to_whom_the_view_names_now() -> None:

@@ -9,6 +9,7 @@ from time import monotonic
 
 import pytest
 
+from p2pcrawl.core.hints import PAUSE_MIN_S
 from p2pcrawl.core.ownership import Change, Ownership
 from p2pcrawl.core.politeness import HostNote, Pace, RobotsEntry
 from p2pcrawl.core.ring import bucket_of, key_hash
@@ -201,6 +202,20 @@ async def test_host_of_a_dead_master_waits_for_what_that_one_knew_and_keeps_to_i
         assert host.delay_s(it.bench.pace(1)) == 9.0
         assert host.penalty_s == 4.0
         assert host.next_at >= now + 300
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+async def test_pause_too_short_to_be_said_outlives_the_only_one_that_knew_of_it(copies: int) -> None:
+    async with office() as it:
+        it.ownership.copies = copies
+        it.view(ME, OTHER)
+        before = monotonic()
+        name = host_of(bereft=True, change=it.view(ME))
+
+        host = it.bench.host(key_hash(name), name, 1)
+
+        # With more copies somebody holds one, and knows.
+        assert (host.next_at >= before + PAUSE_MIN_S) is (copies == 1)
 
 
 async def test_note_never_shortens_what_is_known() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -11,12 +12,15 @@ from typing import Any
 import pytest
 
 from p2pcrawl.core.copying import Copying
+from p2pcrawl.core.ownership import Change
 from p2pcrawl.master import cluster
 from p2pcrawl.master.mirroring import charges
 from p2pcrawl.master.syncing import PATROL_HOLDERS, Syncing
+from p2pcrawl.master.takeover import bitmap_of
+from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.node import Address, Member, NodeId, Status
-from p2pcrawl.wire.cluster import Compare, Compared
-from tests.unit.master.masters import JOB, eventually, settled, town_of
+from p2pcrawl.wire.cluster import Compare, Compared, Whole
+from tests.unit.master.masters import JOB, Town, eventually, settled, town_of
 from tests.unit.master.slaves import spec_of
 from tests.unit.master.test_cluster import Web
 
@@ -32,6 +36,126 @@ def member(number: int) -> Member:
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "ROUND_S", 0.05)
+
+
+def alone(town: Town) -> None:
+    """Nobody has heard of anybody else."""
+    town.views = {id: [id] for id in town.houses}
+
+
+@pytest.mark.slow
+async def test_newcomers_that_follow_each_other_cost_one_view_after_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "VIEW_S", 0.0)
+    async with town_of(tmp_path, *"123456", answer=Web(), setup=alone) as (town, houses):
+        taken: list[Change] = []
+        houses[0].cluster.on_change = taken.append
+        ids = [house.id for house in houses]
+        for number in range(2, 7):
+            town.views = {id: ids[:number] for id in ids[:number]} | {id: [id] for id in ids[number:]}
+            town.look()
+            for _ in range(10):
+                await asyncio.sleep(0)
+
+        await eventually(lambda: settled(houses))
+
+        assert len(taken) == 2
+        assert houses[0].cluster.ownership.view == houses[5].cluster.ownership.view
+
+
+@pytest.mark.slow
+async def test_newcomer_that_waits_for_more_to_come_does_not_begin_alone_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, seconds in (("LOOKING_S", 0.2), ("QUIET_S", 60.0), ("COMING_S", 60.0)):
+        monkeypatch.setattr(cluster, name, seconds)
+
+    def looking(town: Town) -> None:
+        alone(town)
+        town.looking = True
+
+    async with town_of(tmp_path, "1", "2", answer=Web(), setup=looking) as (town, houses):
+        town.views = {}
+        town.look()
+
+        await eventually(lambda: settled(houses))
+
+        assert all(max(house.cluster.ownership.counters) == 1 for house in houses)
+
+
+@pytest.mark.slow
+async def test_claim_waits_for_a_view_that_is_on_its_way_and_is_not_repeated(tmp_path: Path) -> None:
+    async with town_of(tmp_path, "1", "2", answer=Web(), setup=alone) as (town, houses):
+        ids = [house.id for house in houses]
+        town.views[ids[0]] = ids
+        town.look(ids[0])
+        await eventually(lambda: bool(town.said["Claim"]))
+
+        town.views[ids[1]] = ids
+        town.look(ids[1])
+        await eventually(lambda: settled(houses))
+
+        assert town.said["Claim"] == 2
+
+
+@pytest.mark.slow
+async def test_claim_ends_when_its_view_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "COME_S", 60.0)
+    async with town_of(tmp_path, "1", "2", "3", answer=Web(), setup=alone) as (town, houses):
+        ids = [house.id for house in houses]
+        town.views[ids[0]] = ids[:2]
+        town.look(ids[0])
+        await eventually(lambda: bool(houses[1].cluster._expected))
+
+        town.views = {}
+        town.look()
+
+        # Nobody ever comes to the view of two: who waited for that would still be waiting.
+        await eventually(lambda: settled(houses))
+
+
+@pytest.mark.slow
+async def test_masters_that_have_nothing_are_neither_asked_for_rows_nor_told_to_drop_them(tmp_path: Path) -> None:
+    async with town_of(tmp_path, "1", "2", "3", "4", answer=Web(), setup=alone) as (town, houses):
+        town.views = {}
+        town.look()
+
+        await eventually(lambda: settled(houses))
+        await eventually(lambda: all(len(house.cluster.upkeep._dropped_for) == 3 for house in houses))
+
+        assert town.said["Claim"] and town.said["Taken"]
+        assert not any(town.said[asked] for asked in ("Pull", "PullCopies", "Drop", "Offer"))
+
+
+@pytest.mark.slow
+async def test_copy_counts_when_its_holder_knows_that_it_does(tmp_path: Path) -> None:
+    """A holder that thinks that the bucket is its own says no, and is told again."""
+    async with town_of(tmp_path, "1", "2", answer=Web()) as (_town, houses):
+        await eventually(lambda: settled(houses))
+        other = houses[1].cluster
+        mine = [b for b, owner in enumerate(other.ownership.table) if owner[0] == houses[1].id][:3]
+
+        with pytest.raises(LinkError, match="own"):
+            await other.serve(Whole(0, bitmap_of(mine), [1, 1, 1]), houses[0].id)
+
+
+@pytest.mark.slow
+async def test_copy_whose_holder_was_not_told_that_it_is_whole_does_not_count(tmp_path: Path) -> None:
+    told = asyncio.Event()
+
+    async def keep_it(_town: Town, _source: NodeId, _target: NodeId, request: Any) -> None:
+        if isinstance(request, Whole) and not told.is_set():
+            raise LinkError("lost")
+
+    async with town_of(tmp_path, "1", "2", answer=Web()) as (town, houses):
+        town.before = keep_it
+        await eventually(lambda: settled(houses) and town.said["Whole"] >= 2)
+        assert all(house.cluster.copying.lacking() for house in houses)
+
+        told.set()
+
+        await eventually(lambda: not any(house.cluster.copying.lacking() for house in houses))
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from p2pcrawl.core.candidate import Candidate
 from p2pcrawl.core.politeness import Host
 from p2pcrawl.core.seat import Seat
 from p2pcrawl.master import slaves as slaves_module
-from p2pcrawl.master.session import Lease, Session
+from p2pcrawl.master.session import Lease, RobotsLease, Session
 from p2pcrawl.master.slaves import OnOrphans, Slaves
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.model.settings import Settings
@@ -225,13 +225,19 @@ def stand_still(seconds: float) -> None:
     time.sleep(seconds)
 
 
+@pytest.mark.parametrize("what", ["a page", "a robots.txt"])
 @pytest.mark.parametrize("bye", [False, True])
-async def test_remote_slave_whose_link_ends_keeps_its_leases_while_it_may_be_at_work(bye: bool, monkeypatch) -> None:
+async def test_remote_slave_whose_link_ends_keeps_its_leases_while_it_may_be_at_work(
+    bye: bool, what: str, monkeypatch
+) -> None:
     monkeypatch.setattr(slaves_module, "VOID_S", 0.2)
     slaves = slaves_of()
     slaves.take(Link(lambda message: None, lambda error: None), Hello(PROTOCOL, 1))
     session = only(slaves)
-    session.leases[1] = lease()
+    if what == "a page":
+        session.leases[1] = lease()
+    else:
+        session.robots[1] = RobotsLease(1, 1, "http://a.example", "p2pcrawl", lease().seat)
     if bye:
         slaves.received(session, Bye())
 

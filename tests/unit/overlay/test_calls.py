@@ -13,6 +13,7 @@ from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.node import parse_address
 from p2pcrawl.overlay import calls
 from p2pcrawl.overlay.calls import Caller
+from p2pcrawl.wire import codec
 from p2pcrawl.wire.cluster import Answered, Introduce, Query
 from p2pcrawl.wire.keys import generate_key
 from tests.unit.overlay.nodes import Seen, credentials, node, until
@@ -212,6 +213,43 @@ async def test_link_on_which_nothing_comes_is_given_up_and_the_next_call_opens_a
 
         assert lines == []
         assert await caller.query(one.address, "ask:anything") == b"late"
+        caller.close()
+
+
+async def test_request_that_is_too_long_fails_alone_though_it_waited_for_the_link(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with node() as one:
+        caller = Caller(credentials().client, "client")
+        monkeypatch.setattr(codec, "FRAME_MAX", 1_000)
+
+        long, short = await asyncio.gather(
+            caller.query(one.address, "ask:anything", bytes(2_000)),
+            caller.query(one.address, "ask:anything"),
+            return_exceptions=True,
+        )
+
+        assert isinstance(long, LinkError)
+        assert "over the limit" in str(long)
+        assert short == b"{}"
+        assert not any(line._waiting for line in caller._lines.values())
+        caller.close()
+
+
+async def test_call_that_may_take_less_time_ends_before_one_that_began_earlier() -> None:
+    stuck = asyncio.Event()
+    async with node(seen=answering_after(stuck)) as one:
+        caller = Caller(credentials().client, "client")
+        patient = asyncio.create_task(caller.query(one.address, "ask:anything", timeout_s=30.0))
+        await asyncio.sleep(0)
+
+        with pytest.raises(LinkError, match="did not answer"):
+            await caller.query(one.address, "ask:anything", timeout_s=0.05)
+
+        assert not patient.done()
+        stuck.set()
+        assert await patient == b"late"
+        assert not caller._due
         caller.close()
 
 

@@ -121,6 +121,26 @@ async def test_peer_that_leaves_in_mid_crawl_leaves_nothing_undone(tmp_path: Pat
         assert end["done"] == PAGES + 1
 
 
+async def test_last_peer_that_ends_lets_pages_in_hand_end_first(tmp_path: Path) -> None:
+    """Nobody takes them over: when it comes back it need not fetch them again."""
+    data = tmp_path / "data"
+    async with site_of() as site:
+        site.gate.clear()
+        async with peer(data=data) as one:
+            job = await one.submit(spider(tmp_path, site))
+            async with asyncio.timeout(10):
+                while not site.waiting:  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+            asyncio.get_running_loop().call_later(0.2, site.gate.set)
+        in_hand = Counter(site.visits)
+        async with peer(data=data) as again, asyncio.timeout(20):
+            while (await again.ask("job", {"job": job.id}))["state"] != "finished":  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+
+        assert in_hand
+        assert len(site.visits) == PAGES and max(site.visits.values()) == 1
+
+
 async def test_peer_that_joins_in_mid_crawl_takes_part(tmp_path: Path) -> None:
     async with site_of() as site, peer() as one:
         site.slow_s = 0.02
