@@ -93,6 +93,8 @@ class Ownership:
     table: Sequence[tuple[NodeId, ...]] = ()
     view: int = 0
     """The digest of the view that the table was made from."""
+    turn: int = 0
+    """How often the view has changed, or all was claimed anew: an answer to what was asked before is none."""
     counters: array[int] = field(default_factory=lambda: array("I", bytes(4 * BUCKETS)))
     lacks: array[int] = field(default_factory=lambda: array("I", bytes(4 * BUCKETS)))
     """The last epoch that is missing of each bucket, or 0."""
@@ -173,6 +175,7 @@ class Ownership:
 
     def claim_anew(self) -> Change:
         """We stood still for so long that others may serve what is ours: nothing is until they have let go of it."""
+        self.turn += 1
         mine = self._mine
         for bucket in mine:
             self._serving[bucket] = 0
@@ -192,6 +195,7 @@ class Ownership:
         self.weights = weights
         self._owners = [None if row[0] == self.me else row[0] for row in self.table]
         self.view = view
+        self.turn += 1
         had = self._mine if before else frozenset()
         self._mine = mine = frozenset(b for b, owner in enumerate(self._owners) if owner is None)
         gained, lost = mine - had, had - mine
@@ -253,7 +257,9 @@ class Ownership:
         """Begins to serve what has succeeded."""
         for bucket in buckets:
             self._serving[bucket] = 1
-            self._known.pop(bucket, None)
+            if not self.lacks[bucket]:
+                # Else what somebody has yet may make it whole only together with what came before.
+                self._known.pop(bucket, None)
 
     def ask_again(self, node: NodeId, buckets: Iterable[int]) -> None:
         """``node`` did not hear that we have these now: it may not have let go of them."""

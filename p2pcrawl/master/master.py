@@ -240,7 +240,8 @@ class Master:
         """Records of the job that are queued or open here, and links of it that are under way."""
         if job.closing:
             return job.leased + self.exchange.busy(job.id)
-        return max(0, job.counts["queued"]) + self.exchange.busy(job.id)
+        # A page that is in hand here may be through elsewhere, and so not queued any more.
+        return max(job.leased, job.counts["queued"]) + self.exchange.busy(job.id)
 
     # -- running ------------------------------------------------------------------------------
 

@@ -3,8 +3,9 @@
 When the view changes, every master computes the new table by itself. Who gains a bucket claims it from all others,
 and from its own copies; each lets go once its own view agrees and its leases there have ended, hands over its rows
 page by page, and makes them copies, or forgets them, when they are durable with the claimer. Only then is the bucket
-served. A claim holds in the view that it was made in: when the view changes it begins anew, and rows are given up
-only by who let go of them and did not gain them back.
+served. A claim holds in the view that it was made in: when the view changes, or all is claimed anew, it begins anew,
+whatever is answered to it later (views come back: what was let go of in one may have been served in another since). Rows
+are given up only by who let go of them and did not gain them back.
 """
 
 from __future__ import annotations
@@ -93,9 +94,6 @@ class Takeover:
     # -- what is ours now ---------------------------------------------------------------------
 
     def view_changed(self, change: Change, gone: Collection[NodeId]) -> None:
-        for call in self._asking.values():
-            # A claim holds in one view: who waits to come to it need not answer any more.
-            call.cancel()
         for node in gone:
             self._let_go_of.pop(node, None)
         for node, buckets in list(self._let_go_of.items()):
@@ -107,7 +105,10 @@ class Takeover:
         self.claim(change)
 
     def claim(self, change: Change) -> None:
-        """Begins to take over what a change has made ours."""
+        """Begins to take over what a change has made ours, or what is claimed anew."""
+        for call in self._asking.values():
+            # A claim holds in one view: who waits to come to it need not answer any more.
+            call.cancel()
         if change.ready:
             task = asyncio.create_task(self._begin(change.ready))
             self._beginnings.add(task)
@@ -148,7 +149,7 @@ class Takeover:
         """Until ``node`` has let go of all that it is waited for, or does not count any more."""
         pause_s = CLAIM_RETRY_S
         while buckets := self._ownership.awaited(node):
-            view = self._ownership.view
+            turn = self._ownership.turn
             member = self._node.living(node)
             if member is None:
                 return
@@ -163,7 +164,7 @@ class Takeover:
             except Exception:
                 log.exception("a claim from %s failed", node[:8])
                 ready = None
-            if self._ownership.view != view:
+            if self._ownership.turn != turn:
                 pause_s = CLAIM_RETRY_S
             elif ready is None:
                 await asyncio.sleep(pause_s)
@@ -171,31 +172,31 @@ class Takeover:
 
     async def _promote(self, buckets: frozenset[int]) -> frozenset[int] | None:
         """Our own copies become the frontier's."""
-        view, after = self._ownership.view, b""
+        turn, after = self._ownership.turn, b""
         if await self._holdings.has_any(buckets):
             while True:
                 copies, after = await self._holdings.rows(buckets, after)
                 if not copies:
                     break
-                if not await self._take_in([row_of_copy(copy) for copy in copies], view):
+                if not await self._take_in([row_of_copy(copy) for copy in copies], turn):
                     return None
             self._learn(await self._holdings.notes(buckets))
             await self._holdings.drop(buckets)
-        return None if self._ownership.view != view else self._ownership.released(self._node.id, buckets)
+        return None if self._ownership.turn != turn else self._ownership.released(self._node.id, buckets)
 
     async def _begin(self, ready: frozenset[int]) -> None:
         """Serves what everybody has handed over, once everybody knows under which epoch: from then on each
         knows that it lacks what comes. Those that do not answer are asked again from the beginning."""
-        view = self._ownership.view
+        turn = self._ownership.turn
         self._ownership.succeed(ready)
         # Before anybody knows that it lacks something, it is on disk here that we do not.
         await self._holdings.note(self._ownership.standings(ready))
-        if self._ownership.view != view:
+        if self._ownership.turn != turn:
             # They may be others' by now, who have not pulled what they are about to be told to forget.
             return
         others = [m for m in self._node.members() if m.id != self._node.id]
-        told = await asyncio.gather(*(self._tell_taken(m, ready, view) for m in others), return_exceptions=True)
-        if self._ownership.view != view:
+        told = await asyncio.gather(*(self._tell_taken(m, ready) for m in others), return_exceptions=True)
+        if self._ownership.turn != turn:
             return
         missed = [m for m, answer in zip(others, told, strict=True) if isinstance(answer, BaseException)]
         if not missed:
@@ -209,11 +210,10 @@ class Takeover:
             self._ownership.ask_again(member.id, ready)
             self._claim_from(member.id)
 
-    async def _tell_taken(self, member: Member, buckets: frozenset[int], view: int) -> bool:
-        """``view`` is the one in which they were claimed; whether the other holds nothing of them that it is not to
-        hold. Raises P2PCrawlError without a yes."""
+    async def _tell_taken(self, member: Member, buckets: frozenset[int]) -> bool:
+        """Whether the other holds nothing of them that it is not to hold. Raises P2PCrawlError without a yes."""
         epochs = [self._ownership.counters[bucket] for bucket in sorted(buckets)]
-        request = Taken(0, bitmap_of(buckets), epochs, view)
+        request = Taken(0, bitmap_of(buckets), epochs, self._ownership.view)
         answer = await self._node.caller.call(member.address, request, CALL_S)
         if not isinstance(answer, Forgotten):
             raise LinkError(f"{member.address} did not give up what is ours")
@@ -221,15 +221,15 @@ class Takeover:
 
     async def _take_over(self, member: Member, buckets: frozenset[int]) -> frozenset[int] | None:
         """One attempt; the buckets that may be served now, or None when the other does not agree yet."""
-        bitmap, view = bitmap_of(buckets), self._ownership.view
-        released = await self._ask(member, Claim(0, view, bitmap))
+        bitmap, turn = bitmap_of(buckets), self._ownership.turn
+        released = await self._ask(member, Claim(0, self._ownership.view, bitmap))
         if not isinstance(released, Released) or not released.agreed:
             return None
-        if not released.empty and not await self._pull(member, bitmap, view):
+        if not released.empty and not await self._pull(member, bitmap, turn):
             return None
         standings = _standings(buckets, released)
         await self._master.learn_networks(released.networks)
-        if self._ownership.view != view:
+        if self._ownership.turn != turn:
             return None
         before = self._ownership.standings(buckets)
         for bucket, standing in standings.items():
@@ -241,14 +241,14 @@ class Takeover:
             # Copies are whole under the epoch that they know, or not: they are to know how it is now.
             self._copier.copying.doubt(changed)
         if served := frozenset(b for b in buckets if self._ownership.settled(b)):
-            await self._tell_taken(member, served, view)
+            await self._tell_taken(member, served)
             # It may have had copies of them made anywhere.
             self._filled(served)
             await self._served(frozenset())
-        return self._ownership.released(member.id, buckets)
+        return self._ownership.released(member.id, buckets) if self._ownership.turn == turn else None
 
     async def _ask(self, member: Member, claim: Claim) -> Any:
-        """The answer to a claim; None as soon as our view is another."""
+        """The answer to a claim; None as soon as it is claimed anew."""
         call = asyncio.ensure_future(self._node.caller.call(member.address, claim, CALL_S))
         self._asking[member.id] = call
         try:
@@ -258,23 +258,23 @@ class Takeover:
             call.cancel()
             del self._asking[member.id]
 
-    async def _pull(self, member: Member, bitmap: bytes, view: int) -> bool:
-        """What the other has let go of, and what it holds; False when the view is another by now."""
+    async def _pull(self, member: Member, bitmap: bytes, turn: int) -> bool:
+        """What the other has let go of, and what it holds; False when it is claimed anew by now."""
         after = 0
         while True:
             page = await self._node.caller.call(member.address, Pull(0, bitmap, after), CALL_S)
             if not isinstance(page, Pulled):
                 raise LinkError(f"{member.address} did not hand over")
-            if not await self._take_in(page.rows, view):
+            if not await self._take_in(page.rows, turn):
                 return False
             self.handovers += len(page.rows)
             if page.last:
                 break
             after = page.after
-        await self._take_copies(member, bitmap, view)
+        await self._take_copies(member, bitmap, turn)
         return True
 
-    async def _take_copies(self, member: Member, bitmap: bytes, view: int) -> None:
+    async def _take_copies(self, member: Member, bitmap: bytes, turn: int) -> None:
         """What the other holds for the former owner."""
         place = b""
         while True:
@@ -284,14 +284,14 @@ class Takeover:
             self._learn({n.key: HostNote(n.delay_s, n.penalty_s, n.pause_s) for n in page.notes})
             if not page.rows:
                 return
-            if not await self._take_in([row_of_copy(copy) for copy in page.rows], view):
+            if not await self._take_in([row_of_copy(copy) for copy in page.rows], turn):
                 raise LinkError("the view has changed meanwhile")
             self.handovers += len(page.rows)
             place = page.place
 
-    async def _take_in(self, rows: list[Row], view: int) -> bool:
-        """Whether the rows are durable here; not when the view is another by now, or a job is not known yet."""
-        if self._ownership.view != view or any(row.job not in self._master.jobs for row in rows):
+    async def _take_in(self, rows: list[Row], turn: int) -> bool:
+        """Whether the rows are durable here; not when they are claimed anew by now, or a job is not known yet."""
+        if self._ownership.turn != turn or any(row.job not in self._master.jobs for row in rows):
             return False
         if rows:
             await self._master.adopt(rows)
@@ -305,7 +305,7 @@ class Takeover:
 
     async def let_go(self, claim: Claim, claimer: NodeId) -> Released:
         """Answers a claim."""
-        buckets = buckets_of(claim.buckets)
+        buckets, turn = buckets_of(claim.buckets), self._ownership.turn
         if claim.view != self._ownership.view or any(self._ownership.owner(b) is None for b in buckets):
             return Released(0, False)
         if not await self._master.released(buckets):
@@ -313,7 +313,7 @@ class Takeover:
         # What says that a page is done must not go ahead of the links that the page led to.
         await self._copier.safe()
         empty = await self._has_nothing_of(buckets)
-        if claim.view != self._ownership.view:
+        if self._ownership.turn != turn:
             return Released(0, False)
         # It may have claimed others before, and be about to say that it has taken all of them.
         self._let_go_of[claimer] = self._let_go_of.get(claimer, frozenset()) | buckets

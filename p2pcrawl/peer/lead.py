@@ -40,7 +40,7 @@ SUBMIT_S = 15.0
 LOAD_S = 1.0
 DRAIN_S = 10.0
 """How long a master that leaves waits for the others to take its buckets; pages in hand must end first."""
-DRAIN_ON_S = 5.0
+DRAIN_ON_S = 6.0
 """How much longer when pages in hand did not end in time, and were given up."""
 PAGES_S = 5.0
 """How long pages in hand may take to end when nobody is there to take the buckets."""

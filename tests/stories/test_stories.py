@@ -125,6 +125,19 @@ STORIES = {
         "A host whose dead owner was owed something waited for it to be repaid, though it was another's by then.",
         Options(scenario="massacre", seed=10042, masters=4, replicas=3, pages=120, hosts=30, latency_s=0.08, key="url"),
     ),
+    "answer-of-another-time": Story(
+        "A master stood still again while it claimed its buckets, and took the answers for those to its next claim.",
+        Options(scenario="pauses", seed=40449, masters=6, replicas=1, pages=120, hosts=15, key="url"),
+    ),
+    "page-in-hand-that-was-through": Story(
+        "A job was said to be finished while a page was in hand that somebody else had fetched beyond a partition.",
+        Options(scenario="one-way", seed=40237, masters=2, pages=60, hosts=5),
+    ),
+    "whole-again-and-forgotten": Story(
+        "What made a bucket whole was written down only after who had it had been told to forget it, and a crash came "
+        "in between.",
+        Options(scenario="churn", seed=1, masters=4, replicas=3, pages=120, hosts=12, rate=6.0),
+    ),
     "broken-slave": Story(
         "A slave that spoke of jobs, phases and fingerprints that there are not ended its master, and then the next.",
         Options(scenario="slaves-lie", seed=1, masters=3, slaves=2, pages=120, hosts=15),

@@ -231,6 +231,31 @@ def test_missing_epochs_may_be_had_by_several() -> None:
     assert joined([(9, 7), (7, 4), (3, 0)]) == (9, 4)
 
 
+def test_what_comes_late_makes_a_bucket_whole_with_what_was_there_before_it_was_served() -> None:
+    """We were whole up to 3; who served 4 and 5 lacked 3, and says so only when we have begun to serve."""
+    o = Ownership(IDS[0])
+    change = view(o, members(*IDS[:2]), 1)
+    bucket = min(change.gained)
+    o.counters[bucket], o.lacks[bucket] = 3, 0
+    o.heard(bucket, (5, 5))
+    let_go(o, IDS[1], [bucket])
+    assert o.broken() == [bucket]
+
+    o.heard(bucket, (5, 3))
+
+    assert not o.broken()
+
+
+def test_each_view_and_each_new_claim_is_another_turn() -> None:
+    o = Ownership(IDS[0])
+    turns = [o.turn]
+    for change in (lambda: view(o, members(*IDS[:2]), 1), o.claim_anew, lambda: view(o, members(*IDS[:2]), 1)):
+        change()
+        turns.append(o.turn)
+
+    assert len(set(turns)) == 4
+
+
 def test_who_has_handed_a_bucket_over_lacks_what_came_after() -> None:
     o = Ownership(IDS[0])
     view(o, members(IDS[0]), 1)
