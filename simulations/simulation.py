@@ -25,6 +25,7 @@ from simulations.checkers import Evidence, violations
 from simulations.clockwork import Deadlock, Livelock, OutOfTime
 from simulations.controls import control_of
 from simulations.controls.swaps import put_in
+from simulations.disks import place_for_disks
 from simulations.fetcher import fetchers
 from simulations.folders import read_folder
 from simulations.machines import Machine
@@ -91,7 +92,8 @@ class Simulation:
         with ExitStack() as stack:
             stack.enter_context(_quiet())
             # Errors name files, and travel: so the disks lie where their names are the same in every run.
-            stack.enter_context(chdir(stack.enter_context(tempfile.TemporaryDirectory(prefix="p2pcrawl-sim-"))))
+            folder = tempfile.TemporaryDirectory(prefix="p2pcrawl-sim-", dir=place_for_disks())
+            stack.enter_context(chdir(stack.enter_context(folder)))
             world = stack.enter_context(World(options.seed, law=plan.law))
             stack.enter_context(put_in(self._swaps))
             if self._narrate_to is not None:

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from simulations import disks
+from simulations.disks import place_for_disks
 from simulations.world import World
 
 
@@ -165,3 +167,20 @@ def test_a_full_disk_keeps_what_was_committed_and_takes_nothing_more_until_there
 
     assert refused == [2, 3]
     assert table(tmp_path / "data.db") == [0, 1, 4, 5]
+
+
+def test_disks_lie_where_tmpdir_says_and_else_in_memory_if_there_is_plenty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disks, "MEMORY", tmp_path)
+    monkeypatch.setattr(disks, "MEMORY_FREE_MIN", 0)
+    monkeypatch.delenv("TMPDIR", raising=False)
+    in_memory = place_for_disks()
+    monkeypatch.setattr(disks, "MEMORY_FREE_MIN", 1 << 60)
+    too_little = place_for_disks()
+    monkeypatch.setattr(disks, "MEMORY_FREE_MIN", 0)
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "elsewhere"))
+
+    assert in_memory == str(tmp_path)
+    assert too_little != str(tmp_path)
+    assert place_for_disks() != str(tmp_path)
