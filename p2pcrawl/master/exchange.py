@@ -70,7 +70,7 @@ class Exchange:
 
     def lent_of(self) -> Iterator[int]:
         """The buckets of hosts that are lent to other masters."""
-        return self.budgets.lent_of() if self.budgets is not None else iter(())
+        return self.budgets.lending.lent_of() if self.budgets is not None else iter(())
 
     @property
     def waiting(self) -> bool:

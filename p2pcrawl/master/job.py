@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from p2pcrawl.core.control import CANCELLED, FINISHED, INCOMPLETE, PAUSED, RUNNING, Control
-from p2pcrawl.core.politeness import Pace
+from p2pcrawl.core.politeness import Host, Pace
 from p2pcrawl.model.job import JobId, JobSpec, SpiderRef
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.wire.messages import JobSpec as WireSpec
@@ -193,6 +193,11 @@ def job_of(spec: JobSpec, control: Control = Control()) -> Job:  # noqa: B008 - 
     return job
 
 
+def lasting_delay_s(host: Host, jobs: Iterable[Job]) -> float:
+    """The longest delay that a running one of these jobs keeps at a host, without what passes with its trouble."""
+    return max((host.lasting_delay_s(job.pace) for job in jobs if job.state == RUNNING), default=0.0)
+
+
 __all__ = [
     "CANCELLED",
     "FINISHED",
@@ -205,6 +210,7 @@ __all__ = [
     "SpiderRef",
     "certificate_sum",
     "job_of",
+    "lasting_delay_s",
     "pack_job",
     "pack_spec",
     "unpack_control",

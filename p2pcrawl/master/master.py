@@ -358,7 +358,7 @@ class Master:
         """Whether nothing of these buckets is open here any more; answered after the next turn, by when all that
         was taken in before the question is durable. Nothing more is begun under loans of their hosts."""
         if self.exchange.budgets is not None:
-            self.exchange.budgets.withdraw(buckets)
+            self.exchange.budgets.borrowing.withdraw(buckets)
         return self._handover.released(buckets)
 
     def forget_rows(self, buckets: Collection[int]) -> asyncio.Future[None]:

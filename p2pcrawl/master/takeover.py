@@ -4,8 +4,8 @@ When the view changes, every master computes the new table by itself. Who gains 
 and from its own copies; each lets go once its own view agrees and its leases there have ended, hands over its rows
 page by page, and makes them copies, or forgets them, when they are durable with the claimer. Only then is the bucket
 served. A claim holds in the view that it was made in: when the view changes, or all is claimed anew, it begins anew,
-whatever is answered to it later (views come back: what was let go of in one may have been served in another since). Rows
-are given up only by who let go of them and did not gain them back.
+whatever is answered to it later. Views come back, and what was let go of in one may have been served in another since.
+Rows are given up only by who let go of them and did not gain them back.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from p2pcrawl.core.ownership import Change, Ownership
 from p2pcrawl.core.paper_rings import Modulo
 from p2pcrawl.core.ring import BUCKETS, Rendezvous
 from p2pcrawl.core.workbench import Workbench
-from p2pcrawl.master.cluster import Cluster
+from p2pcrawl.master.caution import Caution
 from p2pcrawl.master.master import Master
 from p2pcrawl.master.session import Session
 from p2pcrawl.master.slaves import Slaves
@@ -35,7 +35,7 @@ def _none_overdue(self: Slaves, now: float) -> list[Session]:
     return []
 
 
-async def _watch_no_clock(self: Cluster) -> None:
+async def _watch_no_clock(self: Caution) -> None:
     await asyncio.get_running_loop().create_future()
 
 
@@ -93,7 +93,7 @@ CONTROLS = {
             swap(Fence.passed, _never_passed),
             swap(Fence._look, _do_not_look),
             swap(Slaves.overdue, _none_overdue),
-            swap(Cluster._watch_clock, _watch_no_clock),
+            swap(Caution.watch_clock, _watch_no_clock),
         ),
     ),
     "grants-on": Control(

@@ -14,7 +14,7 @@ from p2pcrawl.core.politeness import Pace
 from p2pcrawl.core.ring import bucket_of, key_hash
 from p2pcrawl.core.seat import Seat, State
 from p2pcrawl.core.workbench import Workbench
-from p2pcrawl.master import budgets as module
+from p2pcrawl.master import borrowing, lending
 from p2pcrawl.master.budgets import Budgets
 from p2pcrawl.master.job import RUNNING
 from p2pcrawl.model.errors import LinkError
@@ -89,7 +89,7 @@ class Town:
         if type(request) in self.mute:
             raise LinkError("lost")
         self.heard.append(request)
-        there = self.sides[target].budgets
+        there = self.sides[target].budgets.lending
         answer = await there.lend(request, source) if isinstance(request, Borrow) else there.repaid(request, source)
         if self.late is not None:
             await self.late.wait()
@@ -119,7 +119,7 @@ async def town() -> AsyncIterator[Town]:
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "RETRY_S", 0.01)
+    monkeypatch.setattr(borrowing, "RETRY_S", 0.01)
 
 
 async def test_host_is_asked_by_one_at_a_time() -> None:
@@ -189,7 +189,7 @@ async def test_question_that_comes_after_it_was_given_up_gets_nothing() -> None:
         (repay,) = it.heard
         assert isinstance(repay, Repay)
 
-        late = await it.owner.budgets.lend(Borrow(0, NAME, 1, 1.0, repay.number), BORROWER)
+        late = await it.owner.budgets.lending.lend(Borrow(0, NAME, 1, 1.0, repay.number), BORROWER)
 
         assert not late.granted
         assert it.lent == 0
@@ -205,19 +205,19 @@ async def test_repayment_that_comes_once_more_later_does_not_end_the_next_loan()
         assert isinstance(repay, Repay)
         await it.borrow(it.borrower)
 
-        it.owner.budgets.repaid(repay, BORROWER)
+        it.owner.budgets.lending.repaid(repay, BORROWER)
 
         assert it.lent == 1
 
 
 async def test_term_of_a_loan_counts_from_when_it_was_lent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TERM_S", 0.0)
+    monkeypatch.setattr(lending, "TERM_S", 0.0)
     async with town() as it:
         it.late = asyncio.Event()
         it.borrower.permit()
         await until(lambda: it.lent == 1)
         it.late.set()
-        await until(lambda: bool(it.borrower.budgets._loans))
+        await until(lambda: bool(it.borrower.budgets.borrowing._loans))
 
         assert not it.borrower.permit()
         it.borrower.budgets.tend()
@@ -228,7 +228,7 @@ async def test_host_that_is_not_ours_alone_yet_is_neither_asked_nor_lent() -> No
     async with town() as it:
         it.owner.serves = False
 
-        answer = await it.owner.budgets.lend(Borrow(0, NAME, 1, 1.0, 1), BORROWER)
+        answer = await it.owner.budgets.lending.lend(Borrow(0, NAME, 1, 1.0, 1), BORROWER)
 
         assert not it.owner.permit()
         assert not answer.granted
@@ -239,7 +239,7 @@ async def test_host_that_is_not_ours_alone_yet_is_neither_asked_nor_lent() -> No
 async def test_bucket_that_is_lost_refuses_those_that_wait_for_its_hosts() -> None:
     async with town() as it:
         await it.borrow(it.borrower)
-        waiting = it.owner.budgets.lend(Borrow(0, NAME, 1, 1.0, 1), OTHER)
+        waiting = it.owner.budgets.lending.lend(Borrow(0, NAME, 1, 1.0, 1), OTHER)
 
         it.owner.serves = False
         it.borrower.end()
@@ -251,12 +251,12 @@ async def test_bucket_that_is_lost_refuses_those_that_wait_for_its_hosts() -> No
 
 async def test_owner_knows_the_buckets_of_which_hosts_are_lent() -> None:
     async with town() as it:
-        before = set(it.owner.budgets.lent_of())
+        before = set(it.owner.budgets.lending.lent_of())
 
         await it.borrow(it.borrower)
 
         assert before == set()
-        assert set(it.owner.budgets.lent_of()) == {bucket_of(NAME)}
+        assert set(it.owner.budgets.lending.lent_of()) == {bucket_of(NAME)}
 
 
 async def test_nothing_more_is_begun_under_a_loan_of_a_bucket_that_is_claimed() -> None:
@@ -264,19 +264,19 @@ async def test_nothing_more_is_begun_under_a_loan_of_a_bucket_that_is_claimed() 
         await it.borrow(it.borrower)
         it.borrower.seat.host.release(0.0, None)
 
-        it.borrower.budgets.withdraw({bucket_of(NAME)})
+        it.borrower.budgets.borrowing.withdraw({bucket_of(NAME)})
 
         assert not it.borrower.permit()
 
 
 @pytest.mark.parametrize("how", ["dead", "restarted", "back"])
 async def test_loan_of_one_that_is_gone_ends_and_of_one_that_came_back_does_not(how: str, monkeypatch) -> None:
-    monkeypatch.setattr(module, "DEAD_S", 0.0)
-    monkeypatch.setattr(module, "TERM_S", 0.0)
+    monkeypatch.setattr(lending, "DEAD_S", 0.0)
+    monkeypatch.setattr(lending, "TERM_S", 0.0)
     async with town() as it:
-        lent = await it.owner.budgets.lend(Borrow(0, NAME, 1, 1.0, 1), BORROWER)
+        lent = await it.owner.budgets.lending.lend(Borrow(0, NAME, 1, 1.0, 1), BORROWER)
         it.owner.seat.host.next_at = 0.0
-        waiting = it.owner.budgets.lend(Borrow(0, NAME, 1, 1.0, 1), OTHER)
+        waiting = it.owner.budgets.lending.lend(Borrow(0, NAME, 1, 1.0, 1), OTHER)
 
         if how != "restarted":
             it.owner.budgets.members_changed({OWNER, OTHER})
@@ -294,7 +294,7 @@ async def test_loan_of_one_that_is_gone_ends_and_of_one_that_came_back_does_not(
 async def test_nothing_is_lent_to_one_that_died_while_it_waited() -> None:
     async with town() as it:
         await it.borrow(it.borrower)
-        waiting = it.owner.budgets.lend(Borrow(0, NAME, 1, 1.0, 1), OTHER)
+        waiting = it.owner.budgets.lending.lend(Borrow(0, NAME, 1, 1.0, 1), OTHER)
 
         it.owner.budgets.members_changed({OWNER, BORROWER})
         it.borrower.end()

@@ -318,9 +318,9 @@ async def test_bucket_of_a_host_that_is_lent_is_not_let_go_of(tmp_path: Path) ->
         running = asyncio.create_task(master.run())
         bucket = master.bucket_of_url("http://h0.example/", "host")
 
-        lent = await budgets.lend(Borrow(0, "h0.example", job.id, 0.0, 1), borrower)
+        lent = await budgets.lending.lend(Borrow(0, "h0.example", job.id, 0.0, 1), borrower)
         while_it_is_lent = await master.released({bucket})
-        budgets.repaid(Repay(0, "h0.example", 0.0, 0.0, 0.0, 0, 1), borrower)
+        budgets.lending.repaid(Repay(0, "h0.example", 0.0, 0.0, 0.0, 0, 1), borrower)
         after_it = await master.released({bucket})
         master.drain()
         async with asyncio.timeout(10):

@@ -13,7 +13,7 @@ import pytest
 
 from p2pcrawl.core.copying import Copying
 from p2pcrawl.core.ownership import Change
-from p2pcrawl.master import cluster
+from p2pcrawl.master import cluster, views
 from p2pcrawl.master.mirroring import charges
 from p2pcrawl.master.syncing import PATROL_HOLDERS, Syncing
 from p2pcrawl.master.takeover import bitmap_of
@@ -47,7 +47,7 @@ def alone(town: Town) -> None:
 async def test_newcomers_that_follow_each_other_cost_one_view_after_the_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "VIEW_S", 0.0)
+    monkeypatch.setattr(views, "VIEW_S", 0.0)
     async with town_of(tmp_path, *"123456", answer=Web(), setup=alone) as (town, houses):
         taken: list[Change] = []
         houses[0].cluster.on_change = taken.append
@@ -69,7 +69,7 @@ async def test_newcomer_that_waits_for_more_to_come_does_not_begin_alone_meanwhi
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, seconds in (("LOOKING_S", 0.2), ("QUIET_S", 60.0), ("COMING_S", 60.0)):
-        monkeypatch.setattr(cluster, name, seconds)
+        monkeypatch.setattr(views, name, seconds)
 
     def looking(town: Town) -> None:
         alone(town)
@@ -101,12 +101,12 @@ async def test_claim_waits_for_a_view_that_is_on_its_way_and_is_not_repeated(tmp
 
 @pytest.mark.slow
 async def test_claim_ends_when_its_view_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "COME_S", 60.0)
+    monkeypatch.setattr(views, "COME_S", 60.0)
     async with town_of(tmp_path, "1", "2", "3", answer=Web(), setup=alone) as (town, houses):
         ids = [house.id for house in houses]
         town.views[ids[0]] = ids[:2]
         town.look(ids[0])
-        await eventually(lambda: bool(houses[1].cluster._expected))
+        await eventually(lambda: bool(houses[1].cluster.views._expected))
 
         town.views = {}
         town.look()

@@ -1,0 +1,125 @@
+"""When a master does not grant what its view calls its own: somebody else may be granting it, or may have more of it.
+
+Nothing is granted while others are being looked for, and, where that is wanted, in the smaller part of a divided
+cluster. One that was here before waits a while for those that it knew before it serves what they may have more of. Who
+stood still for long, or was in the smaller part, may have been taken for dead: it claims all that is its own anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from p2pcrawl.core.ownership import Ownership
+from p2pcrawl.master.master import Master
+from p2pcrawl.master.takeover import Takeover
+from p2pcrawl.master.upkeep import Upkeep
+from p2pcrawl.model.node import Member
+from p2pcrawl.overlay.node import OverlayNode
+
+log = logging.getLogger(__name__)
+
+PATIENCE_S = 30.0
+"""How long one that was here before waits for those that it knew before it serves what they may have."""
+STOOD_STILL_S = 4.5
+"""A master whose loop stood still for so long may have been taken for dead, and its slaves have stopped."""
+LOOK_S = 0.5
+"""Between two looks at the clock."""
+
+
+class Caution:
+    """See the module. ``majority``: the smaller part of a divided cluster grants nothing, from when it finds most out
+    of reach."""
+
+    def __init__(
+        self,
+        master: Master,
+        node: OverlayNode,
+        ownership: Ownership,
+        upkeep: Upkeep,
+        takeover: Takeover,
+        *,
+        majority: bool,
+    ) -> None:
+        self._master = master
+        self._node = node
+        self._ownership = ownership
+        self._upkeep = upkeep
+        self._takeover = takeover
+        self._majority = majority
+        self.looking = False
+        """Others are being looked for: till they are found, or it is clear that nobody is there, nothing is granted."""
+        self._apart = False
+        """Most of the others are out of reach, and the smaller part grants nothing."""
+
+    def view_changed(self, members: list[Member]) -> None:
+        """What was waited for may have come."""
+        if len(members) > 1:
+            self.looking = False
+        self._pause()
+        if not self._node.membership.missing():
+            self._ownership.patient = False
+
+    def _pause(self) -> None:
+        """Whether nothing is to be granted, whatever is ours."""
+        self._ownership.paused = self.looking or self._apart
+
+    # -- others that are looked for -----------------------------------------------------------
+
+    def look(self) -> None:
+        """There may be others, who are being looked for."""
+        self.looking = self._ownership.settling = True
+
+    def look_no_longer(self) -> None:
+        """Nobody is there, or the claims of the common view say what may be served."""
+        self._ownership.settling = False
+        if self.looking:
+            self.looking = False
+            self._pause()
+            self._takeover.claim(self._ownership.claim_anew())
+
+    # -- those that were here before ----------------------------------------------------------
+
+    def wait_for_missing(self) -> None:
+        """Only what is whole is served till all are back that may have the rest, or long enough were waited for."""
+        self._ownership.patient = True
+        asyncio.get_running_loop().call_later(PATIENCE_S, self._wait_no_longer)
+
+    def _wait_no_longer(self) -> None:
+        if self._ownership.patient:
+            self._ownership.patient = False
+            if broken := self._ownership.broken():
+                log.warning("%d buckets are served though nobody has come who has all of them", len(broken))
+            self._master.serve_buckets(())
+
+    # -- when others may have taken over ------------------------------------------------------
+
+    def stay_with_most(self) -> None:
+        """Grants nothing while most of the masters are out of reach, where that is wanted."""
+        apart = self._majority and not self._node.membership.reaches_most
+        if apart == self._apart:
+            return
+        self._apart = apart
+        self._pause()
+        if apart:
+            log.warning("most of the masters are out of reach: nothing is granted")
+        else:
+            self._claim_anew("most of the masters are in reach again")
+
+    async def watch_clock(self) -> None:
+        """Notices that this process stood still; for ever."""
+        loop = asyncio.get_running_loop()
+        while True:
+            before = loop.time()
+            await asyncio.sleep(LOOK_S)
+            stood_s = loop.time() - before - LOOK_S
+            if stood_s > STOOD_STILL_S and len(self._node.members()) > 1:
+                self._claim_anew(f"stood still for {stood_s:.1f} s")
+
+    def _claim_anew(self, why: str) -> None:
+        """Others may have taken over what we take for our own."""
+        log.warning("%s: all buckets are claimed anew", why)
+        change = self._ownership.claim_anew()
+        self._upkeep.moved(change.gained)
+        self._master.view_changed(change, died=False)
+        self._takeover.claim(change)
