@@ -12,7 +12,7 @@ from p2pcrawl.core.courier import Courier
 from p2pcrawl.core.dissemination import News
 from p2pcrawl.core.exchanges import Exchanges
 from p2pcrawl.core.hearsay import Hearsay
-from p2pcrawl.core.membership_output import Output
+from p2pcrawl.core.membership_output import Event, EventKind, Output
 from p2pcrawl.core.probing import Prober
 from p2pcrawl.core.view import View
 from p2pcrawl.model.gossip import Ack, Alive, Entry, Left, Message, Nack, Ping, PingRequest, PushPull, Suspect
@@ -134,6 +134,8 @@ class Listener:
         """What another's view says of this node."""
         if not self._claims.joined and entry.member.boot != self._courier.me.boot:
             self._claims.exceed(now, entry.incarnation)
+            if entry.status <= Status.SUSPECT:
+                out.events.append(Event(EventKind.OUTLIVED, self._courier.me, entry.member))
         self._hearsay.take(Alive(entry.member), now, out)
         if entry.status is not Status.ALIVE:
             # Any verdict is refuted in the same way; a farewell is the strongest.

@@ -26,6 +26,8 @@ class EventKind(StrEnum):
     """It lives, and says something new of itself. Another ``boot`` than the previous one: it has restarted."""
     CONFLICT = "conflict"
     """Another process lives under this node's identity; ``member`` has its boot id and address."""
+    OUTLIVED = "outlived"
+    """Of oneself: the others count an earlier life of this node, ``previous``, which ended a moment ago."""
     FORGOTTEN = "forgotten"
     """It was dead or gone for so long that it does not count any more."""
 

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from p2pcrawl.core.membership_output import Event
+from p2pcrawl.core.membership_output import Event, EventKind
 from p2pcrawl.core.ownership import Change, Ownership
 from p2pcrawl.master.admission import start_of
 from p2pcrawl.master.budgets import Budgets
@@ -132,6 +132,8 @@ class Cluster:
 
     def happened(self, event: Event) -> None:
         """The membership told of something."""
+        if event.kind is EventKind.OUTLIVED:
+            self.master.outlive_sessions()
         self.views.happened(event)
 
     # -- views --------------------------------------------------------------------------------

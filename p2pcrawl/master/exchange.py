@@ -21,6 +21,7 @@ from p2pcrawl.master.dispatch import Dispatch, Parcel
 from p2pcrawl.master.job import Job
 from p2pcrawl.master.keys import Keys
 from p2pcrawl.master.rows import copy_of_candidate, copy_of_ending
+from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.record import Phase
 from p2pcrawl.wire.cluster import CopyRow, Found, Row, Settled
 
@@ -100,7 +101,7 @@ class Exchange:
         self._returned.append((job, parcels))
 
     def adopt(self, rows: list[Row]) -> asyncio.Future[None]:
-        """Records that come with their buckets; done when they are durable."""
+        """Records of buckets that are ours; done when they are durable. LinkError when they are another's by then."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._adoptions.append((rows, done))
         return done
@@ -115,8 +116,12 @@ class Exchange:
                 self._return(number, parcel, batch)
         self._returned = []
         for rows, done in self._adoptions:
-            batch.moved.extend(self._moved(rows))
-            self._adopted.append(done)
+            moved = list(self._moved(rows))
+            if all(self.router.owner(row.link.bucket) is None for row in moved):
+                batch.moved.extend(moved)
+                self._adopted.append(done)
+            elif not done.done():
+                done.set_exception(LinkError("these records have become another master's"))
         self._adoptions = []
 
     def settle(self, committed: Committed) -> None:

@@ -166,12 +166,16 @@ class Master:
         self.store_id = await self._in_thread(self._store.store_id)
         self.recovered = await self._in_thread(self._store.recover)
         await self._admission.recover()
-        now = monotonic()
         if self.recovered and self._forever:
-            # Slaves on other machines may have outlived the crash, and be at work till their sessions end.
-            self.workbench.known.resumed_at = self._handover.closed_until = now + VOID_S
+            self.outlive_sessions()
+        now = monotonic()
         for host, seconds in await self._in_thread(self._store.pauses):
             self.workbench.known.pause(host, now + seconds)
+
+    def outlive_sessions(self) -> None:
+        """This master has crashed a moment ago. Slaves on other machines may be at work till their sessions end: until
+        then no host is asked, and no bucket let go of."""
+        self.workbench.known.resumed_at = self._handover.closed_until = monotonic() + VOID_S
 
     async def __aexit__(self, *_: object) -> None:
         self._cycle.draining = True
@@ -404,7 +408,7 @@ class Master:
         return Settled(0, refused)
 
     def adopt(self, rows: list[Row]) -> asyncio.Future[None]:
-        """Records that come with their buckets; done when they are durable."""
+        """Records of buckets that are ours; done when they are durable. LinkError when they are another's by then."""
         self._wake.set()
         return self.exchange.adopt(rows)
 

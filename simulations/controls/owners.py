@@ -105,7 +105,8 @@ CONTROLS = {
     "no-waiting": Control(
         "a bucket is served, and its hosts are asked, before others have let go of it",
         "fetches",
-        Options(scenario="rolling", seed=2, masters=3, pages=60, hosts=12, limit_s=LIMIT_S),
+        # With copies, heirs have what the others have not handed over yet.
+        Options(scenario="rolling", seed=2, masters=3, replicas=1, pages=60, hosts=12, limit_s=LIMIT_S),
         (swap(Ownership._ready, _all_ready), swap(Workbench.came_over, ask_at_once)),
     ),
     "no-consent": Control(

@@ -57,8 +57,8 @@ def _remove_nothing(self: ItemTable, records: Collection[int]) -> Counter[int]:
 # -- not-taken-in: what is handed over is said to be taken, and is dropped --------------------
 
 
-async def _take_nothing_in(self: Takeover, rows: list[Row], view: int) -> bool:
-    return self._ownership.view == view
+async def _take_nothing_in(self: Takeover, rows: list[Row], turn: int) -> bool:
+    return self._ownership.turn == turn
 
 
 # -- never-dropped: whoever need not hold a bucket any more goes on holding it ----------------

@@ -129,6 +129,26 @@ STORIES = {
         "A master stood still again while it claimed its buckets, and took the answers for those to its next claim.",
         Options(scenario="pauses", seed=40449, masters=6, replicas=1, pages=120, hosts=15, key="url"),
     ),
+    "rows-that-came-too-late": Story(
+        "What a holder had and its owner lacked came when the bucket was another's already, and was stored all the "
+        "same.",
+        Options(
+            scenario="slaves-die",
+            seed=60107,
+            masters=4,
+            replicas=3,
+            slaves=2,
+            pages=240,
+            hosts=15,
+            key="url",
+            latency_s=0.08,
+            limit_s=1200.0,
+        ),
+    ),
+    "no-memory-of-a-life-before": Story(
+        "A master lost its disk and came back while a slave on another machine still worked for its life before.",
+        Options(scenario="wiped", seed=60063, masters=3, slaves=1, pages=240, hosts=15),
+    ),
     "page-in-hand-that-was-through": Story(
         "A job was said to be finished while a page was in hand that somebody else had fetched beyond a partition.",
         Options(scenario="one-way", seed=40237, masters=2, pages=60, hosts=5),

@@ -252,6 +252,20 @@ def test_quick_restart_shows_as_an_update_with_another_boot() -> None:
         assert event.member.boot == again.machine.me.boot != event.previous.boot
 
 
+@pytest.mark.parametrize("down_s, counted", [(0.0, True), (30.0, False)])
+def test_restarted_member_hears_whether_its_life_before_is_still_counted(down_s: float, counted: bool) -> None:
+    world = World(1)
+    nodes = world.cluster(5)
+    nodes[4].kill()
+    world.run(down_s)
+
+    again = world.spawn(member(5, world.rng), [FIRST])
+    world.run(5.0)
+
+    heard = [event.previous.boot for _, event in again.happened(EventKind.OUTLIVED) if event.previous]
+    assert heard == [nodes[4].machine.me.boot] * counted
+
+
 def test_restarted_member_is_found_by_those_that_ask_its_old_self() -> None:
     world = World(1)
     nodes = world.cluster(4)

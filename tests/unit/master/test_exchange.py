@@ -6,12 +6,15 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from p2pcrawl.core.ring import BUCKETS
 from p2pcrawl.frontier.batch import Batch, Committed
 from p2pcrawl.master.dispatch import Dispatch, Hold, Parcel
 from p2pcrawl.master.exchange import Exchange
 from p2pcrawl.master.job import job_of
 from p2pcrawl.master.keys import Keys
+from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.wire.cluster import Found, Row, Settled
 from tests.unit.master.slaves import spec_of
@@ -133,3 +136,18 @@ async def test_rows_are_adopted_with_what_was_done_to_them() -> None:
     assert moved.link.bucket == Keys().host_key(url) % BUCKETS
     ex.settle(Committed())
     assert done.done()
+
+
+async def test_rows_of_buckets_that_went_away_meanwhile_are_not_taken_in() -> None:
+    """They waited for a turn in which their bucket became another master's, who has been given all that was there."""
+    ex, _ = exchange()
+    url = "http://a.example/x"
+    row = Row(1, url, fingerprint(url), 3, 2, "index", "cb", True, "http://r/", b"e", 3, 2, 1, 200, "", 55)
+    done, batch = ex.adopt([row]), Batch()
+
+    ex.router.owner = lambda bucket: "b" * 40
+    ex.gather(batch)
+
+    assert not batch.moved
+    with pytest.raises(LinkError, match="another master's"):
+        await done
