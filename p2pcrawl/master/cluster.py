@@ -100,7 +100,7 @@ class Cluster:
         master.join_cluster(self.ownership, self.dispatch, self.budgets, self.copier)
         self.on_change: Callable[[Change], None] = lambda change: None
         """Told of each change of the view, when the master knows of it."""
-        self.on_quiet: Callable[[Job], Awaitable[None]] = self._finish
+        self.on_quiet: Callable[[Job, int], Awaitable[None]] = self._finish
         """Told of a job of which nothing is left to do."""
         self._tasks: list[asyncio.Task[None]] = []
         self.starting: set[int] = set()
@@ -343,13 +343,13 @@ class Cluster:
                 await self.takeover.offer_unclaimed()
                 if self.completion.may_ask(asyncio.get_running_loop().time()):
                     for job in [j for j in self.master.jobs.values() if j.state in (RUNNING, INCOMPLETE)]:
-                        if await self.completion.is_finished(job):
-                            await self.on_quiet(job)
+                        if (view := await self.completion.finished_in(job)) is not None:
+                            await self.on_quiet(job, view)
             except P2PCrawlError as error:
                 log.debug("looking after jobs: %s", error)
             except Exception:
                 log.exception("looking after jobs failed")
 
-    async def _finish(self, job: Job) -> None:
+    async def _finish(self, job: Job, view: int) -> None:
         self.master.finish(job, FINISHED, job.closing)
         await self.spread(job)

@@ -47,14 +47,16 @@ class Completion:
         """Whether it falls to us, and others were not asked so much lately that they should have a rest."""
         return now >= self._rest_until and self.falls_to_us()
 
-    async def is_finished(self, job: Job) -> bool:
+    async def finished_in(self, job: Job) -> int | None:
+        """The view in which it is finished; None while it is not."""
         if await self._is_known_to_go_on(job):
-            return False
+            return None
         first = await self._round(job)
         if first is None or first != await self._round(job):
-            return False
+            return None
         self._round_at.pop(job.id, None)
-        return True
+        _, _, view = first
+        return view
 
     async def _is_known_to_go_on(self, job: Job) -> bool:
         now = asyncio.get_running_loop().time()

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from p2pcrawl.master.lane import Lane
-from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.model.errors import P2PCrawlError, StorageError
 from p2pcrawl.model.node import NodeId
 from p2pcrawl.wire.cluster import Discover, Found, Settled
 
@@ -170,7 +170,12 @@ class Dispatch:
         accepted = [p for n, p in enumerate(batch) if n not in refused]
         if settled.provisional and self.keep is not None:
             uncertain = set(settled.provisional)
-            await self.keep(job, [p for n, p in enumerate(batch) if n in uncertain])
+            try:
+                await self.keep(job, [p for n, p in enumerate(batch) if n in uncertain])
+            except StorageError as error:
+                # Their pages stay open. The master ends by this, whoever keeps its books has told it.
+                log.debug("%d links for %s could not be kept: %s", len(batch), owner[:8], error)
+                return
         self._under_way[job] -= len(accepted)
         self.sent[job] += len(accepted)
         freed = [parcel.hold for parcel in accepted if parcel.hold.settled()]

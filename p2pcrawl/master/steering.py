@@ -98,10 +98,10 @@ class Steering:
 
     # -- the end ------------------------------------------------------------------------------
 
-    async def conclude(self, job: Job) -> None:
-        """Nothing is left of a job: it ends with what all masters sign, unless one of them knows better."""
+    async def conclude(self, job: Job, view: int) -> None:
+        """Nothing of a job was left in this view: it ends with what all masters sign, unless one knows better."""
         before = job.standing
-        certificate = await self._certificate(job)
+        certificate = await self._certificate(job, view)
         if certificate is None or job.standing != before:
             return
         state = INCOMPLETE if certificate["incomplete"] else FINISHED
@@ -115,9 +115,9 @@ class Steering:
         await self._master.stored()
         await self._cluster.spread(job)
 
-    async def _certificate(self, job: Job) -> dict[str, Any] | None:
-        """None when somebody does not answer, sees another cluster, or has something left to do."""
-        view = self._cluster.ownership.view
+    async def _certificate(self, job: Job, view: int) -> dict[str, Any] | None:
+        """None when somebody does not answer, has something left to do, or acts in another view, in which rows may be
+        on their way and be counted at both ends."""
         asked = json.dumps({"job": job.id}).encode()
         try:
             answers = await asyncio.gather(
@@ -160,8 +160,10 @@ class Steering:
                 try:
                     if self._has_news(job):
                         await self._open_again(job)
-                    elif self._may_be_final(job) and await self._cluster.completion.is_finished(job):
-                        await self.conclude(job)
+                    elif self._may_be_final(job):
+                        view = await self._cluster.completion.finished_in(job)
+                        if view is not None:
+                            await self.conclude(job, view)
                 except P2PCrawlError as error:
                     log.debug("looking after job %d: %s", job.id, error)
                 except Exception:

@@ -110,7 +110,7 @@ class Takeover:
             # A claim holds in one view: who waits to come to it need not answer any more.
             call.cancel()
         if change.ready:
-            task = asyncio.create_task(self._begin(change.ready))
+            task = asyncio.create_task(self._begin_with(change.ready))
             self._beginnings.add(task)
             task.add_done_callback(self._beginnings.discard)
         for node in change.ask:
@@ -183,6 +183,14 @@ class Takeover:
             self._learn(await self._holdings.notes(buckets))
             await self._holdings.drop(buckets)
         return None if self._ownership.turn != turn else self._ownership.released(self._node.id, buckets)
+
+    async def _begin_with(self, ready: frozenset[int]) -> None:
+        """Serves what nobody has to let go of."""
+        try:
+            await self._begin(ready)
+        except P2PCrawlError as error:
+            # It could not be written down, which ends the master; whoever keeps its books is told.
+            log.debug("nothing is served: %s", error)
 
     async def _begin(self, ready: frozenset[int]) -> None:
         """Serves what everybody has handed over, once everybody knows under which epoch: from then on each

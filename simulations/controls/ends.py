@@ -32,8 +32,9 @@ def _send_without_hold(
 _certificate = Job.certificate
 
 
-async def _idle_here(self: Completion, job: Job) -> bool:
-    return not self._standing(job.id).busy
+async def _idle_here(self: Completion, job: Job) -> int | None:
+    own = self._standing(job.id)
+    return None if own.busy else own.view
 
 
 def _nothing_left(self: Job) -> dict[str, Any]:
@@ -61,7 +62,7 @@ CONTROLS = {
         "a job is finished when the one that decides has nothing left to do itself",
         "finish",
         Options(masters=3, pages=60, hosts=6, limit_s=LIMIT_S),
-        (swap(Completion.is_finished, _idle_here), swap(Job.certificate, _nothing_left)),
+        (swap(Completion.finished_in, _idle_here), swap(Job.certificate, _nothing_left)),
     ),
     "counts-of-one": Control(
         "a certificate has the counts of one master in place of the sum",

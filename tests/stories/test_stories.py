@@ -145,6 +145,14 @@ STORIES = {
             limit_s=1200.0,
         ),
     ),
+    "counted-at-both-ends": Story(
+        "Masters signed what they had when a job had just been found finished, and a newer view had begun to move it.",
+        Options(scenario="rolling", seed=70030, masters=4, slaves=1, pages=60, hosts=15),
+    ),
+    "links-that-could-not-be-kept": Story(
+        "Links that had too few copies found no room on the disk, and nobody heard of it.",
+        Options(scenario="full-disk", seed=70237, masters=3, pages=60, hosts=5, latency_s=0.08),
+    ),
     "no-memory-of-a-life-before": Story(
         "A master lost its disk and came back while a slave on another machine still worked for its life before.",
         Options(scenario="wiped", seed=60063, masters=3, slaves=1, pages=240, hosts=15),

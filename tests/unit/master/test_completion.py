@@ -45,7 +45,7 @@ class Round:
     async def ask(self) -> list[int]:
         """Asks once; returns who was asked."""
         self.asked = []
-        await self.completion.is_finished(JOB)
+        await self.completion.finished_in(JOB)
         return self.asked
 
 
@@ -111,7 +111,7 @@ async def test_word_of_a_spider_that_closed_does_not_wait_for_the_busiest(monkey
 async def test_nothing_to_do_anywhere_in_two_rounds_is_finished() -> None:
     idle = Round(0, 0, 0)
 
-    assert await idle.completion.is_finished(JOB)
+    assert await idle.completion.finished_in(JOB) == 1
     assert idle.asked == [1, 2, 1, 2]
 
 
@@ -123,4 +123,4 @@ async def test_master_that_does_not_know_the_job_keeps_it_from_being_finished() 
 
     some.call = call  # type: ignore[method-assign]
 
-    assert not await some.completion.is_finished(JOB)
+    assert await some.completion.finished_in(JOB) is None
