@@ -16,6 +16,8 @@ from simulations.web import Visit
 
 LEAVE = "leave"
 """One goes in order: it hands over first, so this excuses nothing, as long as there are heirs."""
+PAUSE = "pause"
+"""One stands still."""
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from p2pcrawl.core.candidate import host_key
 from p2pcrawl.core.ring import bucket_of_hash
 from p2pcrawl.master.job import FINISHED, RUNNING
 from simulations.folders import Print, ended_in
-from simulations.incidents import LEAVE, Incident
+from simulations.incidents import LEAVE, PAUSE, Incident
 from simulations.life import outside
 from simulations.machines import Machine, PeerMachine
 from simulations.node import DISK_S
@@ -238,14 +238,14 @@ class Stage:
     def freeze(self, machines: Iterable[PeerMachine]) -> None:
         """Stops these in their tracks."""
         hit = list(machines)
-        self._begin("pause", hit, self._through(frozenset(m.name for m in hit)))
+        self._begin(PAUSE, hit, self._through(frozenset(m.name for m in hit)))
         for machine in hit:
             machine.node.pause()
 
     def thaw(self, machines: Iterable[PeerMachine]) -> None:
         for machine in machines:
             machine.node.resume()
-            self._end("pause", machine.name)
+            self._end(PAUSE, machine.name)
 
     def split(self, *groups: Iterable[Machine]) -> None:
         """Nothing gets through between these groups. A slave is in the group of its master."""

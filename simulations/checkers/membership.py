@@ -10,7 +10,7 @@ from itertools import zip_longest
 from math import log10
 
 from simulations.checkers.evidence import Evidence
-from simulations.incidents import LEAVE, Incident
+from simulations.incidents import LEAVE, PAUSE, Incident
 from simulations.sightings import Presence, Sighting
 
 NOTICE_S = 60.0
@@ -40,6 +40,10 @@ def _not_missed(
     for gone in evidence.presences:
         due_s = gone.ended_s + bound_s
         if any(other.name == gone.name and gone.ended_s <= other.began_s <= due_s for other in evidence.presences):
+            continue
+        # It may have been awake for so short a moment that nobody looked.
+        pauses = (i for i in evidence.incidents if i.what == PAUSE and gone.name in i.nodes)
+        if any(gone.ended_s <= pause.ended_s <= due_s for pause in pauses):
             continue
         for other in evidence.presences:
             if other.name == gone.name or not other.began_s < gone.ended_s < due_s <= other.ended_s:

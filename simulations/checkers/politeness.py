@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulations.checkers.evidence import Evidence
-from simulations.incidents import Incident
+from simulations.incidents import PAUSE, Incident
 from simulations.web import DELAY_S, Visit
 
 TELLING_S = 2.0
@@ -47,7 +47,7 @@ def check(evidence: Evidence) -> Iterator[str]:
 
 def _end(visit: Visit, incidents: list[Incident]) -> float:
     """When it ended for whoever owns the host. A process that stands still cannot hang up, and nobody can for it."""
-    pauses = [i.began_s for i in incidents if i.what == "pause" and visit.node in i.nodes]
+    pauses = [i.began_s for i in incidents if i.what == PAUSE and visit.node in i.nodes]
     return min([visit.ended_s, *(began_s for began_s in pauses if began_s > visit.began_s)])
 
 

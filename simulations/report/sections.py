@@ -6,7 +6,7 @@ from html import escape
 from itertools import pairwise
 from math import inf
 
-from simulations.incidents import Incident
+from simulations.incidents import PAUSE, Incident
 from simulations.outcome import Report
 from simulations.report.axes import lasting, number, percent, volume
 from simulations.report.charts import WIDE, Band, Line, bars, columns, kind_of, lines, presence, ranges
@@ -15,7 +15,7 @@ from simulations.telling import shortened
 
 FINISHED = "nothing is left to do"
 NETWORK = "partition"
-NOT_BANDS = frozenset({"crash", "power loss", "pause"})
+NOT_BANDS = frozenset({"crash", "power loss", PAUSE})
 """Shown as absences."""
 NONE = '<div class="none">none</div>'
 _ROWS_MAX = 40

@@ -10,7 +10,7 @@ import pytest
 
 from simulations.checkers import CHECKERS, Evidence, violations
 from simulations.folders import DONE, DROPPED, FAILED, PHASES, QUEUED, Copy, Folder, Record, print_of
-from simulations.incidents import Incident
+from simulations.incidents import PAUSE, Incident
 from simulations.inventory import Held, Inventory
 from simulations.loads import Peak
 from simulations.options import Options
@@ -404,6 +404,16 @@ def test_who_comes_back_before_long_need_not_be_missed() -> None:
     miss_nobody(evidence)
 
     evidence.presences.append(Presence("m1", 3, 80.0))
+
+    assert violations(evidence) == []
+
+
+def test_who_was_awake_for_a_moment_between_two_looks_need_not_be_missed() -> None:
+    evidence = flawless()
+    miss_nobody(evidence)
+    gone_s = next(presence.ended_s for presence in evidence.presences if presence.name == "m1")
+
+    evidence.incidents.append(Incident(PAUSE, frozenset({"m1"}), gone_s - 0.3, gone_s + 50.0, frozenset()))
 
     assert violations(evidence) == []
 
