@@ -62,7 +62,7 @@ class Stage:
         self._keepers = options.masters
         """How many masters were up when everything was last whole."""
         self._struck: set[str] = set()
-        """The masters that died since all copies were last whole."""
+        """The masters that died, or stood still, since all copies were last whole."""
         self._usual_law: Law | None = None
         self._slowed: list[Machine] = []
         self._reachable = len(web.reachable())
@@ -239,6 +239,7 @@ class Stage:
         """Stops these in their tracks."""
         hit = list(machines)
         self._begin(PAUSE, hit, self._through(frozenset(m.name for m in hit)))
+        self._struck.update(m.name for m in hit if isinstance(m, Machine))
         for machine in hit:
             machine.node.pause()
 
