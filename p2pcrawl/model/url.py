@@ -8,20 +8,34 @@ the request is sent with the URL as it was found.
 from __future__ import annotations
 
 import re
-from urllib.parse import quote, unquote_to_bytes, urlsplit
+from urllib.parse import urlsplit
 
-_ALREADY_CANONICAL = re.compile(r"https?://[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::(?!80/|443/)[0-9]+)?/[A-Za-z0-9/._~-]*\Z")
-_ESCAPED_SLASH = re.compile("%2f", re.IGNORECASE)
+_ALREADY_CANONICAL = re.compile(
+    r"https?://[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::(?!80/|443/)[0-9]+)?/[A-Za-z0-9._~!$&'()*+,;=:@/\[\]-]*\Z"
+)
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
-_PATH_SAFE = "/!$&'()*+,;=:@~"
-_QUERY_SAFE = "/?!$'()*,;:@~"
+_HEX = "[0-9A-Fa-f]{2}"
+_nothing_to_do = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:@/?\[\]-]*\Z").match
+_not_of_urls = re.compile(r"[^A-Za-z0-9._~!$&'()*+,;=:@/?%\[\]-]+")
+_escape = re.compile(f"%{_HEX}")
+_stray = re.compile(f"%(?!{_HEX})").search
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_WRITTEN = {
+    f"%{high}{low}": chr(code) if (code := int(high + low, 16)) in _UNRESERVED else f"%{code:02X}"
+    for high in "0123456789abcdefABCDEF"
+    for low in "0123456789abcdefABCDEF"
+}
+"""Each escape, and how it is written here."""
 
 
 def canonical(url: str) -> str:
     """The form two URLs share when they name the same page.
 
     Drops the fragment, the host's trailing dot and a default port; sorts the query's fields (blank
-    values kept) by name and value; writes percent-escapes one way.
+    values kept) by name and value, and writes a space there one way, ``+`` or ``%20``. Escapes are written one way as
+    RFC 3986 says: those of letters, digits and ``-._~`` are undone, the others get capitals; what may not stand in a
+    URL is escaped. A character that separates something somewhere (``/ ; , & : @``...) and its escape stay two things,
+    and so do ``%25`` and a ``%`` that begins no escape.
     """
     if _ALREADY_CANONICAL.match(url):
         return url
@@ -38,29 +52,46 @@ def canonical(url: str) -> str:
     if port == _DEFAULT_PORTS.get(scheme):
         port = ""
     netloc = f"{credentials}{at}{host}:{port}" if port else f"{credentials}{at}{host}"
-    # An escaped slash is no separator: it stays escaped.
-    path = "%2F".join(quote(unquote_to_bytes(part), safe=_PATH_SAFE) for part in _ESCAPED_SLASH.split(parts.path))
     query = _canonical_query(parts.query)
-    return f"{scheme}://{netloc}{path or '/'}{'?' + query if query else ''}"
+    return f"{scheme}://{netloc}{_rewritten(parts.path) or '/'}{'?' + query if query else ''}"
 
 
 def _canonical_query(query: str) -> str:
     if not query:
         return ""
     fields = []
-    for field in query.split("&"):
+    for field in _rewritten(query.replace("+", "%20")).split("&"):
         if not field:
             continue
-        name, equals, value = field.partition("=")
-        fields.append((_canonical_field(name), equals, _canonical_field(value)))
-    fields.sort(key=lambda f: (f[0], f[2]))
-    return "&".join(name + (equals or "=") + value for name, equals, value in fields)
+        name, _, value = field.partition("=")
+        fields.append((name, value))
+    fields.sort()
+    return "&".join([f"{name}={value}" for name, value in fields])
 
 
-def _canonical_field(text: str) -> str:
-    if text.isalnum() and text.isascii():
+def _rewritten(text: str) -> str:
+    """A path or a query with its escapes written one way."""
+    if _nothing_to_do(text) is not None:
         return text
-    return quote(unquote_to_bytes(text.replace("+", " ")), safe=_QUERY_SAFE)
+    text = _not_of_urls.sub(_escaped, text)
+    if "%" not in text:
+        return text
+    if _stray(text) is not None:
+        # What is undone behind a stray % might become an escape with it.
+        return _escape.sub(_in_capitals, text)
+    return _escape.sub(_written, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return "".join([f"%{byte:02X}" for byte in found[0].encode("utf-8", "surrogatepass")])
+
+
+def _in_capitals(found: re.Match[str]) -> str:
+    return found[0].upper()
+
+
+def _written(found: re.Match[str]) -> str:
+    return _WRITTEN[found[0]]
 
 
 def host_of(url: str) -> str:
