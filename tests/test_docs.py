@@ -14,7 +14,7 @@ import pytest
 from p2pcrawl.model.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "examples" / "README.md"])
 SNIPPETS = [
     pytest.param(page, code, id=f"{page.stem}-{number}")
     for page in PAGES
@@ -69,3 +69,23 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\((?!https?://)([^)#]+)", page.read_text())
 
     assert [t for t in targets if not (page.parent / t).exists()] == []
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    reached, ahead = set(), [ROOT / "README.md"]
+    while ahead:
+        page = ahead.pop()
+        if page not in reached:
+            reached.add(page)
+            targets = re.findall(r"\]\((?!https?://)([^)#]+\.md)", page.read_text())
+            ahead += [(page.parent / target).resolve() for target in targets]
+
+    assert sorted(set(PAGES) - reached) == []
+
+
+def test_every_example_is_in_their_table() -> None:
+    text = (ROOT / "examples" / "README.md").read_text()
+
+    named = re.findall(r"^\| \[(\w+\.py)\]", text, re.MULTILINE)
+
+    assert sorted(named) == sorted(path.name for path in (ROOT / "examples").glob("*.py"))
