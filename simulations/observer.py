@@ -102,7 +102,7 @@ class Observer:
     def _taking_part(self) -> int:
         """How many masters share out the buckets, as one of them says. Who is about to leave does not take part."""
         leads = [machine.lead for machine in self._stage.up if machine.lead is not None]
-        return sum(not member.drained for member in leads[0].node.members()) if leads else 0
+        return sum(not member.leaving for member in leads[0].node.members()) if leads else 0
 
     def _look_for_doubles(self) -> None:
         by_view: dict[int, list[tuple[Machine, frozenset[int]]]] = {}
@@ -129,5 +129,5 @@ class Observer:
                 owners[bucket] = machine.id
         if all(owners):
             self._view = first.lead.cluster.ownership.view
-            weights = {str(m.id): m.weight for m in first.lead.node.members() if not m.drained}
+            weights = {str(m.id): m.weight for m in first.lead.node.members() if not m.leaving}
             self.tables.append(Table(self._stage.world.now, weights, owners, first.lead.cluster.ownership.table))

@@ -22,7 +22,7 @@ from p2pcrawl.core.membership_output import Event, EventKind, Output
 from p2pcrawl.core.probing import Prober
 from p2pcrawl.core.view import View
 from p2pcrawl.model.gossip import Ack, Alive, Update
-from p2pcrawl.model.node import INCARNATION_MAX, Address, Member, Status
+from p2pcrawl.model.node import INCARNATION_MAX, Address, Member
 
 _BOOTS_MAX = 64
 
@@ -52,7 +52,7 @@ class Claims:
 
     def exceed(self, now: float, incarnation: int) -> None:
         """The cluster knew an earlier life of this node up to ``incarnation``."""
-        if self._courier.me.status is not Status.LEFT:
+        if self._courier.me.living:
             self.announce(now, max(self._courier.me.incarnation, incarnation + 1))
 
     def join(self, now: float) -> None:
@@ -73,7 +73,7 @@ class Claims:
                 return False
         elif update.incarnation < me.incarnation:
             return False
-        if me.status is Status.LEFT or update.incarnation >= INCARNATION_MAX:
+        if not me.living or update.incarnation >= INCARNATION_MAX:
             return False
         self.announce(now, update.incarnation + 1)
         if not isinstance(update, Alive):

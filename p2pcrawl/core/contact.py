@@ -39,7 +39,7 @@ class Contact:
     @property
     def reaches_most(self) -> bool:
         """Whether those that count and are not silent are more than half of all that have not left in order."""
-        undrained = [m for m in self._view.members.values() if not m.drained and m.status is not Status.LEFT]
+        undrained = [m for m in self._view.members.values() if not m.leaving and m.status is not Status.LEFT]
         return 2 * sum(1 for m in undrained if m.living and m.id not in self._silent) > len(undrained)
 
     def next_at(self) -> float:

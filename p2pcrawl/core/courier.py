@@ -3,6 +3,9 @@
 Two rules make gossip heal itself. A member is told first what is held against it, so that it can refute in its
 very answer; and when news about oneself has to go out, the load makes room for it.
 
+That somebody left in order is said only to those who count: they know the members that it handed over to. Who was away
+meanwhile may not know of these, and would miss nobody; it learns of both in an exchange of views.
+
 Invariant: no message takes more than ``message_max`` bytes.
 """
 
@@ -42,7 +45,7 @@ class Courier:
     def ping(self, seq: int, target: NodeId) -> Ping:
         """A ping that tells its target what is held against it."""
         me = self.me
-        return Ping(seq, target, me.id, me.boot, me.incarnation, self._fill(self.charge(target)))
+        return Ping(seq, target, me.id, me.boot, me.incarnation, self._fill(self.charge(target), to=target))
 
     def challenge(self, seq: int) -> Ping:
         """A ping to whoever else claims to be this node."""
@@ -56,14 +59,14 @@ class Courier:
         verdict = self._view.verdict(asker)
         if verdict is not None and verdict > (incarnation, Status.ALIVE):
             first = self.charge(asker) or self._past(asker, verdict[0])
-        if me.status is Status.LEFT:
-            first.append(Left(me.id, me.incarnation))
+        if not me.living:
+            first += self.charge(me.id) if self._counts(asker) else [Dead(me.id, me.incarnation, me.id)]
         elif self._news.about(me.id):
             first.append(Alive(me))
         load = self.load
         if sum(update.size_max for update in first) > self._budget - len(load):
             load = b""
-        updates = self._fill(first, len(load))
+        updates = self._fill(first, len(load), asker)
         return Ack(seq, me.id, me.boot, me.incarnation, self._view.digest, load, updates)
 
     def pass_on(self, ack: Ack, seq: int) -> Ack:
@@ -78,9 +81,9 @@ class Courier:
     def nack(self, seq: int) -> Nack:
         return Nack(seq, self.me.id, self._fill(()))
 
-    def gossip(self) -> Gossip | None:
+    def gossip(self, to: NodeId) -> Gossip | None:
         """News; None when there is none."""
-        updates = self._fill(())
+        updates = self._fill((), to=to)
         return Gossip(self.me.id, updates) if updates else None
 
     def gossip_about(self, id: NodeId) -> Gossip:
@@ -112,5 +115,10 @@ class Courier:
         facts = self._view.facts(id)
         return [] if facts is None else [Alive(replace(facts, incarnation=incarnation))]
 
-    def _fill(self, first: Sequence[Update], taken: int = 0) -> tuple[Update, ...]:
-        return self._news.fill(self._budget - taken, len(self._view.members), first)
+    def _counts(self, id: NodeId | None) -> bool:
+        member = self._view.members.get(id) if id is not None else None
+        return member is not None and member.living
+
+    def _fill(self, first: Sequence[Update], taken: int = 0, to: NodeId | None = None) -> tuple[Update, ...]:
+        """``to`` whom it goes, if that is known."""
+        return self._news.fill(self._budget - taken, len(self._view.members), first, farewells=self._counts(to))

@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from p2pcrawl.model.gossip import UPDATES_MAX, Update
+from p2pcrawl.model.gossip import UPDATES_MAX, Left, Update
 from p2pcrawl.model.node import NodeId
 
 
@@ -49,8 +49,13 @@ class News:
         """Whether there is news of this member."""
         return id in self._items
 
-    def fill(self, budget: int, members: int, first: Sequence[Update] = ()) -> tuple[Update, ...]:
-        """What goes on one message of ``budget`` bytes: ``first``, which is not counted, then the freshest news."""
+    def fill(
+        self, budget: int, members: int, first: Sequence[Update] = (), *, farewells: bool = True
+    ) -> tuple[Update, ...]:
+        """What goes on one message of ``budget`` bytes: ``first``, which is not counted, then the freshest news.
+
+        ``farewells``: also who has left in order.
+        """
         chosen: list[Update] = []
         for update in first:
             if update.size_max <= budget:
@@ -64,6 +69,8 @@ class News:
             if len(chosen) >= UPDATES_MAX:
                 break
             if item.update.size_max > budget or item.update in first:
+                continue
+            if isinstance(item.update, Left) and not farewells:
                 continue
             budget -= item.update.size_max
             chosen.append(item.update)

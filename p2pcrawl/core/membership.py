@@ -43,7 +43,7 @@ from p2pcrawl.core.probing import Prober
 from p2pcrawl.core.spreading import Spreader
 from p2pcrawl.core.suspicion import Suspicions
 from p2pcrawl.core.view import View
-from p2pcrawl.model.gossip import LOAD_BYTES_MAX, Left, Message, PushPull
+from p2pcrawl.model.gossip import LOAD_BYTES_MAX, Dead, Entry, Left, Message, PushPull
 from p2pcrawl.model.node import Address, Member, NodeId, Status
 
 __all__ = ["Event", "EventKind", "Membership", "MembershipConfig", "Output"]
@@ -150,16 +150,34 @@ class Membership:
         """Who counts for ownership, this member included: the living and the suspect."""
         return self._view.living()
 
-    def remember(self, members: Iterable[Member], now: float) -> None:
-        """Members of an earlier run: taken for dead until they are heard of."""
-        for member in members:
-            if member.id != self.me.id:
+    @property
+    def revision(self) -> int:
+        """Another number after whatever changed in what is known of anybody."""
+        return self._view.revision
+
+    def remember(self, entries: Iterable[Entry], now: float) -> None:
+        """What an earlier run knew of others. Who lived then, and who was dead, is taken for dead until it is heard of;
+        who had left had left."""
+        for entry in entries:
+            member = entry.member
+            if member.id != self.me.id and entry.age_s < self._config.dead_forget_s:
                 self._view.merge_facts(member, now)
-                self._view.merge_verdict(member.id, member.incarnation, Status.DEAD, now)
+                status = Status.LEFT if entry.status is Status.LEFT else Status.DEAD
+                self._view.merge_verdict(member.id, entry.incarnation, status, now - entry.age_s)
+
+    def acquaintances(self, now: float) -> Sequence[Entry]:
+        """What a next run should know of others, the departed included: or it would miss them."""
+        return [entry for entry in self._view.entries(now) if entry.member.id != self.me.id]
 
     def missing(self) -> list[Member]:
-        """Who was declared dead, is not forgotten yet, and had not given its buckets away."""
-        return [m for m in self._view.members.values() if m.status is Status.DEAD and not m.drained]
+        """Who is away, is not forgotten yet, and may know what nobody here knows, however it went: all but those
+        that handed everything over. Who is here with the disk of one that went is that one, whatever its name."""
+        here = {member.store for member in self.alive()}
+        return [m for m in self._view.members.values() if m.status is Status.DEAD and m.store not in here]
+
+    def away_s(self, id: NodeId, now: float) -> float:
+        """For how long a member that is not here has been away, as far as is known."""
+        return max(0.0, now - self._view.since(id))
 
     @property
     def reaches_most(self) -> bool:
@@ -187,23 +205,28 @@ class Membership:
         self._exchanges.tick(now, self.joined, out)
         return self._end(now, out)
 
-    def leave(self, now: float) -> Output:
-        """Says good-bye. The shell goes on ticking till ``quiet``, or as long as it likes."""
+    def leave(self, now: float, *, handed_over: bool) -> Output:
+        """Says good-bye. The shell goes on ticking till ``quiet``, or as long as it likes.
+
+        ``handed_over``: the others have all that this member had, for certain. Else it goes as one that died, which
+        is told at once, and is missing until it is back.
+        """
         out = self._begin(now)
         me = self.me
-        if me.status is not Status.LEFT:
-            self._view.merge_verdict(me.id, me.incarnation, Status.LEFT, now)
+        if me.living:
+            status = Status.LEFT if handed_over else Status.DEAD
+            self._view.merge_verdict(me.id, me.incarnation, status, now)
             self._courier.me = self._view.members[me.id]
             self._prober.stop()
             self._contact.stop()
             self._exchanges.stop()
             self._spreader.stop_retrying()
-            self._news.spread(Left(me.id, me.incarnation))
+            self._news.spread(Left(me.id, me.incarnation) if handed_over else Dead(me.id, me.incarnation, me.id))
             self._spreader.gossip(now, out)
         return self._end(now, out)
 
     def update_me(self, now: float, **fields: Any) -> Output:
-        """Changes what this member says of itself (address, weight, holds, drained, api, store).
+        """Changes what this member says of itself (address, weight, holds, leaving, api, store).
 
         Raises ValueError when a value cannot travel. Without a change nothing is sent.
         """

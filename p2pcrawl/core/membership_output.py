@@ -75,4 +75,4 @@ def changes(before: Member | None, after: Member | None) -> list[Event]:
 
 
 def _said(member: Member) -> tuple[object, ...]:
-    return (member.address, member.weight, member.boot, member.store, member.holds, member.drained, member.api)
+    return (member.address, member.weight, member.boot, member.store, member.holds, member.leaving, member.api)

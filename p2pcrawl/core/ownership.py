@@ -186,7 +186,7 @@ class Ownership:
 
     def change(self, members: Iterable[Member], view: int) -> Change:
         """A new view. What is gained is served after ``released`` by all in ``ask``."""
-        living = [m for m in members if not m.drained] or list(members)
+        living = [m for m in members if not m.leaving] or list(members)
         weights = {m.id: m.weight for m in living}
         if self.me not in weights and not weights:
             weights = {self.me: 1}

@@ -24,7 +24,7 @@ from p2pcrawl.core.membership_config import MembershipConfig
 from p2pcrawl.core.membership_output import Output
 from p2pcrawl.core.view import View
 from p2pcrawl.model.gossip import Ack, Nack, PingRequest
-from p2pcrawl.model.node import Address, NodeId, Status
+from p2pcrawl.model.node import Address, NodeId
 
 RELAYS_MAX = 256
 """More pings than that are not relayed at a time."""
@@ -69,7 +69,7 @@ class Prober:
         self.awareness = 0
 
     def start(self, now: float) -> None:
-        if self._courier.me.status is Status.LEFT:
+        if not self._courier.me.living:
             return
         # Members that start together shall not probe in step.
         self._next_at = now + self._dice.random() * self._config.probe_s

@@ -61,7 +61,7 @@ class Spreader:
         if not others:
             self._news.clear()
         for member in self._dice.sample(others, min(self._config.gossip_fanout, len(others))):
-            gossip = self._courier.gossip()
+            gossip = self._courier.gossip(member.id)
             if gossip is not None:
                 out.datagrams.append((member.address, gossip))
         self._gossiped_at = now

@@ -13,7 +13,7 @@ identity; then the greater tuple wins, so that all see the same one of the two.
 
 Invariants: a verdict without facts is remembered but not shown; ``members`` shows facts under the
 verdict's incarnation and status; ``digest`` is equal for two views iff the same ids live in both with the
-same weight and drain.
+same weight and neither or both leaving.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ class View:
         self._members: dict[NodeId, Member] = {}
         self.members: Mapping[NodeId, Member] = MappingProxyType(self._members)
         self.refused = 0
+        self.revision = 0
+        """How often anything that is shown, or since when, has changed."""
         self._digest: int | None = None
         self._living: tuple[Member, ...] | None = None
 
@@ -104,6 +106,7 @@ class View:
         ]
         gone = [self._members[id] for id in old if id in self._members]
         for id in old:
+            self.revision += 1
             del self._lines[id]
             self._members.pop(id, None)
         return gone
@@ -123,18 +126,19 @@ class View:
 
     @property
     def digest(self) -> int:
-        """64 bits of who lives, with weight and drain; kept until something changes."""
+        """64 bits of who lives, with weight, and whether it is leaving; kept until something changes."""
         if self._digest is None:
             state = blake2b(digest_size=8)
             for id in sorted(self._members):
                 member = self._members[id]
                 if member.living:
-                    state.update(f"{id} {member.weight} {int(member.drained)};".encode())
+                    state.update(f"{id} {member.weight} {int(member.leaving)};".encode())
             self._digest = int.from_bytes(state.digest(), "big")
         return self._digest
 
     def _show(self, line: _Line, id: NodeId) -> None:
         self._digest = self._living = None
+        self.revision += 1
         if line.facts is not None:
             self._members[id] = replace(line.facts, incarnation=line.incarnation, status=line.status)
 
@@ -147,6 +151,6 @@ def _rank(facts: Member) -> tuple[int, bytes, str, bytes, int, bytes, bool, str]
         facts.store,
         facts.weight,
         facts.holds,
-        facts.drained,
+        facts.leaving,
         facts.api,
     )

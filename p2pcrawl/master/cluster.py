@@ -9,6 +9,7 @@ from typing import Any
 
 from p2pcrawl.core.membership_output import Event, EventKind
 from p2pcrawl.core.ownership import Change, Ownership
+from p2pcrawl.master.absences import Absences
 from p2pcrawl.master.admission import start_of
 from p2pcrawl.master.budgets import Budgets
 from p2pcrawl.master.caution import Caution
@@ -82,6 +83,7 @@ class Cluster:
         self.ownership = Ownership(node.id, copies, ring, keeps=True)
         self.ownership.recall(holdings.standings)
         self._answer = answer
+        self.absences = Absences(node.membership)
         self.upkeep = Upkeep(master, node, self.ownership, holdings, copies, self._call)
         self.copying, self.copier = self.upkeep.copying, self.upkeep.copier
         self.dispatch = Dispatch(self.ownership.owner, self._deliver, master.take_back)
@@ -158,7 +160,7 @@ class Cluster:
         # Views come back, and what was dropped in one may have been copied in the next.
         self.upkeep.moved(change.gained | change.lost)
         self.caution.view_changed(turn.members)
-        self.upkeep.hold_back(len([m for m in turn.members if not m.drained]))
+        self.upkeep.hold_back(len([m for m in turn.members if not m.leaving]))
         self.master.view_changed(change, died=bool(turn.gone))
         self.upkeep.members_changed(turn.members)
         self.dispatch.reroute()
@@ -294,13 +296,13 @@ class Cluster:
 
     def has_heirs(self) -> bool:
         """Whether anybody is there, and stays, who can take what is ours."""
-        return any(not member.drained for member in self.node.members() if member.id != self.node.id)
+        return any(not member.leaving for member in self.node.members() if member.id != self.node.id)
 
     async def drain(self, patience_s: float) -> bool:
         """Gives all buckets to the others; whether they have everything, so that nothing is missed when we leave."""
         if not self.has_heirs():
             return False
-        self.node.gossip.update_me(drained=True)
+        self.node.gossip.update_me(leaving=True)
         self.views.take()
         until = asyncio.get_running_loop().time() + patience_s
         while asyncio.get_running_loop().time() < until:

@@ -88,7 +88,7 @@ class Upkeep:
     def members_changed(self, members: list[Member]) -> None:
         """Who holds copies of ours now."""
         table, me = self._ownership.table, self._node.id
-        known = sum(1 for m in members if not m.drained) + len(self._node.membership.missing())
+        known = sum(1 for m in members if not m.leaving) + len(self._node.membership.missing())
         holders = (self._ownership.view, known, [(m.boot, m.store) for m in members])
         if holders == self._holders:
             return
@@ -191,7 +191,7 @@ class Upkeep:
         for member in others:
             # One that leaves waits till it has nothing: it is told of all, whatever is known of it. So are all when
             # there are jobs: copies that a former owner made may have been under way when it said that it had none.
-            trusted = not member.drained and not self._master.jobs
+            trusted = not member.leaving and not self._master.jobs
             empty = self._empty_of.get(member.id, set()) if trusted else set()
             free = [b for b in complete if b not in empty and member.id not in self._ownership.holders(b)]
             moves = self._moves

@@ -178,6 +178,6 @@ class Views:
         living = {member.id: member for member in self._node.members()}
         had = self._ownership.weights
         return len(living) > len(had) and all(
-            node in living and living[node].weight == weight and not living[node].drained
+            node in living and living[node].weight == weight and not living[node].leaving
             for node, weight in had.items()
         )

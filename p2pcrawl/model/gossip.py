@@ -59,7 +59,8 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class Dead:
-    """The suspicion was not refuted in time; ``by`` declared it."""
+    """The suspicion was not refuted in time; ``by`` declared it. The member itself says so when it goes and others lack
+    what it has."""
 
     id: NodeId
     incarnation: int
@@ -72,7 +73,7 @@ class Dead:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """The member's own good-bye."""
+    """The member's own good-bye, said when all that it had is with others."""
 
     id: NodeId
     incarnation: int

@@ -38,7 +38,9 @@ class Status(IntEnum):
     ALIVE = 0
     SUSPECT = 1
     DEAD = 2
+    """It is away, and may know what nobody else knows: declared dead, or gone without having handed everything over."""
     LEFT = 3
+    """It has said good-bye, and those that stay have confirmed that they have all that it had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,8 @@ class Member:
     """Sixteen random bytes, new with each new data folder: another one is an empty copy."""
     holds: bytes = b""
     """A bitmap of the buckets of which the member holds a copy; may be empty."""
-    drained: bool = False
-    """The member gives its buckets away and takes none."""
+    leaving: bool = False
+    """The member gives its buckets away and takes none. Whether others have them already is not said with it."""
     api: Address | str = ""
     """Where its HTTP API listens; empty: nowhere."""
 

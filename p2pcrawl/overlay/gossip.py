@@ -51,9 +51,9 @@ class Gossip:
         """Joins through these too, from now on."""
         self._perform(self.membership.join(self._loop.time(), addresses))
 
-    async def leave(self, patience_s: float = 2.0) -> None:
+    async def leave(self, *, handed_over: bool, patience_s: float = 2.0) -> None:
         """Says good-bye and waits until it is told."""
-        self._perform(self.membership.leave(self._loop.time()))
+        self._perform(self.membership.leave(self._loop.time(), handed_over=handed_over))
         until = self._loop.time() + patience_s
         while not self.membership.quiet and self._loop.time() < until:  # noqa: ASYNC110 - no event tells of it
             await asyncio.sleep(0.05)

@@ -120,8 +120,9 @@ class OverlayNode:
         self.gossip.start(addresses)
         self._upkeep = asyncio.create_task(self._keep_up(list(addresses)))
 
-    async def leave(self) -> None:
-        await self.gossip.leave()
+    async def leave(self, *, handed_over: bool) -> None:
+        """Says good-bye; see :meth:`Membership.leave`."""
+        await self.gossip.leave(handed_over=handed_over)
 
     async def close(self) -> None:
         if self._upkeep is not None:

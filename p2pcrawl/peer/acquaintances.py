@@ -1,19 +1,32 @@
-"""The masters that this one knew when it last ran: how it finds them again, and knows who is missing."""
+"""The masters that this one knew when it last ran: how it finds them again, and knows who is missing.
+
+Who left in order is written down, too: this master may be the only one that heard of it, and somebody who was away then
+may come back and take the departed for missing. For how long each has been away is counted while this master runs; the
+time in which it did not brings nobody closer to being forgotten.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
+import os
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.gossip import Entry
 from p2pcrawl.model.node import Address, Member, NodeId, Status, parse_address
 
 log = logging.getLogger(__name__)
 
 FILE = "members.json"
+AGES_S = 600.0
+"""Ages are written down in such steps, so that the file is not written all the time."""
+
+Row = tuple[Entry, float | None]
+"""What is known of one, and since when it has been away, as clocks on walls have it."""
 
 
 class Acquaintances:
@@ -22,26 +35,35 @@ class Acquaintances:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._written = ""
+        self._lock = threading.Lock()
 
-    def load(self) -> list[Member]:
-        """Those that had not left in order."""
+    def load(self) -> list[Row]:
+        """Everybody that was known, the departed included."""
         try:
             rows = json.loads((self._folder / FILE).read_text())
-            return [_member(row) for row in rows]
+            return [_read(row) for row in rows]
         except FileNotFoundError:
             return []
         except (OSError, ValueError, KeyError, TypeError, ConfigurationError) as error:
-            log.warning("cannot read %s: %s", self._folder / FILE, error)
+            log.warning("cannot read %s: %s; who is missing is not known here", self._folder / FILE, error)
             return []
 
-    def save(self, members: Iterable[Member]) -> None:
-        """Durable before long; called when somebody came or went."""
-        text = json.dumps([_row(m) for m in sorted(members, key=lambda m: m.id)], indent=1)
+    def save(self, known: Iterable[Row]) -> None:
+        """Durable when this returns; called, in any thread, when anything has changed."""
+        with self._lock:
+            self._save(known)
+
+    def _save(self, known: Iterable[Row]) -> None:
+        text = json.dumps([_row(*row) for row in sorted(known, key=lambda row: row[0].member.id)], indent=1)
         if text == self._written:
             return
         draft = self._folder / f".{FILE}.new"
         try:
-            draft.write_text(text)
+            with open(draft, "w") as file:
+                file.write(text)
+                file.flush()
+                # Else a power cut may leave an empty file, and nobody would be missed.
+                os.fsync(file.fileno())
             draft.replace(self._folder / FILE)
         except OSError as error:
             log.warning("cannot write %s: %s", self._folder / FILE, error)
@@ -49,8 +71,9 @@ class Acquaintances:
         self._written = text
 
 
-def _row(member: Member) -> dict[str, Any]:
-    return {
+def _row(entry: Entry, since: float | None) -> dict[str, Any]:
+    member = entry.member
+    row: dict[str, Any] = {
         "id": member.id,
         "address": member.address,
         "incarnation": member.incarnation,
@@ -59,17 +82,31 @@ def _row(member: Member) -> dict[str, Any]:
         "store": member.store.hex(),
         "api": member.api,
     }
+    if entry.status >= Status.DEAD:
+        row |= {
+            "state": entry.status.name.lower(),
+            "last": entry.incarnation,
+            "away_s": entry.age_s // AGES_S * AGES_S,
+            "since": since,
+        }
+    return row
 
 
-def _member(row: dict[str, Any]) -> Member:
+def _read(row: dict[str, Any]) -> Row:
     parse_address(row["address"])
-    return Member(
+    member = Member(
         NodeId(str(row["id"])),
         Address(row["address"]),
         int(row["incarnation"]),
-        Status.DEAD,
+        Status.ALIVE,
         int(row["weight"]),
         bytes.fromhex(row["boot"]),
         bytes.fromhex(row["store"]),
         api=Address(row["api"]),
     )
+    member.check()
+    if "state" not in row:
+        return Entry(member, member.incarnation, Status.DEAD), None
+    status = Status.LEFT if row["state"] == "left" else Status.DEAD
+    last, since = max(member.incarnation, int(row["last"])), row["since"]
+    return Entry(member, last, status, max(0.0, float(row["away_s"]))), None if since is None else float(since)

@@ -23,11 +23,11 @@ from p2pcrawl.master.notes import Notes
 from p2pcrawl.master.steering import Steering
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.job import JobId, JobSpec
-from p2pcrawl.model.node import Address
+from p2pcrawl.model.node import Address, Status
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.overlay.link import Link
 from p2pcrawl.overlay.node import Credentials, OverlayNode
-from p2pcrawl.peer.acquaintances import Acquaintances
+from p2pcrawl.peer.acquaintances import AGES_S, Acquaintances
 from p2pcrawl.peer.config import Partition, PeerConfig
 from p2pcrawl.peer.questions import Questions
 from p2pcrawl.peer.submission import Submission, module_digest
@@ -80,8 +80,8 @@ class Lead:
         self._majority = config.partition is Partition.MAJORITY
         self._credentials = credentials
         self._acquaintances = Acquaintances(folder)
-        self._met = False
-        """Somebody came or went since the acquaintances were written down."""
+        self._noted = -1, 0.0
+        """What was known of others when the acquaintances were written down last, and when."""
         self._tasks: list[asyncio.Task[None]] = []
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -140,8 +140,8 @@ class Lead:
 
     def join(self, contacts: Sequence[Address]) -> None:
         known = self._acquaintances.load()
-        self.node.membership.remember(known, asyncio.get_running_loop().time())
-        everybody = [*contacts, *(member.address for member in known)]
+        self.cluster.absences.recall(known)
+        everybody = [*contacts, *(entry.member.address for entry, _ in known if entry.status is not Status.LEFT)]
         self.node.join([c for c in dict.fromkeys(everybody) if c != self.node.address])
         self.cluster.start(looking=bool(contacts))
         self.notes.start()
@@ -149,23 +149,27 @@ class Lead:
         self._tasks = [asyncio.create_task(self._run()), asyncio.create_task(self._tell_load())]
 
     async def close(self) -> None:
-        """Hands the buckets over, as far as others are there to take them, and leaves."""
-        drained = not self._tasks or self.failed.done() or await self.cluster.drain(DRAIN_S)
-        if not drained and not self.cluster.has_heirs():
+        """Hands the buckets over, as far as others are there to take them, and leaves. Where they have not confirmed
+        that they have everything, this master is missing from then on, till it is back."""
+        works = bool(self._tasks) and not self.failed.done()
+        handed_over = works and await self.cluster.drain(DRAIN_S)
+        if works and not handed_over and not self.cluster.has_heirs():
             await self._end_pages()
         # Once the others know that we have left they ask our hosts.
         self.master.slaves.abort()
         # Pages that were still in hand are nobody's now: what waited for them can go.
-        if not drained and not await self.cluster.drain(DRAIN_ON_S):
-            log.debug("left without handing everything over")
-        await self.node.leave()
+        if works and not handed_over:
+            handed_over = await self.cluster.drain(DRAIN_ON_S)
+        if works and not handed_over and self.cluster.has_heirs():
+            log.warning("not everything could be handed over: what is left here is missing till this master is back")
+        await self.node.leave(handed_over=handed_over)
         await self.notes.close()
         await self.steering.close()
         await self.cluster.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._note_acquaintances()
+        await self._note_acquaintances()
         await self.node.close()
         await self.master.__aexit__()
         await self.holdings.close()
@@ -194,18 +198,19 @@ class Lead:
             leased = sum(j.leased for j in self.master.jobs.values())
             self.node.membership.load = json.dumps({"slaves": sessions, "pages": pages, "leased": leased}).encode()
             self._note_incarnation()
-            self._note_acquaintances()
+            await self._note_acquaintances()
             await asyncio.sleep(LOAD_S)
 
     def _crawling(self) -> bool:
         return any(job.state == RUNNING for job in self.master.jobs.values())
 
-    def _note_acquaintances(self) -> None:
+    async def _note_acquaintances(self) -> None:
         """Not at each event: when a large cluster begins, as many come at once as it has members."""
-        if self._met:
-            self._met = False
-            known = (*self.node.members(), *self.node.membership.missing())
-            self._acquaintances.save(m for m in known if not m.drained)
+        revision, now = self.node.membership.revision, asyncio.get_running_loop().time()
+        noted, at = self._noted
+        if revision != noted or now - at >= AGES_S:
+            self._noted = revision, now
+            await asyncio.to_thread(self._acquaintances.save, self.cluster.absences.known())
 
     def _note_incarnation(self) -> None:
         """The next start must exceed it, also when nobody who remembers it is there to tell."""
@@ -227,7 +232,6 @@ class Lead:
         self.master.slaves.take(link, hello)
 
     def _happened(self, event: Any) -> None:
-        self._met = True
         self.cluster.happened(event)
 
     async def _answer(self, what: str, arguments: bytes) -> bytes:

@@ -52,7 +52,7 @@ class _Member(_Row):
     boot: _Boot
     store: _Store
     holds: Annotated[bytes, Meta(max_length=HOLDS_BYTES_MAX)]
-    drained: bool
+    leaving: bool
     api: _Text
 
 
@@ -240,14 +240,14 @@ def _unpack_update(row: _Update) -> gossip.Update:
 def _pack_member(member: Member) -> _Member:
     return _Member(
         _raw(member.id), member.address, member.incarnation, member.weight,
-        member.boot, member.store, member.holds, member.drained, member.api,
+        member.boot, member.store, member.holds, member.leaving, member.api,
     )  # fmt: skip
 
 
 def _unpack_member(row: _Member) -> Member:
     return Member(
         _id(row.id), _address(row.address), row.incarnation, Status.ALIVE, row.weight,
-        row.boot, row.store, row.holds, row.drained, _address(row.api) if row.api else "",
+        row.boot, row.store, row.holds, row.leaving, _address(row.api) if row.api else "",
     )  # fmt: skip
 
 

@@ -240,5 +240,5 @@ def _contacts(peer: Peer) -> set[str]:
 
 
 async def _leave_and_close(peer: Peer) -> None:
-    await peer.overlay.leave()
+    await peer.overlay.leave(handed_over=True)
     await peer.overlay.close()

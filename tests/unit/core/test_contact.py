@@ -146,10 +146,10 @@ def test_who_left_in_order_is_not_missed() -> None:
     world = World(7, config=ASKING)
     nodes = world.cluster(5)
     for node in nodes[2:]:
-        node.do(lambda node=node: node.machine.update_me(world.now, drained=True))
+        node.do(lambda node=node: node.machine.update_me(world.now, leaving=True))
     world.run(10.0)
     for node in nodes[3:]:
-        node.do(lambda node=node: node.machine.leave(world.now))
+        node.do(lambda node=node: node.machine.leave(world.now, handed_over=True))
     world.run(5.0)
 
     nodes[2].kill()

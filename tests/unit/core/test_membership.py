@@ -289,7 +289,7 @@ def test_leave_is_not_death() -> None:
     world = World(1)
     nodes = world.cluster(10)
 
-    nodes[9].do(lambda: nodes[9].machine.leave(world.now))
+    nodes[9].do(lambda: nodes[9].machine.leave(world.now, handed_over=True))
     world.run(3.0)
     assert nodes[9].machine.quiet
     nodes[9].kill()
@@ -305,7 +305,7 @@ def test_member_that_leaves_before_it_has_joined_stays_gone() -> None:
     world = World(1)
     nodes = world.cluster(3)
     shy = world.spawn(member(9, world.rng), [FIRST])
-    shy.do(lambda: shy.machine.leave(world.now))
+    shy.do(lambda: shy.machine.leave(world.now, handed_over=True))
 
     world.run(5.0)
 
@@ -317,7 +317,7 @@ def test_member_that_leaves_before_it_has_joined_stays_gone() -> None:
 def test_member_that_left_can_come_back() -> None:
     world = World(1)
     nodes = world.cluster(5)
-    nodes[4].do(lambda: nodes[4].machine.leave(world.now))
+    nodes[4].do(lambda: nodes[4].machine.leave(world.now, handed_over=True))
     world.run(5.0)
     nodes[4].kill()
 
@@ -356,10 +356,10 @@ def test_update_of_one_member_reaches_all() -> None:
     world = World(1)
     nodes = world.cluster(10)
 
-    nodes[0].do(lambda: nodes[0].machine.update_me(world.now, weight=9, drained=True, holds=b"\x01" * 512))
+    nodes[0].do(lambda: nodes[0].machine.update_me(world.now, weight=9, leaving=True, holds=b"\x01" * 512))
     world.run(3.0)
 
-    seen = {(m.weight, m.drained, m.holds) for n in nodes[1:] for m in [n.machine.members[nodes[0].machine.me.id]]}
+    seen = {(m.weight, m.leaving, m.holds) for n in nodes[1:] for m in [n.machine.members[nodes[0].machine.me.id]]}
     assert seen == {(9, True, b"\x01" * 512)}
     assert all(len(node.happened(EventKind.UPDATED)) == 1 for node in nodes[1:])
     assert agree(nodes)

@@ -19,8 +19,8 @@ from tests.unit.core.membership_world import member
 IDS = [NodeId(f"{n:040x}") for n in range(1, 4)]
 
 alives = st.builds(
-    lambda n, incarnation, weight, boot, drained: Alive(
-        replace(member(n, Random(n)), incarnation=incarnation, weight=weight, boot=bytes([boot] * 8), drained=drained)
+    lambda n, incarnation, weight, boot, leaving: Alive(
+        replace(member(n, Random(n)), incarnation=incarnation, weight=weight, boot=bytes([boot] * 8), leaving=leaving)
     ),
     st.integers(1, 3),
     st.integers(0, 4),

@@ -15,8 +15,8 @@ from p2pcrawl.model.node import Address, Member, NodeId, Status
 IDS = [NodeId(f"{n:040x}") for n in range(1, 7)]
 
 
-def member(id: NodeId, weight: int = 1, drained: bool = False) -> Member:
-    return Member(id, Address("127.0.0.1:1"), 1, Status.ALIVE, weight, bytes(8), bytes(16), drained=drained)
+def member(id: NodeId, weight: int = 1, leaving: bool = False) -> Member:
+    return Member(id, Address("127.0.0.1:1"), 1, Status.ALIVE, weight, bytes(8), bytes(16), leaving=leaving)
 
 
 def members(*ids: NodeId) -> list[Member]:
@@ -109,23 +109,23 @@ def test_release_of_what_was_lost_and_gained_again_counts_for_nothing() -> None:
     assert let_go(o, IDS[1], lost) == frozenset()
 
 
-def test_drained_member_owns_nothing_but_is_asked() -> None:
+def test_leaving_member_owns_nothing_but_is_asked() -> None:
     o = Ownership(IDS[0])
     view(o, members(*IDS[:2]), 1)
     let_go(o, IDS[1], o.awaited(IDS[1]))
 
-    change = view(o, [member(IDS[0]), member(IDS[1], drained=True)], 2)
+    change = view(o, [member(IDS[0]), member(IDS[1], leaving=True)], 2)
 
     assert owned(o) == set(range(BUCKETS))
     assert change.ask == (IDS[1],)
     mine = Ownership(IDS[1])
-    view(mine, [member(IDS[0]), member(IDS[1], drained=True)], 2)
+    view(mine, [member(IDS[0]), member(IDS[1], leaving=True)], 2)
     assert owned(mine) == set()
 
 
-def test_when_all_are_drained_all_own() -> None:
+def test_when_all_are_leaving_all_own() -> None:
     o = Ownership(IDS[0])
-    view(o, [member(id, drained=True) for id in IDS[:2]], 1)
+    view(o, [member(id, leaving=True) for id in IDS[:2]], 1)
 
     assert 0 < len(owned(o)) < BUCKETS
 

@@ -50,7 +50,7 @@ class Town:
         """Who cannot reach most of the others."""
         self.missing: set[NodeId] = set()
         """Masters that died and are not forgotten."""
-        self.drained: set[NodeId] = set()
+        self.leaving: set[NodeId] = set()
         self.before: Hook | None = None
         """Awaited before a request is served; may raise LinkError to lose it."""
         self.after: Hook | None = None
@@ -60,7 +60,7 @@ class Town:
     def member(self, id: NodeId) -> Member:
         house = self.houses[id]
         return Member(
-            id, house.address, 1, Status.ALIVE, house.weight, house.boot, house.store, drained=id in self.drained
+            id, house.address, 1, Status.ALIVE, house.weight, house.boot, house.store, leaving=id in self.leaving
         )
 
     def seen_by(self, id: NodeId) -> list[NodeId]:
@@ -173,7 +173,7 @@ class House:
 
             @property
             def view_digest(self) -> int:
-                ids = [(id, id in town.drained) for id in town.seen_by(me)]
+                ids = [(id, id in town.leaving) for id in town.seen_by(me)]
                 return hash(tuple(ids)) & 0xFFFF_FFFF_FFFF
 
         class Caller:
@@ -194,8 +194,8 @@ class House:
         )
 
     def _update_me(self, **fields: object) -> None:
-        if fields.get("drained"):
-            self.town.drained.add(self.id)
+        if fields.get("leaving"):
+            self.town.leaving.add(self.id)
             self.town.look()
 
     async def _answer(self, what: str, arguments: bytes) -> bytes:

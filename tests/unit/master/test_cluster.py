@@ -302,7 +302,7 @@ async def test_master_that_drains_hands_everything_over_before_it_goes(tmp_path:
         assert await records(houses[2]) == []
         pages = houses[2].master.jobs[77].counts["pages"]
         await houses[2].close()
-        town.drained.clear()
+        town.leaving.clear()
         town.look()
         await finished(houses[:2])
 
@@ -664,7 +664,7 @@ async def test_masters_that_come_and_go_under_a_busy_crawl_lose_and_repeat_nothi
             assert await leaver.cluster.drain(8.0)
             assert await records(leaver) == []
             await leaver.close()
-            town.drained.discard(leaver.id)
+            town.leaving.discard(leaver.id)
             town.look()
         await eventually(lambda: all(77 in h.master.jobs for h in houses) and settled(houses))
         await finished(houses)

@@ -272,7 +272,7 @@ async def test_nothing_is_asked_of_what_was_handed_over_or_is_gone_again() -> No
 async def test_master_that_left_in_order_leaves_nothing_to_ask() -> None:
     async with office() as it:
         it.view(ME, OTHER)
-        leaving = Member(OTHER, HERE, 2, Status.ALIVE, 1, bytes(8), bytes(16), drained=True)
+        leaving = Member(OTHER, HERE, 2, Status.ALIVE, 1, bytes(8), bytes(16), leaving=True)
 
         drained = it.ownership.change([member(ME), leaving], 3)
         gone = it.ownership.change([member(ME)], 4)

@@ -12,7 +12,7 @@ async def test_two_nodes_meet_and_part() -> None:
         await until(lambda: one.directory.digest() == two.directory.digest())
         assert one.membership.view_digest == two.membership.view_digest
 
-        await two.leave()
+        await two.leave(handed_over=True)
 
         await until(lambda: len(one.members()) == 1)
         assert [e.kind for e in one.seen.events][-1] is EventKind.LEFT

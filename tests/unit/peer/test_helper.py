@@ -27,14 +27,14 @@ class FakeCluster:
     def __init__(self, **slaves: int) -> None:
         self.slaves = {{"a": A, "b": B, "c": C}[name]: count for name, count in slaves.items()}
         self.dead: set[Address] = set()
-        self.drained: set[Address] = set()
+        self.leaving: set[Address] = set()
         self.asked: list[Address] = []
 
     async def query(self, address: Address, what: str, **options: Any) -> bytes:
         self.asked.append(address)
         if address in self.dead or address not in self.slaves:
             raise LinkError(f"cannot reach {address}")
-        members = [{"address": a, "slaves": n, "drained": a in self.drained} for a, n in self.slaves.items()]
+        members = [{"address": a, "slaves": n, "leaving": a in self.leaving} for a, n in self.slaves.items()]
         return json.dumps({"members": members}).encode()
 
 
@@ -86,9 +86,9 @@ async def test_slaves_that_lose_their_master_together_spread_over_the_others() -
     assert Counter(t.master for t in told) == {A: 3, B: 3}
 
 
-async def test_drained_master_is_not_chosen() -> None:
+async def test_leaving_master_is_not_chosen() -> None:
     cluster = FakeCluster(a=5, b=0)
-    cluster.drained = {B}
+    cluster.leaving = {B}
     helper = helper_of(cluster)
 
     await helper._find_master()

@@ -50,7 +50,7 @@ members = st.builds(
     boot=boots,
     store=st.binary(min_size=16, max_size=16),
     holds=st.one_of(st.binary(max_size=512), st.just(b"\xff" * 512)),
-    drained=st.booleans(),
+    leaving=st.booleans(),
     api=st.one_of(st.just(""), addresses),
 )
 updates = st.one_of(
@@ -166,7 +166,7 @@ ID, BOOT, STORE = b"i" * 20, b"b" * 8, b"s" * 16
 def row(**fields: Any) -> list[Any]:
     whole = {
         "id": ID, "address": "h:1", "incarnation": 1, "weight": 1, "boot": BOOT, "store": STORE,
-        "holds": b"", "drained": False, "api": "",
+        "holds": b"", "leaving": False, "api": "",
     }  # fmt: skip
     return list((whole | fields).values())
 
