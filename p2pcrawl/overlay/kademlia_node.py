@@ -4,10 +4,6 @@ Its datagrams travel sealed, through the peer's port. Every request and reply is
 sees it: the sender must be who it says it is, an answer must come from whom it was asked of, contacts must be
 addresses. Calls end: by an answer, a time-out or cancellation, without leaving anything behind.
 
-A request that was not sealed for this very process may be an old one that somebody repeats, from an address that he
-invents. It changes nothing and is answered by 21 bytes, fewer than it has: *say that again*. Whoever really
-asked knows by this answer whom to seal for.
-
 Nobody hands on what another author said: a copy counts its time from the author's own word, so that its age is true and
 its end comes.
 """
@@ -40,7 +36,7 @@ ALPHA = 3
 _ID_BYTES = 20
 _ANYBODY = bytes(_ID_BYTES)
 """In place of the id of a node that is not known yet: its answer tells."""
-_REQUEST, _RESPONSE, _AGAIN = b"\x00", b"\x01", b"\x02"
+_REQUEST, _RESPONSE = b"\x00", b"\x01"
 _ARGUMENTS = {"ping": 1, "store": 3, "find_node": 2, "find_value": 2}
 _MESSAGE_MAX = 1400
 _HEAD = 21
@@ -67,9 +63,7 @@ class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has 
     def __init__(self, source_node: Node, storage: RecordStore, ksize: int) -> None:
         super().__init__(source_node, storage, ksize)
         self._wait_timeout = ANSWER_S
-        self._requests: dict[bytes, bytes] = {}
-        """What was asked first and may have to be said again, by message id."""
-        self.counters = {"malformed": 0, "unasked": 0, "failed": 0, "served": 0, "unaddressed": 0}
+        self.counters = {"malformed": 0, "unasked": 0, "failed": 0, "served": 0}
 
     # -- incoming -----------------------------------------------------------------------------
 
@@ -79,11 +73,6 @@ class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has 
         kind, message_id = data[:1], data[1:_HEAD]
         if len(message_id) < _ID_BYTES or len(data) > _MESSAGE_MAX:
             self.counters["malformed"] += 1
-        elif kind == _AGAIN and len(data) == _HEAD:
-            self._say_again(sender_id, message_id, address)
-        elif kind == _REQUEST and len(data) > _HEAD and not opened.addressed:
-            self.counters["unaddressed"] += 1
-            self.transport.sendto(_AGAIN + message_id, address)
         elif kind in (_REQUEST, _RESPONSE):
             self._read(sender_id, kind, message_id, data[_HEAD:], address)
         else:
@@ -146,13 +135,6 @@ class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has 
             unknown = self._outstanding[message_id][2] == _ANYBODY
             future.set_result((True, sender_id if unknown else body))
 
-    def _say_again(self, sender_id: bytes, message_id: bytes, address: tuple[str, int]) -> None:
-        """Once: the port has learnt from the answer which process to seal for."""
-        if self._waiting(sender_id, message_id, address) is not None:
-            request = self._requests.pop(message_id, None)
-            if request is not None:
-                self.transport.sendto(request, address)
-
     def _waiting(self, sender_id: bytes, message_id: bytes, address: tuple[str, int]) -> asyncio.Future[Answer] | None:
         """Who waits for this answer, if it is one."""
         waiting: tuple[asyncio.Future[Answer], tuple[str, int], bytes] | None = self._outstanding.get(message_id)
@@ -171,7 +153,6 @@ class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has 
         self._outstanding[message_id] = (future, address, node.id)
         try:
             data = _REQUEST + message_id + umsgpack.packb([name, [self.source_node.id, *arguments]])
-            self._requests[message_id] = data
             self.transport.sendto(data, address)
             async with asyncio.timeout(self._wait_timeout):
                 return await future
@@ -179,7 +160,6 @@ class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has 
             return (False, None)
         finally:
             del self._outstanding[message_id]
-            self._requests.pop(message_id, None)
 
     async def call_ping(self, node_to_ask: Node) -> Answer:
         answer = await self._ask("ping", node_to_ask)

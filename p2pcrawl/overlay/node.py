@@ -150,6 +150,7 @@ class OverlayNode:
         return {
             "port": dict(self.port.counters),
             "datagrams": dict(self._seal.counters),
+            "knocks": dict(self.port.knocks.counters),
             "directory": self.directory.counters,
             "gossip": {"malformed": self.gossip.malformed, "exchanges_failed": self.gossip.exchanges_failed},
         }

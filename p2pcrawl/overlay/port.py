@@ -1,6 +1,7 @@
 """One port of a peer: UDP for gossip and directory, TCP for links, on the same HOST:PORT.
 
-What kind a datagram is of is sealed into it as its channel. Nothing that does not open is looked at.
+What kind a datagram is of is sealed into it as its channel. Nothing that does not open is looked at, and nothing is
+handed on that was not sealed for this very process (:mod:`p2pcrawl.wire.knocks`).
 """
 
 from __future__ import annotations
@@ -8,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.node import Address, format_address, parse_address
 from p2pcrawl.overlay.link import Link
-from p2pcrawl.wire.boots import BootBook
 from p2pcrawl.wire.datagrams import DatagramSeal, Opened
+from p2pcrawl.wire.knocks import SECRET_BYTES, Knocks, Sending
 
 log = logging.getLogger(__name__)
 
@@ -30,9 +32,8 @@ class Port(asyncio.DatagramProtocol):
     """Open it with :meth:`open`; ``receivers`` maps channels to who takes their datagrams."""
 
     def __init__(self, seal: DatagramSeal, make_link: Callable[[], Link]) -> None:
-        self._seal = seal
+        self.knocks = Knocks(seal, os.urandom(SECRET_BYTES))
         self._make_link = make_link
-        self._boots = BootBook()
         self._transport: asyncio.DatagramTransport | None = None
         self._server: asyncio.Server | None = None
         self.receivers: dict[int, OnDatagram] = {}
@@ -67,13 +68,9 @@ class Port(asyncio.DatagramProtocol):
             self._transport.close()
 
     def send(self, channel: int, payload: bytes, to: tuple[str, int]) -> None:
-        """One datagram, sealed for the process that was last heard from there; like any, it may not arrive."""
-        if self._transport is None or self._transport.is_closing():
-            return
-        data = self._seal.seal(channel, payload, self._boots.boot_at(to, self._loop.time()))
-        self.counters["sent"] += 1
-        self.counters["sent_bytes"] += len(data)
-        self._transport.sendto(data, to)
+        """One datagram for whoever is there; like any, it may not arrive."""
+        if self._transport is not None:
+            self._write(self.knocks.say(channel, payload, to, self._loop.time()))
 
     def send_to(self, channel: int, payload: bytes, address: Address) -> None:
         """The same by ``host:port``, where the host is an IP address."""
@@ -88,14 +85,22 @@ class Port(asyncio.DatagramProtocol):
     def datagram_received(self, data: bytes, addr: tuple[str | Any, int]) -> None:
         self.counters["received"] += 1
         self.counters["received_bytes"] += len(data)
-        opened = self._seal.open(data)
+        source = (str(addr[0]), int(addr[1]))
+        opened, sendings = self.knocks.hear(data, source, self._loop.time())
+        self._write(sendings)
         if opened is None:
             return
-        source = (str(addr[0]), int(addr[1]))
-        self._boots.heard(source, opened, self._loop.time())
         receiver = self.receivers.get(opened.channel)
         if receiver is not None:
             receiver(opened, source)
+
+    def _write(self, sendings: Iterable[Sending]) -> None:
+        if self._transport is None or self._transport.is_closing():
+            return
+        for data, to in sendings:
+            self.counters["sent"] += 1
+            self.counters["sent_bytes"] += len(data)
+            self._transport.sendto(data, to)
 
     def error_received(self, exc: Exception) -> None:
         # An ICMP answer to some earlier datagram; who it was for will be found out by probing.

@@ -12,11 +12,12 @@ The head is readable and all of it is bound to the payload, together with the cl
 * **A datagram is accepted once.** Each (key, sender, boot) has a window over the last WINDOW
   counters; what is in it already, or older than it, is dropped.
 * **Neither elsewhere nor later.** The window is memory of one process, so a recorded datagram would
-  be new to another peer, or to this one after a restart. A datagram is therefore *addressed* to the
-  boot id of its receiver as soon as the sender knows it (:mod:`p2pcrawl.wire.boots`): no other
-  process opens it. Only a first contact, when the receiver's boot id is unknown, goes to ANYONE; the
-  receiver can tell (``Opened.addressed``) and should change nothing on its word: answer it,
-  addressed to its boot id and with no more bytes than it has, and believe what comes back addressed.
+  be new to another peer, or to this one after a restart. A datagram is therefore *addressed* to where
+  its receiver takes datagrams (:attr:`DatagramSeal.here`, at first its boot id): no other
+  process opens it. Only a knock at an unknown door goes to ANYONE (:mod:`p2pcrawl.wire.knocks`); the
+  receiver can tell (``Opened.addressed``) and changes nothing on its word. The memory of senders is
+  bounded: when one is forgotten, ``here`` is changed, and what was addressed to the place before is opened
+  from those alone that are still remembered. So nothing ever opens twice.
 * **Strangers cost little and leave nothing.** Without a key's id a datagram is dropped after a
   look at its head; with it, after one derivation and one failed check. Nothing is remembered
   of what does not open, and nothing is ever answered from here.
@@ -27,7 +28,8 @@ must not be forged by members is signed (:mod:`p2pcrawl.wire.signed`) or said on
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
+from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from cryptography.exceptions import InvalidTag
@@ -44,7 +46,9 @@ DATAGRAM_MAX: Final = 1472
 WINDOW: Final = 2048
 """Counters back that are still told apart. They count what a sender sends to all, not to us."""
 ANYONE: Final = bytes(BOOT_BYTES)
-"""The address of a datagram whose receiver's boot id is not known yet."""
+"""The address of a knock: it is not known yet who is there."""
+FORMERLY_MAX: Final = 64
+"""Places at which this process took datagrams before, and still does from those that it remembers."""
 
 REASONS: Final = (
     "opened", "short", "long", "version", "unknown-key", "own", "misaddressed", "replayed", "stale", "forged"
@@ -97,7 +101,9 @@ class DatagramSeal:
         self._origin = bytes.fromhex(sender) + boot
         if len(self._origin) != NODE_ID_BYTES + BOOT_BYTES:
             raise ValueError(f"not a node id: {sender!r:.60}")
-        self._boot = boot
+        self.here = boot
+        """Where this process takes datagrams: what others address to it."""
+        self._formerly: deque[bytes] = deque(maxlen=FORMERLY_MAX)
         self._cluster = cluster_bytes(cluster)
         self._datagram_max = datagram_max
         self._counter = 0
@@ -111,7 +117,7 @@ class DatagramSeal:
         self.counters: dict[str, int] = dict.fromkeys(REASONS, 0)
 
     def seal(self, channel: int, payload: bytes, to: bytes = ANYONE) -> bytes:
-        """One datagram, sealed with the key in use, for the process whose boot id is ``to``.
+        """One datagram, sealed with the key in use, for the process that takes datagrams at ``to``.
 
         Raises ValueError for a payload that is too long, a channel that is not a byte, a wrong ``to``.
         """
@@ -134,6 +140,17 @@ class DatagramSeal:
         self.counters["opened"] += 1
         return opened
 
+    def meant_for_another(self, data: bytes) -> bool:
+        """Whether a member sealed it for another process than this one, or for a former life of this one; who says
+        so, or when, is not known. Nothing is remembered."""
+        if self._refuse(data) != "misaddressed":
+            return False
+        try:
+            self._stranger(data).key.decrypt(_NONCE_HEAD + data[_COUNTER], data[_HEAD:], data[:_HEAD] + self._cluster)
+        except InvalidTag:
+            return False
+        return True
+
     @property
     def senders(self) -> int:
         """How many senders are remembered."""
@@ -152,7 +169,7 @@ class DatagramSeal:
             payload = sender.key.decrypt(_NONCE_HEAD + data[_COUNTER], data[_HEAD:], data[:_HEAD] + self._cluster)
         except InvalidTag:
             return "forged"
-        addressed = data[_TO] == self._boot
+        addressed = data[_TO] != ANYONE
         sender.window.accept(counter)
         self._remember(who, sender, addressed)
         return Opened(data[1], sender.node_id, sender.boot, payload, addressed)
@@ -171,7 +188,9 @@ class DatagramSeal:
         if data[_ORIGIN] == self._origin:
             return "own"  # sent back to us by someone else
         to = data[_TO]
-        return None if to == self._boot or to == ANYONE else "misaddressed"
+        if to == self.here or to == ANYONE or (to in self._formerly and data[_WHO] in self._known):
+            return None
+        return "misaddressed"
 
     def _stranger(self, data: bytes) -> _Sender:
         """A sender not heard of before; not remembered until something of it opens."""
@@ -188,6 +207,8 @@ class DatagramSeal:
             self._known[who] = sender
             if len(self._known) > self._known_max:
                 self._known.popitem(last=False)
+                self._formerly.append(self.here)
+                self.here = blake2b(self.here, digest_size=BOOT_BYTES).digest()
         else:
             self._strangers[who] = sender
             self._strangers.move_to_end(who)

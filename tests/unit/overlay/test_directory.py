@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 
 import pytest
-import umsgpack
 
 from p2pcrawl.core.politeness import HostNote
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.node import parse_address
-from p2pcrawl.overlay.port import DIRECTORY
-from tests.unit.overlay.nodes import credentials, node, seal_of, until
+from tests.unit.overlay.nodes import node, until
 
 
 async def test_member_that_lies_in_the_directory_is_survived() -> None:
@@ -116,34 +113,10 @@ async def test_lower_epoch_is_published_to_nobody() -> None:
             assert (await two.directory.owner(17)).owner == one.id
 
 
-async def test_request_that_was_not_sealed_for_us_changes_nothing_and_is_answered_by_less() -> None:
-    """Somebody may repeat an old one, with the address of whom he wants to flood."""
-    async with node() as one, node(join=(one.address,)) as two:
-        await until(lambda: one.directory.contacts == 1 and two.directory.contacts == 1)
-        who = credentials()
-        seal, sender = seal_of(who), bytes.fromhex(who.identity.node_id)
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-            sock.setblocking(False)
-            sock.bind(("127.0.0.1", 0))
-            for name, arguments in (("ping", []), ("find_node", [b"k" * 20]), ("find_value", [b"k" * 20])):
-                request = b"\x00" + os.urandom(20) + umsgpack.packb([name, [sender, *arguments]])
-                sent = seal.seal(DIRECTORY, request)
-                sock.sendto(sent, parse_address(one.address))
-
-                async with asyncio.timeout(5):
-                    answer = await asyncio.get_running_loop().sock_recv(sock, 2048)
-
-                assert len(answer) < len(sent)
-                assert seal.open(answer).payload == b"\x02" + request[1:21]
-        assert one.directory.contacts == 1
-        assert one.directory.counters["unaddressed"] >= 3
-
-
-async def test_call_to_a_peer_that_was_not_heard_of_is_said_again_and_answered() -> None:
+async def test_call_to_a_peer_that_was_not_heard_of_is_answered_after_a_knock() -> None:
     async with node(join=None) as one, node(join=None) as two:
         async with asyncio.timeout(5):
             assert await one.directory.join([two.address]) == 1
 
-        assert two.directory.counters["unaddressed"] == 1
+        assert one.port.knocks.counters["knocks"] == 1
         assert two.directory.counters["served"] >= 1
-        assert not one.directory._server.protocol._requests

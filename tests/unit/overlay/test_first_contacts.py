@@ -1,0 +1,69 @@
+"""What an outsider can do with datagrams that he recorded when peers met."""
+
+from __future__ import annotations
+
+import socket
+
+from p2pcrawl.model.node import parse_address
+from p2pcrawl.overlay.node import OverlayNode
+from tests.unit.overlay.nodes import node, until
+
+
+def record(peer: OverlayNode) -> list[bytes]:
+    """All datagrams that it sends from now on."""
+    sent: list[bytes] = []
+    transport = peer.port._transport
+
+    class Tap:
+        def sendto(self, data: bytes, to: object) -> None:
+            sent.append(data)
+            transport.sendto(data, to)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(transport, name)
+
+    peer.port._transport = Tap()
+    return sent
+
+
+async def play(datagrams: list[bytes], to: OverlayNode) -> None:
+    """Sends them from an address of nobody, and waits until they were read."""
+    before = to.port.counters["received"]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        for number, data in enumerate(datagrams, 1):
+            sock.sendto(data, parse_address(to.address))
+            await until(lambda number=number: to.port.counters["received"] >= before + number)
+
+
+async def recorded_meeting() -> tuple[list[bytes], str]:
+    """A peer that meets another one, is heard of, and goes: what it sent, and its id."""
+    async with node() as seed, node(join=None) as ghost:
+        sent = record(ghost)
+        ghost.join((seed.address,))
+        await until(lambda: len(seed.members()) == len(ghost.members()) == 2)
+        await until(lambda: ghost.directory.contacts == 1)
+        await ghost.leave(handed_over=True)
+        return list(sent), ghost.id
+
+
+async def test_replayed_first_contacts_bring_no_ghost_into_a_cluster_that_knows_nothing_of_it() -> None:
+    datagrams, ghost = await recorded_meeting()
+    async with node() as one, node(join=(one.address,)) as two:
+        await until(lambda: len(one.members()) == len(two.members()) == 2)
+        view, contacts = one.membership.view_digest, one.directory.contacts
+
+        await play(datagrams, one)
+
+        assert ghost not in one.membership.members
+        assert one.membership._view.verdict(ghost) is None
+        assert one.membership.view_digest == view
+        assert one.directory.contacts <= max(contacts, 1)
+        assert one.gossip.exchanges_failed == 0
+
+
+async def test_first_contacts_carry_nothing_but_a_knock() -> None:
+    datagrams, _ = await recorded_meeting()
+
+    open_to_all = [data for data in datagrams if data[34:42] == bytes(8)]
+    assert open_to_all
+    assert {data[1] for data in open_to_all} == {0}
