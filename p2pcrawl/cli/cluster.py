@@ -63,7 +63,7 @@ def _status(s: dict[str, Any]) -> Iterator[str]:
     rows = [("MEMBER", "ADDRESS", "STATE", "WEIGHT", "SHARE", "SLAVES", "LEASED", "PAGES", "VIEW", "API")]
     for m in s["members"]:
         load = m["load"]
-        state = m["state"] + (", leaving" if m["leaving"] else "")
+        state = m["state"] + (", leaving" if m["drained"] else "")
         figures = [str(m["weight"]), f"{m['share']:.1%}", str(m["slaves"])]
         done = [f"{load.get('leased', 0):,}", f"{load.get('pages', 0):,}"]
         rows.append((m["id"][:8], m["address"], state, *figures, *done, m["view"] or "?", m["api"] or "-"))

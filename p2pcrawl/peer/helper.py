@@ -155,7 +155,7 @@ class Helper:
                 self._sent.popleft()
             sent = [address for _, address in self._sent]
             load = {m["address"]: m["slaves"] + sent.count(m["address"]) for m in members}
-            takers = [m["address"] for m in members if not m["leaving"]] or list(load)
+            takers = [m["address"] for m in members if not m["drained"]] or list(load)
             takers = [address for address in takers if address not in lost] or takers
             fewest = min(load[address] for address in takers)
             return Address(random.choice([address for address in takers if load[address] == fewest]))

@@ -113,7 +113,7 @@ class Overview:
             "state": member.status.name.lower(),
             "incarnation": member.incarnation,
             "weight": member.weight,
-            "leaving": member.leaving,
+            "drained": member.leaving,
             "slaves": load.get("slaves", 0),
             "load": load,
             "share": round(owned / BUCKETS, 4),

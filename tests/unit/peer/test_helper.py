@@ -34,7 +34,7 @@ class FakeCluster:
         self.asked.append(address)
         if address in self.dead or address not in self.slaves:
             raise LinkError(f"cannot reach {address}")
-        members = [{"address": a, "slaves": n, "leaving": a in self.leaving} for a, n in self.slaves.items()]
+        members = [{"address": a, "slaves": n, "drained": a in self.leaving} for a, n in self.slaves.items()]
         return json.dumps({"members": members}).encode()
 
 
