@@ -20,6 +20,7 @@ from p2pcrawl.fetch.chain import Chain, Redirected
 from p2pcrawl.fetch.client import Client
 from p2pcrawl.fetch.components import default_components
 from p2pcrawl.fetch.guard import Blocked, Networks
+from p2pcrawl.fetch.own_headers import Home
 from p2pcrawl.fetch.robots import RobotsRules, fetch_robots
 from p2pcrawl.fetch.status import StatusError
 from p2pcrawl.model.errors import ConfigurationError, FetchError, P2PCrawlError
@@ -63,7 +64,10 @@ class Visitor:
         self._agent = settings.robots_agent
         self._networks = Networks((), allow_private=settings.allow_private_networks)
         # The check of robots.txt is left out of the chain: its verdict is shown instead.
-        self._components = default_components(settings.updated({"robotstxt_obey": False}), lambda origin: None)
+        self._home = Home()
+        self._components = default_components(
+            settings.updated({"robotstxt_obey": False}), lambda origin: None, home=self._home
+        )
         self._client = Client(settings, self._networks)
 
     async def open(self) -> None:
@@ -76,6 +80,7 @@ class Visitor:
         """The page where the redirects end, whatever its status. Raises P2PCrawlError when there is none."""
         chain = Chain(self._components, lambda r: self._client.fetch(r, seed=r is request))
         here = request
+        self._home.welcome(request.url)
         try:
             while True:
                 try:

@@ -28,6 +28,8 @@ from p2pcrawl.model.settings import Settings
 _PLAIN_URL: Final = re.compile(r"https?://[!-~]+\Z").match
 """Nothing in it needs quoting: it is sent as it was found."""
 _HEADERS_MAX: Final = 256
+_FOR_PROXY: Final = "proxy-authorization"
+_PROXY_SIZE: Final = len(_FOR_PROXY)
 
 
 class Client:
@@ -96,15 +98,18 @@ class Client:
             if meta:
                 limit = int(meta.get("download_maxsize") or limit)
                 options, target_ip = await self._options(meta, target, seed=seed)
+            headers: Mapping[str, str] = request.headers
+            for name in headers:
+                if len(name) == _PROXY_SIZE and name.lower() == _FOR_PROXY:
+                    headers = _without_proxys(headers, target, options)
+                    break
             if request.body:
                 options["data"] = request.body
             if seed or "proxy" in options:
                 token = self._dialer.permit(seed=seed, proxied="proxy" in options)
             response = cast(
                 Exchange,
-                await session.request(
-                    request.method, target, headers=request.headers, allow_redirects=False, **options
-                ),
+                await session.request(request.method, target, headers=headers, allow_redirects=False, **options),
             )
             body = await _body(response, limit, cut)
         except Exception as error:
@@ -139,6 +144,17 @@ class Client:
             options["proxy"] = meta["proxy"]
             ip = await self._dialer.check_target(target, seed=seed)
         return options, ip
+
+
+def _without_proxys(headers: Mapping[str, str], target: URL, options: dict[str, Any]) -> Mapping[str, str]:
+    """The headers without what is the proxy's alone: a host gets it neither through a tunnel nor without a proxy."""
+    proxied = bool(options.get("proxy"))
+    if proxied and target.scheme == "http":
+        return headers
+    kept = {name: value for name, value in headers.items() if name.lower() != _FOR_PROXY}
+    if proxied:
+        options["proxy_headers"] = {name: value for name, value in headers.items() if name not in kept}
+    return kept
 
 
 def _timeouts(settings: Settings, total_s: float) -> aiohttp.ClientTimeout:

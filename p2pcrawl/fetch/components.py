@@ -6,11 +6,13 @@ passes them the other way.
 
 from __future__ import annotations
 
+import logging
 from base64 import b64encode
 from collections.abc import Callable, Collection, Mapping
 
 from p2pcrawl.fetch.chain import Component
 from p2pcrawl.fetch.cookies import Cookies
+from p2pcrawl.fetch.own_headers import Home, OwnHeaders, was_downgraded
 from p2pcrawl.fetch.redirect import Redirect
 from p2pcrawl.fetch.robots import RobotsRules
 from p2pcrawl.fetch.status import HttpStatus
@@ -20,13 +22,17 @@ from p2pcrawl.model.request import Request
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.model.url import host_of, origin_of
 
+log = logging.getLogger(__name__)
+
 RulesFor = Callable[[str], RobotsRules | None]
 
 
-def default_components(settings: Settings, rules_for: RulesFor, handled: Collection[int] = ()) -> list[Component]:
-    """What ``settings`` ask for. ``handled``: the spider's handle_httpstatus_list."""
+def default_components(
+    settings: Settings, rules_for: RulesFor, handled: Collection[int] = (), home: Home | None = None
+) -> list[Component]:
+    """What ``settings`` ask for. ``handled``: the spider's handle_httpstatus_list. ``home``: the job's hosts."""
     components: list[Component] = [
-        DefaultHeaders(settings.default_request_headers),
+        DefaultHeaders(settings.default_request_headers, OwnHeaders(settings.cross_origin_headers), home or Home()),
         UserAgent(settings.user_agent),
         HttpStatus(settings, handled),
     ]
@@ -68,7 +74,7 @@ class RobotsCheck(Component):
 
 
 class HttpAuth(Component):
-    """Basic authentication for one domain and what is below it, never for another."""
+    """Basic authentication for one domain and what is below it; not where a redirect led from https to http."""
 
     order = 300
 
@@ -79,24 +85,42 @@ class HttpAuth(Component):
 
     def process_request(self, request: Request) -> None:
         host = host_of(request.url)
-        if host == self._domain or host.endswith(self._below):
+        if (host == self._domain or host.endswith(self._below)) and not was_downgraded(request):
             _set_default(request.headers, "Authorization", self._value)
 
 
 class DefaultHeaders(Component):
-    """Headers for requests that do not bring their own."""
+    """Headers for requests that do not bring their own. Those that may be secrets go to the job's hosts only."""
 
     order = 400
 
-    def __init__(self, headers: Mapping[str, str]) -> None:
-        self._headers = dict(headers)
+    def __init__(self, headers: Mapping[str, str], own: OwnHeaders, home: Home) -> None:
+        self._headers = {name: value for name, value in headers.items() if name not in own}
+        self._own = {name: value for name, value in headers.items() if name in own}
+        self._home = home
+        self._told = False
 
     def process_request(self, request: Request) -> None:
         if not request.headers:
             request.headers = self._headers.copy()
-            return
-        for name, value in self._headers.items():
-            _set_default(request.headers, name, value)
+        else:
+            for name, value in self._headers.items():
+                _set_default(request.headers, name, value)
+        if self._own:
+            self._add_own(request)
+
+    def _add_own(self, request: Request) -> None:
+        if self._home.has(request):
+            for name, value in self._own.items():
+                _set_default(request.headers, name, value)
+        elif not self._told:
+            self._told = True
+            log.info(
+                "%s of DEFAULT_REQUEST_HEADERS is for the hosts of start URLs and allowed_domains: %s does not get it "
+                "(headers that CROSS_ORIGIN_HEADERS names go to all)",
+                ", ".join(self._own),
+                host_of(request.url),
+            )
 
 
 class UserAgent(Component):

@@ -1,11 +1,13 @@
 """Cookies, as browsers keep them, for one job and in bounded memory.
 
-After RFC 6265: domain, path, Secure, Max-Age and Expires decide where a cookie goes. A cookie for a
-whole top-level domain is refused; longer public suffixes (co.uk) are not known here.
+After RFC 6265 and its successor (6265bis): domain, path, Secure, Max-Age and Expires decide where a cookie goes. One
+for a public suffix (``co.uk``, ``github.io``) is refused, and so are names that promise what the line does not keep
+(``__Secure-``, ``__Host-``).
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -16,6 +18,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from p2pcrawl.fetch.chain import Component
+from p2pcrawl.fetch.public_suffix import is_public_suffix
 from p2pcrawl.model.answer import Answer
 from p2pcrawl.model.request import Request
 from p2pcrawl.model.url import host_of
@@ -27,7 +30,10 @@ SIZE_MAX: Final = 4_096
 _HEADER_MAX: Final = 8_192
 _PER_ANSWER_MAX: Final = 50
 _LABELS_MAX: Final = 10
-_FORBIDDEN: Final = frozenset(map(chr, (*range(0x20), 0x7F)))
+_unwritable: Final = re.compile("[\x00-\x1f\x7f\ud800-\udfff]").search
+"""What would end a header, and bytes that are no UTF-8, which a later request could not be written with."""
+_age: Final = re.compile(r"-?[0-9]+\Z").match
+_AGE_MAX_S: Final = 400 * 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +91,9 @@ class CookieJar:
             self._store(url, line)
 
     def put(self, url: str, name: str, value: str) -> None:
-        """Set a cookie for the host of ``url`` and all of its paths."""
+        """Set a cookie for the host of ``url`` and all of its paths; what was set for https never goes over http."""
         if _writable(name, value):
-            self._keep(host_of(url), Cookie(name, value, "/", True, False, None))
+            self._keep(host_of(url), Cookie(name, value, "/", True, url.startswith("https:"), None))
 
     def _store(self, url: str, line: str) -> None:
         pair, *fields = line[:_HEADER_MAX].split(";")
@@ -100,28 +106,36 @@ class CookieJar:
         for field in fields:
             key, _, text = field.partition("=")
             attributes[key.strip().lower()] = text.strip()
-        domain = attributes.get("domain", "").lstrip(".").lower()
-        if domain and domain != host and not (host.endswith("." + domain) and "." in domain and not _is_ip(host)):
+        domain = attributes.get("domain", "").removeprefix(".").lower()
+        if domain and not _may_set(host, domain):
             return
+        if domain == host and is_public_suffix(domain):
+            domain = ""
         path = attributes.get("path", "")
         secure = "secure" in attributes
-        if secure and not url.startswith("https:"):
+        encrypted = url.startswith("https:")
+        if (secure and not encrypted) or not _keeps_promise(name, secure, attributes):
             return
-        cookie = Cookie(
-            name,
-            value,
-            path if path.startswith("/") else _default_path(url),
-            not domain or _is_ip(host),
-            secure,
-            self._expiry(attributes),
-        )
+        if not path.startswith("/"):
+            path = _default_path(url)
+        if not encrypted and self._hides_secure(host, name, path):
+            return
+        cookie = Cookie(name, value, path, not domain or _is_ip(host), secure, self._expiry(attributes))
         self._keep(domain or host, cookie)
+
+    def _hides_secure(self, host: str, name: str, path: str) -> bool:
+        """Whether a cookie that came in the clear would stand before one that came encrypted."""
+        return any(
+            cookie.secure and cookie.name == name and _path_matches(path, cookie.path)
+            for domain in _domains_of(host)
+            for cookie in self._domains.get(domain, {}).values()
+        )
 
     def _expiry(self, attributes: dict[str, str]) -> float | None:
         """Max-Age wins over Expires; one that makes no sense is as none."""
         age = attributes.get("max-age", "")
-        if age.lstrip("-").isdecimal() and age.isascii():
-            return self._clock() + max(-1, min(int(age[:12]), 400 * 86_400))
+        if _age(age):
+            return self._clock() + max(-1, min(int(age[:12]), _AGE_MAX_S))
         expires = attributes.get("expires", "")
         if not expires or len(expires) > 100:
             return None
@@ -227,7 +241,24 @@ def _joined(cookies: list[Cookie]) -> str:
 def _writable(name: str, value: str) -> bool:
     """Nothing that would end the header or the pair, and not too much of it."""
     text = name + value
-    return len(text) <= SIZE_MAX and ";" not in text and "=" not in name and _FORBIDDEN.isdisjoint(text)
+    return len(text) <= SIZE_MAX and ";" not in text and "=" not in name and _unwritable(text) is None
+
+
+def _may_set(host: str, domain: str) -> bool:
+    """Whether an answer of ``host`` may set cookies for all of ``domain``."""
+    if domain == host:
+        return True
+    return host.endswith("." + domain) and not _is_ip(host) and not is_public_suffix(domain)
+
+
+def _keeps_promise(name: str, secure: bool, attributes: dict[str, str]) -> bool:
+    """Whether a cookie is what the beginning of its name says."""
+    start = name[:9].lower()
+    if start == "__secure-":
+        return secure
+    if start.startswith("__host-"):
+        return secure and attributes.get("path") == "/" and not attributes.get("domain")
+    return True
 
 
 def _domains_of(host: str) -> list[str]:

@@ -7,9 +7,10 @@ from typing import Final
 from urllib.parse import quote
 
 import can_ada
-from yarl import URL
 
 from p2pcrawl.fetch.chain import Component, Redirected
+from p2pcrawl.fetch.own_headers import OwnHeaders, same_site
+from p2pcrawl.fetch.referrer import redirected
 from p2pcrawl.fetch.status import wants_status
 from p2pcrawl.model.answer import Answer
 from p2pcrawl.model.errors import FetchError
@@ -22,7 +23,6 @@ _STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 _OF_THE_BODY: Final = frozenset(
     {"content-type", "content-length", "content-encoding", "content-language", "transfer-encoding"}
 )
-_SECRET: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
 
 
 class Redirect(Component):
@@ -43,6 +43,8 @@ class Redirect(Component):
         }
         self._proxy = settings.http_proxy
         self._jar = settings.cookies_enabled
+        self._own = OwnHeaders(settings.cross_origin_headers)
+        self._referrer_policy = settings.referrer_policy
 
     def process_answer(self, request: Request, answer: Answer) -> Answer:
         status = answer.status
@@ -73,6 +75,8 @@ class Redirect(Component):
         if meta.get("proxy") == self._proxy:
             meta.pop("proxy", None)
         headers = self._headers(request, url, keeps_body=method == request.method)
+        if referer := redirected(request, answer, url, self._referrer_policy):
+            headers["Referer"] = referer
         return request.replace(
             url=url,
             method=method,
@@ -85,14 +89,14 @@ class Redirect(Component):
         )
 
     def _headers(self, request: Request, url: str, *, keeps_body: bool) -> dict[str, str]:
-        """The request's own headers: what components added is theirs to add again."""
-        trusted = _same_site(request.url, url)
+        """The headers that it brought along: what components added is theirs to add again."""
+        trusted = same_site(request.url, url)
         headers = {}
         for name, value in request.headers.items():
             lower = name.lower()
-            if lower in ("host", "cookie") and (self._jar or not trusted or lower == "host"):
+            if lower in ("host", "referer") or (lower == "cookie" and self._jar):
                 continue
-            if lower in _SECRET and not trusted:
+            if not trusted and name in self._own:
                 continue
             if lower in _OF_THE_BODY and not keeps_body:
                 continue
@@ -118,13 +122,3 @@ def _as_ascii(location: str) -> str:
     if location.isascii():
         return location
     return "".join(c if c.isascii() else quote(c.encode("utf-8", "surrogateescape")) for c in location)
-
-
-def _same_site(before: str, after: str) -> bool:
-    """Whether secrets may go along: the same origin, or its upgrade to TLS."""
-    old, new = URL(before), URL(after)
-    if old.host != new.host:
-        return False
-    if old.scheme == new.scheme:
-        return old.port == new.port
-    return old.scheme == "http" and old.is_default_port() and new.is_default_port()

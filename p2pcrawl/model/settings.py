@@ -19,6 +19,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.placement import GroupPlacement
 from p2pcrawl.model.record import Order, ShardKey
+from p2pcrawl.model.referrer import ReferrerPolicy
 
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
@@ -64,6 +65,10 @@ class Settings:
     http_proxy: str = ""
     """A proxy for every request, as http://user:password@host:port; a request's meta["proxy"] wins."""
     referer_enabled: bool = True
+    referrer_policy: ReferrerPolicy = ReferrerPolicy.STRICT_ORIGIN_WHEN_CROSS_ORIGIN
+    """How much of a page's address the hosts it links to are told: what browsers do. Scrapy tells other hosts all."""
+    cross_origin_headers: tuple[str, ...] = ()
+    """Request headers, beside the plain ones, that may go to other hosts than those they were meant for; ``*``: all."""
     fingerprint_headers: tuple[str, ...] = ()
     """Request headers that are part of a request's identity."""
 
@@ -193,6 +198,7 @@ class Settings:
 _ALIASES = {
     "httpproxy": "http_proxy",
     "concurrent_requests_per_host": "concurrent_requests_per_domain",
+    "referer_policy": "referrer_policy",
     "robots_obey": "robotstxt_obey",
     "loglevel": "log_level",
     "logfile": "log_file",

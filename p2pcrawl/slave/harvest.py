@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from p2pcrawl.fetch.referrer import PAGE_POLICY
 from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.model.outcome import Filter
 from p2pcrawl.model.request import Request
@@ -72,6 +73,7 @@ class Harvest:
         "_task",
         "dropped_items",
         "filtered",
+        "page_policy",
         "parts",
     )
 
@@ -90,6 +92,8 @@ class Harvest:
         self._ordinal = 0
         self.filtered: Counter[str] = Counter()
         self.dropped_items = 0
+        self.page_policy = ""
+        """What the page says about the referrers of its links."""
         self.parts = 0
 
     @property
@@ -178,7 +182,7 @@ class Harvest:
     def _append(
         self, urls: list[str], prints: bytes, source: Request | LinkBatch, depth: int, *, redirect: bool = False
     ) -> None:
-        extra = packed(source)
+        extra = packed(source, source.meta.get(PAGE_POLICY, "") if redirect else self.page_policy)
         referer = "" if self._seed or redirect or not self._settings.referer_enabled else self._task.url
         last = self._links[-1] if self._links else None
         if (

@@ -18,6 +18,8 @@ from p2pcrawl.fetch.client import Client
 from p2pcrawl.fetch.components import Disallowed, default_components
 from p2pcrawl.fetch.fetcher import OpenFetcher
 from p2pcrawl.fetch.guard import Blocked, Networks
+from p2pcrawl.fetch.own_headers import Home
+from p2pcrawl.fetch.referrer import page_policy
 from p2pcrawl.fetch.robots import RobotsRules, RobotsText, fetch_robots
 from p2pcrawl.fetch.status import StatusError
 from p2pcrawl.model.answer import Answer
@@ -76,7 +78,10 @@ class JobRun:
         self.spider = cls(**arguments)
         self.spider.settings = settings
         self._complaints = Complaints(self.spider.logger)
-        self._scope = Scope(self.spider.allowed_domains, settings.offsite_enabled)
+        domains = self.spider.allowed_domains
+        domains = domains.split() if isinstance(domains, str) else list(domains)
+        self._home = Home(domains, _listed(self.spider.start_urls))
+        self._scope = Scope(domains, settings.offsite_enabled)
         self._pipelines = Pipelines.load(settings.item_pipelines, self.spider)
         self._rules: OrderedDict[str, RobotsRules] = OrderedDict()
         self._unreachable: dict[str, str] = {}
@@ -86,7 +91,8 @@ class JobRun:
     async def open(self) -> None:
         client = await self._stack.enter_async_context(self._open_fetcher(self.settings, self.networks))
         self._client = client
-        components = default_components(self.settings, self._rules_for, tuple(self.spider.handle_httpstatus_list))
+        handled = tuple(self.spider.handle_httpstatus_list)
+        components = default_components(self.settings, self._rules_for, handled, self._home)
         self._chain = Chain(components, client.fetch)
         self._seed_chain = Chain(components, lambda request: client.fetch(request, seed=True))
         await self._pipelines.open()
@@ -169,11 +175,14 @@ class JobRun:
 
     async def _page(self, task: Task, harvest: Harvest, outbox: Outbox, fence: Fence) -> Outcome:
         try:
-            request = request_of(task)
+            request = request_of(task, self.settings.referrer_policy)
         except ConfigurationError as error:
             return Outcome(Phase.DROPPED, Drop.INVALID, str(error))
         try:
-            chain = self._seed_chain if task.seed else self._chain
+            chain = self._chain
+            if task.seed:
+                self._home.welcome(task.url)
+                chain = self._seed_chain
             answer = await fence.guard(chain.run(request))
         except Redirected as redirect:
             harvest.add_request(redirect.request, redirect=True)
@@ -206,6 +215,8 @@ class JobRun:
             digest=blake2b(answer.body, digest_size=8).digest(),
         )
         self._note_seed(task, outcome, answer.ip)
+        if self.settings.referer_enabled:
+            harvest.page_policy = page_policy(answer)
         response = Response(answer, request, task.depth)
         callback = getattr(self.spider, request.callback or "parse", None)
         if callback is None:
@@ -344,6 +355,11 @@ async def _call_closed(closed: Any) -> None:
     result = closed("finished")
     if isawaitable(result):
         await result
+
+
+def _listed(start_urls: object) -> list[str]:
+    """The start URLs, where looking at them does not use them up."""
+    return [url for url in start_urls if isinstance(url, str)] if isinstance(start_urls, list | tuple) else []
 
 
 def _bare(request: Request) -> Request:

@@ -11,7 +11,9 @@ from typing import Any
 
 import msgspec
 
+from p2pcrawl.fetch.referrer import PAGE_POLICY, policy_of, referer
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.referrer import ReferrerPolicy
 from p2pcrawl.model.request import Request
 from p2pcrawl.spiders.links import LinkBatch
 from p2pcrawl.wire.messages import Task
@@ -19,13 +21,14 @@ from p2pcrawl.wire.messages import Task
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(dict[str, Any])
 _PLAIN = (str, int, float, bool, bytes, datetime, type(None))
-_COMPUTED = ("depth", "retry_times", "download_latency")
+_COMPUTED = ("depth", "retry_times", "download_latency", PAGE_POLICY)
 """Keys of meta that each slave sets itself."""
 _FIELDS = ("headers", "body", "cookies", "meta", "cb_kwargs", "errback", "dont_filter")
 
 
-def packed(request: Request | LinkBatch) -> bytes:
-    """What a request asks for beyond its URL, callback, kind and priority; b"" for nothing.
+def packed(request: Request | LinkBatch, page_policy: str = "") -> bytes:
+    """What a request asks for beyond its URL, callback, kind and priority; b"" for nothing. ``page_policy``: what the
+    page that it was found on says about referrers.
 
     Raises TypeError for meta or cb_kwargs that are not plain data.
     """
@@ -36,6 +39,8 @@ def packed(request: Request | LinkBatch) -> bytes:
             del extra["meta"]
     if request.method != "GET":
         extra["method"] = request.method
+    if page_policy:
+        extra[PAGE_POLICY] = page_policy
     if not extra:
         return b""
     for name in ("meta", "cb_kwargs"):
@@ -44,13 +49,14 @@ def packed(request: Request | LinkBatch) -> bytes:
     return _encoder.encode(extra)
 
 
-def request_of(task: Task) -> Request:
-    """The request that a task stands for, as its callback will see it.
+def request_of(task: Task, policy: ReferrerPolicy = ReferrerPolicy.STRICT_ORIGIN_WHEN_CROSS_ORIGIN) -> Request:
+    """The request that a task stands for, as its callback will see it. ``policy``: how much its Referer tells.
 
     Raises ConfigurationError for what no spider can have asked for.
     """
     try:
         extra = _decoder.decode(task.extra) if task.extra else {}
+        page_policy = extra.pop(PAGE_POLICY, "")
         request = Request(task.url, callback=task.callback or None, priority=task.priority, kind=task.kind, **extra)
     except ConfigurationError:
         raise
@@ -60,8 +66,12 @@ def request_of(task: Task) -> Request:
     request.meta["depth"] = task.depth
     if task.attempt > 1:
         request.meta["retry_times"] = task.attempt - 1
-    if task.referer:
-        request.headers.setdefault("Referer", task.referer)
+    if page_policy:
+        request.meta[PAGE_POLICY] = page_policy
+    if task.referer and not any(name.lower() == "referer" for name in request.headers):
+        told = referer(policy_of(request.meta, policy), task.referer, task.url)
+        if told:
+            request.headers["Referer"] = told
     return request
 
 

@@ -15,6 +15,7 @@ from p2pcrawl.fetch.components import (
     default_components,
 )
 from p2pcrawl.fetch.guard import Blocked, Networks
+from p2pcrawl.fetch.own_headers import Home, OwnHeaders
 from p2pcrawl.fetch.robots import RobotsRules, RobotsText
 from p2pcrawl.fetch.status import StatusError
 from p2pcrawl.model.answer import Answer
@@ -28,14 +29,14 @@ URL = "http://a.example/x"
 def test_default_headers_do_not_replace_what_a_request_brings():
     request = Request(URL, headers={"accept": "mine", "user-AGENT": "me"})
 
-    DefaultHeaders({"Accept": "theirs", "Accept-Language": "en"}).process_request(request)
+    DefaultHeaders({"Accept": "theirs", "Accept-Language": "en"}, OwnHeaders(), Home()).process_request(request)
     UserAgent("p2pcrawl").process_request(request)
 
     assert request.headers == {"accept": "mine", "user-AGENT": "me", "Accept-Language": "en"}
 
 
 def test_requests_do_not_share_their_headers():
-    component = DefaultHeaders({"Accept": "x"})
+    component = DefaultHeaders({"Accept": "x"}, OwnHeaders(), Home())
     first, second = Request(URL), Request(URL)
 
     for request in (first, second):

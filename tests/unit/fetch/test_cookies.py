@@ -53,6 +53,19 @@ def jar_with(*lines: str, url: str = URL) -> CookieJar:
         ("a=1; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=9", "http://www.a.example/", True),
         ("a=1; Path=/; Expires=rubbish", "http://www.a.example/", True),
         ("a=1; Path=/; Secure", "https://www.a.example/", False),
+        ("a=1; Path=/; Max-Age=--5", "http://www.a.example/", True),
+        ("a=1; Path=/; Max-Age=-", "http://www.a.example/", True),
+        ("a=1; Path=/; Max-Age=5-", "http://www.a.example/", True),
+        ("a=1; Path=/; Max-Age=+0", "http://www.a.example/", True),
+        ("a=1; Path=/; Max-Age=" + "9" * 5000, "http://www.a.example/", True),
+        ("a=1; Path=/; Max-Age=-" + "9" * 5000, "http://www.a.example/", False),
+        ("a=1; Path=/; Max-Age=\u0665", "http://www.a.example/", True),
+        ("a=1; Path=/; Domain=", "http://www.a.example/", True),
+        ("a=1; Path=/; Domain=.", "http://www.a.example/", True),
+        ("a=1; Path=/; Domain=..a.example", "http://www.a.example/", False),
+        ("a=\udce9; Path=/", "http://www.a.example/", False),
+        ("__Host-a=1; Path=/", "http://www.a.example/", False),
+        ("__SECURE-a=1; Path=/", "http://www.a.example/", False),
     ],
 )
 def test_a_cookie_goes_where_its_attributes_say(line, url, goes):
@@ -179,3 +192,85 @@ def test_a_request_may_stay_out_of_the_jar():
 
     assert header_of(cookies, meta={"dont_merge_cookies": True}, cookies={"c": "3"}) == "c=3"
     assert header_of(cookies) == "a=1"
+
+
+@pytest.mark.parametrize(
+    ("url", "domain", "goes_to", "goes"),
+    [
+        ("http://shop.co.uk/", "co.uk", "http://other.co.uk/", False),
+        ("http://shop.co.uk/", "shop.co.uk", "http://www.shop.co.uk/", True),
+        ("http://me.github.io/", "github.io", "http://you.github.io/", False),
+        ("http://me.github.io/", "me.github.io", "http://x.me.github.io/", True),
+        ("http://github.io/", "github.io", "http://you.github.io/", False),
+        ("http://github.io/", "github.io", "http://github.io/", True),
+        ("http://a.com/", "com", "http://b.com/", False),
+        ("http://x.xn--p1ai/", "xn--p1ai", "http://y.xn--p1ai/", False),
+        ("http://a.kobe.jp/", "a.kobe.jp", "http://b.a.kobe.jp/", False),
+        ("http://10.0.0.1/", "0.0.1", "http://9.0.0.1/", False),
+        ("http://10.0.0.1/", "10.0.0.1", "http://10.0.0.1/", True),
+        ("http://[::1]/", "::1", "http://[::1]/", False),
+        ("http://localhost/", "localhost", "http://localhost/", True),
+        ("http://localhost/", "localhost", "http://x.localhost/", False),
+    ],
+)
+def test_nobody_sets_cookies_for_a_public_suffix(url: str, domain: str, goes_to: str, goes: bool) -> None:
+    """Where the host is the suffix itself, the cookie is for it alone."""
+    assert bool(sent(jar_with(f"a=1; Path=/; Domain={domain}", url=url), goes_to)) is goes
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("__Secure-a=1; Secure", True),
+        ("__secure-a=1", False),
+        ("__Host-a=1; Secure; Path=/", True),
+        ("__Host-a=1; Secure; Path=/dir", False),
+        ("__Host-a=1; Secure", False),
+        ("__Host-a=1; Path=/", False),
+        ("__host-a=1; Secure; Path=/; Domain=www.a.example", False),
+    ],
+)
+def test_a_name_that_promises_something_keeps_it(line: str, kept: bool) -> None:
+    assert len(jar_with(line, url="https://www.a.example/dir/page")) == kept
+
+
+def test_what_came_in_the_clear_does_not_stand_before_what_came_encrypted() -> None:
+    jar = CookieJar(lambda: 1_000_000_000.0)
+    jar.store("https://www.a.example/", ["s=good; Secure; Path=/; Domain=a.example"])
+
+    jar.store(
+        "http://www.a.example/", ["s=bad; Path=/", "s=bad; Path=/x", "s=bad; Path=/; Domain=a.example", "t=1; Path=/"]
+    )
+
+    assert jar.header("https://www.a.example/x") == "t=1; s=good"
+
+
+def test_a_cookie_given_for_https_does_not_go_over_http() -> None:
+    cookies = Cookies()
+    cookies.process_request(Request("https://a.example/", cookies={"s": "1"}))
+    after = [Request("http://a.example/"), Request("https://a.example/")]
+
+    for request in after:
+        cookies.process_request(request)
+
+    assert [request.headers for request in after] == [{}, {"Cookie": "s=1"}]
+
+
+texts = st.text(max_size=20) | st.sampled_from(
+    ["--5", "-", "9" * 5000, "Wed, 99 Foo 99999 99:99:99 +9999", "\udcff", "\x1b"]
+)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["Max-Age", "Expires", "Domain", "Path", "Secure", ""]) | texts, texts), max_size=5
+    ),
+    texts,
+)
+def test_no_line_of_a_host_raises_and_what_is_kept_can_be_sent(fields: list[tuple[str, str]], value: str) -> None:
+    line = f"a={value}" + "".join(f"; {name}={text}" for name, text in fields)
+
+    header = jar_with(line).header(URL)
+
+    assert b"\r" not in header.encode("utf-8")
+    assert not any(ord(c) < 0x20 or ord(c) == 0x7F for c in header)

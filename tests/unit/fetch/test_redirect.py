@@ -93,7 +93,62 @@ def test_secrets_stay_with_their_host(location, kept):
     after = follow(before, answer(location), Settings(cookies_enabled=False))
 
     assert ("Authorization" in after.headers, "cookie" in after.headers) == (kept, kept)
-    assert after.headers["X-A"] == "1"
+
+
+@pytest.mark.parametrize("name", ["X-Api-Key", "x-auth-token", "Proxy-Authorization", "Apikey", "X-Made-Up"])
+@pytest.mark.parametrize(
+    ("before", "location", "kept"),
+    [
+        (URL, "/x", True),
+        (URL, "https://a.example/x", True),
+        (URL, "http://b.example/x", False),
+        (URL, "http://a.example:81/x", False),
+        (URL, "http://sub.a.example/x", False),
+        ("https://a.example/", "http://a.example/x", False),
+        ("https://a.example/", "https://a.example.evil.example/x", False),
+        ("https://a.example/", "https://a.example@evil.example/x", False),
+    ],
+)
+def test_what_a_request_brings_stays_with_the_origin_that_it_was_for(name, before, location, kept):
+    after = follow(Request(before, headers={name: "secret"}), answer(location))
+
+    assert after.headers == ({name: "secret"} if kept else {})
+
+
+def test_headers_that_tell_nothing_follow_and_so_do_those_that_are_named():
+    headers = {"Accept": "text/x", "accept-language": "fr", "Cache-Control": "no-cache", "X-Free": "1", "X-Other": "2"}
+
+    after = follow(Request(URL, headers=headers), answer("http://b.example/"), named := Settings().updated(
+        {"CROSS_ORIGIN_HEADERS": "x-free"}
+    ))  # fmt: skip
+    all_of_them = follow(
+        Request(URL, headers=headers | {"Authorization": "x"}),
+        answer("http://b.example/"),
+        named.updated({"CROSS_ORIGIN_HEADERS": "*"}),
+    )
+
+    assert set(after.headers) == {"Accept", "accept-language", "Cache-Control", "X-Free"}
+    assert set(all_of_them.headers) == set(headers)
+
+
+@pytest.mark.parametrize(
+    ("before", "location", "told"),
+    [
+        (URL, "/x", "http://a.example/from?q=secret"),
+        (URL, "http://b.example/x", "http://a.example/"),
+        ("https://a.example/", "http://b.example/", "http://a.example/"),
+    ],
+)
+def test_the_referer_tells_another_origin_no_more_than_the_policy_lets_it(before, location, told):
+    after = follow(Request(before, headers={"Referer": "http://u:p@a.example/from?q=secret"}), answer(location))
+
+    assert after.headers == {"Referer": told}
+
+
+def test_the_redirects_own_policy_counts():
+    got = Answer(URL, 302, {"Location": "/x", "Referrer-Policy": "no-referrer"}, b"")
+
+    assert follow(Request(URL, headers={"referer": "http://a.example/"}), got).headers == {}
 
 
 def test_secrets_do_not_go_from_https_to_http():

@@ -10,6 +10,7 @@ import pytest
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.placement import GroupPlacement
 from p2pcrawl.model.record import Order, ShardKey
+from p2pcrawl.model.referrer import ReferrerPolicy
 from p2pcrawl.model.settings import Settings
 
 CHANGED = {
@@ -28,6 +29,8 @@ CHANGED = {
     "shard_key": ShardKey.URL,
     "item_pipelines": {"pipelines.Clean": 300},
     "feed_export_fields": ("a", "b"),
+    "referrer_policy": ReferrerPolicy.SAME_ORIGIN,
+    "cross_origin_headers": ("X-A", "X-B"),
     "slaves": 2,
     "group_placement": GroupPlacement.HOST_BUCKET,
     "log_level": "DEBUG",

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from p2pcrawl.model.referrer import ReferrerPolicy
 from p2pcrawl.model.request import Request
 from p2pcrawl.slave.travel import packed, request_of
 from tests.unit.slave.tasks import task_of
@@ -69,3 +70,30 @@ def test_retry_and_referer_are_seen_by_the_callback() -> None:
 
     assert request.meta["retry_times"] == 2
     assert request.headers == {"Referer": "http://b.example/"}
+
+
+@pytest.mark.parametrize("name", ["Referer", "referer"])
+def test_a_referer_of_its_own_is_the_only_one(name: str) -> None:
+    request = Request("http://a.example/", headers={name: "mine"})
+
+    arrived = request_of(task_of(request.url, extra=packed(request), referer="http://b.example/"))
+
+    assert arrived.headers == {name: "mine"}
+
+
+def test_what_a_page_says_about_referrers_holds_for_its_links_and_no_further() -> None:
+    link = Request("http://a.example/x")
+
+    arrived = request_of(task_of(link.url, extra=packed(link, "no-referrer"), referer="http://a.example/"))
+    handed_on = Request("http://a.example/y", meta=arrived.meta)
+    next_one = request_of(task_of(handed_on.url, extra=packed(handed_on), referer=link.url))
+
+    assert arrived.headers == {}
+    assert next_one.headers == {"Referer": link.url}
+
+
+def test_a_referer_tells_another_host_the_origin_only() -> None:
+    task = task_of("http://b.example/", referer="http://u:p@a.example/x?token=1")
+
+    assert request_of(task).headers == {"Referer": "http://a.example/"}
+    assert request_of(task, ReferrerPolicy.NO_REFERRER).headers == {}
