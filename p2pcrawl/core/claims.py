@@ -5,7 +5,8 @@ announcement under our id with another boot id is either an earlier life of this
 more, or another process that uses a copy of the identity, which can. So its address is pinged: an ack under that
 boot id, or any message of it, is proof of a conflict.
 
-Invariants: ``courier.me`` has a higher incarnation than any rumour against it that was heard; each foreign boot
+Invariants: ``courier.me`` has a higher incarnation than any rumour against it that was heard and that others can have
+taken in (:mod:`p2pcrawl.core.leaps`); each foreign boot
 id is reported once, and costs at most one incarnation per ``repair_s``, so that two claimants do not storm.
 """
 
@@ -17,6 +18,7 @@ from typing import Any
 
 from p2pcrawl.core.courier import Courier
 from p2pcrawl.core.dissemination import News
+from p2pcrawl.core.leaps import LEAP, LEAP_EVERY_S, is_leap
 from p2pcrawl.core.membership_config import MembershipConfig
 from p2pcrawl.core.membership_output import Event, EventKind, Output
 from p2pcrawl.core.probing import Prober
@@ -38,7 +40,7 @@ class Claims:
         self._prober = prober
         self.joined = True
         """Whether this identity's last incarnation was asked for, as far as there is anybody to ask."""
-        self._outlived_at = -math.inf
+        self._outlived_at = self._leapt_at = -math.inf
         self._challenged: dict[bytes, tuple[int, float]] = {}
         self._reported: set[bytes] = set()
 
@@ -47,13 +49,16 @@ class Claims:
         me = replace(self._courier.me, incarnation=min(incarnation, INCARNATION_MAX), **fields)
         me.check()
         self._courier.me = me
-        self._view.merge_facts(me, now)
+        self._view.merge_facts(me, now, own=True)
         self._news.spread(Alive(me))
 
     def exceed(self, now: float, incarnation: int) -> None:
-        """The cluster knew an earlier life of this node up to ``incarnation``."""
-        if self._courier.me.living:
-            self.announce(now, max(self._courier.me.incarnation, incarnation + 1))
+        """The cluster knew an earlier life of this node up to ``incarnation``; what is out of reach is neared."""
+        me = self._courier.me
+        if me.living:
+            if is_leap(me.incarnation, incarnation + 1):
+                self._leapt_at = now
+            self.announce(now, min(max(me.incarnation, incarnation + 1), me.incarnation + LEAP))
 
     def join(self, now: float) -> None:
         """A first exchange of views took place: this node may speak now."""
@@ -73,12 +78,21 @@ class Claims:
                 return False
         elif update.incarnation < me.incarnation:
             return False
-        if not me.living or update.incarnation >= INCARNATION_MAX:
+        if not me.living or not self._may_follow(update.incarnation, now):
             return False
-        self.announce(now, update.incarnation + 1)
+        self.announce(now, min(update.incarnation + 1, me.incarnation + LEAP))
         if not isinstance(update, Alive):
             self._prober.doubt(1)
             out.events.append(Event(EventKind.REFUTED, self._courier.me, me))
+        return True
+
+    def _may_follow(self, incarnation: int, now: float) -> bool:
+        """Whether this node may exceed it now, or near it."""
+        if not is_leap(self._courier.me.incarnation, incarnation + 1):
+            return True
+        if now - self._leapt_at < LEAP_EVERY_S:
+            return False
+        self._leapt_at = now
         return True
 
     def met(self, boot: bytes, address: Address, out: Output) -> None:

@@ -76,7 +76,7 @@ class Hearsay:
             view.merge_verdict(id, incarnation, status, now)
             if self._accuse(id, incarnation, by, now):
                 update = Suspect(id, incarnation, by)
-        elif view.merge_verdict(id, incarnation, status, now - entry.age_s) and status is Status.LEFT and lives_here:
+        elif view.merge_verdict(id, incarnation, status, now, entry.age_s) and status is Status.LEFT and lives_here:
             update = Left(id, incarnation)
         if view.merge_facts(entry.member, now) and status is Status.ALIVE:
             update = Alive(entry.member)

@@ -102,7 +102,7 @@ class Membership:
         self._called_at = -math.inf
         self.stalls = 0
         """How often this process was found to have been stopped."""
-        self._view.merge_facts(me, 0.0)
+        self._view.merge_facts(me, 0.0, own=True)
 
     @property
     def me(self) -> Member:
@@ -163,7 +163,7 @@ class Membership:
             if member.id != self.me.id and entry.age_s < self._config.dead_forget_s:
                 self._view.merge_facts(member, now)
                 status = Status.LEFT if entry.status is Status.LEFT else Status.DEAD
-                self._view.merge_verdict(member.id, entry.incarnation, status, now - entry.age_s)
+                self._view.merge_verdict(member.id, entry.incarnation, status, now, entry.age_s)
 
     def acquaintances(self, now: float) -> Sequence[Entry]:
         """What a next run should know of others, the departed included: or it would miss them."""

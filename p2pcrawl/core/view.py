@@ -11,6 +11,8 @@ the greater of two, so they are commutative, associative and idempotent: loss, r
 change when views agree, never on what. Facts of equal incarnation differ only when two nodes use one
 identity; then the greater tuple wins, so that all see the same one of the two.
 
+What is out of reach of the incarnation that is known (:mod:`p2pcrawl.core.leaps`) is not merged as it is.
+
 Invariants: a verdict without facts is remembered but not shown; ``members`` shows facts under the
 verdict's incarnation and status; ``digest`` is equal for two views iff the same ids live in both with the
 same weight and neither or both leaving.
@@ -18,11 +20,13 @@ same weight and neither or both leaving.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from types import MappingProxyType
 
+from p2pcrawl.core.leaps import FIRST_MAX, is_leap, reached
 from p2pcrawl.model.gossip import Entry
 from p2pcrawl.model.node import Member, NodeId, Status
 
@@ -37,6 +41,8 @@ class _Line:
     status: Status
     since: float
     """When this status began, by the clock of this process; an age that travelled is taken off."""
+    leapt_at: float = -math.inf
+    """When its incarnation last got far ahead of what was known."""
 
 
 class View:
@@ -47,6 +53,7 @@ class View:
         self._members: dict[NodeId, Member] = {}
         self.members: Mapping[NodeId, Member] = MappingProxyType(self._members)
         self.refused = 0
+        """How much was not taken in: for want of room, or because it was out of reach."""
         self.revision = 0
         """How often anything that is shown, or since when, has changed."""
         self._digest: int | None = None
@@ -69,30 +76,42 @@ class View:
             self._living = tuple(member for member in self._members.values() if member.living)
         return self._living
 
-    def merge_facts(self, member: Member, now: float) -> bool:
-        """Takes a member's own word; True if anything changed."""
+    def merge_facts(self, member: Member, now: float, *, own: bool = False) -> bool:
+        """Takes a member's own word; True if anything changed. ``own``: it is this very member's."""
         facts = member if member.status is Status.ALIVE else replace(member, status=Status.ALIVE)
-        changed = self.merge_verdict(facts.id, facts.incarnation, Status.ALIVE, now)
+        changed = self.merge_verdict(facts.id, facts.incarnation, Status.ALIVE, now, own=own)
         line = self._lines.get(facts.id)
-        if line is None or (line.facts is not None and _rank(facts) <= _rank(line.facts)):
+        if line is None or facts.incarnation > line.incarnation:
+            return False
+        if line.facts is not None and _rank(facts) <= _rank(line.facts):
             return changed
         line.facts = facts
         self._show(line, facts.id)
         return True
 
-    def merge_verdict(self, id: NodeId, incarnation: int, status: Status, now: float) -> bool:
-        """Takes a verdict; True if it was news."""
+    def merge_verdict(
+        self, id: NodeId, incarnation: int, status: Status, now: float, age_s: float = 0.0, *, own: bool = False
+    ) -> bool:
+        """Takes a verdict that has stood for ``age_s``; True if it was news."""
         line = self._lines.get(id)
         if line is None:
-            if len(self._lines) >= MEMBERS_MAX:
+            if len(self._lines) >= MEMBERS_MAX or not (own or incarnation <= FIRST_MAX):
                 self.refused += 1
                 return False
-            self._lines[id] = _Line(None, incarnation, status, now)
+            self._lines[id] = _Line(None, incarnation, status, now - age_s)
             return True
         if (incarnation, status) <= (line.incarnation, line.status):
             return False
+        if not own:
+            in_reach = reached(line.incarnation, incarnation, status, line.leapt_at, now)
+            if in_reach is None:
+                self.refused += 1
+                return False
+            incarnation = in_reach
+        if is_leap(line.incarnation, incarnation):
+            line.leapt_at = now
         if status is not line.status:
-            line.since = now
+            line.since = now - age_s
         line.incarnation, line.status = incarnation, status
         self._show(line, id)
         return True

@@ -24,7 +24,8 @@ HOLDS_BYTES_MAX = 512
 WEIGHT_MAX = 16
 ADDRESS_CHARS_MAX = 261
 """A DNS name of 253 characters, a colon and a port, with room for brackets."""
-INCARNATION_MAX = (1 << 48) - 1
+INCARNATION_MAX = (1 << 63) - 1
+"""Far above any that is in reach (:mod:`p2pcrawl.core.leaps`)."""
 
 _ADDRESS = re.compile(
     r"(?:\[(?P<v6>[0-9A-Fa-f:.]+(?:%[\w.-]+)?)\]|(?P<host>[\w.-]+))(?::(?P<port>[0-9]{1,5}))?\Z", re.A

@@ -179,7 +179,7 @@ def row(**fields: Any) -> list[Any]:
         pytest.param([4, b"i" * 19, []], id="short-id"),
         pytest.param([4, ID.decode(), []], id="id-as-text"),
         pytest.param([4, ID, [[3, ID, -1]]], id="negative-incarnation"),
-        pytest.param([4, ID, [[3, ID, 2**48]]], id="incarnation-over-the-limit"),
+        pytest.param([4, ID, [[3, ID, 2**63]]], id="incarnation-over-the-limit"),
         pytest.param([4, ID, [[3, ID, 1.5]]], id="incarnation-not-whole"),
         pytest.param([4, ID, [[3, ID, 1]] * 65], id="too-many-updates"),
         pytest.param([4, ID, [[0, row(weight=0)]]], id="weight-zero"),
