@@ -148,6 +148,10 @@ class Copying:
             if len(nodes) >= wanted and all(bucket in self._holders[node].synced for node in nodes)
         )
 
+    def owned(self) -> frozenset[int]:
+        """The buckets of ours."""
+        return frozenset(self._of)
+
     def _void(self, holder: _Holder, buckets: Collection[int] | None = None) -> None:
         holder.generation += 1
         self._lacking = None

@@ -15,17 +15,18 @@ from p2pcrawl.master.budgets import Budgets
 from p2pcrawl.master.caution import Caution
 from p2pcrawl.master.completion import Completion
 from p2pcrawl.master.dispatch import Dispatch, Hold, Parcel
+from p2pcrawl.master.farewell import Farewell
 from p2pcrawl.master.holdings import Holdings
 from p2pcrawl.master.job import CANCELLED, FINISHED, INCOMPLETE, RUNNING, Job
 from p2pcrawl.master.master import Master
 from p2pcrawl.master.mirroring import Mirroring
 from p2pcrawl.master.orphans import Orphanage
 from p2pcrawl.master.spool import Spool
-from p2pcrawl.master.takeover import CALL_S, CLAIM_RETRY_S, Takeover
+from p2pcrawl.master.takeover import CALL_S, CLAIM_RETRY_S, Takeover, buckets_of
 from p2pcrawl.master.upkeep import Upkeep
 from p2pcrawl.master.views import Turn, Views
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
-from p2pcrawl.model.node import NodeId
+from p2pcrawl.model.node import Member, NodeId
 from p2pcrawl.model.placement import RingName
 from p2pcrawl.overlay.node import OverlayNode
 from p2pcrawl.wire.cluster import (
@@ -36,6 +37,7 @@ from p2pcrawl.wire.cluster import (
     Copy,
     Discover,
     Drop,
+    Dropped,
     JobMarks,
     ListKeys,
     Merge,
@@ -98,6 +100,7 @@ class Cluster:
         self.mirroring = Mirroring(master, node, self.views.boots, self._call)
         self.orphanage = Orphanage(master, self.ownership, self.dispatch, self._call)
         master.slaves.on_orphans = self.orphanage.take
+        self.farewell = Farewell(master, self.ownership, holdings, self.takeover, self.spool, self.mirroring)
         self.completion = Completion(node, self._standing, self._close)
         master.join_cluster(self.ownership, self.dispatch, self.budgets, self.copier)
         self.on_change: Callable[[Change], None] = lambda change: None
@@ -208,6 +211,7 @@ class Cluster:
             case PullCopies():
                 return await self.takeover.pull_copies(request)
             case Taken():
+                self.farewell.taken(buckets_of(request.buckets))
                 return await self.takeover.taken(request, sender)
             case Offer():
                 return self.takeover.offered(request, sender)
@@ -220,7 +224,7 @@ class Cluster:
             case Whole():
                 return await self.upkeep.whole(request)
             case Drop():
-                return await self.upkeep.drop(request)
+                return await self._drop(request, sender)
             case Merge():
                 return await self.master.merge(request.rows)
             case MirrorJob():
@@ -238,6 +242,12 @@ class Cluster:
             case Query():
                 return Answered(0, await self._answer(request.what, request.arguments))
         raise P2PCrawlError(f"this master does not know {type(request).__name__}")
+
+    async def _drop(self, request: Drop, owner: NodeId) -> Dropped:
+        dropped = await self.upkeep.drop(request)
+        if dropped.agreed:
+            self.farewell.confirmed(buckets_of(request.buckets), owner, few=request.few)
+        return dropped
 
     def _standing(self, number: int) -> Standing:
         job = self.master.jobs.get(number)
@@ -294,22 +304,22 @@ class Cluster:
         self.master.workbench.halt_job(job.id)
         self.master.finish(job, CANCELLED, reason)
 
-    def has_heirs(self) -> bool:
-        """Whether anybody is there, and stays, who can take what is ours."""
-        return any(not member.leaving for member in self.node.members() if member.id != self.node.id)
+    def heirs(self) -> list[Member]:
+        """Those that are there, and stay, and can take what is ours."""
+        return [member for member in self.node.members() if member.id != self.node.id and not member.leaving]
 
     async def drain(self, patience_s: float) -> bool:
-        """Gives all buckets to the others; whether they have everything, so that nothing is missed when we leave."""
-        if not self.has_heirs():
+        """Gives all buckets to the others; whether they have confirmed that they have everything, so that nothing is
+        missed when we leave."""
+        if not self.heirs():
             return False
         self.node.gossip.update_me(leaving=True)
         self.views.take()
         until = asyncio.get_running_loop().time() + patience_s
         while asyncio.get_running_loop().time() < until:
-            if not self.has_heirs():
+            if not (heirs := self.heirs()):
                 return False
-            # Owners tell to drop copies when enough others have them.
-            if not self.ownership.owned and not self.holdings.count and await self.master.empty_handed():
+            if await self.farewell.complete(heirs):
                 return True
             await asyncio.sleep(CLAIM_RETRY_S)
         return False

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from bisect import bisect_left
-from collections.abc import Container
+from collections.abc import Collection, Container
 
 from p2pcrawl.core.control import Control
 from p2pcrawl.master.job import Job, spec_of_wire
@@ -99,12 +99,24 @@ class Mirroring:
         """To all that are in our charge at once: one that does not answer holds up no other."""
         tellings = []
         for member in charges(self._node.members(), self._node.id):
-            told = self.told.get(member.id, {})
-            jobs = self._master.jobs.values()
-            missing = [job for job in jobs if told.get(job.id) != (job.standing, job.spec.open_networks)]
-            if missing:
-                tellings.append(self._tell_all(member, missing))
+            if untold := self._untold(member):
+                tellings.append(self._tell_all(member, untold))
         await asyncio.gather(*tellings)
+
+    async def assured(self, members: Collection[Member], enough: int) -> bool:
+        """Whether so many of these, or all, know every job as it stands; tells some that do not."""
+        wanted = min(enough, len(members))
+        knowing = [member for member in members if not self._untold(member)]
+        ignorant = [member for member in members if self._untold(member)]
+        if len(knowing) < wanted:
+            tellings = (self._tell_all(m, self._untold(m)) for m in ignorant[: wanted - len(knowing)])
+            await asyncio.gather(*tellings)
+            knowing = [member for member in members if not self._untold(member)]
+        return len(knowing) >= wanted
+
+    def _untold(self, member: Member) -> list[Job]:
+        told = self.told.get(member.id, {})
+        return [j for j in self._master.jobs.values() if told.get(j.id) != (j.standing, j.spec.open_networks)]
 
     async def _tell_all(self, member: Member, jobs: list[Job]) -> None:
         """What it does not know yet."""

@@ -77,6 +77,11 @@ class Spool:
         self._said_at = changes if answered else -1
         self.size = await self._holdings.spool_size()
 
+    async def taken(self) -> bool:
+        """Says all of it once more; whether the owners of this moment have taken everything that is kept here."""
+        await self.say_again()
+        return not self.size or self._said_at == self._copying.changes
+
     async def _say(self, rows: list[tuple[int, SpoolRow]]) -> bool:
         """Whether their owners have taken them all, be it provisionally."""
         answered = True

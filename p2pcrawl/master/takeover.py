@@ -360,7 +360,8 @@ class Takeover:
         free = released.intersection(taken)
         self._let_go_of[claimer] = released - free
         if self._master.jobs:
-            await self._demote(frozenset(b for b in free if self._node.id in self._ownership.holders(b)))
+            # Whoever is to hold them: till others do, the claimer has the only other copy.
+            await self._demote(free)
             await self._master.forget_rows(free)
         epochs = zip(taken, request.counters, strict=True)
         self._ownership.handed_over({bucket: epoch for bucket, epoch in epochs if bucket in free})

@@ -188,7 +188,8 @@ class Upkeep:
             self._all_told_at = view, self._moves
             return
         complete = self.copying.complete()
-        for member in others:
+        # Those that leave wait for it; one that does not answer must not hold them up.
+        for member in sorted(others, key=lambda m: not m.leaving):
             # One that leaves waits till it has nothing: it is told of all, whatever is known of it. So are all when
             # there are jobs: copies that a former owner made may have been under way when it said that it had none.
             trusted = not member.leaving and not self._master.jobs
@@ -196,6 +197,9 @@ class Upkeep:
             free = [b for b in complete if b not in empty and member.id not in self._ownership.holders(b)]
             moves = self._moves
             answer = await self._call(member.id, Drop(0, view, bitmap_of(free))) if free else Dropped(0, True)
+            few = self.copying.owned() - complete if member.leaving else ()
+            if few and isinstance(answer, Dropped) and answer.agreed:
+                answer = await self._call(member.id, Drop(0, view, bitmap_of(few), few=True))
             if isinstance(answer, Dropped) and answer.agreed and self._moves == moves:
                 self._dropped_for[member.id] = view
                 self.emptied(member.id, free)
@@ -205,8 +209,9 @@ class Upkeep:
         if request.view != self._ownership.view:
             return Dropped(0, False)
         buckets = buckets_of(request.buckets)
-        await self._holdings.drop([b for b in buckets if self._node.id not in self._ownership.holders(b)])
-        return Dropped(0, True)
+        if not request.few:
+            await self._holdings.drop([b for b in buckets if self._node.id not in self._ownership.holders(b)])
+        return Dropped(0, request.view == self._ownership.view)
 
     def _others(self) -> list[Member]:
         return [m for m in self._node.members() if m.id != self._node.id]

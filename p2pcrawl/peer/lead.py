@@ -40,8 +40,9 @@ SUBMIT_S = 15.0
 LOAD_S = 1.0
 DRAIN_S = 10.0
 """How long a master that leaves waits for the others to take its buckets; pages in hand must end first."""
-DRAIN_ON_S = 6.0
-"""How much longer when pages in hand did not end in time, and were given up."""
+DRAIN_ON_S = 30.0
+"""How much longer, when pages in hand that did not end in time have been given up: who goes before others have
+everything is missing till it is back. Longer than it takes to find out that an heir is dead."""
 PAGES_S = 5.0
 """How long pages in hand may take to end when nobody is there to take the buckets."""
 SILENCE_S = 4.0
@@ -153,14 +154,14 @@ class Lead:
         that they have everything, this master is missing from then on, till it is back."""
         works = bool(self._tasks) and not self.failed.done()
         handed_over = works and await self.cluster.drain(DRAIN_S)
-        if works and not handed_over and not self.cluster.has_heirs():
+        if works and not handed_over and not self.cluster.heirs():
             await self._end_pages()
         # Once the others know that we have left they ask our hosts.
         self.master.slaves.abort()
         # Pages that were still in hand are nobody's now: what waited for them can go.
         if works and not handed_over:
             handed_over = await self.cluster.drain(DRAIN_ON_S)
-        if works and not handed_over and self.cluster.has_heirs():
+        if works and not handed_over and self.cluster.heirs():
             log.warning("not everything could be handed over: what is left here is missing till this master is back")
         await self.node.leave(handed_over=handed_over)
         await self.notes.close()

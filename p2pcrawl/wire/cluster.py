@@ -401,6 +401,8 @@ class Drop(Struct, array_like=True, tag=53):
     id: int
     view: int
     buckets: bytes
+    few: bool = False
+    """Fewer live than there should be copies, and all of them have these: the receiver leaves, and keeps its own."""
 
 
 class Dropped(Struct, array_like=True, tag=54):
