@@ -61,8 +61,9 @@ class PeerMachine(ABC):
         self.node.start(self._main).add_done_callback(self._ended)
 
     @abstractmethod
-    async def leave(self) -> None:
-        """Ends its life in order: gives back what it has, says good-bye, and the process ends."""
+    async def leave(self) -> bool:
+        """Ends its life in order: gives back what it has, says good-bye, and the process ends. Whether it came to that:
+        something else may end it before."""
 
     def lose_power(self) -> None:
         """Ends its life; nobody is told."""
@@ -125,14 +126,15 @@ class Machine(PeerMachine):
         self.disk.begin()
         super().start(contacts)
 
-    async def leave(self) -> None:
+    async def leave(self) -> bool:
         lead = self.lead
         if lead is not None:
             try:
                 await self.node.call(lead.close)
             except NodeDown:
-                return
+                return False
         self.node.crash()
+        return True
 
     def lose_power(self) -> None:
         """Ends its life, and takes away what its disk had not made safe."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from p2pcrawl.core.ring import BUCKETS
 from p2pcrawl.master.job import FINISHED
+from simulations.folders import Print, read_phases
 from simulations.inventory import Stock
 from simulations.loads import Loads
 from simulations.sightings import Sightings
@@ -36,6 +37,10 @@ class Observer:
         then, or the certificate says that it is final."""
         self.doubles: list[str] = []
         """Buckets that two masters of one view would grant from at once."""
+        self.overlooked: list[str] = []
+        """Certificates that were final though somebody was away that may have known more, or that did know more."""
+        self.left: set[str] = set()
+        """Who has left in order, and was not counted by anybody since."""
         self.tables: list[Table] = []
         self.stock = Stock()
         self.sightings = Sightings()
@@ -43,6 +48,8 @@ class Observer:
         self.answers: dict[str, dict[str, Any]] = {}
         """What each master says of the job in the end, when it is asked."""
         self._stage = stage
+        self._finals: set[bytes] = set()
+        """Those that were final. Who comes back is given them, too."""
         self._said: dict[str, bytes] = {}
         """The certificate of each that says that the job is finished."""
         self._stocked_s = 0.0
@@ -59,6 +66,7 @@ class Observer:
         stage, now_s = self._stage, self._stage.world.now
         agreed = stage.agreed()
         self._look_for_claims()
+        self.left -= {m.name for m in stage.machines if any(m.id in one.members() for one in stage.up if one is not m)}
         self._look_for_doubles()
         if agreed:
             for incident in stage.incidents:
@@ -96,8 +104,27 @@ class Observer:
             certificate = stage.certificate(machine) if stage.state(machine) == FINISHED else b""
             if certificate and certificate != self._said.get(machine.name):
                 final = bool(json.loads(certificate)["final"])
+                if final and certificate not in self._finals:
+                    self._finals.add(certificate)
+                    self._look_for_overlooked(machine, frozenset(json.loads(certificate)["members"]))
                 self.claims.append((stage.world.now, machine.name, final or stage.untroubled()))
             self._said[machine.name] = certificate
+
+    def _look_for_overlooked(self, machine: Machine, signers: frozenset[str]) -> None:
+        """A final certificate speaks for all who ever knew anything: those who signed it, and those who had handed over
+        what they knew. Whether these did is seen on the disks."""
+        stage = self._stage
+        known: dict[Print, int] = {}
+        for signer in (m for m in stage.machines if m.id in signers):
+            for key, phase in read_phases(signer.folder, stage.job).items():
+                known[key] = max(phase, known.get(key, -1))
+        said = f"{machine.name} had a final certificate at {stage.world.now:.2f} s"
+        for away in (m for m in stage.machines if m.id not in signers):
+            more = sum(phase > known.get(key, -1) for key, phase in read_phases(away.folder, stage.job).items())
+            if more:
+                self.overlooked.append(f"{said}, and {away.name}, which was away, knew more of {more} URLs")
+            elif away.name not in self.left:
+                self.overlooked.append(f"{said}, and {away.name} was away and had not left in order")
 
     def _taking_part(self) -> int:
         """How many masters share out the buckets, as one of them says. Who is about to leave does not take part."""

@@ -40,14 +40,15 @@ class SlaveMachine(PeerMachine):
         """The name of its master; "" while it has none."""
         return self._masters.get(self._helper.master, "") if self._helper is not None and self.node.up else ""
 
-    async def leave(self) -> None:
+    async def leave(self) -> bool:
         helper = self._helper
         if helper is not None and self.node.up:
             try:
                 await self.node.call(helper.close)
             except NodeDown:
-                return
+                return False
         self.node.crash()
+        return True
 
     async def _main(self) -> None:
         credentials, make_slave = self._credentials(), self.make_slave

@@ -227,12 +227,14 @@ class Stage:
 
     async def leave(self, machine: PeerMachine) -> None:
         """Lets one go in order."""
-        self.incidents.append(Incident(LEAVE, frozenset({machine.name}), self.world.now, inf, frozenset()))
+        going = Incident(LEAVE, frozenset({machine.name}), self.world.now, inf, frozenset())
+        self.incidents.append(going)
         leaving = [i for i in self.incidents if i.what == LEAVE and i.open]
         if all(any(m.name in i.nodes for i in leaving) for m in self.up):
             for incident in leaving:
                 incident.heirs = False
-        await machine.leave()
+        if await machine.leave() and going.heirs:
+            self.observer.left.add(machine.name)
         self._end(LEAVE, machine.name)
 
     def freeze(self, machines: Iterable[PeerMachine]) -> None:

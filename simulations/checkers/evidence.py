@@ -57,6 +57,8 @@ class Evidence:
     """When this was looked at for the last time."""
     answers: dict[str, dict[str, Any]] = field(default_factory=dict)
     """What each master says of the job in the end, its certificate among it."""
+    overlooked: list[str] = field(default_factory=list)
+    """Final certificates that were made while somebody was away who may have known more."""
 
     @property
     def ended(self) -> bool:

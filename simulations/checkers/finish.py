@@ -1,4 +1,8 @@
-"""A job comes to its end, and when it is said to be finished nothing of it happens any more."""
+"""A job comes to its end, and when it is said to be finished nothing of it happens any more.
+
+Nothing is called final while anybody is away who may know more: that is held against who signed it, and against what
+the disks of the others know.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ def check(evidence: Evidence) -> Iterator[str]:
     for state in sorted(set(evidence.states.values()) - {FINISHED}):
         names = [name for name, each in evidence.states.items() if each == state]
         yield f"the job is {state} at {', '.join(names)}"
+    yield from evidence.overlooked
     for moment, who, is_last_word in evidence.claims:
         later = [visit for visit in evidence.web.visits if visit.began_s > moment]
         if is_last_word and later:

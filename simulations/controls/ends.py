@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from p2pcrawl.core.membership import Membership
+from p2pcrawl.core.membership_output import Output
 from p2pcrawl.master import certificate
 from p2pcrawl.master.completion import Completion
 from p2pcrawl.master.intake import Intake
@@ -51,6 +53,15 @@ def _come_to_one(bodies: Sequence[dict[str, Any]], members: list[NodeId]) -> dic
     return {**_come_to(bodies, members), "counts": bodies[0]["counts"]}
 
 
+# -- left-unconfirmed: whoever stops says that it has handed everything over ------------------
+
+_leave = Membership.leave
+
+
+def _leave_as_if_all_were_well(self: Membership, now: float, *, handed_over: bool) -> Output:
+    return _leave(self, now, handed_over=True)
+
+
 CONTROLS = {
     "done-before-links": Control(
         "a page is done before its links are at their owners",
@@ -63,6 +74,12 @@ CONTROLS = {
         "finish",
         Options(masters=3, pages=60, hosts=6, limit_s=LIMIT_S),
         (swap(Completion.finished_in, _idle_here), swap(Job.certificate, _nothing_left)),
+    ),
+    "left-unconfirmed": Control(
+        "a master that goes says that it has handed everything over, whether it has or not",
+        "finish",
+        Options(scenario="full-disk", seed=3, masters=3, pages=60, hosts=30, limit_s=LIMIT_S),
+        (swap(Membership.leave, _leave_as_if_all_were_well),),
     ),
     "counts-of-one": Control(
         "a certificate has the counts of one master in place of the sum",

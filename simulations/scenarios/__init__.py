@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from simulations.scenarios import (
+    alone,
     churn,
     clocks,
     flapping,
@@ -29,6 +30,7 @@ from simulations.scenarios.scenario import Scenario
 SCENARIOS: dict[str, Scenario] = {
     "steady": steady.SCENARIO,
     "rolling": rolling.SCENARIO,
+    "alone": alone.SCENARIO,
     "churn": churn.SCENARIO,
     "power-loss": power_loss.SCENARIO,
     "pauses": pauses.SCENARIO,

@@ -177,6 +177,10 @@ def go_on_after_the_end(evidence: Evidence) -> None:
     evidence.claims.insert(0, (evidence.web.visits[-1].began_s - 0.5, "m0", True))
 
 
+def certify_over_the_head_of_one_that_is_away(evidence: Evidence) -> None:
+    evidence.overlooked.append("m0 had a final certificate, and m1, which was away, knew more of 3 URLs")
+
+
 def serve_one_bucket_twice(evidence: Evidence) -> None:
     evidence.doubles.append("m0 and m1 both serve bucket 7")
 
@@ -325,6 +329,7 @@ FAULTS = {
     pile_up: "bounds",
     storm: "bounds",
     keep_a_spooled_link: "bounds",
+    certify_over_the_head_of_one_that_is_away: "finish",
     serve_one_bucket_twice: "ownership",
     raise_what_nobody_catches: "quiet",
 }

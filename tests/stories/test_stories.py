@@ -36,6 +36,29 @@ async def one_is_away_for_a_moment_before_another_loses_its_disk(stage: Stage) -
     await stage.agree()
 
 
+async def one_is_killed_while_it_leaves(stage: Stage) -> None:
+    leaver = stage.machines[1]
+    await stage.progress(0.3)
+    leaving = asyncio.create_task(stage.leave(leaver))
+    await asyncio.sleep(0.3)
+    stage.crash([leaver])
+    await leaving
+    await stage.until(lambda: stage.ended)
+    stage.start(leaver)
+    await stage.agree()
+
+
+async def one_gives_up_on_a_full_disk(stage: Stage) -> None:
+    full = stage.machines[1]
+    await stage.progress(0.3)
+    stage.fill([full])
+    await stage.until(lambda: not full.node.up)
+    await stage.until(lambda: stage.ended)
+    stage.free([full])
+    stage.start(full)
+    await stage.agree()
+
+
 STORIES = {
     "crawl-delay": Story(
         "A bucket was handed over, and with the last page of a host its robots.txt's delay had been forgotten.",
@@ -165,6 +188,19 @@ STORIES = {
         "What made a bucket whole was written down only after who had it had been told to forget it, and a crash came "
         "in between.",
         Options(scenario="churn", seed=1, masters=4, replicas=3, pages=120, hosts=12, rate=6.0),
+    ),
+    "last-one-leaves": Story(
+        "Two masters: one stood still, the other crawled on alone and left; it was said to have left in order, though "
+        "nobody had what it knew, and the first called final what it fetched again.",
+        Options(scenario="alone", masters=2, pages=200, hosts=20),
+    ),
+    "killed-while-it-leaves": Story(
+        "One that said that it would give its buckets away was not missed when it was killed before it had.",
+        Plan(Options(masters=3, pages=120, hosts=20), faults=one_is_killed_while_it_leaves),
+    ),
+    "gives-up-on-a-full-disk": Story(
+        "One that gave up because nothing could be stored any more said that it had left in order.",
+        Plan(Options(masters=3, pages=120, hosts=20), faults=one_gives_up_on_a_full_disk),
     ),
     "broken-slave": Story(
         "A slave that spoke of jobs, phases and fingerprints that there are not ended its master, and then the next.",
