@@ -52,6 +52,7 @@ class Authority:
         files = TlsFiles(self.folder / f"{name}.pem", self.folder / f"{name}.key", self.file)
         files.cert.write_bytes(cert.public_bytes(Encoding.PEM))
         files.key.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, lock))
+        files.key.chmod(0o600)
         return files
 
 

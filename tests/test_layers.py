@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 SHELL = {"overlay", "frontier", "fetch", "spiders", "stores"}
-BELOW_SHELL = {"model", "core", "wire"}
+BELOW_SHELL = {"model", "core", "wire", "private"}
 BELOW_CRAWLER = BELOW_SHELL | SHELL | {"master", "slave"}
 
 # The layers' own modules may always import each other. "p2pcrawl" is p2pcrawl/__init__.py, the public face.
@@ -25,6 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "model": set(),
     "core": {"model"},
     "wire": {"model"},
+    "private": {"model"},
     **{name: BELOW_SHELL for name in SHELL},
     "master": BELOW_SHELL | SHELL,
     "slave": BELOW_SHELL | SHELL,

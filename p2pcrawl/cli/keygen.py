@@ -6,13 +6,15 @@ In this order peers understand each other all the time, whichever of them has go
 
 from __future__ import annotations
 
-import os
-import secrets
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 
 from p2pcrawl.model.errors import ConfigurationError, StorageError
+from p2pcrawl.peer.config import read_key_file
+from p2pcrawl.private.secrets import make_secret, replace_secret
 from p2pcrawl.wire.keys import KeyRing, generate_key
 
 _SPREAD = "copy it to each machine, and let each peer read it again (kill -HUP its process)"
@@ -48,10 +50,14 @@ def run_keygen(path: Path | None, step: Step) -> int:
 
 
 def _make(path: Path, *, replace: bool) -> None:
-    if path.exists() and not replace:
-        raise ConfigurationError(f"{path} is there already: --add puts a new key beside its keys, --force replaces it")
     text = generate_key() + "\n"
-    _write(path, text)
+    with _errors(path):
+        if replace:
+            replace_secret(path, text.encode())
+        elif not make_secret(path, text.encode()):
+            raise ConfigurationError(
+                f"{path} is there already: --add puts a new key beside its keys, --force replaces it"
+            )
     _say(f"made {path} with key {KeyRing.parse(text).ids[0]}: copy it to each machine, and name it with --key-file")
 
 
@@ -85,11 +91,9 @@ def _remove(path: Path) -> None:
 def _read(path: Path) -> tuple[list[str], list[int]]:
     """The lines of a good key file, and which of them hold keys."""
     try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is no text"
-        raise ConfigurationError(f"cannot read the key file {path}: {why}") from error
-    KeyRing.parse(text)
+        text = read_key_file(path)
+    except FileNotFoundError as error:
+        raise ConfigurationError(f"cannot read the key file {path}: {error.strerror}") from error
     lines = text.lstrip("\ufeff").splitlines()
     return lines, [number for number, line in enumerate(lines) if line.partition("#")[0].strip()]
 
@@ -97,25 +101,18 @@ def _read(path: Path) -> tuple[list[str], list[int]]:
 def _rewrite(path: Path, lines: list[str]) -> KeyRing:
     text = "\n".join(lines) + "\n"
     ring = KeyRing.parse(text)
-    _write(path, text)
+    with _errors(path):
+        replace_secret(path, text.encode())
     return ring
 
 
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all, and never readable by others, not even for a moment."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+@contextmanager
+def _errors(path: Path) -> Iterator[None]:
+    """What the disk refuses, in one line."""
     try:
-        number = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(number, "w") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(number)
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
-    except FileNotFoundError as error:
-        raise ConfigurationError(f"cannot write {path}: there is no folder {path.parent}; make it first") from error
+        if not path.parent.is_dir():
+            raise ConfigurationError(f"cannot write {path}: there is no folder {path.parent}; make it first")
+        yield
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror}") from error
 

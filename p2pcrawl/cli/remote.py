@@ -1,7 +1,8 @@
 """A peer's API as the verbs use it: blocking calls, and errors as one line.
 
-The token is only ever read from where the user says, or from the file that the peer names if it looks like a token:
-a stranger at the other end must not make us read and send some other file.
+A token is read from where the user says, or from the data folder of a peer of this user that runs here, as that peer
+has noted it for this user alone; never from where somebody at the other end says. It is not sent: calls are signed
+with it (:mod:`p2pcrawl.peer.tokens`), so that whoever answers in place of a peer learns nothing.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
@@ -17,15 +17,13 @@ from urllib.parse import urlencode
 
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.node import Address, format_address, parse_address
-from p2pcrawl.peer.presence import peers_here
+from p2pcrawl.peer.presence import peers_here, token_file_of
+from p2pcrawl.peer.tokens import authorization, read_token, token_of
 
 TOKEN_VARIABLE = "P2PCRAWL_TOKEN"
 PEER_VARIABLE = "P2PCRAWL_PEER"
 CALL_S = 60.0
 PIECE = 256 * 1024
-TOKEN_NAME = "token"
-
-_TOKEN = re.compile(r"[0-9a-f]{64}\Z")
 
 
 class Remote:
@@ -60,8 +58,13 @@ class Remote:
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
         """The JSON answer to a call that changes something."""
-        headers = {"Authorization": f"Bearer {self._token()}", "Content-Type": "application/json"}
-        return json.loads(self._call("POST", path, json.dumps(body).encode(), headers))
+        data = json.dumps(body).encode()
+        root = self.get("/")
+        if not isinstance(root, dict) or not isinstance(nonce := root.get("nonce"), str):
+            raise ConfigurationError(f"what answers at {self.address} is no peer's API, or one of another version")
+        said = authorization(self._token(str(root.get("token_file"))), nonce, "POST", path, data)
+        headers = {"Authorization": said, "Content-Type": "application/json"}
+        return json.loads(self._call("POST", path, data, headers))
 
     def lines(self, path: str) -> Iterator[list[bytes]]:
         """The lines of an answer, in batches as they come. Raises P2PCrawlError when it is cut short."""
@@ -126,44 +129,25 @@ class Remote:
         reason = getattr(error, "strerror", None) or str(error)
         return P2PCrawlError(f"no peer answers at {self.address} ({reason}): is it running, and is this its API?")
 
-    def _token(self) -> str:
+    def _token(self, told: str) -> str:
+        """``told``: where the peer says that its token is, for people."""
         if self._token_file is not None:
-            try:
-                return _checked(self._token_file.read_text(), f"the token file {self._token_file}")
-            except (OSError, UnicodeDecodeError) as error:
-                why = getattr(error, "strerror", None) or "it is no text"
-                raise ConfigurationError(f"cannot read the token file {self._token_file}: {why}") from error
-        if token := os.environ.get(TOKEN_VARIABLE):
-            return _checked(token, TOKEN_VARIABLE)
-        return self._token_of_peer()
-
-    def _token_of_peer(self) -> str:
-        root = self.get("/")
-        if not isinstance(root, dict) or not isinstance(root.get("token_file"), str):
-            raise ConfigurationError(f"what answers at {self.address} is no peer's API")
-        path = Path(root["token_file"])
-        reason = "it is no token"
-        if path.name == TOKEN_NAME:
-            try:
-                token = path.read_text(encoding="ascii").strip()
-            except OSError as error:
-                reason, token = error.strerror or str(error), ""
-            except UnicodeDecodeError:
-                token = ""
-            if _TOKEN.match(token):
-                return token
+            return _read(self._token_file, named=True)
+        if text := os.environ.get(TOKEN_VARIABLE):
+            return token_of(text, TOKEN_VARIABLE)
+        if (path := token_file_of(self.address)) is not None:
+            return _read(path, named=False)
         raise ConfigurationError(
-            f"the token of the peer at {self.address} is in {path} on its machine, "
-            f"which cannot be read here ({reason}): copy that file and name it with --token-file, "
-            f"or put its text into {TOKEN_VARIABLE}"
+            f"the peer at {self.address} is none that you run on this machine; it says that its token is in "
+            f"{told[:200]!r}: copy that file and name it with --token-file, or put its text into {TOKEN_VARIABLE}"
         )
 
 
-def _checked(text: str, where: str) -> str:
-    token = text.strip()
-    if not _TOKEN.match(token):
-        raise ConfigurationError(f"there is no token in {where}: it has 64 hex digits")
-    return token
+def _read(path: Path, *, named: bool) -> str:
+    try:
+        return read_token(path, named=named)
+    except OSError as error:
+        raise ConfigurationError(f"cannot read the token file {path}: {error.strerror}") from error
 
 
 def _said(body: bytes) -> str:

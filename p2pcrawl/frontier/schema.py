@@ -14,11 +14,14 @@ from types import TracebackType
 
 from p2pcrawl.frontier.tables import FRONTIER, READ_AS_UPGRADED, Layout
 from p2pcrawl.model.errors import ConfigurationError, DiskFullError, StorageError
+from p2pcrawl.private.folders import close_file, make_folder, new_file
 
 FORMAT = FRONTIER.format
 FILE = FRONTIER.file
 NEW_FILE = f"{FILE}.new"
 LOCK = "lock"
+OURS = frozenset({FILE, LOCK, "identity", "token"})
+"""Any of these shows that a folder is a data folder."""
 
 
 def open_database(folder: Path, layout: Layout = FRONTIER) -> sqlite3.Connection:
@@ -32,6 +35,8 @@ def open_database(folder: Path, layout: Layout = FRONTIER) -> sqlite3.Connection
         if not path.exists():
             _make(path, layout)
         _check_size(path)
+        for file in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+            close_file(file)
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=512)
     try:
         with MappedErrors(folder, layout.file):
@@ -108,6 +113,8 @@ def _make(path: Path, layout: Layout) -> None:
         raise ConfigurationError(_damaged(path, f"it is missing, and {path.name}-wal is there"))
     for left in (new, new.with_name(f"{new.name}-journal")):
         left.unlink(missing_ok=True)
+    # SQLite gives what it makes beside a database the mode of that.
+    new_file(new)
     connection = sqlite3.connect(new, isolation_level=None)
     try:
         with Transaction(connection):
@@ -197,8 +204,8 @@ class FolderLock:
 
     def __init__(self, folder: Path) -> None:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._file = open(folder / LOCK, "a+")  # noqa: SIM115 - held until release
+            make_folder(folder, OURS)
+            self._file = open(folder / LOCK, "a+", opener=_private)  # noqa: SIM115 - held until release
         except (FileExistsError, NotADirectoryError) as error:
             raise ConfigurationError(f"cannot use the data folder {folder}: it, or what it is in, is a file") from error
         except OSError as error:
@@ -218,3 +225,7 @@ class FolderLock:
 
     def release(self) -> None:
         self._file.close()
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -15,6 +15,7 @@ from typing import Any
 
 from p2pcrawl.model.errors import ConfigurationError, LinkError, P2PCrawlError
 from p2pcrawl.model.node import Address, NodeId, parse_address
+from p2pcrawl.overlay.antechamber import Antechamber
 from p2pcrawl.overlay.link import Link
 from p2pcrawl.wire.cluster import Answered, Introduce, Query, Reply, Request
 from p2pcrawl.wire.codec import AnyMessage
@@ -30,8 +31,6 @@ SILENT_S = 5.0
 that it lives: after a partition TCP repeats too rarely what was lost, while a new link gets through at once."""
 OPEN_MAX = 256
 """Requests of one link that are being served at once; the next one ends the link."""
-UNPROVEN_MAX = 256
-"""Incoming connections that have not introduced themselves yet; beyond that the oldest one goes."""
 
 Serve = Callable[[Any, NodeId], Awaitable[Reply]]
 OnSlave = Callable[[Link, Hello], None]
@@ -219,17 +218,25 @@ class Reception:
         self._serve = serve
         self._on_slave = on_slave
         self._visitors: dict[_Visitor, None] = {}
+        self.unproven: Antechamber[_Visitor] = Antechamber()
+        """Those that have not introduced themselves yet."""
 
     def make_link(self) -> Link:
         """For the server: one new incoming link."""
-        unproven = [v for v in self._visitors if v.link.peer is None]
-        if len(unproven) >= UNPROVEN_MAX:
-            unproven[0].link.abort(LinkError("too many connections that do not introduce themselves"))
         visitor = _Visitor(self._seal(), self._serve, self._on_slave, self._forget)
+        visitor.link.on_open = lambda: self._came(visitor)
+        visitor.link.on_proven = lambda: self.unproven.leave(visitor)
         self._visitors[visitor] = None
         return visitor.link
 
+    def _came(self, visitor: _Visitor) -> None:
+        """A connection costs a descriptor before anybody knows who it is."""
+        victim = self.unproven.enter(visitor, visitor.link.remote_host)
+        if victim is not None:
+            victim.link.abort(LinkError("too many connections that do not introduce themselves"))
+
     def _forget(self, visitor: _Visitor) -> None:
+        self.unproven.leave(visitor)
         self._visitors.pop(visitor, None)
 
     async def close(self) -> None:

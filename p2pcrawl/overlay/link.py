@@ -35,6 +35,10 @@ class Link(asyncio.Protocol):
     def __init__(self, on_message: OnMessage, on_close: OnClose, seal: Seal | None = None) -> None:
         self.on_message = on_message
         self.on_close = on_close
+        self.on_open: Callable[[], None] | None = None
+        """Called when there is a connection."""
+        self.on_proven: Callable[[], None] | None = None
+        """Called when it is proven who is at the other end."""
         self._seal = seal
         self._reader = FrameReader()
         self._transport: asyncio.Transport | None = None
@@ -93,6 +97,8 @@ class Link(asyncio.Protocol):
         if self._seal is not None:
             self._transport.write(self._seal.begin())
             self._alarm = asyncio.get_running_loop().call_later(HANDSHAKE_S, self._too_slow)
+        if self.on_open is not None:
+            self.on_open()
 
     def data_received(self, data: bytes) -> None:
         try:
@@ -127,6 +133,8 @@ class Link(asyncio.Protocol):
         if seal.established and not was_established:
             if self._alarm is not None:
                 self._alarm.cancel()
+            if self.on_proven is not None:
+                self.on_proven()
             waiting, self._waiting = self._waiting, []
             for frame in waiting:
                 if self._transport is not None:

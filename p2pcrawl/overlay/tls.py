@@ -14,7 +14,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.private.secrets import read_secret
 from p2pcrawl.wire.tls import why_refused
+
+_KEY_FILE_MAX = 256 * 1024
+"""A key, with its certificate and the chain of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +71,9 @@ class TlsFiles:
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         context.check_hostname = False
         context.verify_mode = ssl.CERT_REQUIRED
-        for what, path in (("certificate", self.cert), ("key", self.key), ("CA", self.ca)):
+        for what, path in (("certificate", self.cert), ("CA", self.ca)):
             _check_readable(f"TLS {what}", path)
+        _check_private("TLS key", self.key)
         try:
             context.load_verify_locations(self.ca)
         except ssl.SSLError as error:
@@ -109,6 +114,14 @@ class TlsFiles:
             raise ConfigurationError(
                 f"the TLS certificate {self.cert} does not go with the CA {self.ca}: {why}"
             ) from error
+
+
+def _check_private(what: str, path: Path) -> None:
+    """Before OpenSSL reads it by its name: whoever may write in its folder could still exchange it in between."""
+    try:
+        read_secret(path, what, _KEY_FILE_MAX, named=True)
+    except OSError as error:
+        raise ConfigurationError(f"cannot read the {what} {path}: {error.strerror}") from error
 
 
 def _check_readable(what: str, path: Path) -> None:

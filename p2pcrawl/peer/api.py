@@ -6,14 +6,14 @@ somebody's browser cannot talk to a peer by way of a name that it made resolve t
 
 from __future__ import annotations
 
-import hmac
+import asyncio
 import ipaddress
 import json
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
@@ -21,6 +21,8 @@ from aiohttp.http_exceptions import HttpProcessingError
 from p2pcrawl.core.control import VERBS
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.node import Address, format_address
+from p2pcrawl.peer.listener import BODY_S, Handler, HttpListener
+from p2pcrawl.peer.tokens import Doorkeeper, digest_of
 
 log = logging.getLogger(__name__)
 _http_log = logging.getLogger(f"{__name__}.http")
@@ -38,9 +40,8 @@ def _is_ours(record: logging.LogRecord) -> bool:
 _http_log.addFilter(_is_ours)
 
 BODY_MAX = 16 * 1024 * 1024
-TOKEN_FILE = "token"
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+_DIGEST = web.RequestKey("digest", str)
+"""What the digest of a request's body has to be; "" if any."""
 
 
 class Desk(Protocol):
@@ -63,47 +64,59 @@ class Api:
     """Listens until closed."""
 
     def __init__(self, desk: Desk, token: str, token_path: Path) -> None:
+        """Raises ValueError for what is no token."""
         self._desk = desk
-        self._token = token
+        self._doorkeeper = Doorkeeper(token)
         self._token_path = token_path
         self._runner: web.AppRunner | None = None
+        self._server: asyncio.Server | None = None
+        self._listener: HttpListener | None = None
         self.address = Address("")
 
     async def open(self, host: str, port: int) -> Address:
         """Raises ConfigurationError when it cannot listen there."""
-        app = web.Application(client_max_size=BODY_MAX, middlewares=[self._guard])
+        app = web.Application(client_max_size=BODY_MAX, middlewares=[self._watch, self._guard])
         app.router.add_get("/", self._root)
         app.router.add_get("/jobs/{job}/items", self._items)
         app.router.add_get("/{what:status|jobs|owner|job|why}", self._question)
         app.router.add_post(f"/{{what:submit|drain|keys|{'|'.join(VERBS)}}}", self._change)
         self._runner = web.AppRunner(app, access_log=None, logger=_http_log)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, host, port)
+        self._listener = HttpListener(cast(Callable[[], asyncio.Protocol], self._runner.server))
         try:
-            await site.start()
+            self._server = await asyncio.get_running_loop().create_server(self._listener.connection, host, port)
         except OSError as error:
             await self._runner.cleanup()
             where = format_address(host, port)
             reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
             raise ConfigurationError(f"the API cannot listen on {where} ({reason}): choose another --api") from error
-        bound = self._runner.addresses[0]
+        bound = self._server.sockets[0].getsockname()
         self.address = format_address(str(bound[0]), int(bound[1]))
         return self.address
 
     async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
         if self._runner is not None:
             await self._runner.cleanup()
 
     # -- who may ask --------------------------------------------------------------------------
 
     @web.middleware
+    async def _watch(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        assert self._listener is not None
+        return await self._listener.watch(request, handler)
+
+    @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         if not _known_host(request.host, self.address):
             return _refusal(403, f"this API does not answer to the name {request.host!r}; use its address")
         if request.method not in ("GET", "HEAD"):
-            scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-            if scheme.lower() != "bearer" or not hmac.compare_digest(token.encode(), self._token.encode()):
+            said = request.headers.get("Authorization", "")
+            digest = self._doorkeeper.admits(said, request.method, request.raw_path)
+            if digest is None:
                 return _refusal(401, f"this call needs the bearer token in {self._token_path}")
+            request[_DIGEST] = digest
         try:
             return await handler(request)
         except web.HTTPException as error:
@@ -119,7 +132,8 @@ class Api:
     # -- calls --------------------------------------------------------------------------------
 
     async def _root(self, request: web.Request) -> web.Response:
-        return web.json_response({"p2pcrawl": 1, "token_file": str(self._token_path)})
+        nonce = self._doorkeeper.nonce()
+        return web.json_response({"p2pcrawl": 1, "token_file": str(self._token_path), "nonce": nonce})
 
     async def _question(self, request: web.Request) -> web.Response:
         answer = await self._desk.ask(request.match_info["what"], dict(request.query))
@@ -127,7 +141,13 @@ class Api:
 
     async def _change(self, request: web.Request) -> web.Response:
         try:
-            body = await request.read()
+            async with asyncio.timeout(BODY_S):
+                body = await request.read()
+        except TimeoutError:
+            return _refusal(408, f"the body did not arrive in {BODY_S:g} s")
+        if request[_DIGEST] not in ("", digest_of(body)):
+            return _refusal(401, "the body is not the one that was signed")
+        try:
             arguments = json.loads(body) if body else {}
         except (ValueError, RecursionError) as error:
             raise ConfigurationError(f"the body is not JSON: {error}") from error

@@ -16,7 +16,8 @@ from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.node import DEFAULT_PORT, WEIGHT_MAX, Address, format_address, parse_address
 from p2pcrawl.model.placement import GroupPlacement, RingName
 from p2pcrawl.overlay.tls import TlsContexts, TlsFiles
-from p2pcrawl.wire.keys import DEFAULT_CLUSTER, KEY_VARIABLE, KeyRing, cluster_bytes, generate_key
+from p2pcrawl.private.secrets import make_secret, read_secret
+from p2pcrawl.wire.keys import DEFAULT_CLUSTER, KEY_FILE_MAX, KEY_VARIABLE, KeyRing, cluster_bytes, generate_key
 
 log = logging.getLogger(__name__)
 
@@ -192,41 +193,47 @@ def key_ring(config: PeerConfig, *, off_loopback: bool) -> KeyRing:
             f"name it with --key-file or in {KEY_VARIABLE}"
         )
     default = config_folder() / KEY_FILE
-    write_secret(default, generate_key() + "\n")
-    return KeyRing.parse(default.read_text())
+    try:
+        make_secret(default, f"{generate_key()}\n".encode())
+    except OSError as error:
+        raise ConfigurationError(f"cannot write the key file {default}: {error.strerror}") from error
+    return KeyRing.parse(read_key_file(default))
 
 
 def read_keys(config: PeerConfig) -> str | None:
     """The text of the cluster's keys, from where they are kept; None when there are none anywhere."""
     if config.key_file is None and (text := os.environ.get(KEY_VARIABLE)):
         return text
-    path = config.key_file or config_folder() / KEY_FILE
     try:
-        if path.stat().st_mode & 0o077:
-            log.warning("the key file %s can be read by others: chmod 600 it", path)
-        return path.read_text()
-    except OSError as error:
-        if config.key_file is None and isinstance(error, FileNotFoundError):
+        return read_key_file(config.key_file or config_folder() / KEY_FILE)
+    except FileNotFoundError as error:
+        if config.key_file is None:
             return None
+        raise ConfigurationError(f"cannot read the key file {config.key_file}: {error.strerror}") from error
+
+
+def read_key_file(path: Path) -> str:
+    """The text of a file of cluster keys that nobody else can use. Raises FileNotFoundError, ConfigurationError."""
+    try:
+        content = read_secret(path, "key file", KEY_FILE_MAX, lambda content: _check_keys(content, path), named=True)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
         raise ConfigurationError(f"cannot read the key file {path}: {error.strerror}") from error
+    return content.decode()
+
+
+def _check_keys(content: bytes, path: Path) -> None:
+    try:
+        text = content.decode()
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"the key file {path} is no text") from error
+    KeyRing.parse(text)
 
 
 def config_folder() -> Path:
     base = os.environ.get("XDG_CONFIG_HOME")
     return (Path(base) if base else Path.home() / ".config") / "p2pcrawl"
-
-
-def write_secret(path: Path, text: str) -> None:
-    """A file that only its owner can read; one that is there already is left as it is."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    try:
-        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return
-    with open(number, "w") as file:
-        file.write(text)
 
 
 def is_loopback(host: str) -> bool:

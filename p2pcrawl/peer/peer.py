@@ -14,7 +14,6 @@ import asyncio
 import json
 import logging
 import os
-import secrets
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Mapping
@@ -24,14 +23,14 @@ from pathlib import Path
 from typing import Any, Self
 
 from p2pcrawl.core.control import CANCEL, ENDS, PAUSE, RESUME, RETRY
-from p2pcrawl.frontier.schema import FolderLock
+from p2pcrawl.frontier.schema import OURS, FolderLock
 from p2pcrawl.model.errors import ConfigurationError, LinkError, P2PCrawlError
 from p2pcrawl.model.node import BOOT_BYTES, Address, NodeId, parse_address
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.overlay.calls import Caller
 from p2pcrawl.overlay.identity_file import load_or_create
 from p2pcrawl.overlay.node import Credentials
-from p2pcrawl.peer.api import TOKEN_FILE, Api
+from p2pcrawl.peer.api import Api
 from p2pcrawl.peer.config import (
     ANY_HOST,
     CHOICES,
@@ -41,13 +40,14 @@ from p2pcrawl.peer.config import (
     is_loopback,
     key_ring,
     read_keys,
-    write_secret,
 )
 from p2pcrawl.peer.helper import Helper
 from p2pcrawl.peer.lead import Lead
 from p2pcrawl.peer.presence import Presence
 from p2pcrawl.peer.results import Gathering
 from p2pcrawl.peer.submission import Submission, submission_of
+from p2pcrawl.peer.tokens import TOKEN_FILE, load_or_make_token
+from p2pcrawl.private.folders import make_folder
 from p2pcrawl.spiders.spider import Spider
 
 log = logging.getLogger(__name__)
@@ -106,14 +106,14 @@ class Peer:
         self.folder = config.data or Path(self._make_temporary())
         try:
             try:
-                self.folder.mkdir(parents=True, exist_ok=True)
+                make_folder(self.folder, OURS)
             except (FileExistsError, NotADirectoryError) as error:
                 text = f"cannot use the data folder {self.folder}: it, or what it is in, is a file"
                 raise ConfigurationError(text) from error
             identity = load_or_create(self.folder / IDENTITY_FILE)
             self._credentials = Credentials(identity, ring, config.realm, os.urandom(BOOT_BYTES), tls)
             self._caller = Caller(self._credentials.client, "client")
-            self.token = self._make_token()
+            self.token = load_or_make_token(self.folder)
             self._listen = (host, port)
             self._api = Api(self, self.token, (self.folder / TOKEN_FILE).absolute())
             await self._api.open(*config.api_on())
@@ -128,7 +128,7 @@ class Peer:
             await self.__aexit__()
             raise
         self._watches = [asyncio.create_task(self._watch_roles()), asyncio.create_task(self._keep_joining())]
-        self._presence.open(self.api)
+        self._presence.open(self.api, (self.folder / TOKEN_FILE).absolute())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -382,11 +382,6 @@ class Peer:
     def _make_temporary(self) -> str:
         self._temporary = tempfile.mkdtemp(prefix="p2pcrawl-peer-")
         return self._temporary
-
-    def _make_token(self) -> str:
-        path = self.folder / TOKEN_FILE
-        write_secret(path, secrets.token_hex(32))
-        return path.read_text().strip()
 
 
 class PeerJob:

@@ -12,11 +12,13 @@ import logging
 import os
 import secrets
 import socket
+import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from p2pcrawl.model.node import Address, is_address
+from p2pcrawl.model.node import Address, is_address, parse_address
+from p2pcrawl.private.folders import new_file
 
 log = logging.getLogger(__name__)
 
@@ -30,17 +32,20 @@ class Presence:
         self._file: IO[str] | None = None
         self._path: Path | None = None
 
-    def open(self, api: Address) -> None:
+    def open(self, api: Address, token: Path) -> None:
+        """``token``: the file with the token of this API."""
         try:
             folder = presence_folder()
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             path = folder / f"{os.getpid()}-{secrets.token_hex(4)}.json"
             draft = path.with_suffix(".draft")
-            file = open(draft, "x", encoding="utf-8")  # noqa: SIM115 - held, and so locked, until close
+            new_file(draft)
+            file = open(draft, "r+", encoding="utf-8")  # noqa: SIM115 - held, and so locked, until close
             try:
                 # Locked before it has its name: nobody ever sees it without its lock.
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                json.dump({"host": socket.gethostname(), "pid": os.getpid(), "api": api}, file)
+                told = {"host": socket.gethostname(), "pid": os.getpid(), "api": api, "token": str(token)}
+                json.dump(told, file)
                 file.flush()
                 draft.rename(path)
             except BaseException:
@@ -64,11 +69,26 @@ class Presence:
 
 def peers_here() -> list[Address]:
     """The APIs of the peers that run on this machine as this user."""
-    try:
-        paths = sorted(presence_folder().glob("*.json"))
-    except (OSError, RuntimeError):
-        return []
-    return [api for path in paths if (api := _living(path))]
+    return [api for api, _ in _told()]
+
+
+def token_file_of(address: Address) -> Path | None:
+    """The token file of the peer of this user that runs on this machine with its API at ``address``.
+
+    Only what such a peer has written itself counts, and only while it runs; never what answers at the address.
+    """
+    host, port = parse_address(address)
+    for api, token in _told():
+        told_host, told_port = parse_address(api)
+        if token is not None and port == told_port and told_host in _names(host):
+            return token
+    return None
+
+
+def _names(host: str) -> set[str]:
+    """Where a peer may say that it listens if it is reached at this host."""
+    names = {host, *(("127.0.0.1", "::1") if host == "localhost" else ())}
+    return names | {"0.0.0.0", "::"} if names & {"127.0.0.1", "::1"} else names
 
 
 def presence_folder() -> Path:
@@ -76,9 +96,20 @@ def presence_folder() -> Path:
     return (Path(base) if base else Path.home() / ".local" / "state") / "p2pcrawl" / "peers"
 
 
-def _living(path: Path) -> Address | None:
+def _told() -> list[tuple[Address, Path | None]]:
     try:
-        with open(path, encoding="utf-8") as file:
+        paths = sorted(presence_folder().glob("*.json"))
+    except (OSError, RuntimeError):
+        return []
+    return [found for path in paths if (found := _living(path))]
+
+
+def _living(path: Path) -> tuple[Address, Path | None] | None:
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), encoding="utf-8") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+                return None
             told = json.loads(file.read(_SIZE_MAX))
             if told["host"] != socket.gethostname():
                 # The folder is shared with another machine, whose locks may not be seen here.
@@ -86,8 +117,12 @@ def _living(path: Path) -> Address | None:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
-                return Address(told["api"]) if is_address(str(told["api"])) else None
+                if not is_address(str(told["api"])):
+                    return None
+                # Others may have been able to write to what an older version made.
+                token = told.get("token") if not status.st_mode & 0o022 else None
+                return Address(told["api"]), Path(token) if isinstance(token, str) else None
             path.unlink(missing_ok=True)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass
     return None

@@ -32,7 +32,7 @@ KEY_VARIABLE: Final = "P2PCRAWL_KEY"
 """The environment variable that may hold the keys, as a key file does."""
 DEFAULT_CLUSTER: Final = "p2pcrawl"
 
-_FILE_MAX: Final = 64 * 1024
+KEY_FILE_MAX: Final = 64 * 1024
 _DISTINCT_MIN: Final = 10
 """Different bytes in a key: 32 random ones never have fewer in practice, typed ones often do."""
 
@@ -82,7 +82,7 @@ class KeyRing:
 
         Raises ConfigurationError, naming the line and never its text.
         """
-        if len(text) > _FILE_MAX:
+        if len(text) > KEY_FILE_MAX:
             raise ConfigurationError("the key file is too long to be one")
         lines = (
             (number, line.partition("#")[0].strip())

@@ -175,7 +175,7 @@ def test_submit_without_wait_answers_with_the_job(trio: Cluster, site: Any) -> N
         (["submit", "http://127.0.0.1:9/", "-o", "out.jsonl"], "-o needs --wait"),
         (["submit", "http://127.0.0.1:9/", "-o", "out.pdf", "--wait"], "cannot tell the format"),
         (["submit", "http://127.0.0.1:9/", "--token-file", "nowhere"], "cannot read the token file nowhere"),
-        (["submit", "http://127.0.0.1:9/", "--token-file", "talker.py"], "no token in the token file talker.py"),
+        (["submit", "http://127.0.0.1:9/", "--token-file", "talker.py"], "talker.py is no token file"),
         (["owner", "nonsense"], "is not a URL"),
         (["results", "77", "-o", "x.jsonl"], "there is no job 77"),
         (["results", "77", "-o", "x.pdf"], "cannot tell the format"),

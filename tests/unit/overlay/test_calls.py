@@ -90,22 +90,6 @@ async def test_hostile_streams_end_their_connection_and_nothing_else() -> None:
         caller.close()
 
 
-async def test_connections_that_never_introduce_themselves_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "UNPROVEN_MAX", 20)
-    async with node() as one:
-        host, port = parse_address(one.address)
-        crowd = [await asyncio.open_connection(host, port) for _ in range(100)]
-        await asyncio.sleep(0.05)
-
-        assert len(one._reception._visitors) <= 21
-
-        caller = Caller(credentials().client, "client")
-        assert await caller.query(one.address, "ask:anything") == b"{}"
-        caller.close()
-        for _, writer in crowd:
-            writer.close()
-
-
 async def test_member_that_asks_too_much_at_once_loses_its_link_and_leaves_no_task() -> None:
     stuck = asyncio.Event()
     seen = answering_after(stuck)

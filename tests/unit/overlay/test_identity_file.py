@@ -57,7 +57,7 @@ def test_file_that_is_no_identity_is_refused_and_left_alone(tmp_path: Path, size
     path.write_bytes(content := os.urandom(size))
     path.chmod(0o600)
 
-    with pytest.raises(ConfigurationError, match="not an identity file"):
+    with pytest.raises(ConfigurationError, match="is no identity file"):
         load_or_create(path)
 
     assert path.read_bytes() == content
@@ -67,7 +67,7 @@ def test_folder_or_pipe_in_its_place_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe", 0o600)
     (tmp_path / "folder").mkdir(mode=0o700)
 
-    with pytest.raises(ConfigurationError, match="not an identity file"):
+    with pytest.raises(ConfigurationError, match="is no identity file"):
         load_or_create(tmp_path / "pipe")
     with pytest.raises((ConfigurationError, StorageError)):
         load_or_create(tmp_path / "folder")

@@ -65,6 +65,7 @@ def test_files_give_contexts_that_ask_both_ends_for_a_certificate(authority: Aut
 def test_certificate_and_key_may_share_a_file(authority: Authority) -> None:
     files = authority.files("both")
     files.cert.write_bytes(files.cert.read_bytes() + files.key.read_bytes())
+    files.cert.chmod(0o600)
 
     replace(files, key=files.cert).load()
 
@@ -74,6 +75,7 @@ def test_file_that_is_missing_or_holds_something_else_is_named(
     authority: Authority, tmp_path: Path, field: str, what: str
 ) -> None:
     (tmp_path / "rubbish").write_text("rubbish\n")
+    (tmp_path / "rubbish").chmod(0o600)
     files = authority.files()
 
     missing = refusal_of(replace(files, **{field: tmp_path / "missing"}))
@@ -83,6 +85,13 @@ def test_file_that_is_missing_or_holds_something_else_is_named(
     assert missing == f"cannot read the {what} {tmp_path / 'missing'}: No such file or directory"
     assert folder == f"cannot read the {what} {tmp_path}: Is a directory"
     assert rubbish.startswith(f"the {what} {tmp_path / 'rubbish'} holds no ")
+
+
+def test_key_that_others_can_read_is_refused(authority: Authority) -> None:
+    files = authority.files("open")
+    files.key.chmod(0o644)
+
+    assert refusal_of(files) == f"others can read the TLS key {files.key}: chmod 600 it, or make a new one"
 
 
 def test_key_of_another_certificate_is_refused(authority: Authority) -> None:

@@ -14,6 +14,8 @@ import pytest
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.peer.api import Api
 
+TOKEN = "5e" * 32
+
 
 class Desk:
     def __init__(self) -> None:
@@ -41,7 +43,7 @@ class Desk:
 @asynccontextmanager
 async def api():
     desk = Desk()
-    made = Api(desk, "secret", Path("/where/it/is"))
+    made = Api(desk, TOKEN, Path("/where/it/is"))
     await made.open("127.0.0.1", 0)
     try:
         async with aiohttp.ClientSession(f"http://{made.address}") as session:
@@ -58,7 +60,7 @@ async def test_questions_need_no_token_on_this_machine() -> None:
 
 @pytest.mark.parametrize(
     "headers",
-    [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic secret"}, {"Authorization": "secret"},
+    [{}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}, {"Authorization": TOKEN},
      {"Authorization": "Bearer "}, {"Authorization": "Bearer \u00fc"}],
 )  # fmt: skip
 async def test_changes_need_the_token(headers: dict) -> None:
@@ -69,7 +71,7 @@ async def test_changes_need_the_token(headers: dict) -> None:
 
 
 async def test_change_with_the_token_is_made() -> None:
-    headers = {"Authorization": "bearer secret"}
+    headers = {"Authorization": f"bearer {TOKEN}"}
     async with api() as (desk, session), session.post("/submit", json={"a": 1}, headers=headers) as answer:
         assert answer.status == 200
         assert desk.told == [("submit", {"a": 1})]
@@ -77,7 +79,7 @@ async def test_change_with_the_token_is_made() -> None:
 
 @pytest.mark.parametrize("verb", ["pause", "resume", "cancel", "retry"])
 async def test_job_to_steer_is_named_in_the_query_or_in_the_body(verb: str) -> None:
-    headers = {"Authorization": "bearer secret"}
+    headers = {"Authorization": f"bearer {TOKEN}"}
     async with api() as (desk, session):
         async with session.post(f"/{verb}?job=7", headers=headers) as answer:
             assert answer.status == 200
@@ -93,7 +95,7 @@ async def test_job_to_steer_is_named_in_the_query_or_in_the_body(verb: str) -> N
     "host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example"]
 )
 async def test_name_that_somebody_else_made_resolve_here_is_refused(host: str) -> None:
-    headers = {"Authorization": "Bearer secret", "Host": host}
+    headers = {"Authorization": f"Bearer {TOKEN}", "Host": host}
     async with api() as (desk, session):
         async with session.get("/status", headers=headers) as answer:
             assert answer.status == 403
@@ -104,7 +106,7 @@ async def test_name_that_somebody_else_made_resolve_here_is_refused(host: str) -
 
 @pytest.mark.parametrize("body", [b"{", b"[1]", b"5", b"\xff\xff", b'"x"', b"[" * 100_000])
 async def test_body_that_is_no_object_is_one_clear_line(body: bytes) -> None:
-    headers = {"Authorization": "Bearer secret"}
+    headers = {"Authorization": f"Bearer {TOKEN}"}
     async with api() as (desk, session), session.post("/submit", data=body, headers=headers) as answer:
         assert answer.status == 400
         assert "JSON" in (await answer.json())["error"]

@@ -1,0 +1,68 @@
+"""Connections that have not said yet who they are or what they want, bounded so that they shut nobody out.
+
+Each costs a descriptor, and whoever reaches a port can open many. When there are too many, the one goes that has waited
+longest, of those from the address that has most: so many from one address push out each other, and nobody else.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Hashable
+from typing import Final, Generic, TypeVar
+
+WAITING_MAX: Final = 256
+SHARE: Final = 4
+"""Of all descriptors that this process may have, one in so many at most is for those that wait at one port."""
+
+T = TypeVar("T", bound=Hashable)
+
+
+class Antechamber(Generic[T]):
+    """Those that wait, by the address they come from."""
+
+    def __init__(self, waiting_max: int = 0) -> None:
+        self._max = waiting_max or waiting_max_of(descriptors_max())
+        self._waiting: dict[T, str] = {}
+        self._from: Counter[str] = Counter()
+        self.turned_out = 0
+
+    def enter(self, visitor: T, address: str) -> T | None:
+        """``visitor`` waits from now on; returns who has to go for it, if anybody has."""
+        self.leave(visitor)
+        victim = self._next_to_go() if len(self._waiting) >= self._max else None
+        if victim is not None:
+            self.leave(victim)
+            self.turned_out += 1
+        self._waiting[visitor] = address
+        self._from[address] += 1
+        return victim
+
+    def leave(self, visitor: T) -> None:
+        """It does not wait any more. May be repeated."""
+        address = self._waiting.pop(visitor, None)
+        if address is not None:
+            self._from[address] -= 1
+            if not self._from[address]:
+                del self._from[address]
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def _next_to_go(self) -> T:
+        most = self._from.most_common(1)[0][0]
+        return next(visitor for visitor, address in self._waiting.items() if address == most)
+
+
+def descriptors_max() -> int:
+    """How many files and connections this process may have open."""
+    if sys.platform == "win32":
+        return 512
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 1 << 20 if soft == resource.RLIM_INFINITY else soft
+
+
+def waiting_max_of(descriptors: int) -> int:
+    return max(8, min(WAITING_MAX, descriptors // SHARE))

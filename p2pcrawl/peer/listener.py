@@ -1,0 +1,128 @@
+"""Where a peer's HTTP API takes connections: bounded in number and in the time they may take to say what they want.
+
+aiohttp serves a connection for as long as it lasts, silent or not. Here each is watched from outside: until the head of
+a request is whole it waits in an :class:`Antechamber`, for HEAD_S at most; so does one that is kept for a next request.
+While requests are being served their connections are counted, and beyond BUSY_MAX nobody new is let in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final, cast
+
+from aiohttp import web
+
+from p2pcrawl.overlay.antechamber import Antechamber, descriptors_max
+
+HEAD_S: Final = 10.0
+BODY_S: Final = 30.0
+"""What a change may take to arrive: its code and settings, 16 MiB at most."""
+BUSY_MAX: Final = 64
+"""Connections whose requests are being served; people and their programs, not crawlers, come here."""
+WAITING_MAX: Final = 64
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class HttpListener:
+    """Makes the protocols of one server: give :meth:`connection` to ``create_server``, and let each request pass
+    through :meth:`watch`."""
+
+    def __init__(self, serve: Callable[[], asyncio.Protocol]) -> None:
+        self._serve = serve
+        self.waiting: Antechamber[_Visitor] = Antechamber(min(WAITING_MAX, max(4, descriptors_max() // 16)))
+        self.busy_max = min(BUSY_MAX, max(4, descriptors_max() // 16))
+        self._busy: set[_Visitor] = set()
+        self._visitors: dict[asyncio.BaseTransport, _Visitor] = {}
+        self.refused = 0
+
+    def connection(self) -> asyncio.Protocol:
+        """For the server: one new connection."""
+        return _Visitor(self, self._serve())
+
+    async def watch(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Its head is whole: from now on until it is answered the connection is busy."""
+        visitor = self._visitors.get(cast(asyncio.BaseTransport, request.transport))
+        if visitor is not None:
+            self._begun(visitor)
+        try:
+            return await handler(request)
+        finally:
+            if visitor is not None:
+                self._ended(visitor)
+
+    # -- what becomes of connections ----------------------------------------------------------
+
+    def came(self, visitor: _Visitor) -> None:
+        if len(self._busy) >= self.busy_max:
+            self.refused += 1
+            visitor.transport.abort()
+            return
+        self._visitors[visitor.transport] = visitor
+        self._wait(visitor)
+
+    def gone(self, visitor: _Visitor) -> None:
+        visitor.cancel()
+        self.waiting.leave(visitor)
+        self._busy.discard(visitor)
+        self._visitors.pop(visitor.transport, None)
+
+    def _begun(self, visitor: _Visitor) -> None:
+        visitor.cancel()
+        self.waiting.leave(visitor)
+        self._busy.add(visitor)
+
+    def _ended(self, visitor: _Visitor) -> None:
+        self._busy.discard(visitor)
+        if visitor.transport in self._visitors:
+            self._wait(visitor)
+
+    def _wait(self, visitor: _Visitor) -> None:
+        victim = self.waiting.enter(visitor, visitor.host)
+        visitor.give(HEAD_S)
+        if victim is not None:
+            victim.transport.abort()
+
+
+class _Visitor(asyncio.Protocol):
+    """One connection: hands all on to aiohttp's protocol, and ends when its time is up."""
+
+    def __init__(self, listener: HttpListener, inner: asyncio.Protocol) -> None:
+        self._listener = listener
+        self._inner = inner
+        self._alarm: asyncio.TimerHandle | None = None
+        self.host = ""
+
+    def give(self, seconds: float) -> None:
+        """So long to send the head of a request."""
+        self.cancel()
+        self._alarm = asyncio.get_running_loop().call_later(seconds, self.transport.abort)
+
+    def cancel(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        name = transport.get_extra_info("peername")
+        self.host = str(name[0]) if isinstance(name, tuple) and name else ""
+        self._inner.connection_made(transport)
+        self._listener.came(self)
+
+    def data_received(self, data: bytes) -> None:
+        self._inner.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        return self._inner.eof_received()
+
+    def pause_writing(self) -> None:
+        self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._inner.resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._listener.gone(self)
+        self._inner.connection_lost(exc)

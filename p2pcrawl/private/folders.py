@@ -1,0 +1,52 @@
+"""Data folders: what a crawl has seen, and the settings that it ran with, are for its own user alone.
+
+A folder that is made here is open to nobody else, and so is each file in it that is made by :func:`new_file`. One of
+an earlier version, which was made as the umask said, is closed when it is used again. Folders that hold only other
+things are left as they are: then the files are closed one by one.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+log = logging.getLogger(__name__)
+
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+
+
+def make_folder(folder: Path, ours: frozenset[str]) -> None:
+    """The folder, made if it is not there. ``ours``: names of files of which one shows that it is a data folder.
+
+    Raises OSError when it cannot be made, FileExistsError also when it is no folder.
+    """
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if os.name != "posix":
+        return
+    status = folder.stat()
+    if not status.st_mode & _OTHERS or status.st_uid != os.geteuid():
+        return
+    names = set(os.listdir(folder))
+    if not names or names & ours:
+        folder.chmod(0o700)
+        log.info("closed the data folder %s to other users (it was %o)", folder, stat.S_IMODE(status.st_mode))
+
+
+def new_file(path: Path) -> None:
+    """An empty file that nobody else can read, for whoever opens it by name. Raises OSError."""
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def close_file(path: Path) -> None:
+    """Nobody else can read this file from now on; that it is not there, or somebody else's, is no error."""
+    try:
+        mode = path.stat().st_mode
+        if mode & _OTHERS:
+            path.chmod(stat.S_IMODE(mode) & ~_OTHERS)
+    except FileNotFoundError:
+        pass
+    except PermissionError as error:
+        log.warning("cannot close %s to other users: %s", path, error.strerror)

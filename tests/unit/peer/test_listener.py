@@ -1,0 +1,235 @@
+"""Connections to the API and to the link port that say nothing, or too slowly, or come in crowds."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from p2pcrawl.model.node import parse_address
+from p2pcrawl.overlay.antechamber import Antechamber, waiting_max_of
+from p2pcrawl.overlay.calls import Caller
+from p2pcrawl.peer import listener
+from p2pcrawl.peer.api import Api
+from tests.unit.overlay.nodes import credentials, node, until
+from tests.unit.peer.test_api import TOKEN, Desk
+
+
+@asynccontextmanager
+async def api(desk: Desk | None = None):
+    made = Api(desk or Desk(), TOKEN, Path("/where/it/is"))
+    await made.open("127.0.0.1", 0)
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+async def connect(stack: AsyncExitStack, address: str, count: int) -> list[asyncio.StreamReader]:
+    readers = []
+    for _ in range(count):
+        reader, writer = await asyncio.open_connection(*parse_address(address))
+        stack.callback(writer.close)
+        readers.append(reader)
+    return readers
+
+
+async def answers(address: str) -> bool:
+    async with aiohttp.ClientSession() as session, session.get(f"http://{address}/status") as answer:
+        return answer.status == 200
+
+
+async def test_crowd_of_silent_connections_shuts_nobody_out() -> None:
+    async with api() as made, AsyncExitStack() as stack:
+        await connect(stack, made.address, 300)
+
+        assert await answers(made.address)
+        await until(lambda: made._listener.waiting.turned_out >= 300 - listener.WAITING_MAX)
+        assert len(made._listener.waiting) <= listener.WAITING_MAX
+
+
+@pytest.mark.parametrize(
+    "said", [b"", b"GET /sta", b"GET /status HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ", b"POST /submit HTTP/1.1\r\n"]
+)
+async def test_head_that_does_not_come_is_not_waited_for(said: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listener, "HEAD_S", 0.2)
+    async with api() as made, asyncio.timeout(10):
+        reader, writer = await asyncio.open_connection(*parse_address(made.address))
+        writer.write(said)
+
+        assert await read_to_the_end(reader) in (b"",)
+        writer.close()
+        assert not made._listener._visitors
+
+
+async def test_head_that_drips_is_not_waited_for_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listener, "HEAD_S", 0.3)
+    async with api() as made, asyncio.timeout(10):
+        reader, writer = await asyncio.open_connection(*parse_address(made.address))
+        writer.write(b"GET /status HTTP/1.1\r\n")
+
+        async def drip() -> None:
+            while not reader.at_eof():
+                writer.write(b"X: y\r\n")
+                await asyncio.sleep(0.02)
+
+        dripping = asyncio.create_task(drip())
+        assert await read_to_the_end(reader) == b""
+        dripping.cancel()
+        writer.close()
+
+
+async def test_body_that_does_not_come_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("p2pcrawl.peer.api.BODY_S", 0.2)
+    async with api() as made, asyncio.timeout(20):
+        reader, writer = await asyncio.open_connection(*parse_address(made.address))
+        head = f"POST /submit HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 9\r\n\r\n"
+        writer.write(head.encode())
+
+        assert b" 408 " in await reader.readline()
+        writer.close()
+
+
+async def test_long_answer_is_not_cut_short_and_an_idle_connection_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listener, "HEAD_S", 0.2)
+    going_on = asyncio.Event()
+
+    class Slow(Desk):
+        async def ask(self, what, arguments):
+            await going_on.wait()
+            return {}
+
+    async with api(Slow()) as made, asyncio.timeout(10):
+        reader, writer = await asyncio.open_connection(*parse_address(made.address))
+        writer.write(b"GET /status HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        await until(lambda: bool(made._listener._busy))
+        other, other_writer = await asyncio.open_connection(*parse_address(made.address))
+        assert await read_to_the_end(other) == b""  # its time is up, and so is that of the first head
+        going_on.set()
+
+        assert b" 200 " in await reader.readline()
+        await read_to_the_end(reader)
+        writer.close()
+        other_writer.close()
+
+
+async def test_more_calls_than_people_make_are_refused_until_some_are_answered() -> None:
+    going_on = asyncio.Event()
+
+    class Slow(Desk):
+        async def ask(self, what, arguments):
+            await going_on.wait()
+            return {}
+
+    async with api(Slow()) as made, AsyncExitStack() as stack, asyncio.timeout(20):
+        for _ in range(made._listener.busy_max):
+            _, writer = await asyncio.open_connection(*parse_address(made.address))
+            stack.callback(writer.close)
+            writer.write(b"GET /status HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        await until(lambda: len(made._listener._busy) == made._listener.busy_max)
+
+        [refused] = await connect(stack, made.address, 1)
+        assert await read_to_the_end(refused) == b""
+
+        going_on.set()
+        await until(lambda: not made._listener._busy)
+        assert await answers(made.address)
+
+
+async def test_crowd_at_the_link_port_shuts_nobody_out_and_open_links_live_on() -> None:
+    async with node() as one, AsyncExitStack() as stack, asyncio.timeout(30):
+        one._reception.unproven = Antechamber(20)
+        caller = Caller(credentials().client, "client")
+        stack.callback(caller.close)
+        assert await caller.query(one.address, "ask:anything") == b"{}"
+        before = set(one._reception._visitors)
+
+        await connect(stack, one.address, 300)
+        await until(lambda: one._reception.unproven.turned_out >= 280)
+        other = Caller(credentials().client, "client")
+        stack.callback(other.close)
+
+        assert await other.query(one.address, "ask:anything") == b"{}"
+        assert await caller.query(one.address, "ask:anything") == b"{}"
+        assert before <= set(one._reception._visitors)
+
+
+def test_those_from_one_address_push_out_each_other_alone() -> None:
+    chamber: Antechamber[str] = Antechamber(10)
+    for number in range(3):
+        assert chamber.enter(f"friend {number}", "10.0.0.2") is None
+
+    turned_out = [chamber.enter(f"crowd {number}", "10.0.0.9") for number in range(1000)]
+
+    assert turned_out[:7] == [None] * 7
+    assert turned_out[7:] == [f"crowd {number}" for number in range(993)]
+    assert len(chamber) == 10
+    for number in range(3):
+        chamber.leave(f"friend {number}")
+        chamber.leave(f"friend {number}")
+    assert len(chamber) == 7
+
+
+def test_those_that_wait_never_take_most_of_the_descriptors() -> None:
+    assert [waiting_max_of(number) for number in (64, 256, 1024, 1 << 20)] == [16, 64, 256, 256]
+
+
+ONE_PEER = """
+import asyncio, resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))
+from p2pcrawl.model.node import parse_address
+from p2pcrawl.overlay.calls import Caller
+from p2pcrawl.peer.peer import Peer
+
+async def main():
+    async with Peer(bind="127.0.0.1:0", slaves=0, data=sys.argv[1]) as peer:
+        link = Caller(peer._credentials.client, "client")
+        other = type(peer._credentials)(type(peer._credentials.identity).generate(), peer._credentials.keys,
+                                        peer._credentials.cluster, b"another1")
+        link = Caller(other.client, "client")
+        await link.query(peer.address, "ask:members")
+        print(peer.api, peer.address, flush=True)
+        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
+        await link.query(peer.address, "ask:members")
+        fresh = Caller(other.client, "client")
+        await fresh.query(peer.address, "ask:members")
+        print("still here", flush=True)
+        link.close()
+        fresh.close()
+
+asyncio.run(main())
+"""
+
+
+async def test_peer_with_few_descriptors_outlives_crowds_at_both_of_its_ports(tmp_path: Path) -> None:
+    """A real process: 300 silent connections to each port are more than it may have files open."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", ONE_PEER, str(tmp_path / "data"), stdin=-1, stdout=-1,
+        env={**os.environ, "XDG_STATE_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)},
+    )  # fmt: skip
+    try:
+        async with asyncio.timeout(60), AsyncExitStack() as stack:
+            told = (await process.stdout.readline()).decode().split()
+            for address in told:
+                await connect(stack, address, 300)
+            assert await answers(told[0])
+            process.stdin.write(b"\n")
+            assert await process.stdout.readline() == b"still here\n"
+            await process.wait()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def read_to_the_end(reader: asyncio.StreamReader) -> bytes:
+    """What comes until the other end closes or aborts."""
+    try:
+        return await reader.read()
+    except ConnectionResetError:
+        return b""
