@@ -40,8 +40,9 @@ class Completion:
         self._round_at: dict[int, float] = {}
 
     def falls_to_us(self) -> bool:
-        """The member with the smallest id decides."""
-        return self._node.members()[0].id == self._node.id
+        """The member with the smallest id decides; nobody, when the last one has said good-bye."""
+        members = self._node.members()
+        return bool(members) and members[0].id == self._node.id
 
     def may_ask(self, now: float) -> bool:
         """Whether it falls to us, and others were not asked so much lately that they should have a rest."""

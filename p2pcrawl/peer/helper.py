@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.node import Address
 from p2pcrawl.overlay.calls import Caller
 from p2pcrawl.overlay.node import Credentials
@@ -164,6 +164,8 @@ class Helper:
     async def _ask_members(self, address: Address) -> list[dict[str, Any]]:
         answer = json.loads(await self._caller.query(address, "ask:members", timeout_s=ASK_S))
         members: list[dict[str, Any]] = answer["members"]
+        if not members:
+            raise LinkError(f"the master at {address} is leaving, and was the last")
         self.known = [Address(m["address"]) for m in members][:KNOWN_MAX]
         return members
 

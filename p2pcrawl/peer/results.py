@@ -12,7 +12,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.node import Address
 
 log = logging.getLogger(__name__)
@@ -67,6 +67,8 @@ class Gathering:
         for _ in range(2):
             # The second time only tells whether something moved meanwhile.
             members = await self._members()
+            if not members:
+                raise LinkError("the last master is leaving")
             if places and set(members) != set(places):
                 self._at_rest = False
             for address in members:

@@ -49,6 +49,14 @@ class Round:
         return self.asked
 
 
+async def test_when_the_last_member_has_said_good_bye_it_falls_to_nobody_to_ask() -> None:
+    gone = Round(0)
+    gone.members.clear()
+
+    assert not gone.completion.falls_to_us()
+    assert not gone.completion.may_ask(asyncio.get_running_loop().time())
+
+
 async def test_large_cluster_is_not_asked_more_often() -> None:
     large = Round(*[1] * 201)
     now = asyncio.get_running_loop().time()

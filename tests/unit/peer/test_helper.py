@@ -57,6 +57,21 @@ async def test_slave_goes_to_the_master_that_has_the_fewest() -> None:
     assert helper.master == B
 
 
+async def test_last_master_that_is_leaving_is_as_one_that_does_not_answer_and_others_stay_known() -> None:
+    cluster = FakeCluster(a=3, b=1)
+    helper = helper_of(cluster, A)
+    await helper._find_master()
+    cluster.slaves.clear()
+    cluster.query = _no_members  # type: ignore[method-assign]
+
+    assert await helper._least_loaded() is None
+    assert helper.known == [A, B]
+
+
+async def _no_members(address: Address, what: str, **options: Any) -> bytes:
+    return json.dumps({"members": []}).encode()
+
+
 async def test_master_that_a_slave_has_lost_is_not_chosen_although_others_still_count_it() -> None:
     cluster = FakeCluster(a=3, b=0, c=2)
     helper = helper_of(cluster)

@@ -156,3 +156,13 @@ async def test_nothing_that_moves_means_one_round_and_one_look(town: Town) -> No
     await town.gather()
 
     assert len(town.asked) == sum(2 if n <= STEP else 3 for n in (4, 2, 5)) + 3
+
+
+async def test_nothing_from_nobody_is_not_taken_for_all_that_there_is() -> None:
+    """The last master has said good-bye: it counts nobody any more, itself included."""
+
+    async def nobody() -> list[Address]:
+        return []
+
+    with pytest.raises(LinkError, match="the last master is leaving"):
+        [piece async for piece in Gathering(1, nobody, Town().ask, patience_s=0.01).pieces()]
