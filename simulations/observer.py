@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import json
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from p2pcrawl.core.ring import BUCKETS
 from p2pcrawl.master.job import FINISHED
+from p2pcrawl.model.errors import P2PCrawlError
 from simulations.folders import Print, read_phases
 from simulations.inventory import Stock
+from simulations.life import NodeDown
 from simulations.loads import Loads
 from simulations.sightings import Sightings
 from simulations.tables import Table
@@ -26,6 +28,16 @@ if TYPE_CHECKING:
 LOOK_S = 0.5
 STOCK_S = 10.0
 """Between two inventories while nothing happens."""
+
+
+class Told(NamedTuple):
+    """What a master said of the job."""
+
+    now_s: float
+    who: str
+    answer: dict[str, Any]
+    known: int
+    """How many URLs there were then on all disks together."""
 
 
 class Observer:
@@ -47,6 +59,8 @@ class Observer:
         self.loads = Loads()
         self.answers: dict[str, dict[str, Any]] = {}
         """What each master says of the job in the end, when it is asked."""
+        self.told: list[Told] = []
+        """What masters said of the job when they were asked while it went on."""
         self._stage = stage
         self._finals: set[bytes] = set()
         """Those that were final. Who comes back is given them, too."""
@@ -86,6 +100,17 @@ class Observer:
         stage = self._stage
         for machine in stage.up:
             self.answers[machine.name] = await machine.ask("job", {"job": stage.job})
+
+    async def question(self) -> None:
+        """Asks all that are up how the job stands, in the middle of a run. Who does not answer is passed over."""
+        stage = self._stage
+        for machine in stage.up:
+            try:
+                answer = await machine.ask("job", {"job": stage.job})
+            except (P2PCrawlError, NodeDown):
+                continue
+            known = frozenset().union(*(read_phases(m.folder, stage.job) for m in stage.staying))
+            self.told.append(Told(stage.world.now, machine.name, answer, len(known)))
 
     def take_stock(self, lost: frozenset[str] = frozenset()) -> None:
         """Reads all disks. ``lost`` are those of these machines, since the last time."""

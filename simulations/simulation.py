@@ -194,7 +194,7 @@ class Simulation:
             self.options, stage.web, folders, results, stage.incidents, seen.claims, seen.doubles, complaints,
             self._states, seen.stock.inventories, seen.tables, seen.sightings.sightings, seen.sightings.presences,
             seen.loads.peaks, {m.id: m.name for m in stage.machines}, stage.world.now,
-            seen.answers, seen.overlooked,
+            seen.answers, list(seen.told), seen.overlooked,
         )  # fmt: skip
 
     def _is_judge(self, checker: str) -> bool:

@@ -11,6 +11,8 @@ from typing import Any
 from p2pcrawl.cli.control import buckets_told
 from p2pcrawl.cli.remote import Remote
 from p2pcrawl.cli.words import counted
+from p2pcrawl.core.control import FINISHED
+from p2pcrawl.master.absences import absent_told
 
 _FIGURES = (
     ("moving", "bucket", "buckets", "being taken over"),
@@ -87,14 +89,24 @@ def _jobs(answer: dict[str, Any]) -> Iterator[str]:
         return
     rows = [("JOB", "NAME", "STATE", "PAGES", "QUEUED", "LEASED", "ITEMS", "FAILED", "DROPPED")]
     for j in answer["jobs"]:
-        state = j["state"] + (f" ({j['reason']})" if j["reason"] else "")
         figures = [f"{j[name]:,}" for name in ("pages", "queued", "leased", "items", "failed", "dropped")]
-        rows.append((str(j["job"]), j["name"], state, *figures))
+        rows.append((str(j["job"]), j["name"], _job_state(j), *figures))
     yield from _table(rows, right={0, 3, 4, 5, 6, 7, 8})
     if broken := sorted({bucket for j in answer["jobs"] for bucket in j["not_whole"]}):
         yield f"warning: {buckets_told(broken)}: what was lost with them is in no figure here"
+    if not all(j["settled"] for j in answer["jobs"]):
+        yield "warning: buckets are changing hands: pages may be counted twice, or not at all, until they have"
+    if away := answer["jobs"][0]["away"]:
+        yield f"warning: {absent_told(away)}: what only they know is in no figure here"
     if missing := {m for j in answer["jobs"] for m in j["missing"]}:
         yield f"without what {', '.join(sorted(m[:8] for m in missing))} has: it did not answer"
+
+
+def _job_state(j: dict[str, Any]) -> str:
+    """A job that is finished while somebody is away who may know more is said to be so."""
+    certificate = j.get("certificate")
+    open_end = ", not final" if j["state"] == FINISHED and certificate and not certificate["final"] else ""
+    return str(j["state"]) + open_end + (f" ({j['reason']})" if j["reason"] else "")
 
 
 def _owner(o: dict[str, Any]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from p2pcrawl.cli.remote import Remote
 from p2pcrawl.cli.words import counted
+from p2pcrawl.master.absences import moment_told
 from p2pcrawl.master.certificate import flaws
 from p2pcrawl.model.errors import P2PCrawlError
 
@@ -66,10 +67,17 @@ def told(c: dict[str, Any], found: list[str]) -> Iterator[str]:
     fewer = f", {copies['asked']} were asked for" if copies["kept"] < copies["asked"] else ""
     yield f"  {counted(copies['kept'], 'copy', 'copies')} of each record{fewer}"
     if c["missing"]:
-        yield f"  missing: {', '.join(node[:8] for node in c['missing'])}"
+        since = c.get("since", {})
+        names = (f"{n[:8]} since {moment_told(since[n])}" if n in since else n[:8] for n in c["missing"])
+        yield f"  missing: {', '.join(names)}"
     if c["incomplete"]:
         yield f"  INCOMPLETE: {buckets_told(c['incomplete'])}"
-    yield "  final: nobody who may know of more is missing" if c["final"] else "  not final"
+    if c["final"]:
+        yield "  final: nobody who may know of more is missing"
+    elif c["missing"]:
+        yield "  not final: who is missing may know of more; it is made anew when they are back, or forgotten"
+    else:
+        yield "  not final"
     for flaw in found:
         yield f"  NOT SOUND: {flaw}"
     if not found:

@@ -11,6 +11,7 @@ from typing import Any
 from p2pcrawl.cli.control import buckets_told
 from p2pcrawl.cli.remote import Remote
 from p2pcrawl.cli.words import counted
+from p2pcrawl.master.absences import absent_told
 from p2pcrawl.stores.files import STANDARD_OUTPUT, open_sink
 
 
@@ -31,6 +32,8 @@ def gaps(status: dict[str, Any]) -> Iterator[str]:
         yield f"{buckets_told(status['not_whole'])}: items may be missing until who had the rest of them is back"
     if status["missing"]:
         yield f"without what {', '.join(node[:8] for node in status['missing'])} has: it did not answer"
+    if status["away"]:
+        yield f"{absent_told(status['away'])}: items that only they have are not here"
     if status["moving"]:
         yield f"{counted(status['moving'], 'bucket is', 'buckets are')} being taken over: ask again for their items"
 

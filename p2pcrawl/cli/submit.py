@@ -14,6 +14,7 @@ from p2pcrawl.cli.results import fetch, fetched
 from p2pcrawl.cli.summary import INTERRUPTED, fruitless
 from p2pcrawl.cli.words import counted
 from p2pcrawl.core.control import CANCELLED, ENDS, INCOMPLETE
+from p2pcrawl.master.absences import absent_told
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.peer.submission import submission_of
@@ -99,6 +100,8 @@ def _told(c: dict[str, Any], seconds: float) -> list[str]:
         f"  discovered {c['discovered']:,} = done {c['done']:,} + failed {c['failed']:,} + dropped {c['dropped']:,}"
         f" + queued {c['queued']:,} + leased {c['leased']:,} over {counted(len(c['masters']), 'master')}: {holds}"
     )
+    if c["away"]:
+        lines.append(f"  not final: {absent_told(c['away'])}, and may know of more")
     if c["missing"]:
         lines.append(f"  without what {', '.join(m[:8] for m in c['missing'])} has: it did not answer")
     if c["not_whole"]:

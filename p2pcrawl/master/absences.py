@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 
 from p2pcrawl.core.membership import Membership
 from p2pcrawl.model.gossip import Entry
 from p2pcrawl.model.node import NodeId, Status
+
+SHOWN = 5
+
+
+def absent_told(missing: Mapping[NodeId, float]) -> str:
+    """``1 master is missing (1a2b3c4d since 2026-11-19 01:22:10 UTC)``."""
+    names = ", ".join(f"{node[:8]} since {moment_told(at)}" for node, at in sorted(missing.items())[:SHOWN])
+    more = ", ..." if len(missing) > SHOWN else ""
+    return f"{len(missing)} {'master is' if len(missing) == 1 else 'masters are'} missing ({names}{more})"
+
+
+def moment_told(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 class Absences:

@@ -26,7 +26,7 @@ Part = dict[str, str]
 """``body`` (JSON), ``key`` and ``signature`` (hexadecimal)."""
 
 _PURPOSE = "certificate 1"
-_SUMMARY = ("counts", "conserved", "view", "members", "missing", "copies", "incomplete", "final")
+_SUMMARY = ("counts", "conserved", "view", "members", "missing", "since", "copies", "incomplete", "final")
 
 
 def digest_of(members: Collection[NodeId]) -> str:
@@ -82,10 +82,16 @@ def _come_to(bodies: Sequence[dict[str, Any]], members: list[NodeId]) -> dict[st
         "view": bodies[0]["view"],
         "members": members,
         "missing": missing,
+        "since": {node: min(known) for node in missing if (known := _since(node, bodies))},
         "copies": {"asked": asked, "kept": kept},
         "incomplete": incomplete,
         "final": not missing and not incomplete,
     }
+
+
+def _since(node: str, bodies: Sequence[dict[str, Any]]) -> list[int]:
+    """What each of the masters that misses another says of when that began. A body of an older version says nothing."""
+    return [body["since"][node] for body in bodies if node in body.get("since", ())]
 
 
 def flaws(certificate: dict[str, Any]) -> Iterator[str]:
@@ -105,7 +111,7 @@ def flaws(certificate: dict[str, Any]) -> Iterator[str]:
     silent = set(whole["members"]) - {body["master"] for body in bodies if body is not None}
     if silent:
         yield f"{', '.join(sorted(node[:8] for node in silent))} did not sign it"
-    differing = [name for name in ("job", *_SUMMARY) if certificate.get(name) != whole[name]]
+    differing = [name for name in ("job", *_SUMMARY) if certificate.get(name, {}) != whole[name]]
     if differing:
         yield f"its parts do not come to what it says of {', '.join(differing)}"
     if not whole["conserved"]:

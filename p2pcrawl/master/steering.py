@@ -138,12 +138,14 @@ class Steering:
     def part(self, job: Job) -> Part:
         """What this master states of a job."""
         ownership, members = self._cluster.ownership, self._node.members()
+        missing = self._cluster.absences.missing()
         body = {
             "master": self._node.id,
             "job": job.id,
             "view": f"{ownership.view:016x}",
             "members": digest_of([m.id for m in members]),
-            "missing": sorted(m.id for m in self._node.membership.missing()),
+            "missing": sorted(missing),
+            "since": {node: int(at) for node, at in missing.items()},
             "copies": ownership.copies,
             "unsynced": self._cluster.copying.lacking(),
             "incomplete": ownership.broken(),

@@ -90,6 +90,8 @@ class Takeover:
         self._offer_at = 0.0
         self.handovers = 0
         """Rows that came from other masters with their buckets."""
+        self.given = 0
+        """Buckets that others have taken, as often as they have."""
 
     # -- what is ours now ---------------------------------------------------------------------
 
@@ -363,6 +365,7 @@ class Takeover:
             # Whoever is to hold them: till others do, the claimer has the only other copy.
             await self._demote(free)
             await self._master.forget_rows(free)
+        self.given += len(free)
         epochs = zip(taken, request.counters, strict=True)
         self._ownership.handed_over({bucket: epoch for bucket, epoch in epochs if bucket in free})
         await self._holdings.note(self._ownership.standings(free))

@@ -8,22 +8,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from p2pcrawl.core.ring import BUCKETS
+from p2pcrawl.master.absences import absent_told
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.model.node import Member, NodeId
 
-MISSING_SHOWN = 5
-
 
 def warnings_of(
-    copies: int, living: Sequence[NodeId], missing: Sequence[NodeId], not_whole: int, refusals: Mapping[NodeId, str]
+    copies: int,
+    living: Sequence[NodeId],
+    missing: Mapping[NodeId, float],
+    not_whole: int,
+    refusals: Mapping[NodeId, str],
 ) -> Iterator[str]:
     """What a person should know of, one line each."""
     if len(living) < copies:
         yield f"only {len(living)} masters live: {copies} copies cannot be kept"
     if missing:
-        names = ", ".join(sorted(node[:8] for node in missing)[:MISSING_SHOWN])
-        more = ", ..." if len(missing) > MISSING_SHOWN else ""
-        text = f"{len(missing)} {'master is' if len(missing) == 1 else 'masters are'} missing ({names}{more})"
+        text = absent_told(missing)
         if len(missing) >= copies:
             text += f", as many as there are copies ({copies}) or more: what only they have is out of reach"
         yield text
@@ -57,7 +58,7 @@ class Overview:
             if isinstance(answer, dict):
                 figures = {name: count + int(answer.get(name, 0)) for name, count in figures.items()}
         living = [member.id for member in self._node.members()]
-        missing = [member.id for member in membership.missing()]
+        missing = self._cluster.absences.missing()
         warnings = warnings_of(copies, living, missing, figures["not_whole"], self._cluster.mirroring.refusals)
         return {
             "cluster": self._name,
@@ -66,6 +67,7 @@ class Overview:
             "members": self._members(membership.members.values()),
             "copies": {"asked": copies, **figures},
             "jobs": Counter(job.state for job in self._master.jobs.values()),
+            "missing": missing,
             "warnings": list(warnings),
             "here": self.local(),
         }

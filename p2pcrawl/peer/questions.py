@@ -11,18 +11,17 @@ from typing import Any
 from p2pcrawl.core.ring import BUCKETS
 from p2pcrawl.frontier.items import pages_after
 from p2pcrawl.master.cluster import Cluster
-from p2pcrawl.master.job import Job, certificate_sum
+from p2pcrawl.master.job import Job
 from p2pcrawl.master.steering import Steering
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
-from p2pcrawl.model.node import Address, Member
+from p2pcrawl.model.node import Address
 from p2pcrawl.model.record import ShardKey
 from p2pcrawl.model.url import canonical, host_of
+from p2pcrawl.peer.counts import ASK_S, Counts
 from p2pcrawl.peer.explanation import Explanation
 from p2pcrawl.peer.overview import Overview
 from p2pcrawl.peer.results import Gathering
 from p2pcrawl.spiders.addresses import checked_url
-
-ASK_S = 5.0
 
 
 class Questions:
@@ -36,6 +35,7 @@ class Questions:
         self._steering = steering
         self._folder = folder
         self._overview = Overview(cluster, name)
+        self._counts = Counts(cluster)
         self._explanation = Explanation(cluster, folder)
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
@@ -44,20 +44,23 @@ class Questions:
             case "members":
                 return {"members": self._overview.members()}
             case "status":
-                return self._overview.status(await self._ask_others("figures", {}))
+                return self._overview.status(await self._counts.ask_others("figures", {}))
             case "local":
                 return self._overview.local()
             case "figures":
                 return self._overview.figures()
             case "jobs":
-                return {"jobs": [await self._job(j) for j in self._master.jobs.values()]}
+                return {"jobs": await self._counts.of_jobs(list(self._master.jobs.values()))}
             case "job":
-                return await self._job(self.job_of(arguments))
+                (counted,) = await self._counts.of_jobs([self.job_of(arguments)])
+                return counted
             case "known":
                 return {"job": self.job_of(arguments).id}
             case "counts":
                 job = self._master.jobs.get(int(arguments["job"]))
-                return self._counts(job) if job is not None else None
+                return self._counts.here(job) if job is not None else None
+            case "stamp":
+                return self._counts.stamp()
             case "part":
                 return self._steering.part(self.job_of(arguments))
             case "owner":
@@ -80,45 +83,6 @@ class Questions:
         if job is None:
             raise ConfigurationError(f"there is no job {number}; `p2pcrawl jobs` lists them")
         return job
-
-    def _others(self) -> list[Member]:
-        return [m for m in self._node.members() if m.id != self._node.id]
-
-    async def _ask_others(self, what: str, arguments: dict[str, Any]) -> list[tuple[Member, Any]]:
-        """What each other member answers; the error of who does not."""
-        others, asked = self._others(), json.dumps(arguments).encode()
-        calls = (self._node.caller.query(m.address, f"ask:{what}", asked, timeout_s=ASK_S) for m in others)
-        answers = await asyncio.gather(*calls, return_exceptions=True)
-        return [(m, json.loads(a) if isinstance(a, bytes) else a) for m, a in zip(others, answers, strict=True)]
-
-    # -- jobs ---------------------------------------------------------------------------------
-
-    async def _job(self, job: Job) -> dict[str, Any]:
-        """A job over all masters."""
-        parts = [self._counts(job)]
-        missing = []
-        for member, answer in await self._ask_others("counts", {"job": job.id}):
-            if isinstance(answer, dict):
-                parts.append(answer)
-            elif answer is not None:
-                missing.append(member.id)
-        return {
-            **certificate_sum([part["counts"] for part in parts]),
-            "masters": {part["master"]: part["counts"]["pages"] for part in parts},
-            "missing": missing,
-            "not_whole": sorted({bucket for part in parts for bucket in part["not_whole"]}),
-            "moving": sum(part["moving"] for part in parts),
-            "certificate": json.loads(job.signed) if job.signed else None,
-        }
-
-    def _counts(self, job: Job) -> dict[str, Any]:
-        ownership = self._cluster.ownership
-        return {
-            "master": self._node.id,
-            "counts": job.certificate(),
-            "not_whole": ownership.broken(),
-            "moving": ownership.syncing,
-        }
 
     async def results(self, number: int) -> AsyncIterator[bytes]:
         """The items of a job, from all masters, in pieces of whole lines."""

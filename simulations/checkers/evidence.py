@@ -57,6 +57,9 @@ class Evidence:
     """When this was looked at for the last time."""
     answers: dict[str, dict[str, Any]] = field(default_factory=dict)
     """What each master says of the job in the end, its certificate among it."""
+    told: list[tuple[float, str, dict[str, Any], int]] = field(default_factory=list)
+    """When each master was asked how the job stands while it went on, what it said, and how many URLs were on all disks
+    together."""
     overlooked: list[str] = field(default_factory=list)
     """Final certificates that were made while somebody was away who may have known more."""
 

@@ -16,6 +16,7 @@ from simulations.web import Kind
 
 
 def check(evidence: Evidence) -> Iterator[str]:
+    yield from _exaggerated(evidence)
     if not evidence.ended:
         return
     truth = _truth(evidence)
@@ -44,6 +45,16 @@ def check(evidence: Evidence) -> Iterator[str]:
         strangers = set(certificate["members"]) & set(gone) or set(certificate["members"]) - set(ids.values())
         if strangers:
             yield f"the certificate at {name} is of {len(strangers)} members that are not there"
+
+
+def _exaggerated(evidence: Evidence) -> Iterator[str]:
+    """No sum is ever greater than what there is to be counted, unless it is said that it may be."""
+    for now_s, name, answer, known in evidence.told:
+        if answer.get("settled", True) and answer["discovered"] > known:
+            yield (
+                f"{name} says at {now_s:.2f} s that the job is {answer['state']}, with {answer['discovered']} URLs "
+                f"discovered, when there were {known} on all disks together"
+            )
 
 
 def _left(evidence: Evidence) -> frozenset[str]:

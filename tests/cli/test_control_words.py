@@ -13,7 +13,8 @@ from p2pcrawl.model.node import NodeId
 from p2pcrawl.peer.overview import warnings_of
 
 NODES = [NodeId(f"{n}{n}" * 20) for n in range(1, 8)]
-WHOLE: dict[str, Any] = {"not_whole": [], "missing": [], "moving": 0}
+GONE_AT = 1_795_000_000.0
+WHOLE: dict[str, Any] = {"not_whole": [], "missing": [], "away": {}, "moving": 0}
 
 
 def certificate(**changes: Any) -> dict[str, Any]:
@@ -34,6 +35,7 @@ def test_results_that_are_whole_have_no_warning() -> None:
         ({"not_whole": [3, 9]}, "2 buckets are not whole (3, 9)"),
         ({"missing": [NODES[0]]}, "without what 11111111 has"),
         ({"moving": 1}, "1 bucket is being taken over"),
+        ({"away": {NODES[0]: GONE_AT}}, "1 master is missing (11111111 since 2026-11-18 11:06:40 UTC)"),
     ],
 )
 def test_results_say_why_items_may_be_missing(change: dict[str, Any], said: str) -> None:
@@ -45,11 +47,13 @@ def test_many_buckets_are_told_by_their_number_and_the_first_ones() -> None:
 
 
 def test_certificate_says_what_makes_it_worth_less() -> None:
-    made = certificate(incomplete=[5], missing=[NODES[1]], final=False, copies={"asked": 3, "kept": 1})
+    since = {NODES[1]: int(GONE_AT)}
+    made = certificate(incomplete=[5], missing=[NODES[1]], since=since, final=False, copies={"asked": 3, "kept": 1})
 
     said = "\n".join(told(made, ["its parts do not come to what it says of counts"]))
 
-    assert "INCOMPLETE: 1 bucket is not whole (5)" in said and "missing: 22222222" in said and "not final" in said
+    assert "INCOMPLETE: 1 bucket is not whole (5)" in said and "not final: who is missing may know of more" in said
+    assert "missing: 22222222 since 2026-11-18 11:06:40 UTC" in said
     assert "1 copy of each record, 3 were asked for" in said
     assert "NOT SOUND: its parts do not come to" in said and "every signature holds" not in said
 
@@ -57,13 +61,13 @@ def test_certificate_says_what_makes_it_worth_less() -> None:
 @pytest.mark.parametrize(
     ("missing", "said", "unsaid"),
     [
-        (NODES[:1], "1 master is missing (11111111)", "out of reach"),
-        (NODES[:2], "2 masters are missing (11111111, 22222222), as many as there are copies (2) or more", "..."),
-        (NODES[:7], "7 masters are missing (11111111, 22222222, 33333333, 44444444, 55555555, ...)", "66666666"),
+        (NODES[:1], "1 master is missing (11111111 since 2026-11-18 11:06:40 UTC)", "out of reach"),
+        (NODES[:2], "UTC), as many as there are copies (2) or more", "..."),
+        (NODES[:7], "7 masters are missing (11111111 since 2026-11-18 11:06:40 UTC, 22222222 since", "66666666"),
     ],
 )
 def test_missing_masters_are_named_and_compared_with_the_copies(missing: list[NodeId], said: str, unsaid: str) -> None:
-    (warning,) = warnings_of(2, NODES, missing, 0, {})
+    (warning,) = warnings_of(2, NODES, dict.fromkeys(missing, GONE_AT), 0, {})
 
     assert said in warning and unsaid not in warning
 
@@ -71,7 +75,7 @@ def test_missing_masters_are_named_and_compared_with_the_copies(missing: list[No
 def test_cluster_warns_of_too_few_masters_of_broken_buckets_and_of_living_members_that_refuse() -> None:
     refusals = {NODES[0]: "module small is missing", NODES[5]: "long gone"}
 
-    said = list(warnings_of(3, NODES[:2], [], 12, refusals))
+    said = list(warnings_of(3, NODES[:2], {}, 12, refusals))
 
     assert said == [
         "only 2 masters live: 3 copies cannot be kept",
@@ -81,7 +85,7 @@ def test_cluster_warns_of_too_few_masters_of_broken_buckets_and_of_living_member
 
 
 def test_nothing_to_warn_of_is_no_line() -> None:
-    assert list(warnings_of(2, NODES, [], 0, {})) == []
+    assert list(warnings_of(2, NODES, {}, 0, {})) == []
 
 
 def test_status_shows_how_copies_stand_only_while_something_is_open() -> None:
@@ -100,10 +104,28 @@ def test_status_shows_how_copies_stand_only_while_something_is_open() -> None:
     assert not any(text.startswith(("copies:", "jobs:")) for text in quiet)
 
 
-def test_jobs_warn_of_buckets_that_are_not_whole() -> None:
+def job_row(**changes: Any) -> dict[str, Any]:
     figures = dict.fromkeys(("pages", "queued", "leased", "items", "failed", "dropped"), 0)
-    job = figures | {"job": 7, "name": "small", "state": "incomplete", "reason": "", "missing": [], "not_whole": [4]}
+    facts = {"job": 7, "name": "small", "state": "finished", "reason": "", "settled": True, "certificate": None}
+    return figures | facts | WHOLE | changes
 
-    said = "\n".join(_jobs({"jobs": [job]}))
+
+def test_jobs_warn_of_buckets_that_are_not_whole() -> None:
+    said = "\n".join(_jobs({"jobs": [job_row(state="incomplete", not_whole=[4])]}))
 
     assert "incomplete" in said and "1 bucket is not whole (4)" in said
+
+
+def test_jobs_say_that_an_end_is_not_final_and_who_is_missing_since_when() -> None:
+    job = job_row(certificate=certificate(final=False), away={NODES[0]: GONE_AT})
+
+    said = list(_jobs({"jobs": [job]}))
+
+    assert "finished, not final" in said[1]
+    assert said[2].startswith("warning: 1 master is missing (11111111 since 2026-11-18 11:06:40 UTC): what only")
+
+
+def test_jobs_whose_figures_may_be_counted_twice_say_so() -> None:
+    said = "\n".join(_jobs({"jobs": [job_row(state="settling", settled=False)]}))
+
+    assert "settling" in said and "warning: buckets are changing hands" in said

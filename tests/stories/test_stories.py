@@ -59,6 +59,17 @@ async def one_gives_up_on_a_full_disk(stage: Stage) -> None:
     await stage.agree()
 
 
+async def both_sides_of_a_partition_finish_and_are_asked_when_it_heals(stage: Stage) -> None:
+    await stage.progress(0.1)
+    stage.split(stage.machines[:1], stage.machines[1:])
+    await stage.until(lambda: stage.ended)
+    stage.join()
+    for _ in range(120):
+        await stage.observer.question()
+        await asyncio.sleep(0.1)
+    await stage.agree()
+
+
 STORIES = {
     "crawl-delay": Story(
         "A bucket was handed over, and with the last page of a host its robots.txt's delay had been forgotten.",
@@ -201,6 +212,14 @@ STORIES = {
     "gives-up-on-a-full-disk": Story(
         "One that gave up because nothing could be stored any more said that it had left in order.",
         Plan(Options(masters=3, pages=120, hosts=20), faults=one_gives_up_on_a_full_disk),
+    ),
+    "counted-on-both-sides": Story(
+        "After a partition each side added up what both had counted, before either had let go of anything: a job was "
+        "shown as finished with twice as many pages as there are.",
+        Plan(
+            Options(masters=2, pages=100, hosts=20),
+            faults=both_sides_of_a_partition_finish_and_are_asked_when_it_heals,
+        ),
     ),
     "broken-slave": Story(
         "A slave that spoke of jobs, phases and fingerprints that there are not ended its master, and then the next.",

@@ -61,6 +61,24 @@ def test_who_is_missing_makes_it_not_final_and_is_named() -> None:
     assert list(flaws(made)) == []
 
 
+def test_who_is_missing_is_so_since_the_first_of_those_that_signed_missed_it() -> None:
+    gone = "ee" * 20
+    parts = [part_of(who, WHO, missing=[gone], since={gone: 1_000 + n}) for n, who in enumerate(WHO)]
+
+    made = certificate_of(parts, IDS)
+
+    assert made is not None and made["since"] == {gone: 1_000}
+    assert list(flaws(made)) == []
+    assert list(flaws({**made, "since": {gone: 2_000}})) == ["its parts do not come to what it says of since"]
+
+
+def test_certificate_of_an_older_version_that_says_nothing_of_when_is_sound() -> None:
+    made = certificate(missing=["ee" * 20])
+    del made["since"]
+
+    assert list(flaws(made)) == []
+
+
 def test_bucket_that_is_not_whole_makes_it_incomplete() -> None:
     made = certificate(incomplete=[4, 2])
 
