@@ -38,7 +38,7 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from p2pcrawl.model.node import BOOT_BYTES, NODE_ID_BYTES, NodeId
 from p2pcrawl.wire.keys import DEFAULT_CLUSTER, KEY_ID_BYTES, KeyRing, cluster_bytes, derive
 
-DATAGRAM_VERSION: Final = 1
+DATAGRAM_VERSION: Final = 2
 DATAGRAM_OVERHEAD: Final = 66
 """What sealing adds to a payload."""
 DATAGRAM_MAX: Final = 1472

@@ -37,7 +37,7 @@ from p2pcrawl.model.node import BOOT_BYTES, NodeId
 from p2pcrawl.wire.identity import PUBLIC_KEY_BYTES, SIGNATURE_BYTES, Identity, node_id_of, verify
 from p2pcrawl.wire.keys import KEY_ID_BYTES, derive
 
-LINK_VERSION: Final = 1
+LINK_VERSION: Final = 2
 MAGIC: Final = b"p2pC"
 PREFIX: Final = len(MAGIC) + 2
 TLS_ALERT, TLS_HANDSHAKE = 0x15, 0x16

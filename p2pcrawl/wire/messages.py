@@ -13,7 +13,7 @@ from msgspec import Struct
 from p2pcrawl.model.fingerprint import SIZE
 from p2pcrawl.wire.bounds import Count, Fingerprint, Number, PhaseNumber, Seconds
 
-PROTOCOL = 1
+PROTOCOL = 2
 
 SESSION_S = 5.0
 """How long a slave's session lasts from the sending of the last Beat that was answered."""

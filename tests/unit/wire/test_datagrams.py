@@ -17,6 +17,7 @@ from p2pcrawl.wire.datagrams import (
     ANYONE,
     DATAGRAM_MAX,
     DATAGRAM_OVERHEAD,
+    DATAGRAM_VERSION,
     REASONS,
     WINDOW,
     DatagramSeal,
@@ -265,7 +266,9 @@ def test_oversized_datagram_is_dropped_before_any_cryptography(monkeypatch: pyte
 
 def alice_header(boot: bytes = ALICE_BOOT, counter: int = 1) -> bytes:
     """A head that any observer can write."""
-    return bytes((1, 1)) + key_id(OLD) + bytes.fromhex(ALICE) + boot + ANYONE + counter.to_bytes(8, "big")
+    return (
+        bytes((DATAGRAM_VERSION, 1)) + key_id(OLD) + bytes.fromhex(ALICE) + boot + ANYONE + counter.to_bytes(8, "big")
+    )
 
 
 def test_forged_counter_does_not_move_the_window() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire import handshake
-from p2pcrawl.wire.handshake import ANSWER_BYTES, HELLO_BYTES, MAGIC, REFUSAL_BYTES, OwnNode
+from p2pcrawl.wire.handshake import ANSWER_BYTES, HELLO_BYTES, LINK_VERSION, MAGIC, REFUSAL_BYTES, OwnNode
 from p2pcrawl.wire.identity import Identity
 from p2pcrawl.wire.keys import KeyRing
 from p2pcrawl.wire.streams import RECORD_MAX, StreamSeal
@@ -133,10 +133,12 @@ def test_neither_data_nor_node_ids_are_readable_on_the_way() -> None:
 def test_another_version_is_told_apart_on_both_ends() -> None:
     near, far = client(), server()
     newer = bytearray(near.begin())
-    newer[len(MAGIC)] = 2
+    newer[len(MAGIC)] = LINK_VERSION + 1
 
-    assert "another protocol version 2, this one 1" in failure_of(lambda: far.receive(bytes(newer)))
-    assert "refuses protocol version 1" in failure_of(lambda: near.receive(far.take_output()))
+    assert f"another protocol version {LINK_VERSION + 1}, this one {LINK_VERSION}" in failure_of(
+        lambda: far.receive(bytes(newer))
+    )
+    assert f"refuses protocol version {LINK_VERSION}" in failure_of(lambda: near.receive(far.take_output()))
 
 
 def test_answer_of_another_version_is_told_apart() -> None:
@@ -186,7 +188,7 @@ def test_unknown_reason_of_a_refusal_is_survived() -> None:
     near = client()
     near.begin()
 
-    assert "reason 200" in failure_of(lambda: near.receive(MAGIC + b"\x01\x03\xc8"))
+    assert "reason 200" in failure_of(lambda: near.receive(MAGIC + bytes((LINK_VERSION, 3, 200))))
 
 
 @pytest.mark.parametrize(("already", "text"), [(0, "closed without an answer"), (5, "went away during the handshake")])
@@ -337,7 +339,7 @@ def test_half_key_that_gives_no_secret_is_refused() -> None:
     near = client()
     near.begin()
 
-    assert "key that is none" in failure_of(lambda: near.receive(MAGIC + b"\x01\x02" + bytes(32)))
+    assert "key that is none" in failure_of(lambda: near.receive(MAGIC + bytes((LINK_VERSION, 2)) + bytes(32)))
 
 
 def test_nothing_can_be_sent_before_the_other_end_is_proven() -> None:
@@ -501,7 +503,7 @@ def test_arbitrary_bytes_raise_link_errors_only(data: bytes, as_client: bool, ri
     end.begin()
 
     with contextlib.suppress(LinkError):
-        assert end.receive((MAGIC + b"\x01" if right_start else b"") + data) == []
+        assert end.receive((MAGIC + bytes((LINK_VERSION,)) if right_start else b"") + data) == []
 
     assert not end.established
     assert len(end.take_output()) <= REFUSAL_BYTES or as_client
@@ -527,7 +529,7 @@ def damage(dice: random.Random, genuine: bytes) -> bytes:
         case 1:
             return genuine[: dice.randrange(len(genuine))] + dice.randbytes(dice.randrange(1, 150))
         case 2:
-            return MAGIC + b"\x01" + bytes((dice.randrange(1, 4),)) + dice.randbytes(dice.randrange(200))
+            return MAGIC + bytes((LINK_VERSION,)) + bytes((dice.randrange(1, 4),)) + dice.randbytes(dice.randrange(200))
         case 3:
             cut = dice.randrange(len(genuine))
             return genuine[:cut] + genuine[cut + 1 :] + b"\x02\x00\x20" * 20
