@@ -36,9 +36,10 @@ demo: $(STAMP)  ## crawl the bundled synthetic site and check the result
 test: $(STAMP)  ## run all tests (not the soak tests)
 	@$(BIN)/python -m pytest -n 2
 
-check: $(STAMP)  ## format, lint, types, the layer law, the fast tests
+check: $(STAMP)  ## format, lint, known weaknesses, types, the layer law, the fast tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/bandit -q -c pyproject.toml -r p2pcrawl
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_layers.py
 	$(BIN)/python -m pytest -q -n 2 -m 'not slow and not soak'

@@ -20,7 +20,7 @@ from p2pcrawl.model.node import Address, format_address, parse_address
 from p2pcrawl.peer.presence import peers_here, token_file_of
 from p2pcrawl.peer.tokens import authorization, read_token, token_of
 
-TOKEN_VARIABLE = "P2PCRAWL_TOKEN"
+TOKEN_VARIABLE = "P2PCRAWL_TOKEN"  # nosec B105  # the name of a variable, not what is in it
 PEER_VARIABLE = "P2PCRAWL_PEER"
 CALL_S = 60.0
 PIECE = 256 * 1024
