@@ -36,6 +36,15 @@ class Disk:
     def lose_power(self) -> None:
         """The life has ended without power. All that was written had been synced."""
 
+    def damage(self, file: str) -> None:
+        """Overwrites the middle half of a file, and its first page. Only between two lives."""
+        path = self.folder / file
+        size = path.stat().st_size
+        with open(path, "r+b") as damaged:
+            damaged.write(b"\xa5" * 4096)
+            damaged.seek(size // 4)
+            damaged.write(b"\xa5" * (size // 2))
+
     def wipe(self) -> None:
         """Takes everything away. Only between two lives."""
         shutil.rmtree(self.folder)

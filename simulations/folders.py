@@ -6,7 +6,7 @@ import sqlite3
 import struct
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -80,16 +80,15 @@ def read_folder(path: Path, job: int) -> Folder:
 
 
 def read_phases(path: Path, job: int) -> dict[Print, int]:
-    """How far this folder knows each URL to be, as record or as copy. Cheap: a run asks for it again and again."""
+    """How far this folder knows each URL to be, as record or as copy; what is damaged knows nothing. Cheap: a run asks
+    for it again and again."""
     phases: dict[Print, int] = {}
-    if (path / "frontier.db").exists():
-        with _opened(path / "frontier.db") as frontier:
-            rows = frontier.execute("SELECT hi, lo, phase FROM record WHERE job = ?", (job,))
-            phases = {(hi, lo): phase for hi, lo, phase in rows}
-    if (path / "copies.db").exists():
-        with _opened(path / "copies.db") as copies:
-            held = f"SELECT hi, lo, stamp >> {_PHASE_SHIFT} & 3 FROM held WHERE job = ?"
-            for hi, lo, phase in copies.execute(held, (job,)):
+    held = f"SELECT hi, lo, stamp >> {_PHASE_SHIFT} & 3 FROM held WHERE job = ?"
+    for file, sql in (("frontier.db", "SELECT hi, lo, phase FROM record WHERE job = ?"), ("copies.db", held)):
+        if not (path / file).exists():
+            continue
+        with suppress(sqlite3.DatabaseError), _opened(path / file) as database:
+            for hi, lo, phase in database.execute(sql, (job,)):
                 if phases.get((hi, lo), -1) < phase:
                     phases[hi, lo] = phase
     return phases

@@ -215,6 +215,16 @@ class Stage:
             self.world.log.add(self.world.now, machine.name, "loses its disk")
         self.observer.take_stock(lost=frozenset(m.name for m in hit))
 
+    def damage(self, machines: Iterable[Machine], files: Iterable[str] = ("frontier.db", "copies.db")) -> None:
+        """Kills these and damages files of theirs, so that nothing can be read in them."""
+        hit, files = list(machines), tuple(files)
+        self.crash(hit, power=True)
+        for machine in hit:
+            for file in files:
+                machine.disk.damage(file)
+            self.world.log.add(self.world.now, machine.name, f"finds {' and '.join(files)} damaged")
+        self.observer.take_stock(lost=frozenset(m.name for m in hit))
+
     def bury(self, machines: Iterable[Machine]) -> None:
         """Kills these for good."""
         hit = list(machines)

@@ -12,8 +12,10 @@ import sqlite3
 from pathlib import Path
 from types import TracebackType
 
+from p2pcrawl.frontier.integrity import OPENING_S, look_through
+from p2pcrawl.frontier.log_integrity import broken_log
 from p2pcrawl.frontier.tables import FRONTIER, READ_AS_UPGRADED, Layout
-from p2pcrawl.model.errors import ConfigurationError, DiskFullError, StorageError
+from p2pcrawl.model.errors import ConfigurationError, DamagedError, DiskFullError, StorageError
 from p2pcrawl.private.folders import close_file, make_folder, new_file
 
 FORMAT = FRONTIER.format
@@ -27,14 +29,16 @@ OURS = frozenset({FILE, LOCK, "identity", "token"})
 def open_database(folder: Path, layout: Layout = FRONTIER) -> sqlite3.Connection:
     """The folder's database, made if it is not there, and brought to this format if it is of an older one.
 
-    Raises ConfigurationError for one of a newer format, a damaged one or someone else's, StorageError when the disk
-    refuses.
+    Raises DamagedError for a damaged one, as far as that shows in ``OPENING_S``, ConfigurationError for one of a newer
+    format or someone else's, StorageError when the disk refuses.
     """
     path = folder / layout.file
     with MappedErrors(folder, layout.file):
         if not path.exists():
             _make(path, layout)
         _check_size(path)
+        if how := broken_log(path):
+            raise damaged(path, how)
         for file in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
             close_file(file)
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=512)
@@ -93,6 +97,8 @@ def _prepare(connection: sqlite3.Connection, path: Path, layout: Layout) -> None
     execute = connection.execute
     # Before anything is changed: it may be someone else's.
     version = _format(connection, path, layout)
+    if how := look_through(connection, OPENING_S).damage:
+        raise damaged(path, how)
     execute("PRAGMA journal_mode=WAL")
     execute("PRAGMA synchronous=FULL")
     execute("PRAGMA cache_size=-65536")
@@ -110,7 +116,7 @@ def _make(path: Path, layout: Layout) -> None:
     """A new database. It gets its name when it is whole, so that an empty one is always a damaged one."""
     new = path.with_name(f"{path.name}.new")
     if path.with_name(f"{path.name}-wal").exists():
-        raise ConfigurationError(_damaged(path, f"it is missing, and {path.name}-wal is there"))
+        raise damaged(path, f"it is missing, and {path.name}-wal is there")
     for left in (new, new.with_name(f"{new.name}-journal")):
         left.unlink(missing_ok=True)
     # SQLite gives what it makes beside a database the mode of that.
@@ -130,7 +136,7 @@ def _make(path: Path, layout: Layout) -> None:
 def _check_size(path: Path) -> None:
     """SQLite takes an empty file for a new database."""
     if not path.stat().st_size:
-        raise ConfigurationError(_damaged(path, "it is empty"))
+        raise damaged(path, "it is empty")
 
 
 def _format(connection: sqlite3.Connection, path: Path, layout: Layout) -> int:
@@ -164,14 +170,17 @@ class MappedErrors:
     ) -> None:
         if isinstance(error, sqlite3.DatabaseError):
             raise _mapped(error, self._folder / self._file) from error
+        if isinstance(error, UnicodeDecodeError):
+            raise damaged(self._folder / self._file, str(error)) from error
         if isinstance(error, OSError):
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise DiskFullError(_full(self._folder)) from error
             raise StorageError(f"{self._folder}: {error.strerror}") from error
 
 
-def _damaged(path: Path, how: str) -> str:
-    return f"{path} is damaged ({how}); restore it, or use another --data folder"
+def damaged(path: Path, how: str) -> DamagedError:
+    """What to say of a file of a data folder that does not hold what was written there."""
+    return DamagedError(f"{path} is damaged ({how}); restore it, or use another --data folder", path.name, how)
 
 
 def _full(folder: Path) -> str:
@@ -183,11 +192,15 @@ def _mapped(error: sqlite3.DatabaseError, path: Path) -> Exception:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL or _no_room(path.parent):
         return DiskFullError(_full(path.parent))
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return ConfigurationError(_damaged(path, text))
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or text.startswith(_NO_TEXT):
+        return damaged(path, text)
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
         return ConfigurationError(f"cannot write the data folder {path.parent}: {text}")
     return StorageError(f"{path}: {text}")
+
+
+_NO_TEXT = "Could not decode to UTF-8"
+"""What the module says, without a code of SQLite's, of a text that is none."""
 
 
 def _no_room(folder: Path) -> bool:

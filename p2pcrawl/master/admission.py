@@ -16,6 +16,7 @@ from p2pcrawl.core.politeness import Pace
 from p2pcrawl.core.ring import bucket_of_hash
 from p2pcrawl.core.workbench import Workbench
 from p2pcrawl.frontier.batch import Batch, NewLink
+from p2pcrawl.frontier.schema import FILE, damaged
 from p2pcrawl.frontier.store import Store
 from p2pcrawl.master.job import Job, job_of, pack_job, pack_spec, unpack_control, unpack_spec
 from p2pcrawl.master.lifecycle import Lifecycle
@@ -68,14 +69,13 @@ class Admission:
     # -- of this data folder ------------------------------------------------------------------
 
     async def recover(self) -> None:
-        """The jobs that an earlier run left. Raises ConfigurationError for one that cannot be read."""
+        """The jobs that an earlier run left. Raises DamagedError for one that cannot be read."""
         for number, name, packed, state, reason in await self._in_thread(self._store.jobs):
             try:
                 spec, control = unpack_spec(packed), unpack_control(packed, state, reason)
-            except msgspec.MsgspecError as error:
-                raise ConfigurationError(
-                    f"job {name} in the data folder {self._folder} is damaged ({error}); use another --data folder"
-                ) from error
+                Settings().updated(spec.settings)
+            except (msgspec.MsgspecError, ConfigurationError) as error:
+                raise damaged(self._folder / FILE, f"job {name}: {error}") from error
             await self._adopt(spec, control, number)
 
     async def _adopt(self, spec: JobSpec, control: Control, number: int) -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from p2pcrawl.core.politeness import HostNote
-from p2pcrawl.frontier.copies import CopyStore, NoteRow, SpoolRow
+from p2pcrawl.frontier.copies import LAYOUT, CopyStore, NoteRow, SpoolRow
 from p2pcrawl.frontier.digest import Range
 from p2pcrawl.master.copier import BYTES_MAX, ROWS_MAX
+from p2pcrawl.master.looking import Looking
 from p2pcrawl.master.rows import stored, told
 from p2pcrawl.model.errors import LinkError, StorageError
 from p2pcrawl.model.fingerprint import SIZE, halves, pack_halves
@@ -55,8 +56,11 @@ class Holdings:
         except BaseException:
             self._thread.shutdown()
             raise
+        self._looking = asyncio.create_task(Looking(self._folder / LAYOUT.file, self._failed).run())
 
     async def close(self) -> None:
+        self._looking.cancel()
+        await asyncio.gather(self._looking, return_exceptions=True)
         try:
             await self._in_thread(self._store.close)
         finally:

@@ -19,6 +19,7 @@ from p2pcrawl.core.ownership import Change, Ownership
 from p2pcrawl.core.politeness import HostNote
 from p2pcrawl.core.workbench import Workbench
 from p2pcrawl.frontier.digest import Range
+from p2pcrawl.frontier.schema import FILE
 from p2pcrawl.frontier.store import Store
 from p2pcrawl.master.admission import Admission
 from p2pcrawl.master.aside import Aside
@@ -36,6 +37,7 @@ from p2pcrawl.master.job import Job
 from p2pcrawl.master.keys import Keys
 from p2pcrawl.master.lifecycle import Lifecycle
 from p2pcrawl.master.loading import Loading
+from p2pcrawl.master.looking import Looking
 from p2pcrawl.master.outputs import Outputs
 from p2pcrawl.master.placing import placing_of
 from p2pcrawl.master.reports import Reports
@@ -254,6 +256,7 @@ class Master:
         self._started_at = monotonic()
         self.slaves.group.failed.add_done_callback(self._group_failed)
         watch = asyncio.create_task(self.slaves.watch())
+        looking = asyncio.create_task(Looking(self._folder / FILE, self.fail).run())
         try:
             if self._lifecycle.active or self._forever:
                 self.slaves.group.start()
@@ -271,6 +274,7 @@ class Master:
             await self.outputs.finish(self._cycle.turn)
         finally:
             watch.cancel()
+            looking.cancel()
             self.outputs.end()
 
     def drain(self) -> None:

@@ -29,6 +29,18 @@ class DiskFullError(StorageError):
     """There is no room left; what was acknowledged is safe and the crawl can be resumed."""
 
 
+class DamagedError(StorageError):
+    """A file of the data folder does not hold what was written there. ``file``: its name, without the folder; ``how``
+    it is damaged."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, file: str, how: str) -> None:
+        super().__init__(message)
+        self.file = file
+        self.how = how
+
+
 class LinkError(P2PCrawlError):
     """The other end of a link spoke nonsense, another version, or went away."""
 

@@ -12,16 +12,19 @@ import logging
 import os
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.frontier.set_aside import rename_damaged
+from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.model.gossip import Entry
 from p2pcrawl.model.node import Address, Member, NodeId, Status, parse_address
 
 log = logging.getLogger(__name__)
 
 FILE = "members.json"
+SECOND = "members-2.json"
 AGES_S = 600.0
 """Ages are written down in such steps, so that the file is not written all the time."""
 
@@ -30,7 +33,8 @@ Row = tuple[Entry, float | None]
 
 
 class Acquaintances:
-    """A file in the data folder. What cannot be read in it is as if it were not there: others will tell."""
+    """A file in the data folder, and another one with the same in it: else a few bad bytes would be enough, and those
+    who are missing would not be missed. If neither can be read it is as if they were not there: others will tell."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -39,14 +43,23 @@ class Acquaintances:
 
     def load(self) -> list[Row]:
         """Everybody that was known, the departed included."""
-        try:
-            rows = json.loads((self._folder / FILE).read_text())
-            return [_read(row) for row in rows]
-        except FileNotFoundError:
-            return []
-        except (OSError, ValueError, KeyError, TypeError, ConfigurationError) as error:
-            log.warning("cannot read %s: %s; who is missing is not known here", self._folder / FILE, error)
-            return []
+        for file, instead in ((FILE, f"it is read from {SECOND}"), (SECOND, "who is missing is not known here")):
+            path = self._folder / file
+            try:
+                rows = json.loads(path.read_text())
+                if not isinstance(rows, list):
+                    raise TypeError("it holds no list")
+                return [_read(row) for row in rows]
+            except FileNotFoundError:
+                continue
+            except (OSError, ValueError, KeyError, TypeError, AttributeError, P2PCrawlError) as error:
+                log.warning("%s is damaged (%s): it is kept as %s, and %s", path, error, self._set_aside(path), instead)
+        return []
+
+    def _set_aside(self, path: Path) -> str:
+        with suppress(OSError):
+            return rename_damaged(path).name
+        return path.name
 
     def save(self, known: Iterable[Row]) -> None:
         """Durable when this returns; called, in any thread, when anything has changed."""
@@ -57,17 +70,18 @@ class Acquaintances:
         text = json.dumps([_row(*row) for row in sorted(known, key=lambda row: row[0].member.id)], indent=1)
         if text == self._written:
             return
-        draft = self._folder / f".{FILE}.new"
-        try:
-            with open(draft, "w") as file:
-                file.write(text)
-                file.flush()
-                # Else a power cut may leave an empty file, and nobody would be missed.
-                os.fsync(file.fileno())
-            draft.replace(self._folder / FILE)
-        except OSError as error:
-            log.warning("cannot write %s: %s", self._folder / FILE, error)
-            return
+        for name in (FILE, SECOND):
+            draft = self._folder / f".{name}.new"
+            try:
+                with open(draft, "w") as file:
+                    file.write(text)
+                    file.flush()
+                    # Else a power cut may leave an empty file, and nobody would be missed.
+                    os.fsync(file.fileno())
+                draft.replace(self._folder / name)
+            except OSError as error:
+                log.warning("cannot write %s: %s", self._folder / name, error)
+                return
         self._written = text
 
 

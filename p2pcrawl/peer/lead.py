@@ -9,11 +9,15 @@ import os
 import random
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from p2pcrawl.core.control import VERBS
 from p2pcrawl.core.membership_config import MembershipConfig
+from p2pcrawl.frontier import copies
+from p2pcrawl.frontier.set_aside import set_aside
+from p2pcrawl.frontier.tables import FRONTIER
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.group import RunHere
 from p2pcrawl.master.holdings import Holdings
@@ -21,7 +25,7 @@ from p2pcrawl.master.job import RUNNING
 from p2pcrawl.master.master import Master
 from p2pcrawl.master.notes import Notes
 from p2pcrawl.master.steering import Steering
-from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from p2pcrawl.model.errors import ConfigurationError, DamagedError, P2PCrawlError, StorageError
 from p2pcrawl.model.job import JobId, JobSpec
 from p2pcrawl.model.node import Address, Status
 from p2pcrawl.model.settings import Settings
@@ -50,6 +54,7 @@ SILENCE_S = 4.0
 death takes to be declared, so that the smaller part stops before the larger one takes over its hosts; long enough for
 30 % loss."""
 INCARNATION_FILE = "incarnation"
+STORES = (FRONTIER.file, copies.LAYOUT.file)
 
 
 class Lead:
@@ -68,11 +73,11 @@ class Lead:
         self._config = config
         self._api = api
         self._folder = folder
-        slaves = config.slaves if config.slaves is not None else (os.cpu_count() or 1)
-        self.master = Master(
+        self._make_master = partial(
+            Master,
             folder,
             Settings(group_placement=config.placement),
-            slaves=slaves,
+            slaves=config.slaves if config.slaves is not None else (os.cpu_count() or 1),
             run_here=run_here or _run_here,
             errors_to=errors_to,
             forever=True,
@@ -88,13 +93,7 @@ class Lead:
 
     async def open(self, host: str, port: int) -> None:
         """Opens the data folder and the port. Raises ConfigurationError."""
-        await self.master.__aenter__()
-        self.holdings = Holdings(self._folder, self.master.fail)
-        try:
-            await self.holdings.open()
-        except BaseException:
-            await self.master.__aexit__()
-            raise
+        await self._open_stores()
         try:
             self.node = OverlayNode(
                 self._credentials,
@@ -135,6 +134,40 @@ class Lead:
         self.steering = Steering(self.cluster, self._credentials.identity)
         self.questions = Questions(self.cluster, self.steering, self._folder, self._credentials.cluster)
 
+    async def _open_stores(self) -> None:
+        """Opens them. One that is damaged is set aside before, if there may be others with copies of what was in it."""
+        for _ in STORES:
+            try:
+                return await self._open_these()
+            except DamagedError as error:
+                if not await self._set_aside(error):
+                    raise
+        await self._open_these()
+
+    async def _open_these(self) -> None:
+        self.master = self._make_master()
+        await self.master.__aenter__()
+        self.holdings = Holdings(self._folder, self.master.fail)
+        try:
+            await self.holdings.open()
+        except BaseException:
+            await self.master.__aexit__()
+            raise
+
+    async def _set_aside(self, error: DamagedError) -> bool:
+        """Whether a damaged store, which nobody has open, has given way to a new one."""
+        known = self._acquaintances.load()
+        if error.file not in STORES or not (self._config.join or any(e.status is not Status.LEFT for e, _ in known)):
+            return False
+        kept = await asyncio.to_thread(set_aside, self._folder, error.file)
+        log.warning(
+            "%s is damaged (%s): it is kept as %s, and this master gets from the others what they have of it",
+            self._folder / error.file,
+            error.how,
+            kept.name,
+        )
+        return True
+
     @property
     def address(self) -> Address:
         return self.node.address
@@ -172,16 +205,31 @@ class Lead:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._note_acquaintances()
         await self.node.close()
-        await self.master.__aexit__()
-        await self.holdings.close()
+        await self._close_stores()
+
+    async def _close_stores(self) -> None:
+        """One that is damaged gives way to a new one: the next start need not come across it once more."""
+        failure = self.failed.exception() if self.failed.done() else None
+        for close in (self.master.__aexit__, self.holdings.close):
+            try:
+                await close()
+            except StorageError as error:
+                failure = failure or error
+        if isinstance(failure, DamagedError):
+            await self._set_aside(failure)
         if not self.failed.done():
             self.failed.cancel()
+            if failure is not None:
+                raise failure
 
     async def _run(self) -> None:
         try:
             await self.master.run()
         except asyncio.CancelledError:
             raise
+        except P2PCrawlError as error:
+            log.error("the master failed: %s", error, exc_info=log.isEnabledFor(logging.DEBUG))
+            self.failed.set_exception(error)
         except BaseException as error:
             log.exception("the master failed")
             if not self.failed.done():

@@ -7,6 +7,7 @@ which must end as well.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import NamedTuple
 
 import pytest
@@ -56,6 +57,16 @@ async def one_gives_up_on_a_full_disk(stage: Stage) -> None:
     await stage.until(lambda: stage.ended)
     stage.free([full])
     stage.start(full)
+    await stage.agree()
+
+
+async def one_finds_files_damaged(stage: Stage, files: tuple[str, ...]) -> None:
+    damaged = stage.machines[1]
+    await stage.progress(0.4)
+    stage.damage([damaged], files)
+    await asyncio.sleep(2.0)
+    stage.start(damaged)
+    await stage.until(lambda: stage.ended)
     await stage.agree()
 
 
@@ -219,6 +230,28 @@ STORIES = {
         Plan(
             Options(masters=2, pages=100, hosts=20),
             faults=both_sides_of_a_partition_finish_and_are_asked_when_it_heals,
+        ),
+    ),
+    "damaged-frontier": Story(
+        "A master whose frontier was damaged did not start again; it is to begin with a new one, and to say of no "
+        "bucket that it has all of it.",
+        Plan(
+            Options(masters=3, pages=120, hosts=20),
+            faults=partial(one_finds_files_damaged, files=("frontier.db",)),
+        ),
+    ),
+    "damaged-copies": Story(
+        "The same of the copies that it kept for others.",
+        Plan(
+            Options(masters=3, pages=120, hosts=20),
+            faults=partial(one_finds_files_damaged, files=("copies.db",)),
+        ),
+    ),
+    "damaged-both": Story(
+        "The same of both: it is a master with a new disk.",
+        Plan(
+            Options(masters=3, pages=120, hosts=20),
+            faults=partial(one_finds_files_damaged, files=("frontier.db", "copies.db")),
         ),
     ),
     "broken-slave": Story(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from p2pcrawl.frontier import copies
 from p2pcrawl.frontier.copies import LAYOUT, CopyRow, CopyStore, NoteRow, SpoolRow
 from p2pcrawl.frontier.digest import Range
-from p2pcrawl.model.errors import ConfigurationError, LinkError, StorageError
+from p2pcrawl.model.errors import DamagedError, LinkError, StorageError
 
 EVERYTHING = range(8)
 
@@ -253,5 +253,5 @@ def test_put_that_fails_leaves_nothing_behind(store: CopyStore, monkeypatch: pyt
 def test_file_that_is_no_store_of_copies_is_refused(tmp_path: Path) -> None:
     (tmp_path / LAYOUT.file).write_bytes(b"hello, world\n" * 1000)
 
-    with pytest.raises(ConfigurationError, match=r"copies\.db is damaged"):
+    with pytest.raises(DamagedError, match=r"copies\.db is damaged"):
         CopyStore(tmp_path)

@@ -13,7 +13,7 @@ import pytest
 from p2pcrawl.frontier.schema import FILE, FORMAT, LOCK, NEW_FILE, open_database, open_for_reading
 from p2pcrawl.frontier.store import Store
 from p2pcrawl.frontier.tables import FRONTIER
-from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from p2pcrawl.model.errors import ConfigurationError, DamagedError, P2PCrawlError
 from tests.unit.frontier.batches import batch_of, link, load, store_with_job
 
 
@@ -115,9 +115,9 @@ def test_database_of_someone_else_is_refused_and_left_as_it_was(tmp_path: Path) 
 def test_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"hello, world\n" * 1000)
 
-    with pytest.raises(ConfigurationError, match="damaged"):
+    with pytest.raises(DamagedError, match="damaged"):
         Store(tmp_path)
-    with pytest.raises(ConfigurationError, match="damaged"):
+    with pytest.raises(DamagedError, match="damaged"):
         open_for_reading(tmp_path)
 
 
@@ -151,9 +151,9 @@ def test_emptied_database_is_refused_and_nothing_beside_it_is_touched(tmp_path: 
         (tmp_path / name).write_bytes(b"what was not yet in it")
 
     for _ in range(2):
-        with pytest.raises(ConfigurationError, match="damaged \\(it is empty\\)"):
+        with pytest.raises(DamagedError, match="damaged \\(it is empty\\)"):
             Store(tmp_path)
-    with pytest.raises(ConfigurationError, match="damaged"):
+    with pytest.raises(DamagedError, match="damaged"):
         open_for_reading(tmp_path)
 
     assert [(tmp_path / name).read_bytes() for name in left] == [b"what was not yet in it"] * len(left)
@@ -163,7 +163,7 @@ def test_missing_database_whose_log_is_there_is_refused(tmp_path: Path) -> None:
     store_with_job(tmp_path).close()
     (tmp_path / FILE).rename(tmp_path / f"{FILE}-wal")
 
-    with pytest.raises(ConfigurationError, match="it is missing"):
+    with pytest.raises(DamagedError, match="it is missing"):
         Store(tmp_path)
 
 

@@ -17,7 +17,7 @@ from p2pcrawl.core.workbench import LOSSES_SUSPECT
 from p2pcrawl.frontier.batch import Batch
 from p2pcrawl.master import slaves as slaves_module
 from p2pcrawl.master.session import RULES_MAX, Lease, RobotsLease, Session
-from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.errors import DamagedError
 from p2pcrawl.model.record import Phase
 from p2pcrawl.overlay.link import Link
 from p2pcrawl.wire.messages import Bye, Outcome, Page, Report, RobotsResult, Task
@@ -207,7 +207,7 @@ async def test_damaged_job_is_told_in_one_line_and_leaves_the_folder_free(tmp_pa
     db.close()
 
     for _ in range(2):
-        with pytest.raises(ConfigurationError, match="damaged"):
+        with pytest.raises(DamagedError, match="damaged"):
             async with master_of(tmp_path, Slaves(Site([]))):
                 pass
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from p2pcrawl.model.gossip import Entry
 from p2pcrawl.model.node import Status
-from p2pcrawl.peer.acquaintances import FILE, Acquaintances
+from p2pcrawl.peer.acquaintances import FILE, SECOND, Acquaintances
 from tests.unit.core.membership_world import member
 
 
@@ -38,8 +40,29 @@ def test_rows_of_an_older_version_are_of_members_that_may_be_missing(tmp_path: P
     assert (entry.status, since) == (Status.DEAD, None)
 
 
-def test_nonsense_is_as_if_there_were_no_file(tmp_path: Path) -> None:
-    for text in ("", "[", "{}", '[{"id": "x"}]', '[{"id": 7, "address": "a:1"}]', "null"):
-        (tmp_path / FILE).write_text(text)
+NONSENSE = ("", "[", "{}", '[{"id": "x"}]', '[{"id": 7, "address": "a:1"}]', "null", "[7]", "\udcff")
 
-        assert Acquaintances(tmp_path).load() == []
+
+@pytest.mark.parametrize("text", NONSENSE)
+def test_file_that_is_damaged_is_kept_and_the_second_one_tells_the_same(
+    tmp_path: Path, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    Acquaintances(tmp_path).save([(Entry(member(1, Random(1)), 1, Status.DEAD), None)])
+    bytes_ = text.encode("utf-8", "surrogateescape")
+    (tmp_path / FILE).write_bytes(bytes_)
+
+    [(entry, _)] = Acquaintances(tmp_path).load()
+
+    assert entry.status is Status.DEAD
+    [kept] = tmp_path.glob(f"{FILE}.damaged-*")
+    assert kept.read_bytes() == bytes_
+    [line] = [record.getMessage() for record in caplog.records]
+    assert f"{FILE} is damaged" in line and kept.name in line and SECOND in line
+
+
+@pytest.mark.parametrize("text", NONSENSE)
+def test_nonsense_in_both_is_as_if_there_were_no_file(tmp_path: Path, text: str) -> None:
+    for name in (FILE, SECOND):
+        (tmp_path / name).write_bytes(text.encode("utf-8", "surrogateescape"))
+
+    assert Acquaintances(tmp_path).load() == []
