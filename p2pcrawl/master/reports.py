@@ -79,6 +79,7 @@ class Reports:
             self._intake.lost(lease, batch, now, how, blamed=session.blamed)
         for robots in session.robots.values():
             self._intake.lost_robots(robots, now, blamed=session.blamed)
+        session.held = [lease.candidate for lease in session.leases.values()]
         session.leases.clear()
         session.robots.clear()
 

@@ -69,6 +69,8 @@ class Session:
     """It is over; what it held comes back."""
     blamed: bool = True
     """When it is over, the slave may have died of what it held."""
+    held: list[Candidate] = field(default_factory=list)
+    """What was in its hands when it was over."""
     parted: bool = False
     """It has said Bye."""
     remote: bool = False

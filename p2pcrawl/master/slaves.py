@@ -12,12 +12,16 @@ its own clock is void. The answer is later than the sending, and e bounds what e
   session here, too. A Beat that comes after T(1+e) is not answered: nothing brings back a session that was over.
 
 A void session waits for that Hello; till then nothing that the slave says counts, for it will say it again as Orphans.
+Its pages go back to their queues, and it counts as a loss of theirs only if its link ends in place of a Hello.
 A master that stood still itself hears first what has arrived meanwhile, so that what was reported in time counts, and
 the slave which has said Hello anew is not blamed. A remote slave whose link ends without a Bye may still be at work:
 its leases come back when its session would have been void, too.
 
-On a single machine nobody takes over: there ``fenced`` is False, sessions last as long as their links, and a callback
-may block its slave for as long as ``SLAVE_SILENCE`` allows.
+Beats come from a thread of the slave's process: they prove that the process and the way to it live, not that its loop
+turns. That is no danger: a loop that stands still begins nothing, and when it goes on each step looks at the clock
+first. A beat says for how long the loop has stood still; beyond ``SLAVE_SILENCE`` the slave is replaced.
+
+On a single machine nobody takes over: there ``fenced`` is False, and sessions last as long as their links.
 """
 
 from __future__ import annotations
@@ -144,6 +148,8 @@ class Slaves:
                 await asyncio.sleep(HEAR_S)
             for session in self.overdue(monotonic()):
                 log.warning("slave %d: its session was not renewed for %.1f s and is over", _pid(session), VOID_S)
+                # It may live. Whether it died of what it held shows when it says Hello anew, or its link ends.
+                session.blamed = False
                 self._end(session)
                 self.void[session.id] = session
             now = monotonic()
@@ -184,6 +190,8 @@ class Slaves:
                 self._wake()
             case Beat():
                 session.rss_bytes = message.rss_bytes
+                # The process lives; its loop was last seen to turn so long ago.
+                session.heard_at -= message.standing_s
                 if self._fenced and message.session == session.id:
                     self._renew(session, message.number)
             case Leaving():
@@ -203,7 +211,8 @@ class Slaves:
         link.on_message = partial(self.received, session)
         link.on_close = partial(self._lost, session)
         fence_s = FENCE_S if self._fenced else 0.0
-        link.send(Welcome(PROTOCOL, number, slots, self._settings.log_level.upper(), fence_s))
+        level, silence_s = self._settings.log_level.upper(), self._settings.slave_silence
+        link.send(Welcome(PROTOCOL, number, slots, level, fence_s, silence_s))
         if self._leaving:
             self._stop(session)
         return session
@@ -255,6 +264,8 @@ class Slaves:
         if error is not None:
             log.warning("slave %d: %s", session.pid, error)
         if self.void.pop(session.id, None) is not None:
+            for candidate in session.held:
+                candidate.losses += not session.parted
             return
         void_in_s = session.renewed_at + VOID_S - monotonic()
         if self._fenced and session.remote and session.in_hand and not session.parted and void_in_s > 0:

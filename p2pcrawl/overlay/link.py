@@ -50,8 +50,13 @@ class Link(asyncio.Protocol):
     def send(self, message: AnyMessage) -> int:
         """Queues one message and returns its size; a link that is closed swallows it."""
         frame = encode(message)
+        self.send_frame(frame)
+        return len(frame)
+
+    def send_frame(self, frame: bytes) -> None:
+        """Queues one message that is encoded; a link that is closed swallows it."""
         if self._transport is None or self._closed or self._transport.is_closing():
-            return len(frame)
+            return
         if self._seal is None:
             self._transport.write(frame)
         elif self._seal.established:
@@ -60,7 +65,6 @@ class Link(asyncio.Protocol):
             self._waiting.append(frame)
         else:
             self._fail(LinkError("too much was said before the other end introduced itself"))
-        return len(frame)
 
     @property
     def closed(self) -> bool:

@@ -56,7 +56,7 @@ def main() -> int:
     async def serve() -> None:
         tune_collector()
         if asked.connect:
-            slave = Slave()
+            slave = Slave(new_loop=new_event_loop)
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, slave.leave)
             tls = TlsFiles(asked.tls_cert, asked.tls_key, asked.tls_ca).load() if asked.tls_cert else None
 
@@ -71,7 +71,7 @@ def main() -> int:
         stream = socket.socket(fileno=asked.fd)
         # What a spider starts must not hold the link: this slave's death would go unnoticed.
         stream.set_inheritable(False)
-        await Slave().run(stream)
+        await Slave(new_loop=new_event_loop).run(stream)
 
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:

@@ -7,13 +7,19 @@ over for some time, whoever of the two stood still. What is over stays over, eve
 Open requests are cancelled when the time comes. That alone is not enough: a loop that a callback held up for long has
 requests which are ready to go on before any timer is looked at. So each step of what is guarded looks at the clock
 first. A process that is suspended between that look and what the step sends is not covered.
+
+Beats and their answers may be a thread's business (``slave.post``): ``sent`` and ``renewed`` belong to it, all else to
+the loop. A renewal moves the end only, and only if the fence has neither passed nor been closed by then; so a loop that
+was held up finds the session as its master has it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from math import inf
+from time import monotonic
 from types import coroutine
 from typing import Any, TypeVar
 
@@ -33,30 +39,36 @@ class Fence:
         self._length_s = length_s
         self._on_passed = on_passed
         self._until = begun_at + length_s if length_s else inf
+        self._lock = threading.Lock()
+        """No renewal between a look at the end and the closing: what is over stays over."""
         self._sent: dict[int, float] = {}
         self._open: dict[asyncio.Task[Any], bool] = {}
         """Tasks with something guarded, and whether they were told to give it up."""
-        self._timer = self._loop.call_later(self._until - self._loop.time(), self._look) if length_s else None
+        self._timer = self._loop.call_later(self._until - monotonic(), self._look) if length_s else None
 
     @property
     def passed(self) -> bool:
-        return self._loop.time() >= self._until
+        # Not the loop's time, which stands still while a callback runs.
+        return monotonic() >= self._until
 
     def sent(self, beat: int) -> None:
         """This Beat is about to be sent."""
-        self._sent[beat] = self._loop.time()
+        self._sent[beat] = monotonic()
 
     def renewed(self, beat: int) -> None:
         """The master has answered this Beat."""
         sent_at = self._sent.get(beat)
-        if sent_at is None or self.passed:
+        if sent_at is None:
             return
         self._sent = {number: at for number, at in self._sent.items() if number > beat}
-        self._until = max(self._until, sent_at + self._length_s)
+        with self._lock:
+            if not self.passed:
+                self._until = max(self._until, sent_at + self._length_s)
 
     def close(self) -> None:
         """The session is over. What is guarded ends with Fenced."""
-        self._until = -inf
+        with self._lock:
+            self._until = -inf
         if self._timer is not None:
             self._timer.cancel()
         for task in self._open:
@@ -101,4 +113,4 @@ class Fence:
         if self.passed:
             self._on_passed()
         else:
-            self._timer = self._loop.call_later(self._until - self._loop.time(), self._look)
+            self._timer = self._loop.call_later(self._until - monotonic(), self._look)

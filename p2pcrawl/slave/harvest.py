@@ -23,6 +23,10 @@ from p2pcrawl.wire.messages import Links, Page, Task
 PART_LINKS = 1_000
 PART_BYTES = 1 << 20
 """A page with more than this sends a part ahead."""
+PATIENT = 16
+"""A page that is tried again sends none before it has so many times as much. Something ended its session before,
+perhaps its own callback, which let not even a beat get out. What has sent nothing ahead is whole, and so outlives its
+session."""
 
 
 class Scope:
@@ -65,6 +69,7 @@ class Harvest:
         "_links",
         "_memory",
         "_ordinal",
+        "_patience",
         "_rows",
         "_scope",
         "_seed",
@@ -90,6 +95,7 @@ class Harvest:
         self._rows = 0
         self._size = 0
         self._ordinal = 0
+        self._patience = PATIENT if task.attempt > 1 and not start else 1
         self.filtered: Counter[str] = Counter()
         self.dropped_items = 0
         self.page_policy = ""
@@ -220,7 +226,7 @@ class Harvest:
     @property
     def full(self) -> bool:
         """Enough for a part to be sent ahead."""
-        return self._rows >= PART_LINKS or self._size >= PART_BYTES
+        return self._rows >= PART_LINKS * self._patience or self._size >= PART_BYTES * self._patience
 
     def take(self) -> Page:
         """What has gathered, as (a part of) the task's page. From here on the links count as reported."""

@@ -13,7 +13,7 @@ import logging
 from collections import deque
 from typing import NamedTuple
 
-from p2pcrawl.overlay.link import Link
+from p2pcrawl.slave.post import Post
 from p2pcrawl.wire.messages import OrphanPage, Orphans, Page, Task
 
 log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ class Orphanage:
         self._size = 0
         self._flying: list[_Kept] = []
         self._sequence = 0
-        self._link: Link | None = None
+        self._post: Post | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._empty = asyncio.Event()
         self._empty.set()
@@ -70,14 +70,14 @@ class Orphanage:
             self._timer = self._loop.call_later(KEEP_S, self._expire)
         self._send()
 
-    def attach(self, link: Link) -> None:
+    def attach(self, post: Post) -> None:
         """There is a master: all that is kept goes to it, and what is still to come."""
-        self._link = link
+        self._post = post
         self._send()
 
     def detach(self) -> None:
         """That master is gone, or its session is over."""
-        self._link = None
+        self._post = None
         self._kept.extendleft(reversed(self._flying))
         self._flying = []
 
@@ -95,7 +95,7 @@ class Orphanage:
         await self._empty.wait()
 
     def close(self) -> None:
-        self._link = None
+        self._post = None
         if self._timer is not None:
             self._timer.cancel()
         if lost := len(self._kept) + len(self._flying):
@@ -103,7 +103,7 @@ class Orphanage:
 
     def _send(self) -> None:
         """The next batch, when the one before is adopted."""
-        if self._link is None or self._flying or not self._kept:
+        if self._post is None or self._flying or not self._kept:
             return
         size = 0
         while self._kept and len(self._flying) < BATCH_PAGES and size < BATCH_BYTES:
@@ -112,7 +112,7 @@ class Orphanage:
             self._flying.append(kept)
         self._sequence += 1
         try:
-            self._link.send(Orphans(self._sequence, [kept.orphan for kept in self._flying]))
+            self._post.send(Orphans(self._sequence, [kept.orphan for kept in self._flying]))
         except Exception as error:
             # As it cannot be encoded, no master will ever have it.
             log.warning("%d pages cannot be told to another master: %s", len(self._flying), error)

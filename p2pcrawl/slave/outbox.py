@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import NamedTuple
 
-from p2pcrawl.overlay.link import Link
 from p2pcrawl.slave.orphans import Orphanage, orphan_of, size_of
+from p2pcrawl.slave.post import Post
 from p2pcrawl.wire.messages import OrphanPage, Page, Report, RobotsResult, Task
 
 GATHER_S = 0.004
@@ -34,14 +34,14 @@ class Outbox:
 
     def __init__(
         self,
-        link: Link,
+        post: Post,
         hungry: Callable[[], bool] = lambda: False,
         numbers: Iterator[int] | None = None,
         orphanage: Orphanage | None = None,
     ) -> None:
         """``numbers`` are those of the reports. A slave never uses one twice, so that a late acknowledgement cannot
         mean a report of another session. Without an ``orphanage`` nothing outlives the session."""
-        self._link = link
+        self._post = post
         self._hungry = hungry
         self._numbers = numbers or count(1)
         self._orphanage = orphanage
@@ -115,10 +115,10 @@ class Outbox:
             return
         sequence = next(self._numbers)
         try:
-            size = self._link.send(Report(sequence, self._pages, self._robots))
+            size = self._post.send(Report(sequence, self._pages, self._robots))
         except Exception as error:
             # It could never be sent, and nothing after it: the master is to see that this slave is lost.
-            self._link.abort(error)
+            self._post.abort(error)
             return
         self._sent.append(_Flying(sequence, size, self._orphans))
         self._orphans, self._pages, self._robots, self._size = [], [], [], 0

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from hashlib import blake2b
 from inspect import isawaitable, isgenerator
+from time import monotonic
 from typing import Any
 
 from p2pcrawl.core.retry import SLOW_DOWN_STATUS, retry_in_s
@@ -49,6 +50,8 @@ log = logging.getLogger(__name__)
 
 RULES_MAX = 20_000
 ITEM_MAX = 16 * 1024 * 1024
+TURN_S = 0.02
+"""After so long a callback that yields on and on lets others go on."""
 DETAIL_MAX = 8_000
 """Characters of an error's explanation."""
 
@@ -242,17 +245,23 @@ class JobRun:
     ) -> Outcome:
         """Takes all that a callback yields; an exception keeps what came before it.
 
-        A callback that waits for longer than ``silence_s`` has failed: it would hold its slot for ever.
+        A callback that waits for longer than ``silence_s`` has failed: it would hold its slot for ever. One that never
+        waits is interrupted at what it yields, so that the rest of the slave gets its turn.
         """
+        over_at = monotonic() + TURN_S
         try:
             if isgenerator(result):
                 # The common case, without the cost of an asynchronous step per item.
                 for thing in result:
                     if thing is not None:
                         await self._take(thing, harvest, outbox)
+                    if monotonic() >= over_at:
+                        over_at = await _next_turn()
             else:
                 async for thing in _patient(iterate(result), silence_s):
                     await self._take(thing, harvest, outbox)
+                    if monotonic() >= over_at:
+                        over_at = await _next_turn()
         except CloseSpider as close:
             outcome.close = close.reason
         except Exception as error:
@@ -261,6 +270,7 @@ class JobRun:
 
     async def _send_part(self, harvest: Harvest, outbox: Outbox) -> None:
         outbox.put(harvest.take(), harvest.task, whole=False)
+        await asyncio.sleep(0)
         await outbox.room()
 
     async def _take(self, thing: Any, harvest: Harvest, outbox: Outbox) -> None:
@@ -338,6 +348,12 @@ class JobRun:
             self._open_seeds.add(network)
             self.networks.open(network)
             outcome.opened = [network]
+
+
+async def _next_turn() -> float:
+    """Lets everything else go on for once. When this callback's turn is over."""
+    await asyncio.sleep(0)
+    return monotonic() + TURN_S
 
 
 async def _patient(things: AsyncIterator[Any], silence_s: float | None) -> AsyncIterator[Any]:

@@ -9,28 +9,25 @@ acknowledged their pages go to the orphanage. Where nobody else could take over 
 from __future__ import annotations
 
 import asyncio
-import resource
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
 from typing import Any
 
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.overlay.link import Link
 from p2pcrawl.slave.fence import Fence, Fenced
 from p2pcrawl.slave.jobs import Jobs
 from p2pcrawl.slave.orphans import Orphanage
 from p2pcrawl.slave.outbox import Outbox
+from p2pcrawl.slave.post import Post, Pulse
 from p2pcrawl.slave.run import JobRun, MissingRules
 from p2pcrawl.wire.codec import AnyMessage
 from p2pcrawl.wire.messages import (
     Ack,
     Adopted,
-    Beat,
     Forget,
     Grant,
     Leaving,
     OpenJob,
-    Renewed,
     Returned,
     RobotsTask,
     Stop,
@@ -38,7 +35,6 @@ from p2pcrawl.wire.messages import (
     Welcome,
 )
 
-BEAT_S = 1.0
 LEAVE_S = 10.0
 """How long open pages may take to end when a slave leaves on its own account."""
 
@@ -61,23 +57,22 @@ class Session:
 
     def __init__(
         self,
-        link: Link,
+        post: Post,
         welcome: Welcome,
         asked_at: float,
         jobs: Jobs,
         orphanage: Orphanage,
         numbers: Iterator[int],
     ) -> None:
-        self._link = link
-        self._number = welcome.session
+        self._post = post
         self._slots = welcome.slots
         self._jobs = jobs
         self._orphanage = orphanage
         self._tasks: asyncio.Queue[Task | RobotsTask | None] = asyncio.Queue()
         self._fence = Fence(welcome.fence_s, asked_at, lambda: self.end(End.FENCED))
-        self._outbox = Outbox(link, self._tasks.empty, numbers, orphanage if welcome.fence_s else None)
+        self._pulse = Pulse(welcome.session, self._fence, lambda: (self._open, self._tasks.qsize()), welcome.silence_s)
+        self._outbox = Outbox(post, self._tasks.empty, numbers, orphanage if welcome.fence_s else None)
         self._open = 0
-        self._beats = 0
         self._outlives = welcome.fence_s > 0
         self._leaving: asyncio.Task[None] | None = None
         self._ended: asyncio.Future[End] = asyncio.get_running_loop().create_future()
@@ -87,8 +82,8 @@ class Session:
         workers = [asyncio.create_task(self._worker()) for _ in range(self._slots)]
         for worker in workers:
             worker.add_done_callback(self._worker_ended)
-        beat = asyncio.create_task(self._beat())
-        self._orphanage.attach(self._link)
+        self._post.begin(self._pulse)
+        self._orphanage.attach(self._post)
         try:
             how = await self._ended
         except BaseException:
@@ -97,10 +92,9 @@ class Session:
             raise
         finally:
             self._over()
-            others = [t for t in (beat, self._leaving) if t is not None]
-            for task in others:
-                task.cancel()
-            await asyncio.gather(*others, return_exceptions=True)
+            if self._leaving is not None:
+                self._leaving.cancel()
+                await asyncio.gather(self._leaving, return_exceptions=True)
         if not self._outlives:
             for worker in workers:
                 worker.cancel()
@@ -115,7 +109,7 @@ class Session:
     def depart(self) -> None:
         """Leaves on the slave's own account: gives back what was not begun, finishes what was, within LEAVE_S."""
         if self._leaving is None:
-            self._link.send(Leaving())
+            self._post.send(Leaving())
             self._leaving = asyncio.create_task(self._leave(LEAVE_S))
 
     def received(self, message: AnyMessage) -> None:
@@ -130,9 +124,6 @@ class Session:
                 self._outbox.acknowledged(message.sequence)
             case OpenJob():
                 self._jobs.open(message.job)
-            case Renewed():
-                if message.session == self._number:
-                    self._fence.renewed(message.beat)
             case Adopted():
                 self._orphanage.adopted(message.sequence)
             case Stop():
@@ -149,7 +140,7 @@ class Session:
         for robots in grant.robots:
             self._jobs.learn_rules(robots)
         if self._leaving is not None:
-            self._link.send(Returned([task.record for task in grant.tasks]))
+            self._post.send(Returned([task.record for task in grant.tasks]))
             return
         for robots_task in grant.robots_tasks:
             self._tasks.put_nowait(robots_task)
@@ -168,7 +159,7 @@ class Session:
                 pass
             except MissingRules as missing:
                 assert isinstance(task, Task)
-                self._link.send(Returned([task.record], [str(missing)]))
+                self._post.send(Returned([task.record], [str(missing)]))
             finally:
                 self._open -= 1
                 self._tasks.task_done()
@@ -183,17 +174,10 @@ class Session:
         if not worker.cancelled() and (error := worker.exception()) is not None and not self._ended.done():
             self._ended.set_exception(error)
 
-    async def _beat(self) -> None:
-        while True:
-            await asyncio.sleep(BEAT_S)
-            rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-            self._beats += 1
-            self._fence.sent(self._beats)
-            self._link.send(Beat(self._open, self._tasks.qsize(), rss, self._number, self._beats))
-
     # -- the end ------------------------------------------------------------------------------
 
     def _over(self) -> None:
+        self._post.end()
         self._orphanage.detach()
         self._fence.close()
         self._outbox.close()
@@ -213,7 +197,7 @@ class Session:
 
     async def _leave(self, patience_s: float | None) -> None:
         if records := self._take_back():
-            self._link.send(Returned(records))
+            self._post.send(Returned(records))
         try:
             async with asyncio.timeout(patience_s):
                 await self._tasks.join()

@@ -13,15 +13,17 @@ import asyncio
 import logging
 import os
 import socket
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
 from p2pcrawl.fetch.client import Client
 from p2pcrawl.fetch.fetcher import OpenFetcher
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.overlay.link import Link
+from p2pcrawl.overlay.link import OnClose
 from p2pcrawl.slave.jobs import Jobs
 from p2pcrawl.slave.orphans import Orphanage
+from p2pcrawl.slave.post import Post, PostApart, PostThread
 from p2pcrawl.slave.session import End, Session
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.wire.codec import AnyMessage
@@ -38,10 +40,17 @@ HANG_UP_S = 2.0
 
 class Slave:
     """Runs on the current loop. ``classes`` are spiders that this process has at hand, by job name; others are
-    imported. ``open_fetcher`` is its way to the web."""
+    imported. ``open_fetcher`` is its way to the web. With ``new_loop`` its links are in a thread of their own, on a
+    loop that this makes."""
 
-    def __init__(self, classes: dict[str, type[Spider]] | None = None, open_fetcher: OpenFetcher = Client) -> None:
+    def __init__(
+        self,
+        classes: dict[str, type[Spider]] | None = None,
+        open_fetcher: OpenFetcher = Client,
+        new_loop: Callable[[], asyncio.AbstractEventLoop] | None = None,
+    ) -> None:
         self._loop = asyncio.get_running_loop()
+        self._thread = PostThread(new_loop) if new_loop is not None else None
         self._jobs = Jobs(classes or {}, open_fetcher, self._fail)
         self._orphanage = Orphanage()
         self._numbers = count(1)
@@ -89,6 +98,8 @@ class Slave:
         """Gives up what still runs; closes the spiders."""
         self._orphanage.close()
         await self._close_jobs()
+        if self._thread is not None:
+            self._thread.close()
 
     # -- one link -----------------------------------------------------------------------------
 
@@ -101,18 +112,18 @@ class Slave:
             if self._session is not None:
                 self._session.end(End.LOST)
 
-        self._link = link = Link(self._received, lost, seal)
+        self._post = post = self._make_post(lost, seal, only=patience_s is None)
         self._expect_welcome()
         try:
             async with asyncio.timeout(patience_s):
-                await self._loop.create_connection(lambda: link, **where)
+                await post.connect(**where)
         except OSError as error:
             raise LinkError(f"cannot be reached: {error.strerror or error or 'no answer'}") from error
         session: Session | None = None
         try:
             while True:
                 self._asked_at = self._loop.time()
-                link.send(Hello(PROTOCOL, os.getpid()))
+                post.send(Hello(PROTOCOL, os.getpid()))
                 answers: list[asyncio.Future[Any]] = [self._welcomed, gone]
                 await asyncio.wait(answers, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED)
                 session = self._welcomed.result() if self._welcomed.done() else None
@@ -129,11 +140,16 @@ class Slave:
             if patience_s is None or self.leaving:
                 await self._close_jobs()
             if not gone.done():
-                link.send(self._failure or Bye())
+                post.send(self._failure or Bye())
                 if session is not None:
                     # What the master says meanwhile to a closed link would cost it our last words.
                     await asyncio.wait([gone], timeout=HANG_UP_S)
-            link.close()
+            post.close()
+
+    def _make_post(self, lost: OnClose, seal: Seal | None, *, only: bool) -> Post:
+        if self._thread is None:
+            return Post(self._received, lost, seal)
+        return PostApart(self._thread, self._received, lost, seal, only=only)
 
     def _expect_welcome(self) -> None:
         # The master of a socket pair says Welcome before it is asked, and counts from the Hello that is to come.
@@ -160,7 +176,7 @@ class Slave:
             # What was reported under another session may be lost with it.
             self._jobs.forget()
             # At once, for what follows the Welcome belongs to the session.
-            self._session = Session(self._link, message, self._asked_at, self._jobs, self._orphanage, self._numbers)
+            self._session = Session(self._post, message, self._asked_at, self._jobs, self._orphanage, self._numbers)
             self._welcomed.set_result(self._session)
 
     def _part(self) -> None:

@@ -176,6 +176,8 @@ class Welcome(Struct, array_like=True, tag=2):
     log_level: str = "WARNING"
     fence_s: float = 0.0
     """How long the slave may go on without an answer to its Beats; 0: until its link ends."""
+    silence_s: Seconds = 60.0
+    """How long its loop may stand still before the slave ends itself."""
 
 
 class OpenJob(Struct, array_like=True, tag=3):
@@ -216,6 +218,8 @@ class Beat(Struct, array_like=True, tag=7):
     """The session that is to go on."""
     number: int = 0
     """Counts a session's Beats from 1."""
+    standing_s: Seconds = 0.0
+    """How long a callback has held up the slave's loop."""
 
 
 class Stop(Struct, array_like=True, tag=8):

@@ -178,11 +178,56 @@ async def test_void_session_gives_back_its_leases_and_hears_nothing_until_hello_
         await until(lambda: only(slaves).ready)
         again = only(slaves)
 
-    assert over == (0, True)
+    assert over == (0, False)
     assert list(session.inbox) == []
     assert again.id != session.id
     assert again.process == 4711
     assert again.room > 0
+
+
+@pytest.mark.parametrize("returns", [True, False])
+async def test_void_session_counts_as_a_loss_only_if_its_link_ends_in_place_of_a_hello(monkeypatch, returns) -> None:
+    monkeypatch.setattr(slaves_module, "WATCH_S", 0.01)
+    slaves = slaves_of()
+    async with here(slaves) as slave:
+        slave.say(Hello(PROTOCOL, 1))
+        await until(lambda: only(slaves).ready)
+        session, held = only(slaves), lease()
+        session.leases[1] = held
+        session.renewed_at -= VOID_S + 1.0
+        watching = asyncio.create_task(slaves.watch())
+        await until(lambda: bool(slaves.gone))
+        watching.cancel()
+        blamed = session.blamed
+        session.held = [held.candidate]
+
+        if returns:
+            slave.say(Hello(PROTOCOL, 1))
+            await slave.told(Welcome, 2)
+        slave.link.abort()
+        await until(lambda: not slaves.void and session.link.closed)
+
+    assert not blamed
+    assert held.candidate.losses == (0 if returns else 1)
+
+
+async def test_beats_of_a_slave_whose_loop_stands_still_renew_its_session_and_do_not_hide_it() -> None:
+    slaves = slaves_of()
+    async with here(slaves) as slave:
+        slave.say(Hello(PROTOCOL, 1))
+        await until(lambda: only(slaves).ready)
+        session = only(slaves)
+        silence_s = Settings().slave_silence
+
+        slave.say(Beat(1, 0, 0, session.id, 1, silence_s + 1.0))
+        await slave.told(Renewed)
+        silent = slaves.silent(time.monotonic(), 0.0)
+        slave.say(Beat(1, 0, 0, session.id, 2, silence_s - 5.0))
+        await slave.told(Renewed, 2)
+        patient = slaves.silent(time.monotonic(), 0.0)
+
+    assert silent == [session]
+    assert patient == []
 
 
 async def test_slave_that_says_hello_anew_ends_its_session_and_is_not_blamed() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -16,8 +17,10 @@ from p2pcrawl.model.answer import Answer
 from p2pcrawl.model.request import Request
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.overlay.link import open_link
+from p2pcrawl.slave import post as post_module
 from p2pcrawl.slave import session as session_module
 from p2pcrawl.slave import slave as slave_module
+from p2pcrawl.slave.harvest import PART_BYTES
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.wire.messages import (
@@ -33,6 +36,7 @@ from p2pcrawl.wire.messages import (
     Message,
     OpenJob,
     Orphans,
+    Page,
     Renewed,
     Report,
     Returned,
@@ -47,7 +51,7 @@ M = TypeVar("M")
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch) -> None:
-    monkeypatch.setattr(session_module, "BEAT_S", 0.02)
+    monkeypatch.setattr(post_module, "BEAT_S", 0.02)
     monkeypatch.setattr(slave_module, "HANG_UP_S", 0.1)
 
 
@@ -124,8 +128,12 @@ class Master:
         return [o.task.url for m in self.all(Orphans) for o in m.pages]
 
     @property
+    def pages(self) -> list[Page]:
+        return [page for m in self.all(Report) for page in m.pages]
+
+    @property
     def reported(self) -> int:
-        return sum(len(m.pages) for m in self.all(Report))
+        return len(self.pages)
 
 
 @asynccontextmanager
@@ -142,6 +150,26 @@ async def crew(spider: type[Spider] = Quick) -> AsyncIterator[tuple[Slave, Web, 
     finally:
         working.cancel()
         await asyncio.gather(working, return_exceptions=True)
+
+
+@asynccontextmanager
+async def crew_of_its_own_thread(spider: type[Spider]) -> AsyncIterator[tuple[Web, Master]]:
+    """As in a process: the slave's loop is not this one, and its link is in a third thread."""
+    web, master = Web(), Master()
+    web.answers.set()
+    await master.open()
+
+    async def work() -> None:
+        await Slave({"quick": spider}, web, asyncio.new_event_loop).run(master.theirs)
+
+    thread = threading.Thread(target=asyncio.run, args=(work(),), daemon=True)
+    thread.start()
+    try:
+        async with asyncio.timeout(10):
+            yield web, master
+    finally:
+        master.link.close()
+        await asyncio.to_thread(thread.join, 5)
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -247,6 +275,77 @@ async def test_callback_that_outlasts_its_session_is_told_and_what_was_open_besi
 
     assert master.reported == 0
     assert master.orphans == urls(1), "the other's answer was there, but its session was over before it was looked at"
+
+
+class BlockingTwice(Quick):
+    """Sends parts ahead, and holds up its slave before and after that for longer than a session lasts."""
+
+    def parse(self, response: Any) -> Any:
+        time.sleep(2 * FENCE_S)
+        for number in range(3):
+            yield {"url": response.url, "part": number, "text": "x" * PART_BYTES}
+        time.sleep(2 * FENCE_S)
+        yield {"url": response.url, "part": 3}
+
+
+async def test_callback_that_outlasts_a_session_costs_nobody_anything_when_the_link_is_in_a_thread() -> None:
+    async with crew_of_its_own_thread(BlockingTwice) as (web, master):
+        await until(lambda: master.sessions == 1)
+        master.grant(*urls(2))
+
+        await until(lambda: sum(page.outcome is not None for page in master.pages) == 2)
+
+    assert master.sessions == 1
+    assert (web.asked, web.given_up, master.orphans) == (urls(2), [], [])
+    assert [sum(len(page.items) for page in master.pages if page.record == record) for record in (1, 2)] == [4, 4]
+
+
+async def test_callback_that_yields_on_and_on_lets_others_end_meanwhile() -> None:
+    class Endless(Quick):
+        def parse(self, response: Any) -> Any:
+            while response.url == urls(1)[0] and not ended:
+                yield None
+            yield {"url": response.url}
+
+    ended: list[bool] = []
+    async with crew_of_its_own_thread(Endless) as (_, master):
+        await until(lambda: master.sessions == 1)
+        master.grant(*urls(2))
+
+        await until(lambda: [page.record for page in master.pages] == [2])
+        ended.append(True)
+        await until(lambda: master.reported == 2)
+
+    assert master.sessions == 1
+
+
+async def test_beats_say_for_how_long_a_callback_has_held_up_its_slave() -> None:
+    class Held(Quick):
+        def parse(self, response: Any) -> Any:
+            released.wait()
+
+    released = threading.Event()
+    async with crew_of_its_own_thread(Held) as (_, master):
+        await until(lambda: master.sessions == 1)
+        master.grant(*urls(1))
+
+        await until(lambda: max((beat.standing_s for beat in master.all(Beat)), default=0.0) > FENCE_S)
+        released.set()
+        await until(lambda: master.reported == 1)
+        await until(lambda: not master.all(Beat)[-1].standing_s)
+
+    assert master.sessions == 1
+
+
+async def test_slave_whose_master_is_gone_for_good_begins_nothing_though_its_beats_come_from_a_thread() -> None:
+    async with crew_of_its_own_thread(BlockingTwice) as (web, master):
+        await until(lambda: master.sessions == 1)
+        master.renews = False
+        master.grant(*urls(3))
+
+        await until(lambda: master.sessions == 2)
+
+    assert set(web.asked) <= set(urls(2)), "the third had to wait for a slot, and by then the session was over"
 
 
 async def test_on_a_single_machine_nothing_ends_a_session_but_its_link() -> None:
