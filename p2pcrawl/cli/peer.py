@@ -66,8 +66,7 @@ class _Stay:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._stop, number)
-        with suppress(AttributeError):
-            loop.add_signal_handler(signal.SIGHUP, self._reload)
+        loop.add_signal_handler(signal.SIGHUP, self._reload)
         try:
             await self._life
         except asyncio.CancelledError:

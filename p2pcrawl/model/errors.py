@@ -45,6 +45,18 @@ class LinkError(P2PCrawlError):
     """The other end of a link spoke nonsense, another version, or went away."""
 
 
+class Mismatch(LinkError):
+    """The other end is there, and as both are set up they will never talk: other keys, versions or certificates."""
+
+
+class OtherCluster(Mismatch):
+    """The other end has our key, and another cluster's name or ring."""
+
+
+class CopiedIdentity(Mismatch):
+    """Another process has our identity: its file, or the data folder that it lies in, was copied."""
+
+
 class FetchError(P2PCrawlError):
     """One page could not be fetched. ``kind`` decides about retries, the message explains."""
 

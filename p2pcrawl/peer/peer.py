@@ -17,14 +17,21 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Mapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 from p2pcrawl.core.control import CANCEL, ENDS, PAUSE, RESUME, RETRY
 from p2pcrawl.frontier.schema import OURS, FolderLock
-from p2pcrawl.model.errors import ConfigurationError, LinkError, P2PCrawlError
+from p2pcrawl.model.errors import (
+    ConfigurationError,
+    CopiedIdentity,
+    LinkError,
+    Mismatch,
+    OtherCluster,
+    P2PCrawlError,
+)
 from p2pcrawl.model.node import BOOT_BYTES, Address, NodeId, parse_address
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.overlay.calls import Caller
@@ -59,8 +66,6 @@ LOOK_AROUND_S = 3.0
 JOIN_EVERY_S = 2.0
 JOIN_TELL_S_MAX = 300.0
 """A peer that reaches nobody says so, more and more rarely."""
-REFUSALS = ("another cluster", "protocol version", "our identity", "TLS")
-"""What a peer says that will never let this one in."""
 SAME_CLUSTER = "--cluster and --ring must be the same for all peers of a cluster"
 
 
@@ -83,6 +88,8 @@ class Peer:
         self._helper: Helper | None = None
         self._lock: FolderLock | None = None
         self._presence = Presence()
+        self._opened = AsyncExitStack()
+        """What was opened is closed in the opposite order, however far the opening came."""
         self._watches: list[asyncio.Task[None]] = []
         self._stopped = asyncio.Event()
         self._failure: BaseException | None = None
@@ -113,9 +120,12 @@ class Peer:
             identity = load_or_create(self.folder / IDENTITY_FILE)
             self._credentials = Credentials(identity, ring, config.realm, os.urandom(BOOT_BYTES), tls)
             self._caller = Caller(self._credentials.client, "client")
+            self._opened.callback(self._caller.close)
+            self._opened.push_async_callback(self._close_role)
             self.token = load_or_make_token(self.folder)
             self._listen = (host, port)
             self._api = Api(self, self.token, (self.folder / TOKEN_FILE).absolute())
+            self._opened.push_async_callback(self._api.close)
             await self._api.open(*config.api_on())
             if await self._should_lead():
                 await self._become_master()
@@ -136,14 +146,7 @@ class Peer:
         for task in self._watches:
             task.cancel()
         await asyncio.gather(*self._watches, return_exceptions=True)
-        with suppress(AttributeError):
-            await self._api.close()
-        if self._helper is not None:
-            await self._helper.close()
-        if self._lead is not None:
-            await self._lead.close()
-        with suppress(AttributeError):
-            self._caller.close()
+        await self._opened.aclose()
         self._unlock()
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
@@ -284,9 +287,10 @@ class Peer:
         for address in [member["address"] for member in members if member["id"] == self.id]:
             try:
                 await self._caller.query(address, "ask:members", timeout_s=3.0)
+            except CopiedIdentity as error:
+                raise ConfigurationError(f"{address}: {error}") from error
             except LinkError as error:
-                if "our identity" in str(error):
-                    raise ConfigurationError(f"{address}: {error}") from error
+                log.debug("%s: %s", address, error)
 
     async def _keep_joining(self) -> None:
         """Gossip tries to join by itself; this looks up the names again, and says how it stands."""
@@ -321,11 +325,12 @@ class Peer:
                 continue
             try:
                 answer = json.loads(await self._caller.query(address, "ask:members", timeout_s=3.0))
+            except Mismatch as error:
+                hint = f"; {SAME_CLUSTER}" if isinstance(error, OtherCluster) else ""
+                refusal = ConfigurationError(f"{address}: {error}{hint}")
+                continue
             except P2PCrawlError as error:
                 log.debug("%s: %s", address, error)
-                if any(word in str(error) for word in REFUSALS):
-                    hint = f"; {SAME_CLUSTER}" if "another cluster" in str(error) else ""
-                    refusal = ConfigurationError(f"{address}: {error}{hint}")
                 continue
             return list(answer["members"])
         if refusal is not None:
@@ -373,6 +378,12 @@ class Peer:
         return await self._caller.query(self._helper.master, what, json.dumps(arguments).encode(), timeout_s=30.0)
 
     # -- inside -------------------------------------------------------------------------------
+
+    async def _close_role(self) -> None:
+        if self._helper is not None:
+            await self._helper.close()
+        if self._lead is not None:
+            await self._lead.close()
 
     def _unlock(self) -> None:
         if self._lock is not None:

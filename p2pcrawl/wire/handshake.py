@@ -32,7 +32,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from p2pcrawl.model.errors import LinkError
+from p2pcrawl.model.errors import LinkError, Mismatch, OtherCluster
 from p2pcrawl.model.node import BOOT_BYTES, NodeId
 from p2pcrawl.wire.identity import PUBLIC_KEY_BYTES, SIGNATURE_BYTES, Identity, node_id_of, verify
 from p2pcrawl.wire.keys import KEY_ID_BYTES, derive
@@ -71,7 +71,7 @@ class Refusal(IntEnum):
 SIZES: Final = {Kind.HELLO: HELLO_BYTES, Kind.ANSWER: ANSWER_BYTES, Kind.REFUSAL: REFUSAL_BYTES}
 
 
-class RefusedHello(LinkError):
+class RefusedHello(Mismatch):
     """A hello that the server refuses, and tells the client why."""
 
     def __init__(self, refusal: Refusal, message: str) -> None:
@@ -80,7 +80,7 @@ class RefusedHello(LinkError):
 
 
 class OwnNode(LinkError):
-    """The other end has our own node id: we reached ourselves, or our identity file was copied."""
+    """The other end is this very process."""
 
 
 class RemotePeer(NamedTuple):
@@ -126,7 +126,7 @@ def kind_of(data: bytes | bytearray, wanted: tuple[Kind, ...]) -> Kind | None:
     start = bytes(data[:PREFIX])
     if not start.startswith(MAGIC[: len(start)]):
         if start[0] in (TLS_ALERT, TLS_HANDSHAKE) and start[1:2] == b"\x03":
-            raise LinkError("the other end speaks TLS, and this peer does not: start both with it, or both without")
+            raise Mismatch("the other end speaks TLS, and this peer does not: start both with it, or both without")
         raise LinkError(f"the other end does not speak p2pcrawl (it began with {start!r})")
     if len(start) > len(MAGIC) and start[len(MAGIC)] != LINK_VERSION:
         raise RefusedHello(
@@ -183,12 +183,14 @@ def refused(message: bytes, name: bytes, cluster: bytes) -> LinkError:
         case Refusal.KEY:
             text = f"the other end uses another cluster key: ours ({name.hex()}) is not in its ring"
         case Refusal.CLUSTER:
-            text = f"the other end belongs to another cluster than ours, {cluster.decode()!r}, with the same key"
+            return OtherCluster(
+                f"the other end belongs to another cluster than ours, {cluster.decode()!r}, with the same key"
+            )
         case Refusal.VERSION:
             text = f"the other end refuses protocol version {LINK_VERSION}: run the same version of p2pcrawl on both"
         case code:
             text = f"the other end refuses us for reason {code}, which this version does not know"
-    return LinkError(text)
+    return Mismatch(text)
 
 
 def proof(identity: Identity, role: str, transcript: bytes, boot: bytes) -> bytes:

@@ -20,7 +20,7 @@ from typing import Final
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
-from p2pcrawl.model.errors import LinkError
+from p2pcrawl.model.errors import CopiedIdentity, LinkError
 from p2pcrawl.model.node import NodeId
 from p2pcrawl.wire import handshake
 from p2pcrawl.wire.handshake import Kind, RemotePeer
@@ -264,10 +264,10 @@ class StreamSeal:
     def _take_proof(self, proof: bytes) -> None:
         peer = handshake.check_proof(proof, self._other, self._transcript)
         if peer.public_key == self._identity.public_key:
-            raise handshake.OwnNode(
-                "this peer reached itself"
-                if peer.boot == self._boot
-                else f"another process uses our identity, node {peer.node_id}: give each peer an identity of its own"
+            if peer.boot == self._boot:
+                raise handshake.OwnNode("this peer reached itself")
+            raise CopiedIdentity(
+                f"another process uses our identity, node {peer.node_id}: give each peer an identity of its own"
             )
         if self._expect is not None and peer.node_id != self._expect:
             raise LinkError(f"the peer at this address is node {peer.node_id}, not {self._expect}")

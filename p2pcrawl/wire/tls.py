@@ -16,7 +16,7 @@ import ssl
 from contextlib import suppress
 from typing import Final
 
-from p2pcrawl.model.errors import LinkError
+from p2pcrawl.model.errors import LinkError, Mismatch
 from p2pcrawl.wire.handshake import MAGIC, TLS_ALERT, TLS_HANDSHAKE, RemotePeer
 from p2pcrawl.wire.streams import StreamSeal
 
@@ -119,7 +119,7 @@ class TlsStream:
         self._failed = True
         if self._heard or self._server:
             raise LinkError("the other end went away during the handshake")
-        raise LinkError("the other end closed at our TLS hello: it seems to run without TLS, and this peer with it")
+        raise Mismatch("the other end closed at our TLS hello: it seems to run without TLS, and this peer with it")
 
     def _look_at(self, data: bytes) -> None:
         """Tells those that speak no TLS from the rest by their first byte."""
@@ -128,7 +128,7 @@ class TlsStream:
             return
         if self._server and data.startswith(MAGIC):
             self._outgoing.write(_PROTOCOL_VERSION)
-        raise LinkError("the other end does not speak TLS, and this peer does: start both with it, or both without")
+        raise Mismatch("the other end does not speak TLS, and this peer does: start both with it, or both without")
 
     def _shake(self) -> bool:
         """A step of the TLS handshake; whether it is done. The seal's begins in the same breath."""
@@ -183,11 +183,11 @@ def why_refused(error: ssl.SSLCertVerificationError) -> str:
 def _told(error: ssl.SSLError) -> LinkError:
     """The error in words for a person, who may have given a wrong file."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        return LinkError(f"the TLS certificate of the other end is refused: {why_refused(error)}")
+        return Mismatch(f"the TLS certificate of the other end is refused: {why_refused(error)}")
     words = (error.reason or "unknown error").lower().replace("_", " ")
     _, alert, reason = words.partition(" alert ")
     if not alert:
-        return LinkError(f"the other end speaks broken TLS: {words}")
+        return Mismatch(f"the other end speaks broken TLS: {words}")
     if "certificate" in reason or "ca" in reason.split():
-        return LinkError(f"the other end refuses our TLS certificate: {reason}")
-    return LinkError(f"the other end refuses our TLS: {reason}")
+        return Mismatch(f"the other end refuses our TLS certificate: {reason}")
+    return Mismatch(f"the other end refuses our TLS: {reason}")

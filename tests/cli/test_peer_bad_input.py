@@ -63,6 +63,7 @@ def test_what_cannot_work_is_refused_before_anything_begins(
     (tmp_path / "rubbish").write_text("rubbish\n")
     (tmp_path / "rubbish").chmod(0o600)
     (tmp_path / "good.key").write_text(generate_key())
+    (tmp_path / "good.key").chmod(0o600)
     where = [] if {"--bind", "--join"} & set(arguments) else ["--bind", "127.0.0.1:0"]
 
     result = run("peer", *where, *arguments)

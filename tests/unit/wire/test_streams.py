@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.model.errors import LinkError
+from p2pcrawl.model.errors import CopiedIdentity, LinkError
 from p2pcrawl.wire import handshake
 from p2pcrawl.wire.handshake import ANSWER_BYTES, HELLO_BYTES, LINK_VERSION, MAGIC, REFUSAL_BYTES, OwnNode
 from p2pcrawl.wire.identity import Identity
@@ -283,7 +283,7 @@ def test_copied_identity_is_told_so() -> None:
     near, far = client(), server(identity=ALICE)
     far.receive(near.begin())
 
-    with pytest.raises(OwnNode, match="another process uses our identity"):
+    with pytest.raises(CopiedIdentity, match="another process uses our identity"):
         near.receive(far.take_output())
 
 

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.model.errors import LinkError
+from p2pcrawl.model.errors import CopiedIdentity, LinkError
 from p2pcrawl.overlay.tls import TlsContexts
-from p2pcrawl.wire.handshake import OwnNode
 from p2pcrawl.wire.identity import Identity
 from p2pcrawl.wire.keys import KeyRing
 from p2pcrawl.wire.streams import RECORD_MAX, StreamSeal
@@ -187,7 +186,7 @@ def test_seal_inside_still_finds_its_own_node(contexts: TlsContexts) -> None:
     near.receive(far.take_output())
     far.receive(near.take_output())
 
-    with pytest.raises(OwnNode):
+    with pytest.raises(CopiedIdentity):
         near.receive(far.take_output())
 
 
