@@ -19,6 +19,7 @@ from p2pcrawl.fetch.exchange import Exchange
 from p2pcrawl.fetch.failures import fetch_error
 from p2pcrawl.fetch.guard import Networks
 from p2pcrawl.fetch.inflate import ACCEPT_ENCODING, inflate, inflate_prefix
+from p2pcrawl.fetch.patience import Patience, Standstill
 from p2pcrawl.model.answer import Answer
 from p2pcrawl.model.errors import FetchError
 from p2pcrawl.model.outcome import Failure
@@ -41,11 +42,13 @@ class Client:
     def __init__(self, settings: Settings, networks: Networks) -> None:
         self.settings = settings
         self.networks = networks
-        self._dialer = Dialer(settings, networks)
+        self._clock = Standstill()
+        self._dialer = Dialer(settings, networks, self._clock)
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
         settings = self.settings
+        self._clock.start()
         self._session = aiohttp.ClientSession(
             connector=self._dialer.connector(),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -54,8 +57,11 @@ class Client:
                 "Accept-Encoding": ACCEPT_ENCODING if settings.compression_enabled else "identity",
             },
             auto_decompress=False,
-            timeout=_timeouts(settings, settings.download_timeout),
-            response_class=Exchange.limited(settings.first_byte_timeout, settings.header_maxsize, self._dialer),
+            # Our own do not count the time in which the loop stood still.
+            timeout=aiohttp.ClientTimeout(total=None),
+            response_class=Exchange.limited(
+                settings.first_byte_timeout, settings.header_maxsize, self._dialer, self._clock
+            ),
             max_line_size=settings.header_maxsize,
             max_field_size=settings.header_maxsize,
             max_headers=_HEADERS_MAX,
@@ -70,6 +76,7 @@ class Client:
     async def close(self) -> None:
         """Close all connections; a fetch that is under way fails."""
         session, self._session = self._session, None
+        self._clock.stop()
         if session is not None:
             await session.close()
         await self._dialer.close()
@@ -107,11 +114,12 @@ class Client:
                 options["data"] = request.body
             if seed or "proxy" in options:
                 token = self._dialer.permit(seed=seed, proxied="proxy" in options)
-            response = cast(
-                Exchange,
-                await session.request(request.method, target, headers=headers, allow_redirects=False, **options),
-            )
-            body = await _body(response, limit, cut)
+            with Patience(self._clock, float(meta.get("download_timeout") or self.settings.download_timeout)):
+                response = cast(
+                    Exchange,
+                    await session.request(request.method, target, headers=headers, allow_redirects=False, **options),
+                )
+                body = await _body(response, limit, cut)
         except Exception as error:
             failure = fetch_error(error)
             if failure is None:
@@ -138,8 +146,6 @@ class Client:
         """For the session; and the target's address when it is asked through a proxy."""
         options: dict[str, Any] = {}
         ip = ""
-        if meta.get("download_timeout"):
-            options["timeout"] = _timeouts(self.settings, float(meta["download_timeout"]))
         if meta.get("proxy"):
             options["proxy"] = meta["proxy"]
             ip = await self._dialer.check_target(target, seed=seed)
@@ -155,10 +161,6 @@ def _without_proxys(headers: Mapping[str, str], target: URL, options: dict[str, 
     if proxied:
         options["proxy_headers"] = {name: value for name, value in headers.items() if name not in kept}
     return kept
-
-
-def _timeouts(settings: Settings, total_s: float) -> aiohttp.ClientTimeout:
-    return aiohttp.ClientTimeout(total=total_s, connect=settings.connect_timeout)
 
 
 def _target(url: str) -> URL:

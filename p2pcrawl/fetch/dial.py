@@ -25,6 +25,7 @@ from yarl import URL
 from p2pcrawl.fetch.exchange import Line
 from p2pcrawl.fetch.guard import Blocked, Networks
 from p2pcrawl.fetch.names import Names
+from p2pcrawl.fetch.patience import Patience, Standstill
 from p2pcrawl.model.settings import Settings
 
 AddressInfo = tuple[int | socket.AddressFamily, int | socket.SocketKind, int, str, tuple[object, ...]]
@@ -50,8 +51,10 @@ class Permit(Enum):
 class Dialer:
     """Makes the connector of one client and holds the rules for its sockets."""
 
-    def __init__(self, settings: Settings, networks: Networks) -> None:
+    def __init__(self, settings: Settings, networks: Networks, clock: Standstill) -> None:
         self._networks = networks
+        self._connect_s = settings.connect_timeout
+        self._clock = clock
         self._dns_ttl_s = settings.dnscache_ttl
         self._resolver: Names | None = None
         self._targets: dict[str, tuple[float, tuple[str, ...]]] = {}
@@ -63,6 +66,8 @@ class Dialer:
     def connector(self) -> aiohttp.TCPConnector:
         self._resolver = Names()
         return _Connector(
+            self._clock,
+            self._connect_s,
             limit=0,
             dns_cache_max_size=_NAMES_MAX,
             use_dns_cache=self._dns_ttl_s > 0,
@@ -127,11 +132,20 @@ class Dialer:
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Makes connections that are a Line."""
+    """Makes connections that are a Line, within ``connect_s``."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, clock: Standstill, connect_s: float, **options: Any) -> None:
         super().__init__(**options)
         self._factory = partial(_line, loop=self._loop)
+        self._clock = clock
+        self._connect_s = connect_s
+
+    async def _create_connection(self, *arguments: Any) -> ResponseHandler:
+        try:
+            with Patience(self._clock, self._connect_s):
+                return await super()._create_connection(*arguments)
+        except TimeoutError as error:
+            raise aiohttp.ConnectionTimeoutError("no connection in time") from error
 
 
 def _line(loop: AbstractEventLoop) -> ResponseHandler:

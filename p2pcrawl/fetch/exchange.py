@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 
+from p2pcrawl.fetch.patience import Limit, Standstill
 from p2pcrawl.model.errors import FetchError
 from p2pcrawl.model.outcome import Failure
 
@@ -40,6 +41,7 @@ class Exchange(aiohttp.ClientResponse):
     """aiohttp's response, which also limits the wait for the head and knows the peer and the latency."""
 
     head_timeout_s: ClassVar[float]
+    clock: ClassVar[Standstill]
     head_maxsize: ClassVar[int]
     crowd: ClassVar[Crowd]
 
@@ -47,12 +49,12 @@ class Exchange(aiohttp.ClientResponse):
     ip: str = ""
 
     @classmethod
-    def limited(cls, head_timeout_s: float, head_maxsize: int, crowd: Crowd) -> type[Exchange]:
+    def limited(cls, head_timeout_s: float, head_maxsize: int, crowd: Crowd, clock: Standstill) -> type[Exchange]:
         """The class to give to a session, with its limits."""
         return type(
             "LimitedExchange",
             (cls,),
-            {"head_timeout_s": head_timeout_s, "head_maxsize": head_maxsize, "crowd": crowd},
+            {"head_timeout_s": head_timeout_s, "head_maxsize": head_maxsize, "crowd": crowd, "clock": clock},
         )
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
@@ -63,8 +65,8 @@ class Exchange(aiohttp.ClientResponse):
         reused = line.begin(self.head_maxsize)
         if self.crowd.crowded:
             line.force_close()
-        sent_at = monotonic()
-        alarm = self._loop.call_later(self.head_timeout_s, line.give_up)
+        sent_at, stood_s = monotonic(), self.clock.total_s
+        alarm = Limit(self.clock, self.head_timeout_s, line.give_up)
         try:
             await super().start(connection)
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
@@ -73,7 +75,8 @@ class Exchange(aiohttp.ClientResponse):
             raise Dropped(str(error)) from error
         finally:
             alarm.cancel()
-        self.latency_s = monotonic() - sent_at
+        # What we did not look at for a while is not what the host took for it.
+        self.latency_s = max(0.0, monotonic() - sent_at - (self.clock.total_s - stood_s))
         self._check_head()
         return self
 

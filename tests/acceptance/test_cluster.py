@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.cluster import cluster, joins, one_site
+from benchmarks.long_pages import long_pages
 from benchmarks.measure import Watched
 from benchmarks.peers import LISTEN, READY_S, Peers, user_files
 from p2pcrawl.wire.keys import generate_key
@@ -25,6 +26,10 @@ def test_pages_of_one_host_are_spread_over_all_masters_and_its_delay_holds(tmp_p
 
 def test_nothing_is_lost_when_a_master_joins_and_another_leaves_in_mid_crawl(tmp_path: Path) -> None:
     assert joins(tmp_path, 300, 20, 3, 1, size=4_000, delay_s=0.3).broken == []
+
+
+def test_callbacks_that_block_for_longer_than_a_session_cost_nobody_a_fetch_a_loss_or_an_item(tmp_path: Path) -> None:
+    assert long_pages(tmp_path, 30_000, (6.0,)).broken == []
 
 
 def test_peer_with_another_key_is_refused_and_told_why(tmp_path: Path) -> None:

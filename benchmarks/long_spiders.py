@@ -1,0 +1,31 @@
+"""A spider whose callbacks are long: ``-a start_urls=URL -a allowed_domains=HOSTS -a plan=JSON``."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from p2pcrawl import Response, Spider
+
+PART = "x" * (1 << 18)
+PARTS = 6
+
+
+class Long(Spider):
+    """One item per page, and all its links. ``plan`` is JSON, by URL: ``[items, parts, seconds]``: so many items more,
+    then, in parts that are sent ahead if ``parts`` is true, and then so long a sleep that nothing else runs."""
+
+    plan = "{}"
+
+    def parse(self, response: Response, **_: Any) -> Iterator[Any]:
+        items, parts, block_s = json.loads(self.plan).get(response.url, (0, False, 0.0))
+        yield response.follow_all()
+        for number in range(items):
+            yield {"n": number}
+        if parts:
+            for part in range(PARTS):
+                yield {"part": part, "of": response.url, "text": PART}
+        time.sleep(block_s)
+        yield {"url": response.url}
