@@ -11,9 +11,8 @@ all along in our own view. Who loses a bucket that nobody claims offers it to it
 goes on serving it.
 
 A bucket *lacks* an epoch when what that epoch's owner knew is not among what we have of it; it is *whole* when it
-lacks none. Whoever serves a bucket without having found its last owner, or a copy that was synced with it, lacks that
-epoch, until somebody comes who has it. Standings (epoch, the epoch that is lacking or 0) are joined by
-:func:`joined`.
+lacks none. Whoever serves a bucket without having found its last owner, or a copy that was synced with it or has
+followed it from the beginning, lacks that epoch, until somebody comes who has it: see ``core.standings``.
 
 Invariants: a bucket is served only by the one that its own view calls owner; the epoch of a bucket only grows.
 """
@@ -21,31 +20,18 @@ Invariants: a bucket is served only by the one that its own view calls owner; th
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from p2pcrawl.core.ring import BUCKETS
 from p2pcrawl.core.ring_choice import table_after
+from p2pcrawl.core.standings import Standing, dropped, following, joined, left_behind
 from p2pcrawl.model.node import Member, NodeId
 from p2pcrawl.model.placement import RingName
 
 COUNTER_MAX = (1 << 32) - 1
 STANDINGS_MAX = 64
-
-Standing = tuple[int, int]
-"""What somebody has of a bucket: the last epoch that is known there, and the one that is lacking, or 0."""
-
-
-def joined(standings: Collection[Standing]) -> Standing:
-    """The standing of what several have together: what the last one lacks may be had by others, piece by piece."""
-    epoch = max(last for last, _ in standings)
-    lack = epoch
-    while True:
-        found = [other for last, other in standings if other < lack <= last]
-        if not lack or not found:
-            return epoch, lack
-        lack = min(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +84,8 @@ class Ownership:
     counters: array[int] = field(default_factory=lambda: array("I", bytes(4 * BUCKETS)))
     lacks: array[int] = field(default_factory=lambda: array("I", bytes(4 * BUCKETS)))
     """The last epoch that is missing of each bucket, or 0."""
+    bases: array[int] = field(default_factory=lambda: array("I", bytes(4 * BUCKETS)))
+    """Where something is missing: up to which epoch nothing is."""
     keeps: bool = False
     """We hold copies: they are taken in, like what others hand over, before a bucket is served."""
     settling: bool = False
@@ -109,6 +97,8 @@ class Ownership:
     _serving: bytearray = field(default_factory=lambda: bytearray(BUCKETS))
     _known: dict[int, set[Standing]] = field(default_factory=dict)
     """What all that were heard of have of a bucket that we are about to serve."""
+    _since: dict[int, int] = field(default_factory=dict)
+    """Of buckets that we are about to serve: the last epoch under which anything may have been acknowledged."""
     _owners: list[NodeId | None] = field(default_factory=list)
     weights: Mapping[NodeId, int] = field(default_factory=dict)
     """What the table was made from: who takes part, and with what weight."""
@@ -136,38 +126,64 @@ class Ownership:
 
     def recall(self, standings: Mapping[int, Standing]) -> None:
         """What an earlier run knew."""
-        for bucket, (counter, lack) in standings.items():
-            self.counters[bucket], self.lacks[bucket] = counter, lack
+        for bucket, standing in standings.items():
+            self._stand(bucket, standing)
 
     def heard(self, bucket: int, theirs: Standing) -> None:
         """What somebody has of a bucket has been joined to what we have."""
         # What they say may be anything.
-        epoch, lack = (min(max(number, 0), COUNTER_MAX) for number in theirs)
+        epoch, lack, base = (min(max(number, 0), COUNTER_MAX) for number in theirs)
         if not epoch:
             return  # Who never heard of an epoch of it adds nothing.
-        ours = self.counters[bucket]
+        lack = min(lack, epoch)
+        ours = self.standing(bucket)
         known = self._known.setdefault(bucket, set())
         if len(known) < STANDINGS_MAX:
-            known.update(((ours, self.lacks[bucket]), (epoch, min(lack, epoch))))
-        self.counters[bucket], self.lacks[bucket] = joined({*known, (ours, self.lacks[bucket])})
-        if self._serving[bucket] and self.counters[bucket] > ours:
-            # Somebody served it under that epoch: ours has to be another.
-            self.counters[bucket] = min(self.counters[bucket] + 1, COUNTER_MAX)
+            known.update((ours, Standing(epoch, lack, min(base, lack - 1) if lack else 0)))
+        self._stand(bucket, joined({*known, ours}))
+        if epoch > ours.epoch:
+            # Somebody served it under that epoch.
+            self._since.pop(bucket, None)
+            if self._serving[bucket]:
+                # Ours has to be another.
+                self.counters[bucket] = min(self.counters[bucket] + 1, COUNTER_MAX)
 
     def synced(self, bucket: int, counter: int) -> None:
         """Our copy has been brought to what the owner of that epoch has, which is whole."""
         if counter >= self.counters[bucket]:
-            self.counters[bucket], self.lacks[bucket] = min(counter, COUNTER_MAX), 0
+            self._stand(bucket, Standing(min(counter, COUNTER_MAX)))
 
-    def handed_over(self, epochs: Mapping[int, int]) -> None:
-        """Somebody else has all that we had, and serves these under epochs that we may have nothing of."""
-        for bucket, epoch in epochs.items():
+    def handed_over(self, epochs: Mapping[int, tuple[int, int]]) -> None:
+        """Somebody else has all that we had, and serves these under new epochs. By bucket: the epoch, and the last one
+        before it under which anything may have been acknowledged."""
+        for bucket, (epoch, since) in epochs.items():
             self._known.pop(bucket, None)
-            if self.counters[bucket] < epoch <= COUNTER_MAX:
-                self.counters[bucket] = self.lacks[bucket] = epoch
+            self._since.pop(bucket, None)
+            had = self.standing(bucket)
+            if had.epoch < epoch <= COUNTER_MAX:
+                follows = self.me in self.holders(bucket)[1:]
+                self._stand(bucket, (following if follows else left_behind)(had, epoch, max(since, 0)))
+
+    def dropped(self, buckets: Iterable[int]) -> dict[int, Standing]:
+        """Others have enough copies of these, and ours are about to go; which standings that changes."""
+        changed = {b: dropped(s) for b, s in self.standings(buckets).items() if s != dropped(s)}
+        for bucket, standing in changed.items():
+            self._stand(bucket, standing)
+        return changed
+
+    def standing(self, bucket: int) -> Standing:
+        """What we have of a bucket."""
+        return Standing(self.counters[bucket], self.lacks[bucket], self.bases[bucket])
 
     def standings(self, buckets: Iterable[int]) -> dict[int, Standing]:
-        return {bucket: (self.counters[bucket], self.lacks[bucket]) for bucket in buckets}
+        return {bucket: self.standing(bucket) for bucket in buckets}
+
+    def since(self, bucket: int) -> int:
+        """The last epoch of a bucket of ours under which anything may have been acknowledged."""
+        return self._since.get(bucket, self.counters[bucket])
+
+    def _stand(self, bucket: int, standing: Standing) -> None:
+        self.counters[bucket], self.lacks[bucket], self.bases[bucket] = standing
 
     def broken(self) -> list[int]:
         """The buckets that we serve though something of them is missing."""
@@ -250,6 +266,8 @@ class Ownership:
         """
         for bucket in buckets:
             if not self._serving[bucket]:
+                # Epochs that were begun and never served, because the view changed, are empty.
+                self._since.setdefault(bucket, self.counters[bucket])
                 self.counters[bucket] = min(self.counters[bucket] + 1, COUNTER_MAX)
         return {bucket: self.counters[bucket] for bucket in buckets}
 
@@ -257,6 +275,7 @@ class Ownership:
         """Begins to serve what has succeeded."""
         for bucket in buckets:
             self._serving[bucket] = 1
+            self._since.pop(bucket, None)
             if not self.lacks[bucket]:
                 # Else what somebody has yet may make it whole only together with what came before.
                 self._known.pop(bucket, None)

@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from p2pcrawl.core.standings import Standing
 from p2pcrawl.frontier import digest
 from p2pcrawl.frontier.digest import Range, Rows
 from p2pcrawl.frontier.known import Key
@@ -39,13 +40,16 @@ CREATE TABLE note (
     until REAL NOT NULL, pause REAL NOT NULL
 );
 CREATE INDEX note_bucket ON note (bucket);
-CREATE TABLE standing (bucket INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, lack INTEGER NOT NULL);
+CREATE TABLE standing (
+    bucket INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, lack INTEGER NOT NULL, base INTEGER NOT NULL DEFAULT 0
+);
 CREATE TABLE spool (
     id INTEGER PRIMARY KEY, job INTEGER NOT NULL, hi INTEGER NOT NULL, lo INTEGER NOT NULL, bucket INTEGER NOT NULL,
     link BLOB NOT NULL
 )
 """
-LAYOUT = Layout("copies.db", 0x70327062, 1, lambda db: run_script(db, _TABLES), {})
+_UPGRADES = {1: ("ALTER TABLE standing ADD COLUMN base INTEGER NOT NULL DEFAULT 0",)}
+LAYOUT = Layout("copies.db", 0x70327062, 2, lambda db: run_script(db, _TABLES), _UPGRADES)
 HELD = Rows("held", "stamp")
 _COLUMNS = "h.bucket, h.hi, h.lo, h.job, h.stamp, b.row, b.items, b.data"
 _PLACE = struct.Struct(">qqqq")
@@ -241,17 +245,18 @@ class CopyStore:
 
     # -- standings ----------------------------------------------------------------------------
 
-    def standings(self) -> dict[int, tuple[int, int]]:
-        """For each bucket that anything is known of: its last epoch, and the one that is lacking here, or 0."""
+    def standings(self) -> dict[int, Standing]:
+        """What is known of each bucket that anything is known of."""
         with self._errors:
-            rows = self._db.execute("SELECT bucket, epoch, lack FROM standing").fetchall()
-        return {bucket: (epoch, lack) for bucket, epoch, lack in rows}
+            rows = self._db.execute("SELECT bucket, epoch, lack, base FROM standing").fetchall()
+        return {bucket: Standing(*rest) for bucket, *rest in rows}
 
-    def set_standings(self, standings: Mapping[int, tuple[int, int]]) -> None:
+    def set_standings(self, standings: Mapping[int, Standing]) -> None:
         """Replaces those of these buckets."""
         if standings:
             with self._errors, self._transaction:
-                run_many(self._db, "INSERT OR REPLACE INTO standing", [(b, *s) for b, s in standings.items()])
+                rows = [(bucket, *standing) for bucket, standing in standings.items()]
+                run_many(self._db, "INSERT OR REPLACE INTO standing (bucket, epoch, lack, base)", rows)
 
     # -- the spool ----------------------------------------------------------------------------
 

@@ -244,7 +244,7 @@ class Cluster:
         raise P2PCrawlError(f"this master does not know {type(request).__name__}")
 
     async def _drop(self, request: Drop, owner: NodeId) -> Dropped:
-        dropped = await self.upkeep.drop(request)
+        dropped = await self.upkeep.drop(request, self.takeover.left_over)
         if dropped.agreed:
             self.farewell.confirmed(buckets_of(request.buckets), owner, few=request.few)
         return dropped

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from p2pcrawl.core.politeness import HostNote
+from p2pcrawl.core.standings import Standing
 from p2pcrawl.frontier.copies import LAYOUT, CopyStore, NoteRow, SpoolRow
 from p2pcrawl.frontier.digest import Range
 from p2pcrawl.master.copier import BYTES_MAX, ROWS_MAX
@@ -43,8 +44,8 @@ class Holdings:
         """``failed`` is told when something cannot be stored: who keeps nothing for others must not seem to."""
         self._folder = folder
         self._failed = failed
-        self.standings: dict[int, tuple[int, int]] = {}
-        """For each bucket the last epoch that is known here, and the one that is lacking here, or 0."""
+        self.standings: dict[int, Standing] = {}
+        """What is here of each bucket of which anything was ever known here, as it is on the disk."""
 
     async def open(self) -> None:
         """Raises as the frontier's store does."""
@@ -142,9 +143,9 @@ class Holdings:
     async def drop(self, buckets: Collection[int]) -> None:
         await self._in_thread(self._store.drop, buckets)
 
-    async def note(self, standings: Mapping[int, tuple[int, int]]) -> None:
+    async def note(self, standings: Mapping[int, Standing]) -> None:
         """Durable when this returns. An epoch that is known here is not forgotten for an older one."""
-        newer = {b: s for b, s in standings.items() if s[0] >= self.standings.get(b, (0, False))[0]}
+        newer = {b: s for b, s in standings.items() if s.epoch >= self.standings.get(b, Standing(0)).epoch}
         self.standings.update(newer)
         await self._in_thread(self._store.set_standings, newer)
 

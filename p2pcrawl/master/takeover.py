@@ -15,9 +15,10 @@ import logging
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
-from p2pcrawl.core.ownership import Change, Ownership, Standing
+from p2pcrawl.core.ownership import Change, Ownership
 from p2pcrawl.core.politeness import HostNote
 from p2pcrawl.core.ring import BUCKETS, bucket_of_hash
+from p2pcrawl.core.standings import Standing
 from p2pcrawl.master.copier import Copier
 from p2pcrawl.master.holdings import Holdings
 from p2pcrawl.master.master import Master
@@ -123,6 +124,11 @@ class Takeover:
         """Whether we still have something that is not ours."""
         return bool(self._unclaimed)
 
+    @property
+    def left_over(self) -> frozenset[int]:
+        """The buckets that it is of."""
+        return self._unclaimed
+
     async def offer_unclaimed(self) -> None:
         """An owner whose own view did not change does not know that there is something to claim."""
         if not self._unclaimed or self._master.now < self._offer_at:
@@ -195,8 +201,8 @@ class Takeover:
             log.debug("nothing is served: %s", error)
 
     async def _begin(self, ready: frozenset[int]) -> None:
-        """Serves what everybody has handed over, once everybody knows under which epoch: from then on each
-        knows that it lacks what comes. Those that do not answer are asked again from the beginning."""
+        """Serves what everybody has handed over, once everybody knows under which epoch: from then on each knows
+        whether it lacks what comes, or is sent it. Those that do not answer are asked again from the beginning."""
         turn = self._ownership.turn
         self._ownership.succeed(ready)
         # Before anybody knows that it lacks something, it is on disk here that we do not.
@@ -223,7 +229,8 @@ class Takeover:
     async def _tell_taken(self, member: Member, buckets: frozenset[int]) -> bool:
         """Whether the other holds nothing of them that it is not to hold. Raises P2PCrawlError without a yes."""
         epochs = [self._ownership.counters[bucket] for bucket in sorted(buckets)]
-        request = Taken(0, bitmap_of(buckets), epochs, self._ownership.view)
+        since = [self._ownership.since(bucket) for bucket in sorted(buckets)]
+        request = Taken(0, bitmap_of(buckets), epochs, self._ownership.view, since)
         answer = await self._node.caller.call(member.address, request, CALL_S)
         if not isinstance(answer, Forgotten):
             raise LinkError(f"{member.address} did not give up what is ours")
@@ -327,9 +334,9 @@ class Takeover:
             return Released(0, False)
         # It may have claimed others before, and be about to say that it has taken all of them.
         self._let_go_of[claimer] = self._let_go_of.get(claimer, frozenset()) | buckets
-        standings = self._ownership.standings(sorted(buckets))
-        epochs, lacks = [epoch for epoch, _ in standings.values()], [lack for _, lack in standings.values()]
-        return Released(0, True, epochs, lacks, self._master.opened_networks(self._master.jobs), empty)
+        standings = list(self._ownership.standings(sorted(buckets)).values())
+        epochs, lacks, bases = [s.epoch for s in standings], [s.lack for s in standings], [s.base for s in standings]
+        return Released(0, True, epochs, lacks, self._master.opened_networks(self._master.jobs), empty, bases)
 
     async def _has_nothing_of(self, buckets: frozenset[int]) -> bool:
         """Whether whoever pulled these would get nothing."""
@@ -357,7 +364,7 @@ class Takeover:
             raise LinkError("buckets are taken in the view in which they were claimed")
         released = self._let_go_of.get(claimer, frozenset())
         taken = sorted(buckets_of(request.buckets))
-        if len(request.counters) != len(taken):
+        if not len(request.counters) == len(request.since) == len(taken):
             raise LinkError("as many epochs as buckets are needed")
         free = released.intersection(taken)
         self._let_go_of[claimer] = released - free
@@ -366,8 +373,8 @@ class Takeover:
             await self._demote(free)
             await self._master.forget_rows(free)
         self.given += len(free)
-        epochs = zip(taken, request.counters, strict=True)
-        self._ownership.handed_over({bucket: epoch for bucket, epoch in epochs if bucket in free})
+        epochs = dict(zip(taken, zip(request.counters, request.since, strict=True), strict=True))
+        self._ownership.handed_over({bucket: epochs[bucket] for bucket in free})
         await self._holdings.note(self._ownership.standings(free))
         self._unclaimed -= free
         strange = [bucket for bucket in taken if self._node.id not in self._ownership.holders(bucket)]
@@ -390,9 +397,10 @@ class Takeover:
 
 def _standings(buckets: frozenset[int], released: Released) -> dict[int, Standing]:
     """Raises LinkError for lists of other lengths."""
-    if not len(released.lacks) == len(released.counters) == len(buckets):
+    if not len(released.lacks) == len(released.counters) == len(released.bases) == len(buckets):
         raise LinkError("a standing for each bucket is needed")
-    return dict(zip(sorted(buckets), zip(released.counters, released.lacks, strict=True), strict=True))
+    standings = map(Standing, released.counters, released.lacks, released.bases)
+    return dict(zip(sorted(buckets), standings, strict=True))
 
 
 _BITS = [tuple(j for j in range(8) if byte >> j & 1) for byte in range(256)]

@@ -204,13 +204,16 @@ class Upkeep:
                 self._dropped_for[member.id] = view
                 self.emptied(member.id, free)
 
-    async def drop(self, request: Drop) -> Dropped:
-        """An owner says that enough others hold these."""
+    async def drop(self, request: Drop, left_over: frozenset[int]) -> Dropped:
+        """An owner says that enough others hold these. ``left_over``: it may not have what we know of them."""
         if request.view != self._ownership.view:
             return Dropped(0, False)
         buckets = buckets_of(request.buckets)
         if not request.few:
-            await self._holdings.drop([b for b in buckets if self._node.id not in self._ownership.holders(b)])
+            free = [b for b in buckets if self._node.id not in self._ownership.holders(b)]
+            # First: whoever asks what we have of them is not to be told of what is gone.
+            await self._holdings.note(self._ownership.dropped(b for b in free if b not in left_over))
+            await self._holdings.drop(free)
         return Dropped(0, request.view == self._ownership.view)
 
     def _others(self) -> list[Member]:

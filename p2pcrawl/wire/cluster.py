@@ -122,6 +122,8 @@ class Released(Struct, array_like=True, tag=28):
     networks: Networks = {}
     empty: bool = False
     """Nothing of these buckets is here, neither rows nor copies nor notes of hosts: there is nothing to pull."""
+    bases: list[int] = []
+    """For each of them the epoch up to which nothing is missing of it here, where anything is."""
 
 
 class Pull(Struct, array_like=True, tag=29):
@@ -176,6 +178,8 @@ class Taken(Struct, array_like=True, tag=31):
     """The epochs under which the sender serves them, or will at least, in their order."""
     view: int = 0
     """The one in which they were claimed: in another the receiver refuses."""
+    since: list[int] = []
+    """For each of them the last epoch under which anything may have been acknowledged till now."""
 
 
 class Forgotten(Struct, array_like=True, tag=32):

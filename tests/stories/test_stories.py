@@ -13,6 +13,8 @@ from typing import NamedTuple
 import pytest
 
 from simulations import Options, Plan, Simulation, Stage
+from simulations.machines import Machine
+from simulations.scenarios import newcomers
 
 pytestmark = pytest.mark.slow
 
@@ -78,6 +80,43 @@ async def both_sides_of_a_partition_finish_and_are_asked_when_it_heals(stage: St
     for _ in range(120):
         await stage.observer.question()
         await asyncio.sleep(0.1)
+    await stage.agree()
+
+
+async def two_come_empty(stage: Stage) -> list[Machine]:
+    """Two leave in order and come back at once with empty disks; when each serves what is its own."""
+    hit = stage.machines[:2]
+    await stage.progress(0.15)
+    for machine in hit:
+        await stage.leave(machine)
+    stage.wipe(hit)
+    await stage.sync()
+    stage.slow(stage.machines[2:], newcomers.DISK_S)
+    for machine in hit:
+        stage.start(machine)
+    await newcomers.taken_over(stage, hit)
+    return hit
+
+
+async def one_of_two_newcomers_loses_its_disk(stage: Stage) -> None:
+    hit = (await two_come_empty(stage))[:1]
+    await asyncio.sleep(0.03)
+    stage.wipe(hit)
+    stage.quicken(stage.machines)
+    await stage.sync()
+    stage.start(hit[0])
+    await stage.sync()
+
+
+async def both_newcomers_lose_what_they_have_acknowledged(stage: Stage) -> None:
+    hit = await two_come_empty(stage)
+    share = stage.share()
+    await stage.until(lambda: stage.share() > share + 0.1)
+    stage.wipe(hit)
+    stage.quicken(stage.machines)
+    await stage.agree()
+    for machine in hit:
+        stage.start(machine)
     await stage.agree()
 
 
@@ -254,6 +293,20 @@ STORIES = {
             faults=partial(one_finds_files_damaged, files=("frontier.db", "copies.db")),
         ),
     ),
+    "newcomer-that-loses-its-disk": Story(
+        "A newcomer lost its disk when all had just confirmed that it has taken over: its buckets were held to be "
+        "incomplete for ever, for want of an epoch in which nothing was acknowledged that others did not have.",
+        Options(scenario="newcomers", masters=3, pages=120, hosts=30),
+    ),
+    "newcomers-that-lose-their-disks": Story(
+        "The same of two at once, with three copies.",
+        Options(scenario="newcomers", seed=5, masters=5, replicas=3, pages=120, hosts=30),
+    ),
+    "newcomer-between-others": Story(
+        "The same of one that came together with another: buckets were with these two alone, and with nobody who had "
+        "had them before.",
+        Plan(Options(masters=4, pages=120, hosts=30), faults=one_of_two_newcomers_loses_its_disk),
+    ),
     "broken-slave": Story(
         "A slave that spoke of jobs, phases and fingerprints that there are not ended its master, and then the next.",
         Options(scenario="slaves-lie", seed=1, masters=3, slaves=2, pages=120, hosts=15),
@@ -268,3 +321,12 @@ def test_it_does_not_come_back(name: str) -> None:
     report = Simulation(story.run).run()
 
     assert report.violations == [], story.what
+
+
+def test_what_was_acknowledged_and_is_lost_with_all_its_copies_is_missed() -> None:
+    """Two newcomers were all that had been sent what one of them acknowledged: the others must not call it whole."""
+    plan = Plan(Options(masters=4, pages=120, hosts=30), faults=both_newcomers_lose_what_they_have_acknowledged)
+
+    report = Simulation(plan).run()
+
+    assert any("the job is incomplete" in violation.what for violation in report.violations)

@@ -8,8 +8,9 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.core.ownership import COUNTER_MAX, Alone, Change, Ownership, joined
+from p2pcrawl.core.ownership import COUNTER_MAX, Alone, Change, Ownership
 from p2pcrawl.core.ring import BUCKETS
+from p2pcrawl.core.standings import Standing
 from p2pcrawl.model.node import Address, Member, NodeId, Status
 
 IDS = [NodeId(f"{n:040x}") for n in range(1, 7)]
@@ -150,7 +151,7 @@ def test_epoch_exceeds_all_that_was_heard_of_and_never_falls() -> None:
     gained = view(o, members(*IDS[:2]), 1).gained
     bucket = next(iter(gained))
 
-    o.heard(bucket, (41, 0))
+    o.heard(bucket, Standing(41))
     let_go(o, IDS[1], gained)
 
     assert o.counters[bucket] > 41
@@ -162,7 +163,7 @@ def test_absurd_epochs_of_another_do_not_break_ours() -> None:
     gained = view(o, members(*IDS[:2]), 1).gained
 
     for bucket in gained:
-        o.heard(bucket, ((1 << 63) - 1, 0))
+        o.heard(bucket, Standing((1 << 63) - 1))
     served = let_go(o, IDS[1], gained)
 
     assert served == gained
@@ -170,7 +171,7 @@ def test_absurd_epochs_of_another_do_not_break_ours() -> None:
     o2 = Ownership(IDS[0])
     gained = view(o2, members(*IDS[:2]), 1).gained
     for bucket in gained:
-        o2.heard(bucket, (-5, -5))
+        o2.heard(bucket, Standing(-5, -5, -5))
     let_go(o2, IDS[1], gained)
     assert min(o2.counters[b] for b in gained) > 0
     assert not o2.broken()
@@ -205,30 +206,10 @@ def test_without_an_overlay_everything_is_ours() -> None:
 
 # -- what is lacking -------------------------------------------------------------------------------
 
-standings = st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda s: s[1] <= s[0])
-
-
-@given(st.lists(standings, min_size=1, max_size=6), st.randoms())
-def test_standings_are_joined_in_any_order_to_the_same(known: list[tuple[int, int]], dice: Random) -> None:
-    shuffled = [*known, known[0]]
-    dice.shuffle(shuffled)
-
-    assert joined(known) == joined(shuffled)
-    assert joined(known)[0] == max(epoch for epoch, _ in known)
-
-
-def test_who_had_the_missing_epoch_makes_a_bucket_whole_again() -> None:
-    served_without_it = (6, 5)
-
-    assert joined([served_without_it, (5, 0)]) == (6, 0)
-    assert joined([served_without_it, (4, 0)]) == (6, 5)
-    assert joined([served_without_it, (5, 5)]) == (6, 5)
-
-
-def test_missing_epochs_may_be_had_by_several() -> None:
-    assert joined([(6, 0), (7, 7), (7, 5)]) == (7, 0)
-    assert joined([(9, 7), (7, 4), (4, 0)]) == (9, 0)
-    assert joined([(9, 7), (7, 4), (3, 0)]) == (9, 4)
+standings = st.builds(
+    lambda epoch, lack, base: Standing(epoch, min(lack, epoch), base),
+    *(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9)),
+)
 
 
 def test_what_comes_late_makes_a_bucket_whole_with_what_was_there_before_it_was_served() -> None:
@@ -237,11 +218,11 @@ def test_what_comes_late_makes_a_bucket_whole_with_what_was_there_before_it_was_
     change = view(o, members(*IDS[:2]), 1)
     bucket = min(change.gained)
     o.counters[bucket], o.lacks[bucket] = 3, 0
-    o.heard(bucket, (5, 5))
+    o.heard(bucket, Standing(5, 5))
     let_go(o, IDS[1], [bucket])
     assert o.broken() == [bucket]
 
-    o.heard(bucket, (5, 3))
+    o.heard(bucket, Standing(5, 3))
 
     assert not o.broken()
 
@@ -261,7 +242,7 @@ def test_who_has_handed_a_bucket_over_lacks_what_came_after() -> None:
     view(o, members(IDS[0]), 1)
     assert not o.broken()
 
-    o.handed_over({7: 2})
+    o.handed_over({7: (2, 1)})
     lost = view(o, members(*IDS[:2]), 2).lost
     view(o, members(IDS[0]), 3)
 
@@ -270,7 +251,7 @@ def test_who_has_handed_a_bucket_over_lacks_what_came_after() -> None:
 
 def test_patient_owner_serves_only_what_is_whole() -> None:
     o = Ownership(IDS[0])
-    o.recall({3: (5, 5)})
+    o.recall({3: Standing(5, 5)})
     o.patient = True
     view(o, members(IDS[0]), 1)
 
@@ -303,7 +284,7 @@ def test_claim_that_a_new_view_interrupts_makes_nobody_lack_what_never_was() -> 
     n.heard(bucket, a.standings([bucket])[bucket])
 
     told = n.succeed([bucket])
-    a.handed_over(told)
+    a.handed_over({bucket: (told[bucket], n.since(bucket))})
     for other in (a, n):
         x.heard(bucket, other.standings([bucket])[bucket])
 
@@ -340,7 +321,7 @@ def test_newcomer_stops_serving_what_one_that_it_did_not_know_may_serve() -> Non
 
 
 @given(st.lists(standings, max_size=8))
-def test_epoch_never_falls_whatever_is_heard_and_however_often_we_begin_anew(heard: list[tuple[int, int]]) -> None:
+def test_epoch_never_falls_whatever_is_heard_and_however_often_we_begin_anew(heard: list[Standing]) -> None:
     o = Ownership(IDS[0])
     o.change(members(*IDS[:2]), 1)
     epochs = [0]
@@ -351,3 +332,79 @@ def test_epoch_never_falls_whatever_is_heard_and_however_often_we_begin_anew(hea
         epochs.append(o.counters[3])
 
     assert epochs == sorted(epochs)
+
+
+def heir(o: Ownership, *others: Ownership) -> int:
+    """A bucket that goes to ``o`` by the view of all these, which have synced copies of it; who holds it besides."""
+    everybody = members(*sorted([o.me, *(other.me for other in others)]))
+    for each in (o, *others):
+        each.change(everybody, 9)
+    bucket = next(b for b in sorted(owned(o)))
+    for other in others:
+        other.synced(bucket, 5)
+        o.heard(bucket, other.standing(bucket))
+    return bucket
+
+
+def tell(o: Ownership, bucket: int, *others: Ownership) -> None:
+    epoch = o.succeed([bucket])[bucket]
+    for other in others:
+        other.handed_over({bucket: (epoch, o.since(bucket))})
+
+
+def test_holder_that_had_everything_follows_the_new_epoch_and_lacks_nothing() -> None:
+    o, *others = (Ownership(id) for id in IDS[:3])
+    bucket = heir(o, *others)
+    [follower] = [other for other in others if other.me in o.holders(bucket)]
+    [stranger] = [other for other in others if other.me not in o.holders(bucket)]
+
+    tell(o, bucket, *others)
+
+    assert follower.standing(bucket) == Standing(6)
+    assert stranger.standing(bucket) == Standing(6, 6, 5)
+
+
+def test_epochs_that_were_begun_and_never_served_are_empty() -> None:
+    o, *others = (Ownership(id) for id in IDS[:3])
+    bucket = heir(o, *others)
+    tell(o, bucket, others[0])
+
+    tell(o, bucket, *others)
+
+    assert o.counters[bucket] == 7
+    assert {other.standing(bucket) for other in others} == {Standing(7), Standing(7, 7, 6)}
+
+
+def test_epoch_that_is_served_is_not_taken_for_an_empty_one() -> None:
+    o, *others = (Ownership(id) for id in IDS[:3])
+    bucket = heir(o, *others)
+    tell(o, bucket)
+    o.serve([bucket])
+    o.claim_anew()
+
+    tell(o, bucket, *others)
+
+    assert all(other.lacks[bucket] for other in others)
+    assert {other.standing(bucket) for other in others} == {Standing(7, 6, 5), Standing(7, 7, 5)}
+
+
+def test_who_is_told_of_an_epoch_that_is_served_already_does_not_follow_it() -> None:
+    o, *others = (Ownership(id) for id in IDS[:3])
+    bucket = heir(o, *others)
+    o.succeed([bucket])
+    o.serve([bucket])
+
+    for other in others:
+        other.handed_over({bucket: (6, o.since(bucket))})
+
+    assert {other.standing(bucket) for other in others} == {Standing(6, 6, 5)}
+
+
+def test_who_has_dropped_its_copies_has_nothing_of_the_bucket_any_more() -> None:
+    o = Ownership(IDS[0])
+    o.recall({3: Standing(5), 4: Standing(6, 6, 5), 5: Standing(0)})
+
+    changed = o.dropped([3, 4, 5])
+
+    assert changed == {3: Standing(5, 5), 4: Standing(6, 6)}
+    assert o.standing(3) == Standing(5, 5)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from p2pcrawl.core.standings import Standing
 from p2pcrawl.frontier import copies
 from p2pcrawl.frontier.copies import CopyStore
 from p2pcrawl.frontier.schema import FILE, FolderLock
@@ -26,7 +27,7 @@ def folder_of(tmp_path: Path) -> str:
     store.close()
     held = CopyStore(tmp_path)
     held.put([copies.CopyRow(7, 1, 2, 1, 3, b"row", 0, b"")])
-    held.set_standings({7: (5, 0), 8: (9, 4)})
+    held.set_standings({7: Standing(5), 8: Standing(9, 4, 3)})
     held.close()
     return id
 
@@ -50,7 +51,7 @@ def test_frontier_gives_way_to_an_empty_one_and_no_bucket_is_whole_any_more(tmp_
 
     id, records, held, standings = look(tmp_path)
     assert id != before
-    assert (records, held, standings) == (0, 1, {7: (5, 5), 8: (9, 9)})
+    assert (records, held, standings) == (0, 1, {7: Standing(5, 5), 8: Standing(9, 9)})
     assert kept.read_bytes() == NONSENSE
 
 

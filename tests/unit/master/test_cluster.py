@@ -531,11 +531,12 @@ async def test_late_word_that_rows_were_taken_removes_nothing_that_came_back(tmp
         before = len(await records(houses[0]))
         one, view = houses[0].cluster, houses[0].cluster.ownership.view
         # Never released to anybody: a Taken for another's bucket, and one for our own.
-        await one.serve(Taken(0, bitmap_of(mine), [9] * len(mine), view), houses[1].id)
+        await one.serve(Taken(0, bitmap_of(mine), [9] * len(mine), view, [8] * len(mine)), houses[1].id)
         assert len(await records(houses[0])) == before
         stray = next(u for u in (f"http://s{n}.example/" for n in range(99)) if _owner(houses[0], u) == houses[1].id)
         await _plant(houses[0], stray)
-        await one.serve(Taken(0, bitmap_of(range(BUCKETS)), [9] * BUCKETS, view), houses[1].id)
+        everything = bitmap_of(range(BUCKETS))
+        await one.serve(Taken(0, everything, [9] * BUCKETS, view, [8] * BUCKETS), houses[1].id)
 
         assert stray in {u for u, _ in await records(houses[0])}
 
@@ -553,7 +554,8 @@ async def test_rows_are_not_given_up_to_whoever_took_them_in_another_view(tmp_pa
         assert released.agreed
 
         with pytest.raises(LinkError, match="view"):
-            await one.serve(Taken(0, bitmap_of(theirs), [9] * len(theirs), one.ownership.view + 1), other)
+            epochs = [9] * len(theirs)
+            await one.serve(Taken(0, bitmap_of(theirs), epochs, one.ownership.view + 1, epochs), other)
 
         assert stray in {u for u, _ in await records(houses[0])}
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from p2pcrawl.core.ring import BUCKETS
+from p2pcrawl.core.standings import Standing
 from p2pcrawl.frontier.digest import Range
 from p2pcrawl.frontier.items import pages_after
 from p2pcrawl.master import cluster, syncing, takeover
@@ -284,7 +285,7 @@ async def test_buckets_that_are_claimed_in_two_goes_are_all_given_up(tmp_path: P
             released = await old.serve(Claim(0, old.ownership.view, takeover.bitmap_of(part)), claimer)
             assert released.agreed
 
-        await old.serve(Taken(0, takeover.bitmap_of(theirs), [9] * 5, old.ownership.view), claimer)
+        await old.serve(Taken(0, takeover.bitmap_of(theirs), [9] * 5, old.ownership.view, [9] * 5), claimer)
 
         assert [old.ownership.lacks[b] for b in theirs] == [9] * 5
 
@@ -310,5 +311,5 @@ async def test_what_made_a_bucket_whole_is_on_disk_before_who_had_it_forgets(tmp
         await owner.serve(Offer(0, takeover.bitmap_of([bucket])), houses[1].id)
         await eventually(lambda: on_disk)
 
-        assert on_disk == [(9, 0)]
+        assert on_disk == [Standing(9)]
         assert not owner.ownership.broken()
