@@ -22,6 +22,7 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from p2pcrawl.core.hearing import OUTAGE_TIMES
 from p2pcrawl.model.record import Order
 from p2pcrawl.model.settings import Settings
 
@@ -119,6 +120,7 @@ class Host:
 
     __slots__ = (
         "answered",
+        "deaf_s",
         "down",
         "key",
         "latency_s",
@@ -159,6 +161,8 @@ class Host:
         """Failures to answer since the last answer."""
         self.silent_since = 0.0
         """When the first of these ended."""
+        self.deaf_s = 0.0
+        """For how long nobody had been heard by then (see ``core.hearing``)."""
         self.rest_s = 0.0
         self.down = False
         """It has been silent for so long that what is queued for it may be put aside."""
@@ -236,8 +240,11 @@ class Host:
         status: int = 0,
         pause_s: float = 0.0,
         slow_down: bool = False,
+        ours: bool = False,
+        deaf_s: float = 0.0,
     ) -> None:
-        """A request ended. ``answered``: an HTTP answer came, whatever its status."""
+        """A request ended. ``answered``: an HTTP answer came, whatever its status. ``ours``: what failed does not
+        concern the host. ``deaf_s``: for how long nobody has been heard (see ``core.hearing``)."""
         self.open -= 1
         if answered:
             self.answered, self.unanswered, self.rest_s, self.down = True, 0, 0.0, False
@@ -245,7 +252,7 @@ class Host:
             if not slow_down and self.penalty_s:
                 self.penalty_s = self.penalty_s / 2 if self.penalty_s > PENALTY_START_S / 4 else 0.0
         else:
-            self._unanswered(now, pace)
+            self._unanswered(now, pace, deaf_s, ours=ours)
         if slow_down and not pause_s:
             self.slow_down()
         if pace.autothrottle and answered:
@@ -267,16 +274,19 @@ class Host:
         if pace is not None and (delay := self.delay_s(pace)) > 0.0:
             self.next_at = max(self.next_at, now + delay)
 
-    def _unanswered(self, now: float, pace: Pace) -> None:
+    def _unanswered(self, now: float, pace: Pace, deaf_s: float, *, ours: bool) -> None:
         self.unanswered += 1
         self.window = max(1.0, self.window / 2)
         if self.unanswered == 1:
-            self.silent_since = now
+            self.silent_since, self.deaf_s = now, deaf_s
         # Those that were open together count as one try.
         if self.unanswered >= UNANSWERED_REST and not self.open:
             self.rest_s = min(REST_MAX_S, 2 * self.rest_s or REST_START_S)
             self.next_at = max(self.next_at, now + self.rest_s)
-            self.down = 0.0 < pace.down_after_s <= now - self.silent_since
+            silent_s = now - self.silent_since
+            if (self.answered or ours) and silent_s < OUTAGE_TIMES * pace.down_after_s:
+                silent_s -= deaf_s - self.deaf_s
+            self.down = 0.0 < pace.down_after_s <= silent_s
 
     def _throttle(self, pace: Pace, latency_s: float, status: int) -> None:
         """Follows latency, half way at a time; an error answer never lowers the delay."""

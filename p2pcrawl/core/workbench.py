@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from p2pcrawl.core.candidate import Candidate, Want
+from p2pcrawl.core.hearing import Hearing
 from p2pcrawl.core.hot_queues import HOT_MIN, HotQueues
 from p2pcrawl.core.known_hosts import KnownHosts
 from p2pcrawl.core.lines import Lines
@@ -46,6 +47,7 @@ class Workbench:
         "_halted",
         "_paces",
         "_unserved",
+        "hearing",
         "hot",
         "known",
         "lines",
@@ -61,6 +63,7 @@ class Workbench:
         self._paces: dict[int, Pace] = {}
         self._halted: set[int] = set()
         self.lines = Lines()
+        self.hearing = Hearing()
         self.hot = HotQueues(memory, self.lines.wake)
         self.known = KnownHosts(self.seats, self._paces, hosts_max)
         self.seating = Seating(hosts_max, self.seats, self.lines, self.hot, self.known)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import ssl
 
 import aiohttp
@@ -11,8 +12,20 @@ from aiohttp import http_exceptions
 from p2pcrawl.fetch.dial import REFUSED_ERRNO
 from p2pcrawl.fetch.exchange import Dropped, HeadTimeout
 from p2pcrawl.fetch.guard import Blocked
+from p2pcrawl.fetch.names import NO_NAME_ERRNOS
 from p2pcrawl.model.errors import FetchError, P2PCrawlError
 from p2pcrawl.model.outcome import Failure
+
+_OUR_ERRNOS = frozenset(
+    {
+        errno.ENETUNREACH,
+        errno.ENETDOWN,
+        errno.EADDRNOTAVAIL,
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.ENOBUFS,
+    }
+)
 
 
 def fetch_error(error: Exception) -> FetchError | Blocked | None:
@@ -44,17 +57,18 @@ def _kind(error: Exception) -> Failure | None:
         case aiohttp.ClientProxyConnectionError() | aiohttp.ClientHttpProxyError():
             return Failure.PROXY
         case aiohttp.ClientConnectorDNSError():
-            return Failure.DNS
+            return Failure.NO_NAME if error.os_error.errno in NO_NAME_ERRNOS else Failure.DNS
         case aiohttp.ClientSSLError() | aiohttp.ServerFingerprintMismatch() | ssl.SSLError():
             return Failure.TLS
         case aiohttp.ClientConnectorError():
-            return Failure.CONNECT
+            return Failure.NETWORK if error.os_error.errno in _OUR_ERRNOS else Failure.CONNECT
         case aiohttp.ClientPayloadError():
             return _payload_kind(error)
         case Dropped() | aiohttp.ClientOSError() | aiohttp.ServerDisconnectedError():
             return Failure.LOST_CONNECTION
         case aiohttp.InvalidURL() | UnicodeError():
-            return Failure.DNS
+            # Nobody has such a name.
+            return Failure.NO_NAME
         case aiohttp.ClientResponseError() | http_exceptions.HttpProcessingError() | ValueError():
             return Failure.PROTOCOL
         case aiohttp.ClientError() | OSError():

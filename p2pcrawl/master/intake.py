@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from p2pcrawl.core.candidate import Candidate
+from p2pcrawl.core.hearing import OUTAGE_TIMES
 from p2pcrawl.core.politeness import (
     ROBOTS_TTL_S,
     ROBOTS_UNREACHABLE_TTL_S,
     RobotsEntry,
     pack_body,
 )
+from p2pcrawl.core.retry import NO_NAME_TIMES, OURS, OURS_BACKOFF_MAX_S, OURS_TIMES, SILENCES
 from p2pcrawl.core.seat import Seat
 from p2pcrawl.core.workbench import Workbench
 from p2pcrawl.frontier.batch import Batch, Ending, HostRow, ItemRow, NewLink
@@ -31,6 +33,8 @@ from p2pcrawl.wire.messages import Links, Outcome, Page, RobotsResult
 
 ROBOTS_TRIES = 3
 ROBOTS_RETRY_S = 2.0
+_ROBOTS_TRIES: dict[str, int] = {Failure.NO_NAME: 1 + NO_NAME_TIMES, **dict.fromkeys(OURS, 1 + OURS_TIMES)}
+"""By what kept it from being read, where that differs."""
 
 
 class _Ended(NamedTuple):
@@ -162,6 +166,7 @@ class Intake:
         if outcome.private:
             host.private = True
         if fetched:
+            self._hear(answered=outcome.answered, reason=outcome.reason, now=now)
             host.end(
                 now,
                 job.pace,
@@ -170,6 +175,8 @@ class Intake:
                 status=outcome.status,
                 pause_s=outcome.host_pause_s,
                 slow_down=outcome.slow_down,
+                ours=outcome.reason in OURS,
+                deaf_s=self._workbench.hearing.deaf_s(now),
             )
             if host.down:
                 self.down[(job.id, candidate.host)] = None
@@ -183,6 +190,16 @@ class Intake:
         if outcome.close and not job.closing:
             job.closing = outcome.close
         return fetched
+
+    def _hear(self, *, answered: bool, reason: str, now: float) -> None:
+        if answered or reason not in SILENCES:
+            self._workbench.hearing.heard(now)
+
+    def _was_deaf(self, job: Job, lease: Lease, outcome: Outcome, now: float) -> bool:
+        """Whether nobody was heard while a host that used to answer left this page without an answer."""
+        if outcome.reason not in SILENCES or not lease.seat.host.answered:
+            return False
+        return self._workbench.hearing.deaf_since(lease.since, now, OUTAGE_TIMES * job.pace.down_after_s)
 
     def _end(self, ended: _Ended, batch: Batch, now: float) -> None:
         """The page is over: its items and its end go into the batch, together."""
@@ -221,6 +238,9 @@ class Intake:
             candidate.visit,
         )
         batch.endings.append(ending)
+        if phase is Phase.QUEUED and self._was_deaf(job, lease, outcome, now):
+            # The network is away: the attempt shows nothing, and the page has it once more.
+            candidate.attempts -= 1
         if self._exchange.copier is not None:
             number, data = (items.number, items.data) if items is not None else (0, b"")
             self._exchange.ended.append(EndedPage(candidate, ending, number, data))
@@ -269,14 +289,17 @@ class Intake:
         entry = RobotsEntry(
             result.verdict, pack_body(result.body), result.reason, result.crawl_delay_s, now + ROBOTS_TTL_S
         )
+        reason = result.reason.partition(":")[0] if unreachable else ""
         if unreachable:
-            again = tries < ROBOTS_TRIES
+            again = tries < _ROBOTS_TRIES.get(reason, ROBOTS_TRIES)
             entry.expires_at = now if again else now + ROBOTS_UNREACHABLE_TTL_S
             entry.tries = tries if again else 0
         self._workbench.robots_known(lease.seat, lease.origin, lease.agent, entry)
-        host.end(now, pace, answered=not unreachable)
+        self._hear(answered=not unreachable, reason=reason, now=now)
+        deaf_s = self._workbench.hearing.deaf_s(now)
+        host.end(now, pace, answered=not unreachable, ours=reason in OURS, deaf_s=deaf_s)
         if unreachable and entry.tries:
-            host.next_at = max(host.next_at, now + ROBOTS_RETRY_S * 2 ** (tries - 1))
+            host.next_at = max(host.next_at, now + min(OURS_BACKOFF_MAX_S, ROBOTS_RETRY_S * 2 ** (tries - 1)))
         self._ended(lease.seat)
         batch.tallies[lease.job]["robots"] += 1
         if not unreachable:

@@ -13,6 +13,11 @@ class Failure(StrEnum):
     """Why an attempt failed."""
 
     DNS = "dns"
+    """The name could not be looked up: no name server answered, or it could not find out."""
+    NO_NAME = "no-such-name"
+    """There is no such name."""
+    NETWORK = "network"
+    """This machine has no way there, or no more sockets: nothing was learnt of the host."""
     CONNECT = "connect"
     CONNECT_TIMEOUT = "connect-timeout"
     FIRST_BYTE_TIMEOUT = "first-byte-timeout"

@@ -10,7 +10,8 @@ from p2pcrawl.model.settings import Settings
 
 PASSING = {
     Failure.DNS, Failure.CONNECT, Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.TOTAL_TIMEOUT,
-    Failure.LOST_CONNECTION, Failure.PROTOCOL, Failure.PROXY, Failure.HTTP_429, Failure.HTTP_5XX,
+    Failure.LOST_CONNECTION, Failure.PROTOCOL, Failure.PROXY, Failure.HTTP_429, Failure.HTTP_5XX, Failure.NO_NAME,
+    Failure.NETWORK,
 }  # fmt: skip
 
 
@@ -25,6 +26,29 @@ def test_delay_doubles_up_to_its_limit_and_attempts_end() -> None:
     delays = [retry_in_s(Failure.CONNECT, attempt, settings) for attempt in range(1, 7)]
 
     assert delays == [1.0, 2.0, 4.0, 5.0, None, None]
+
+
+def delays_of(failure: Failure, settings: Settings) -> list[float]:
+    """Between the attempts, up to the last."""
+    delays: list[float] = []
+    while (delay := retry_in_s(failure, len(delays) + 1, settings)) is not None:
+        delays.append(delay)
+    return delays
+
+
+def test_name_that_does_not_exist_is_confirmed_once() -> None:
+    assert delays_of(Failure.NO_NAME, Settings()) == [2.0]
+    assert delays_of(Failure.NO_NAME, Settings(retry_times=5)) == [2.0]
+    assert delays_of(Failure.NO_NAME, Settings(retry_times=0)) == []
+
+
+@pytest.mark.parametrize("failure", [Failure.DNS, Failure.NETWORK])
+def test_name_server_or_network_that_is_away_for_five_minutes_costs_no_page(failure: Failure) -> None:
+    delays = delays_of(failure, Settings())
+
+    assert sum(delays) > 300.0
+    assert max(delays) <= 60.0
+    assert delays_of(failure, Settings(retry_times=0)) == []
 
 
 @pytest.mark.parametrize(

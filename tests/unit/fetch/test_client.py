@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import socket
 
 import pytest
 
@@ -225,11 +226,30 @@ async def test_a_refused_connection_is_a_connect_failure(serve, new_client, unus
     assert caught.value.kind is Failure.CONNECT
 
 
-async def test_a_name_that_does_not_exist_is_a_dns_failure(new_client):
+def no_such_name(*_: object) -> None:
+    raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+
+async def test_a_name_that_does_not_exist_is_told_as_such(new_client, monkeypatch):
+    monkeypatch.setattr("p2pcrawl.fetch.names.socket.getaddrinfo", no_such_name)
     client = await new_client()
 
     with pytest.raises(FetchError) as caught:
         await client.fetch(Request("http://no-such-host.invalid/"))
+
+    assert caught.value.kind is Failure.NO_NAME
+
+
+@pytest.mark.parametrize("code", [socket.EAI_AGAIN, socket.EAI_FAIL])
+async def test_a_name_server_that_cannot_tell_is_a_dns_failure(new_client, monkeypatch, code):
+    def cannot_tell(*_: object) -> None:
+        raise socket.gaierror(code, "cannot tell")
+
+    monkeypatch.setattr("p2pcrawl.fetch.names.socket.getaddrinfo", cannot_tell)
+    client = await new_client()
+
+    with pytest.raises(FetchError) as caught:
+        await client.fetch(Request("http://some-host.example/"))
 
     assert caught.value.kind is Failure.DNS
 
