@@ -30,12 +30,19 @@ class Antechamber(Generic[T]):
     def enter(self, visitor: T, address: str) -> T | None:
         """``visitor`` waits from now on; returns who has to go for it, if anybody has."""
         self.leave(visitor)
-        victim = self._next_to_go() if len(self._waiting) >= self._max else None
-        if victim is not None:
-            self.leave(victim)
-            self.turned_out += 1
+        victim = self.turn_out() if len(self._waiting) >= self._max else None
         self._waiting[visitor] = address
         self._from[address] += 1
+        return victim
+
+    def turn_out(self) -> T | None:
+        """Whose turn it is to go, who does not wait any more from now on; None when nobody waits."""
+        if not self._waiting:
+            return None
+        most = self._from.most_common(1)[0][0]
+        victim = next(visitor for visitor, address in self._waiting.items() if address == most)
+        self.leave(victim)
+        self.turned_out += 1
         return victim
 
     def leave(self, visitor: T) -> None:
@@ -48,10 +55,6 @@ class Antechamber(Generic[T]):
 
     def __len__(self) -> int:
         return len(self._waiting)
-
-    def _next_to_go(self) -> T:
-        most = self._from.most_common(1)[0][0]
-        return next(visitor for visitor, address in self._waiting.items() if address == most)
 
 
 def descriptors_max() -> int:

@@ -40,6 +40,7 @@ def _is_ours(record: logging.LogRecord) -> bool:
 _http_log.addFilter(_is_ours)
 
 BODY_MAX = 16 * 1024 * 1024
+_JOB_DIGITS_MAX = 18
 _DIGEST = web.RequestKey("digest", str)
 """What the digest of a request's body has to be; "" if any."""
 
@@ -80,7 +81,8 @@ class Api:
         app.router.add_get("/jobs/{job}/items", self._items)
         app.router.add_get("/{what:status|jobs|owner|job|why}", self._question)
         app.router.add_post(f"/{{what:submit|drain|keys|{'|'.join(VERBS)}}}", self._change)
-        self._runner = web.AppRunner(app, access_log=None, logger=_http_log)
+        # A body is small and comes as it is: nothing of a stranger is inflated, not even to be thrown away.
+        self._runner = web.AppRunner(app, access_log=None, logger=_http_log, auto_decompress=False)
         await self._runner.setup()
         self._listener = HttpListener(cast(Callable[[], asyncio.Protocol], self._runner.server))
         try:
@@ -109,8 +111,8 @@ class Api:
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        if not _known_host(request.host, self.address):
-            return _refusal(403, f"this API does not answer to the name {request.host!r}; use its address")
+        if not _is_address(request.host or ""):
+            return _refusal(403, f"this API does not answer to the name {request.host!r:.200}; use its address")
         if request.method not in ("GET", "HEAD"):
             said = request.headers.get("Authorization", "")
             digest = self._doorkeeper.admits(said, request.method, request.raw_path)
@@ -125,8 +127,11 @@ class Api:
             return _refusal(400, str(error))
         except P2PCrawlError as error:
             return _refusal(503, str(error))
+        except ConnectionError:
+            # Whoever asked went away, and there is nobody to tell.
+            return _refusal(503, "the connection was lost")
         except Exception:
-            log.exception("%s %s failed", request.method, request.path)
+            log.exception("%s %.200s failed", request.method, request.raw_path)
             return _refusal(500, "the call failed; see the peer's log")
 
     # -- calls --------------------------------------------------------------------------------
@@ -157,8 +162,8 @@ class Api:
 
     async def _items(self, request: web.Request) -> web.StreamResponse:
         job = request.match_info["job"]
-        if not (job.isascii() and job.isdigit()):
-            raise ConfigurationError(f"{job!r} is not the number of a job")
+        if not (job.isascii() and job.isdigit() and len(job) <= _JOB_DIGITS_MAX):
+            raise ConfigurationError(f"{job[:40]!r} is not the number of a job")
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         try:
             async for piece in self._desk.results(int(job)):
@@ -180,11 +185,11 @@ class Api:
         return response
 
 
-def _known_host(host: str, address: Address) -> bool:
-    """The Host header names an address, or this machine: no name that someone else could have made resolve here."""
+def _is_address(host: str) -> bool:
+    """Whether this is an address, or this machine: no name that someone else could have made resolve here."""
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
     name = name.strip("[]").lower()
-    if name in ("localhost", ""):
+    if name == "localhost":
         return True
     try:
         ipaddress.ip_address(name)

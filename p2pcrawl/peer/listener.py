@@ -2,7 +2,8 @@
 
 aiohttp serves a connection for as long as it lasts, silent or not. Here each is watched from outside: until the head of
 a request is whole it waits in an :class:`Antechamber`, for HEAD_S at most; so does one that is kept for a next request.
-While requests are being served their connections are counted, and beyond BUSY_MAX nobody new is let in.
+While requests are being served their connections are counted, and beyond BUSY_MAX nobody new is let in, unless there
+are answers that nobody reads: one of those goes then. Until somebody comes, whoever reads slowly may take his time.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class HttpListener:
         self.waiting: Antechamber[_Visitor] = Antechamber(min(WAITING_MAX, max(4, descriptors_max() // 16)))
         self.busy_max = min(BUSY_MAX, max(4, descriptors_max() // 16))
         self._busy: set[_Visitor] = set()
+        self.unread: Antechamber[_Visitor] = Antechamber(self.busy_max)
+        """Those of them whose answers wait to be read."""
         self._visitors: dict[asyncio.BaseTransport, _Visitor] = {}
         self.refused = 0
 
@@ -56,15 +59,28 @@ class HttpListener:
 
     def came(self, visitor: _Visitor) -> None:
         if len(self._busy) >= self.busy_max:
-            self.refused += 1
-            visitor.transport.abort()
-            return
+            victim = self.unread.turn_out()
+            if victim is None:
+                self.refused += 1
+                visitor.transport.abort()
+                return
+            self._busy.discard(victim)
+            victim.transport.abort()
         self._visitors[visitor.transport] = visitor
         self._wait(visitor)
+
+    def stalled(self, visitor: _Visitor) -> None:
+        """It does not read what it asked for."""
+        if visitor in self._busy:
+            self.unread.enter(visitor, visitor.host)
+
+    def going_on(self, visitor: _Visitor) -> None:
+        self.unread.leave(visitor)
 
     def gone(self, visitor: _Visitor) -> None:
         visitor.cancel()
         self.waiting.leave(visitor)
+        self.unread.leave(visitor)
         self._busy.discard(visitor)
         self._visitors.pop(visitor.transport, None)
 
@@ -75,6 +91,7 @@ class HttpListener:
 
     def _ended(self, visitor: _Visitor) -> None:
         self._busy.discard(visitor)
+        self.unread.leave(visitor)
         if visitor.transport in self._visitors:
             self._wait(visitor)
 
@@ -118,9 +135,11 @@ class _Visitor(asyncio.Protocol):
         return self._inner.eof_received()
 
     def pause_writing(self) -> None:
+        self._listener.stalled(self)
         self._inner.pause_writing()
 
     def resume_writing(self) -> None:
+        self._listener.going_on(self)
         self._inner.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -166,3 +167,96 @@ async def test_rubbish_of_strangers_does_not_fill_the_log(rubbish: bytes, caplog
             assert answer.status == 200
 
     assert not [record for record in caplog.records if record.exc_info or record.levelname == "ERROR"]
+
+
+async def answer_to(made: str, request: bytes) -> bytes:
+    """What comes back for these bytes, until the peer closes or has answered."""
+    host, port = made.rsplit(":", 1)
+    reader, writer = await asyncio.open_connection(host, int(port))
+    try:
+        writer.write(request)
+        head = await reader.readuntil(b"\r\n\r\n")
+        body = await reader.read(4096)
+    except asyncio.IncompleteReadError as error:
+        return error.partial
+    finally:
+        writer.close()
+    return head + body
+
+
+AUTHORIZED = f"POST /drain HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n".encode()
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /jobs HTTP/1.1\r\n\r\n",
+        b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} ",
+        b"Content-Length: +2\r\n\r\n{}",
+        b"Content-Length: 2, 2\r\n\r\n{}",
+        b"Transfer-Encoding: xchunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\n-1\r\n{}\r\n0\r\n\r\n",
+        b"X-A: 1\r\n Host: evil.example\r\nContent-Length: 2\r\n\r\n{}",
+        b"Content-Length : 2\r\n\r\n{}",
+        b"Host: evil.example\r\nContent-Length: 2\r\n\r\n{}",
+    ],
+    ids=["both lengths", "two lengths", "sign", "list", "coding", "chunk", "folded", "space", "two hosts"],
+)
+async def test_request_whose_length_or_host_can_be_read_in_two_ways_is_refused(rest: bytes) -> None:
+    async with api() as (desk, session), asyncio.timeout(10):
+        answer = await answer_to(session._base_url.authority, AUTHORIZED + rest)
+
+        assert b" 400 " in answer.split(b"\r\n")[0]
+        assert not desk.told
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET /status HTTP/1.1\r\nHost:\r\n\r\n",
+        b"GET /status HTTP/1.1\r\nHost: []\r\n\r\n",
+        b"GET /status HTTP/1.1\r\nHost: 127.0.0.1.evil.example\r\n\r\n",
+        b"GET /status HTTP/1.1\r\nHost: localhost.evil.example:80\r\n\r\n",
+        b"GET /status HTTP/1.1\r\nHost: 127.0.0.1@evil.example\r\n\r\n",
+        b"GET http://evil.example/status HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+    ],
+)
+async def test_host_that_is_no_address_is_refused_however_it_is_written(head: bytes) -> None:
+    async with api() as (_, session), asyncio.timeout(10):
+        answer = await answer_to(session._base_url.authority, head)
+
+    assert answer.split(b" ")[1] in (b"400", b"403")
+
+
+@pytest.mark.parametrize("digits", [19, 4000, 6000])
+async def test_number_of_a_job_that_no_job_can_have_is_refused(digits: int, caplog: pytest.LogCaptureFixture) -> None:
+    async with api() as (_, session), session.get(f"/jobs/{'9' * digits}/items") as answer:
+        assert answer.status == 400
+        assert len(await answer.text()) < 200
+    assert not caplog.records
+
+
+async def test_whoever_goes_away_in_the_middle_does_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    async with api() as (_, session), asyncio.timeout(20):
+        for request in (
+            b"GET /jobs/99999999/items HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+            AUTHORIZED + b"Content-Length: 9\r\n\r\n",
+        ):
+            reader, writer = await asyncio.open_connection("127.0.0.1", session._base_url.port)
+            writer.write(request)
+            await asyncio.wait_for(reader.read(1), 0.3) if request.startswith(b"GET") else await asyncio.sleep(0)
+            writer.transport.abort()
+        for _ in range(3):
+            async with session.get("/status") as answer:
+                assert answer.status == 200
+
+    assert not [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
+
+
+async def test_body_is_not_inflated_whoever_sends_it() -> None:
+    # Nobody who belongs here compresses what he asks, and a bomb would be inflated even after it was refused.
+    headers = {"Content-Encoding": "gzip", "Authorization": f"Bearer {TOKEN}"}
+    async with api() as (desk, session):
+        async with session.post("/submit", data=gzip.compress(b"{}"), headers=headers) as answer:
+            assert answer.status == 400
+        assert not desk.told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import sys
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -139,6 +140,42 @@ async def test_more_calls_than_people_make_are_refused_until_some_are_answered()
         going_on.set()
         await until(lambda: not made._listener._busy)
         assert await answers(made.address)
+
+
+class Plenty(Desk):
+    """Has so many pieces of items as is asked for."""
+
+    async def results(self, job):
+        for _ in range(job):
+            yield bytes(1 << 18)
+
+
+async def test_crowd_that_does_not_read_its_answers_shuts_nobody_out() -> None:
+    async with api(Plenty()) as made, AsyncExitStack() as stack, asyncio.timeout(30):
+        for _ in range(made._listener.busy_max):
+            crowd = stack.enter_context(socket.create_connection(parse_address(made.address)))
+            crowd.sendall(b"GET /jobs/1000/items HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            await asyncio.sleep(0)
+        await until(lambda: len(made._listener.unread) == made._listener.busy_max)
+
+        for _ in range(3):
+            assert await answers(made.address)
+
+        assert made._listener.unread.turned_out == 1  # From then on there is a place for whoever reads.
+
+
+async def test_answer_that_is_read_late_comes_whole_when_nobody_waits() -> None:
+    async with api(Plenty()) as made, asyncio.timeout(30):
+        reader, writer = await asyncio.open_connection(*parse_address(made.address), limit=1024)
+        reader._transport.pause_reading()
+        writer.write(b"GET /jobs/100/items HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+        await until(lambda: len(made._listener.unread) == 1)
+
+        reader._transport.resume_reading()
+
+        assert (await reader.read()).endswith(b"0\r\n\r\n")
+        await until(lambda: not made._listener.unread and not made._listener._busy)
+        writer.close()
 
 
 async def test_crowd_at_the_link_port_shuts_nobody_out_and_open_links_live_on() -> None:

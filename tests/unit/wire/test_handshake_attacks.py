@@ -1,4 +1,4 @@
-"""Somebody sits between the ends of a link, with the cluster key or without: the claims of docs/handshake.md, attacked."""
+"""Somebody sits between the ends of a link, with the cluster key or not: the claims of docs/handshake.md, attacked."""
 
 from __future__ import annotations
 
