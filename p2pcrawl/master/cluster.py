@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from p2pcrawl.core import politeness
 from p2pcrawl.core.membership_output import Event, EventKind
 from p2pcrawl.core.ownership import Change, Ownership
+from p2pcrawl.core.ring import bucket_of_hash
 from p2pcrawl.master.absences import Absences
 from p2pcrawl.master.admission import start_of
 from p2pcrawl.master.budgets import Budgets
@@ -38,6 +40,7 @@ from p2pcrawl.wire.cluster import (
     Discover,
     Drop,
     Dropped,
+    HostNote,
     JobMarks,
     ListKeys,
     Merge,
@@ -98,7 +101,7 @@ class Cluster:
         self.caution = Caution(master, node, self.ownership, self.upkeep, self.takeover, majority=majority)
         self.views = Views(node, self.ownership, self.caution, self._turn)
         self.mirroring = Mirroring(master, node, self.views.boots, self._call)
-        self.orphanage = Orphanage(master, self.ownership, self.dispatch, self._call)
+        self.orphanage = Orphanage(master, self.ownership, self.dispatch, self._call, self._learn, self._close)
         master.slaves.on_orphans = self.orphanage.take
         self.farewell = Farewell(master, self.ownership, holdings, self.takeover, self.spool, self.mirroring)
         self.completion = Completion(node, self._standing, self._close)
@@ -226,6 +229,7 @@ class Cluster:
             case Drop():
                 return await self._drop(request, sender)
             case Merge():
+                self._learn(request.notes)
                 return await self.master.merge(request.rows)
             case MirrorJob():
                 return await self.mirroring.mirror(request, sender)
@@ -248,6 +252,14 @@ class Cluster:
         if dropped.agreed:
             self.farewell.confirmed(buckets_of(request.buckets), owner, few=request.few)
         return dropped
+
+    def _learn(self, notes: Sequence[HostNote]) -> None:
+        """Takes in what hosts of ours have told somebody else. Raises LinkError if one is not ours."""
+        if any(self.ownership.owner(bucket_of_hash(note.key)) is not None for note in notes):
+            raise LinkError("another master owns that host")
+        for note in notes:
+            self.master.learn_host(note.key, politeness.HostNote(note.delay_s, note.penalty_s, note.pause_s))
+            self.upkeep.remarked.add(note.key)
 
     def _standing(self, number: int) -> Standing:
         job = self.master.jobs.get(number)

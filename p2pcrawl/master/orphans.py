@@ -1,17 +1,21 @@
 """What slaves of a dead master bring with them: pages that were fetched and never reported.
 
 They are facts like any others: their links go to the owners of their buckets, and when these are settled the pages'
-ends follow, with their items, to the owners of theirs.
+ends follow, with their items, to the owners of theirs. Before all that, whoever owns a page's host is told what it
+asked for (Retry-After), which nobody else may know; and a page that closed its job closes it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
+from p2pcrawl.core.candidate import host_key
 from p2pcrawl.core.ownership import Ownership
+from p2pcrawl.core.politeness import PENALTY_START_S
+from p2pcrawl.core.ring import bucket_of_hash
 from p2pcrawl.master.dispatch import Dispatch, Hold, Parcel
 from p2pcrawl.master.job import Job
 from p2pcrawl.master.master import Master
@@ -19,8 +23,8 @@ from p2pcrawl.master.session import Session
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.model.fingerprint import SIZE
 from p2pcrawl.model.node import NodeId
-from p2pcrawl.wire.cluster import Found, Merge, Row, Settled
-from p2pcrawl.wire.messages import Links, OrphanPage, Orphans
+from p2pcrawl.wire.cluster import Found, HostNote, Merge, Row, Settled
+from p2pcrawl.wire.messages import Links, OrphanPage, Orphans, Outcome
 
 log = logging.getLogger(__name__)
 
@@ -32,11 +36,23 @@ Call = Callable[[NodeId, Any], Awaitable[Any]]
 class Orphanage:
     """See the module."""
 
-    def __init__(self, master: Master, ownership: Ownership, dispatch: Dispatch, call: Call) -> None:
+    def __init__(
+        self,
+        master: Master,
+        ownership: Ownership,
+        dispatch: Dispatch,
+        call: Call,
+        learn: Callable[[Sequence[HostNote]], None],
+        close: Callable[[int, str], None],
+    ) -> None:
+        """``learn`` takes in what hosts of ours ask for; it raises LinkError for those that are not. ``close`` ends a
+        job for the given reason."""
         self._master = master
         self._ownership = ownership
         self._dispatch = dispatch
         self._call = call
+        self._learn = learn
+        self._close = close
         self.adopted = 0
         """Pages that slaves brought."""
 
@@ -49,6 +65,11 @@ class Orphanage:
 
     async def _take(self, orphan: OrphanPage) -> None:
         job = self._master.jobs[orphan.page.job]
+        if (outcome := orphan.page.outcome) is not None:
+            if outcome.close:
+                self._close(job.id, outcome.close)
+            if note := _note_of(orphan.task.url, outcome, job.pace.retry_after_max_s):
+                await self._settle_note(note)
         await self._settle_links(job, [found for links in orphan.page.links for found in _found_in(links)])
         if orphan.page.outcome is not None:
             await self._settle_end(job, _row_of(orphan))
@@ -73,16 +94,29 @@ class Orphanage:
         self._dispatch.flush()
         await settled.wait()
 
+    async def _settle_note(self, note: HostNote) -> None:
+        async def learn(owner: NodeId | None) -> Any:
+            if owner is None:
+                return self._learn([note])
+            return await self._call(owner, Merge(0, [], [note]))
+
+        await self._tell(note.bucket, learn)
+
     async def _settle_end(self, job: Job, row: Row) -> None:
-        bucket = self._master.bucket_of_row(row)
+        async def merge(owner: NodeId | None) -> Any:
+            return await (self._master.merge([row]) if owner is None else self._call(owner, Merge(0, [row])))
+
+        await self._tell(self._master.bucket_of_row(row), merge)
+
+    async def _tell(self, bucket: int, tell: Callable[[NodeId | None], Awaitable[Any]]) -> None:
+        """Returns when the bucket's owner has taken it; None is this master itself."""
         while True:
-            owner = self._ownership.owner(bucket)
             try:
-                answer = await (self._master.merge([row]) if owner is None else self._call(owner, Merge(0, [row])))
-                if isinstance(answer, Settled) and not answer.refused and not answer.unknown_job:
+                answer = await tell(self._ownership.owner(bucket))
+                if answer is None or (isinstance(answer, Settled) and not answer.refused and not answer.unknown_job):
                     return
             except P2PCrawlError as error:
-                log.debug("an end of job %d must wait: %s", job.id, error)
+                log.debug("something of bucket %d must wait: %s", bucket, error)
             # Its owner is dead, or sees another owner: the view will tell.
             await asyncio.sleep(RETRY_S)
 
@@ -100,6 +134,15 @@ def _found_in(links: Links) -> Iterator[Found]:
             links.referer,
             links.extra,
         )
+
+
+def _note_of(url: str, outcome: Outcome, pause_s_max: float) -> HostNote | None:
+    """What the page's host asked for, if it did."""
+    if not outcome.host_pause_s and not outcome.slow_down:
+        return None
+    key = host_key(url)
+    pause_s = min(outcome.host_pause_s, pause_s_max)
+    return HostNote(key, bucket_of_hash(key), 0.0, 0.0 if pause_s else PENALTY_START_S, pause_s)
 
 
 def _row_of(orphan: OrphanPage) -> Row:

@@ -421,6 +421,8 @@ class Merge(Struct, array_like=True, tag=55):
 
     id: int
     rows: list[Row]
+    notes: list[HostNote] = []
+    """What hosts have just asked for."""
 
 
 Request = (

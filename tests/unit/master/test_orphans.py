@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from p2pcrawl.core.candidate import host_key
+from p2pcrawl.core.ring import bucket_of_hash
 from p2pcrawl.master import cluster, takeover
 from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.model.record import Phase
@@ -79,3 +82,61 @@ async def test_pages_of_a_job_that_nobody_knows_are_left_out(tmp_path: Path) -> 
         await take(houses[0], orphan(web, sorted(web.reachable)[0]))
 
         assert houses[0].cluster.orphanage.adopted == 0
+
+
+def owner_of(houses: Sequence[House], url: str) -> House:
+    [owner] = [h for h in houses if h.cluster.ownership.owner(bucket_of_hash(host_key(url))) is None]
+    return owner
+
+
+@pytest.mark.parametrize("key", ["host", "url"])
+async def test_pause_that_only_a_slave_knew_of_comes_to_the_owner_of_its_host(tmp_path: Path, key: str) -> None:
+    web = Web()
+    async with town_of(tmp_path, "1", "2", "3", answer=web) as (_town, houses):
+        await eventually(lambda: synced(houses) and all(h.master.sessions for h in houses))
+        await submit(houses[0], shard_key=key)
+        await finished(houses)
+        for url in sorted(web.reachable)[:6]:
+            brought = orphan(web, url)
+            brought.page.outcome = Outcome(Phase.FAILED, "http-5xx", status=503, answered=True, host_pause_s=60.0)
+            assert brought.task.job == 77
+            owner = owner_of(houses, url)
+
+            await take(next(h for h in houses if h is not owner), brought)
+
+            note = owner.master.workbench.note(host_key(url), owner.master.now)
+            assert note is not None and 50.0 < note.pause_s <= 60.0
+
+
+async def test_host_that_said_slow_down_to_an_orphan_is_slowed_down(tmp_path: Path) -> None:
+    web = Web()
+    async with town_of(tmp_path, "1", "2", answer=web) as (_town, houses):
+        await eventually(lambda: settled(houses) and all(h.master.sessions for h in houses))
+        await submit(houses[0])
+        await finished(houses)
+        brought = orphan(web, url := sorted(web.reachable)[0])
+        brought.page.outcome = Outcome(Phase.QUEUED, "http-429", status=429, answered=True, slow_down=True)
+
+        await asyncio.gather(*(take(house, brought) for house in houses))
+
+        owner = owner_of(houses, url)
+        note = owner.master.workbench.note(host_key(url), owner.master.now)
+        assert note is not None and note.penalty_s > 0.0
+
+
+async def test_page_that_closed_its_job_closes_it_where_it_is_brought(tmp_path: Path) -> None:
+    web = Web()
+    async with town_of(tmp_path, "1", "2", answer=web) as (_town, houses):
+        await eventually(lambda: settled(houses) and all(h.master.sessions for h in houses))
+        for house in houses:
+            for url in web.reachable:
+                # The job is not to be over before.
+                house.master.workbench.known.pause(host_key(url), house.master.now + 60.0)
+        await submit(houses[0], robotstxt_obey=False)
+        brought = orphan(web, sorted(web.reachable)[0])
+        brought.page.outcome = Outcome(Phase.DONE, status=200, answered=True, close="enough")
+
+        await take(houses[1], brought)
+        await finished(houses)
+
+        assert {h.master.jobs[77].reason for h in houses} == {"enough"}
