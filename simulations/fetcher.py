@@ -16,6 +16,7 @@ from p2pcrawl.model.errors import FetchError
 from p2pcrawl.model.outcome import Failure
 from p2pcrawl.model.request import Request
 from p2pcrawl.model.settings import Settings
+from p2pcrawl.model.url import host_of
 from simulations.life import current_life
 from simulations.loop import SimLoop
 from simulations.web import Visit, Web
@@ -32,11 +33,14 @@ WorksFor = Callable[[], str]
 class SimFetcher:
     """A Fetcher. What it has open when its process dies ends there, as the web sees it."""
 
-    def __init__(self, web: Web, loop: SimLoop, settings: Settings, works_for: WorksFor | None) -> None:
+    def __init__(
+        self, web: Web, loop: SimLoop, settings: Settings, networks: Networks, works_for: WorksFor | None
+    ) -> None:
         self._web = web
         self._loop = loop
         self._works_for = works_for
         self._settings = settings
+        self._networks = networks
         self._open: dict[int, Visit] = {}
 
     async def __aenter__(self) -> Self:
@@ -53,8 +57,10 @@ class SimFetcher:
             self._note(visit)
         self._open.clear()
 
-    async def fetch(self, request: Request, *, seed: bool = False, cut: int | None = None) -> Answer:
+    async def fetch(self, request: Request, *, cut: int | None = None) -> Answer:
         loop, life = self._loop, current_life()
+        if (there := self._web.hosts.get(host_of(request.url))) is not None:
+            self._networks.check(there.ip, host=there.name)
         reply = self._web.reply(request.url)
         takes_s = self._settings.first_byte_timeout if reply.failure == "silence" else reply.takes_s
         host = request.url.split("/", 3)[2]
@@ -90,7 +96,7 @@ def fetchers(web: Web, loop: SimLoop, works_for: WorksFor | None = None) -> Open
     """What a slave opens in place of its HTTP client. ``works_for`` names its master, if that is another node."""
 
     def open_fetcher(settings: Settings, networks: Networks) -> SimFetcher:
-        return SimFetcher(web, loop, settings, works_for)
+        return SimFetcher(web, loop, settings, networks, works_for)
 
     return open_fetcher
 

@@ -19,7 +19,7 @@ from p2pcrawl.crawler import new_event_loop
 from p2pcrawl.fetch.chain import Chain, Redirected
 from p2pcrawl.fetch.client import Client
 from p2pcrawl.fetch.components import default_components
-from p2pcrawl.fetch.guard import Blocked, Networks
+from p2pcrawl.fetch.guard import Blocked, Networks, opened_by
 from p2pcrawl.fetch.own_headers import Home
 from p2pcrawl.fetch.robots import RobotsRules, fetch_robots
 from p2pcrawl.fetch.status import StatusError
@@ -62,7 +62,7 @@ class Visitor:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._agent = settings.robots_agent
-        self._networks = Networks((), allow_private=settings.allow_private_networks)
+        self._networks = Networks((), settings.allow_private_networks)
         # The check of robots.txt is left out of the chain: its verdict is shown instead.
         self._home = Home()
         self._components = default_components(
@@ -78,8 +78,9 @@ class Visitor:
 
     async def get(self, request: Request, told: Callable[[str], None]) -> Response:
         """The page where the redirects end, whatever its status. Raises P2PCrawlError when there is none."""
-        chain = Chain(self._components, lambda r: self._client.fetch(r, seed=r is request))
+        chain = Chain(self._components, self._client.fetch)
         here = request
+        self._welcome(request.url)
         self._home.welcome(request.url)
         try:
             while True:
@@ -88,7 +89,6 @@ class Visitor:
                     break
                 except Redirected as redirect:
                     told(f"  {redirect.status}, on to {redirect.request.url}")
-                    self._open_network(redirect.ip)
                     here = redirect.request
                 except StatusError as error:
                     answer = error.answer
@@ -97,14 +97,13 @@ class Visitor:
             raise P2PCrawlError(f"{here.url} could not be fetched: {error.kind}: {error}") from error
         except Blocked as error:
             raise P2PCrawlError(f"{here.url} is out of bounds: {error}") from error
-        self._open_network(answer.ip)
         return Response(answer, here)
 
-    async def robots(self, url: str, *, seed: bool) -> str:
-        """What robots.txt says about a URL, in words. ``seed``: the user named the URL."""
+    async def robots(self, url: str) -> str:
+        """What robots.txt says about a URL, in words."""
         origin = origin_of(url)
         try:
-            text = await fetch_robots(self._client, origin, self._settings, _no_pause, seed=seed)
+            text = await fetch_robots(self._client, origin, self._settings, _no_pause)
         except Blocked as error:
             return f"not asked: {error}"
         rules = RobotsRules(text, self._agent)
@@ -116,12 +115,10 @@ class Visitor:
             return f"allows it{reason}{delay}"
         return f"forbids it to {self._agent!r}: a crawl would leave the page alone{delay}"
 
-    def _open_network(self, ip: str) -> None:
-        """As for start URLs: what the user asked for may lead on within its own network."""
-        with suppress(Blocked):
-            network = self._networks.opened_by(ip) if ip else None
-            if network is not None:
-                self._networks.open(network)
+    def _welcome(self, url: str) -> None:
+        """As a start URL: what the user asked for may be on this machine, or in a private network."""
+        if host := opened_by(url):
+            self._networks.open(host)
 
 
 class Shell:
@@ -138,11 +135,11 @@ class Shell:
         """Gets a page; ``response`` and ``request`` are its from now on."""
         asked = target if isinstance(target, Request) else Request(checked_url(target))
         response: Response = self._run(self._visitor.get(asked, self._told))
-        first = self._run(self._visitor.robots(asked.url, seed=True))
+        first = self._run(self._visitor.robots(asked.url))
         self._robots = [f"robots.txt: {first}"]
         if response.request.url != asked.url:
             # A crawl asks for each step of a redirect.
-            there = self._run(self._visitor.robots(response.request.url, seed=False))
+            there = self._run(self._visitor.robots(response.request.url))
             self._robots = [f"robots.txt for {asked.url}: {first}", f"robots.txt for {response.request.url}: {there}"]
         self.names |= {"response": response, "request": response.request}
         self.view()

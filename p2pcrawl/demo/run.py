@@ -66,7 +66,11 @@ async def _demo(terminal: Terminal, path: Path, pages: int, hosts: int, slaves: 
                 site["start"],
                 outputs=[Output(str(path), True)],
                 slaves=slaves,
-                settings={"log_level": level, "logstats_interval": 2.0},
+                settings={
+                    "log_level": level,
+                    "logstats_interval": 2.0,
+                    "allow_private_networks": tuple(site["hosts"]),
+                },
                 arguments={"allowed_domains": ",".join(site["hosts"])},
             )
             ending = await crawl_on_loop(terminal, crawler, again="p2pcrawl demo")

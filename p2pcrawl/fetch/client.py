@@ -81,11 +81,10 @@ class Client:
             await session.close()
         await self._dialer.close()
 
-    async def fetch(self, request: Request, *, seed: bool = False, cut: int | None = None) -> Answer:
+    async def fetch(self, request: Request, *, cut: int | None = None) -> Answer:
         """The answer to ``request``, whatever its status, with its body inflated.
 
-        ``seed``: a start URL, which may enter loopback and private networks. ``cut``: take so many bytes
-        of the body and leave the rest, in place of failing for a body that is too large.
+        ``cut``: take so many bytes of the body and leave the rest, in place of failing for a body that is too large.
         ``meta`` may hold download_timeout, download_maxsize and proxy.
 
         Raises FetchError with the kind of the failure, or Blocked when the address is out of bounds. A
@@ -98,13 +97,12 @@ class Client:
         limit = self.settings.download_maxsize
         options: dict[str, Any] = {}
         target_ip = ""
-        token = None
         response: Exchange | None = None
         try:
             target = _target(request.url)
             if meta:
                 limit = int(meta.get("download_maxsize") or limit)
-                options, target_ip = await self._options(meta, target, seed=seed)
+                options, target_ip = await self._options(meta, target)
             headers: Mapping[str, str] = request.headers
             for name in headers:
                 if len(name) == _PROXY_SIZE and name.lower() == _FOR_PROXY:
@@ -112,8 +110,6 @@ class Client:
                     break
             if request.body:
                 options["data"] = request.body
-            if seed or "proxy" in options:
-                token = self._dialer.permit(seed=seed, proxied="proxy" in options)
             with Patience(self._clock, float(meta.get("download_timeout") or self.settings.download_timeout)):
                 response = cast(
                     Exchange,
@@ -126,8 +122,6 @@ class Client:
                 raise
             raise failure from error
         finally:
-            if token is not None:
-                self._dialer.revoke(token)
             if response is not None and not response.closed:
                 response.close()
         headers = response.headers
@@ -137,18 +131,18 @@ class Client:
             headers,
             body,
             response.latency_s,
-            # Never the proxy's own: what a start URL's address opens would be opened by the proxy's.
+            # Never the proxy's own: a host is not private because the proxy is.
             target_ip if "proxy" in options else response.ip,
             tuple(headers.getall("Set-Cookie", ())),
         )
 
-    async def _options(self, meta: Mapping[str, Any], target: URL, *, seed: bool) -> tuple[dict[str, Any], str]:
+    async def _options(self, meta: Mapping[str, Any], target: URL) -> tuple[dict[str, Any], str]:
         """For the session; and the target's address when it is asked through a proxy."""
         options: dict[str, Any] = {}
         ip = ""
         if meta.get("proxy"):
             options["proxy"] = meta["proxy"]
-            ip = await self._dialer.check_target(target, seed=seed)
+            ip = await self._dialer.check_target(target)
         return options, ip
 
 

@@ -1,8 +1,8 @@
 """Connections and the guard at their door.
 
 The guard sits where sockets are made, after DNS: every address that is about to be connected to
-passes it, whatever name, redirect or spelling led there. A proxy is the user's own choice and always
-allowed; behind it, the guard looks at the target's name instead, since the proxy does the connecting.
+passes it together with the host of the URL, whatever name, redirect or spelling led there. A proxy is the user's own
+choice and always allowed; behind it, the guard looks at the target's name instead, since the proxy does the connecting.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from __future__ import annotations
 import resource
 import socket
 from asyncio import AbstractEventLoop
-from contextvars import ContextVar, Token
-from enum import Enum
+from contextvars import ContextVar
 from functools import partial
 from time import monotonic
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
 import aiohttp
@@ -28,6 +27,9 @@ from p2pcrawl.fetch.names import Names
 from p2pcrawl.fetch.patience import Patience, Standstill
 from p2pcrawl.model.settings import Settings
 
+if TYPE_CHECKING:
+    from aiohttp.client_reqrep import ClientRequest
+
 AddressInfo = tuple[int | socket.AddressFamily, int | socket.SocketKind, int, str, tuple[object, ...]]
 
 _NAMES_MAX: Final = 10_000
@@ -39,13 +41,6 @@ class Refused(OSError):
 
 REFUSED_ERRNO: Final = 0x7050
 """No system uses it. It survives where errors of several addresses are folded into one."""
-
-
-class Permit(Enum):
-    """Why a connection may go where others may not."""
-
-    SEED = "seed"
-    PROXY = "proxy"
 
 
 class Dialer:
@@ -81,21 +76,15 @@ class Dialer:
         if resolver is not None:
             await resolver.close()
 
-    def permit(self, *, seed: bool, proxied: bool) -> Token[Permit | None]:
-        """Let connections that this task makes pass as what they are, until revoked."""
-        return _PERMIT.set(Permit.PROXY if proxied else Permit.SEED if seed else None)
-
-    def revoke(self, token: Token[Permit | None]) -> None:
-        _PERMIT.reset(token)
-
-    async def check_target(self, url: URL, *, seed: bool) -> str:
+    async def check_target(self, url: URL) -> str:
         """The target's address. Raise Blocked when a proxy would be asked to go where this crawl may not.
 
         A name that does not resolve here is left to the proxy, which may know it; its address is "".
         """
-        addresses = await self._addresses(url.raw_host or "")
+        host = url.raw_host or ""
+        addresses = await self._addresses(host)
         for ip in addresses:
-            self._networks.check(ip, seed=seed, port=url.port)
+            self._networks.check(ip, host=host, port=url.port)
         return addresses[0] if addresses else ""
 
     async def _addresses(self, host: str) -> tuple[str, ...]:
@@ -119,10 +108,10 @@ class Dialer:
 
     def _socket(self, info: AddressInfo) -> socket.socket:
         family, kind, protocol, _, address = info
-        permit = _PERMIT.get()
-        if permit is not Permit.PROXY:
+        host = _HOST.get()
+        if host is not None:
             try:
-                self._networks.check(str(address[0]), seed=permit is Permit.SEED, port=int(str(address[1])))
+                self._networks.check(str(address[0]), host=host, port=int(str(address[1])))
             except Blocked as blocked:
                 raise Refused(REFUSED_ERRNO, str(blocked)) from blocked
         made = socket.socket(family, kind, protocol)
@@ -132,7 +121,7 @@ class Dialer:
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Makes connections that are a Line, within ``connect_s``."""
+    """Makes connections that are a Line, within ``connect_s``, and lets the guard know for which host."""
 
     def __init__(self, clock: Standstill, connect_s: float, **options: Any) -> None:
         super().__init__(**options)
@@ -140,19 +129,23 @@ class _Connector(aiohttp.TCPConnector):
         self._clock = clock
         self._connect_s = connect_s
 
-    async def _create_connection(self, *arguments: Any) -> ResponseHandler:
+    async def _create_connection(self, req: ClientRequest, *arguments: Any) -> ResponseHandler:
+        token = _HOST.set(None if req.proxy else req.url.raw_host or "")
         try:
             with Patience(self._clock, self._connect_s):
-                return await super()._create_connection(*arguments)
+                return await super()._create_connection(req, *arguments)
         except TimeoutError as error:
             raise aiohttp.ConnectionTimeoutError("no connection in time") from error
+        finally:
+            _HOST.reset(token)
 
 
 def _line(loop: AbstractEventLoop) -> ResponseHandler:
     return Line(loop)
 
 
-_PERMIT: ContextVar[Permit | None] = ContextVar("permit", default=None)
+_HOST: ContextVar[str | None] = ContextVar("host", default="")
+"""Of the URL that a connection is made for; None: it goes to a proxy."""
 
 
 def _sockets_max() -> int:

@@ -19,11 +19,10 @@ from p2pcrawl.model.settings import Settings
 class Fetcher(Protocol):
     """Answers requests, any number at once."""
 
-    async def fetch(self, request: Request, *, seed: bool = False, cut: int | None = None) -> Answer:
+    async def fetch(self, request: Request, *, cut: int | None = None) -> Answer:
         """The answer to ``request``, whatever its status, with its body inflated.
 
-        ``seed``: a start URL, which may enter loopback and private networks. ``cut``: take so many bytes of the body
-        and leave the rest, in place of failing for a body that is too large.
+        ``cut``: take so many bytes of the body and leave the rest, in place of failing for a body that is too large.
 
         Raises FetchError with the kind of the failure, or Blocked when the address is out of bounds. A cancelled
         fetch leaves nothing open behind.

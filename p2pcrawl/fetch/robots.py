@@ -21,7 +21,7 @@ from p2pcrawl.model.answer import Answer
 from p2pcrawl.model.errors import FetchError
 from p2pcrawl.model.request import Request
 from p2pcrawl.model.settings import Settings
-from p2pcrawl.model.url import host_of, origin_of
+from p2pcrawl.model.url import host_of
 
 SIZE_MAX: Final = 500 * 1024
 REDIRECTS_MAX: Final = 5
@@ -44,8 +44,6 @@ async def fetch_robots(
     origin: str,
     settings: Settings,
     pause: Callable[[str], Awaitable[None]],
-    *,
-    seed: bool = False,
 ) -> RobotsText:
     """The robots.txt that speaks for ``origin``.
 
@@ -59,9 +57,7 @@ async def fetch_robots(
         if hop:
             await pause(host_of(url))
         try:
-            # What the user named may lead on within itself, and to nothing else that is private.
-            own = seed and origin_of(url) == origin_of(origin)
-            answer = await client.fetch(Request(url, headers=headers, meta=meta), seed=own, cut=SIZE_MAX)
+            answer = await client.fetch(Request(url, headers=headers, meta=meta), cut=SIZE_MAX)
         except FetchError as error:
             return RobotsText("disallow", reason=f"{error.kind}: {error}")
         except Blocked as error:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from p2pcrawl.core.candidate import rank_of
 from p2pcrawl.frontier import tallies
 from p2pcrawl.frontier.rows import run_many, select_many
 from p2pcrawl.frontier.schema import Transaction
-from p2pcrawl.model.outcome import Failure
+from p2pcrawl.model.outcome import Drop, Failure
 from p2pcrawl.model.record import VISIT_MAX, Order, Phase
 
 RETRY_ROWS = 5_000
@@ -43,18 +43,36 @@ def abandon(db: sqlite3.Connection, job: int, host: int, limit: int) -> tuple[Co
 
 def retry(db: sqlite3.Connection, job: int, orders: Mapping[int, Order]) -> tuple[Counter[str], set[int]]:
     """See ``Store.retry``."""
+    return _take_up(db, job, Phase.FAILED, lambda reason, url: True, orders)
+
+
+def take_up_dropped(
+    db: sqlite3.Connection, job: int, is_open: Callable[[str], bool], orders: Mapping[int, Order]
+) -> tuple[Counter[str], set[int]]:
+    """See ``Store.take_up_dropped``."""
+    return _take_up(db, job, Phase.DROPPED, lambda reason, url: reason == Drop.PRIVATE_NETWORK and is_open(url), orders)
+
+
+def _take_up(
+    db: sqlite3.Connection, job: int, phase: Phase, wanted: Callable[[str, str], bool], orders: Mapping[int, Order]
+) -> tuple[Counter[str], set[int]]:
+    """``wanted`` is told a record's reason and URL."""
     changes, touched, last = Counter[str](), set[int](), 0
-    while rows := db.execute(
-        "SELECT id, host, kind, priority, depth, reason, bucket FROM record WHERE id > ? AND job = ? AND phase = ?"
+    while found := db.execute(
+        "SELECT id, host, kind, priority, depth, reason, bucket, url FROM record WHERE id > ? AND job = ? AND phase = ?"
         " ORDER BY id LIMIT ?",
-        (last, job, int(Phase.FAILED), RETRY_ROWS),
+        (last, job, int(phase), RETRY_ROWS),
     ).fetchall():
+        last = found[-1][0]
+        rows = [row for row in found if wanted(row[5], row[7])]
         change, queue = Counter[str](), []
-        for record, host, kind, priority, depth, reason, bucket in rows:
-            tallies.count(change, Phase.FAILED, reason, -1)
+        for record, host, kind, priority, depth, reason, bucket, _ in rows:
+            tallies.count(change, phase, reason, -1)
             tallies.count(change, Phase.QUEUED, "", +1)
             queue.append((job, host, kind, *rank_of(orders[job], record, priority, depth), record))
             touched.add(bucket)
+        if not rows:
+            continue
         with Transaction(db):
             run_many(
                 db,
@@ -66,5 +84,4 @@ def retry(db: sqlite3.Connection, job: int, orders: Mapping[int, Order]) -> tupl
             run_many(db, "INSERT INTO queue_young", queue)
             tallies.write(db, {job: change})
         changes.update(change)
-        last = rows[-1][0]
     return changes, touched

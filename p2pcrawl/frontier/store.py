@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from p2pcrawl.core.candidate import Candidate, Want, rank_of
@@ -295,6 +295,14 @@ class Store:
         """
         with self._errors:
             return aside.retry(self._db, job, orders)
+
+    def take_up_dropped(
+        self, job: int, is_open: Callable[[str], bool], orders: Mapping[int, Order]
+    ) -> tuple[Counter[str], set[int]]:
+        """As ``retry`` for records of a job that were dropped for their network, of which ``is_open`` says by their URL
+        that it is open."""
+        with self._errors:
+            return aside.take_up_dropped(self._db, job, is_open, orders)
 
     def sinks(self, job: int) -> list[tuple[str, str, int, str]]:
         """The job's outputs: (path, spec, last delivered item, position)."""

@@ -21,6 +21,7 @@ from p2pcrawl.frontier.store import Store
 from p2pcrawl.master.job import Job, job_of, pack_job, pack_spec, unpack_control, unpack_spec
 from p2pcrawl.master.lifecycle import Lifecycle
 from p2pcrawl.master.loading import Loading
+from p2pcrawl.master.openings import Openings
 from p2pcrawl.master.outputs import InThread
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.fingerprint import fingerprint
@@ -47,6 +48,7 @@ class Admission:
         store: Store,
         in_thread: InThread,
         lifecycle: Lifecycle,
+        openings: Openings,
         loading: Loading,
         stored: Callable[[], Awaitable[object]],
         *,
@@ -59,6 +61,7 @@ class Admission:
         self._store = store
         self._in_thread = in_thread
         self._lifecycle = lifecycle
+        self._openings = openings
         self._loading = loading
         self._stored = stored
         self._clustered = clustered
@@ -85,6 +88,7 @@ class Admission:
         job = job_of(replace(spec, id=JobId(number)), control)
         job.counts.update(await self._in_thread(self._store.tallies, number))
         self._lifecycle.open(job)
+        self._openings.recovered(job)
         self._loading.sweep_all()
         self._bench.known.resumed_at = monotonic()
 
@@ -120,7 +124,7 @@ class Admission:
     def resume(self, number: int, spec: JobSpec) -> Job:
         """Goes on with a job of this data folder, under changed settings."""
         job = self._jobs[number]
-        spec = replace(spec, id=job.spec.id, open_networks=job.spec.open_networks)
+        spec = replace(spec, id=job.spec.id, opened=job.spec.opened)
         job.spec, job.settings = spec, Settings().updated(spec.settings)
         job.pace = Pace.of(job.settings)
         job.version += 1
@@ -166,14 +170,13 @@ class Admission:
         if job is None:
             await self.add(spec, control)
             return ""
-        await self.learn_networks({job.id: spec.open_networks})
+        await self.learn_opened({job.id: spec.opened})
         if merged(job.standing, control) != job.standing:
             self._lifecycle.steer(job, control)
             await self._stored()
         return ""
 
-    async def learn_networks(self, networks: Mapping[int, Collection[str]]) -> None:
-        """What seeds have opened, as another master knows; durable here when this returns."""
-        news = [job for job, opened in networks.items() if self._lifecycle.open_networks(job, opened)]
-        if news:
+    async def learn_opened(self, opened: Mapping[int, Collection[str]]) -> None:
+        """What start URLs have opened, as another master knows; durable here when this returns."""
+        if self._openings.learn(opened):
             await self._stored()

@@ -1,4 +1,5 @@
-"""Queues that are put aside because their host is down, and failed pages that are taken up again.
+"""Queues that are put aside because their host is down, and pages that are taken up again: failed ones when somebody
+asks for it, and those that were dropped before it was known that a start URL opens their host.
 
 Both change many rows at once, so they are no part of a turn's batch: the cycle lets them run after its commit.
 """
@@ -7,14 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 
 from p2pcrawl.core.workbench import Workbench
+from p2pcrawl.fetch.guard import opened_by
 from p2pcrawl.frontier.store import Store
 from p2pcrawl.master.exchange import Exchange
 from p2pcrawl.master.job import Job
 from p2pcrawl.master.loading import Loading
 from p2pcrawl.master.outputs import InThread
+from p2pcrawl.model.outcome import Drop
 from p2pcrawl.model.record import Order
 
 log = logging.getLogger(__name__)
@@ -24,13 +28,15 @@ ABANDON_ROWS = 5_000
 
 
 class Aside:
-    """``orders``: how each job's queues are ordered. ``down``: (job, host) of hosts that do not answer."""
+    """``orders``: how each job's queues are ordered. ``down``: (job, host) of hosts that do not answer. ``reopened``:
+    by job, hosts that are open, of which pages may have been dropped."""
 
     def __init__(
         self,
         jobs: Mapping[int, Job],
         orders: Mapping[int, Order],
         down: dict[tuple[int, int], None],
+        reopened: dict[int, set[str]],
         workbench: Workbench,
         store: Store,
         in_thread: InThread,
@@ -41,6 +47,7 @@ class Aside:
         self._jobs = jobs
         self._orders = orders
         self._down = down
+        self._reopened = reopened
         self._bench = workbench
         self._store = store
         self._in_thread = in_thread
@@ -59,21 +66,40 @@ class Aside:
     @property
     def waiting(self) -> bool:
         """There is something to do in the next turn."""
-        return bool(self._retries or self._down)
+        return bool(self._retries or self._down or self._reopened)
 
     async def run(self) -> None:
-        """A turn's part: some of what is queued for hosts that are down, and all retries."""
+        """A turn's part: some of what is queued for hosts that are down, all retries, and all that is open by now."""
         for key in list(self._down):
             await self._abandon(*key)
         retries, self._retries = self._retries, []
         for job, count in retries:
             changes, touched = await self._in_thread(self._store.retry, job.id, dict(self._orders))
-            job.counts.update(changes)
-            self._bench.reload_job(job.id)
-            self._loading.sweep_all()
-            self._doubt(touched)
+            self._took_up(job, changes, touched)
             if not count.done():
                 count.set_result(changes["queued"])
+        reopened = dict(self._reopened)
+        self._reopened.clear()
+        for number, hosts in reopened.items():
+            await self._take_up_dropped(self._jobs[number], frozenset(hosts))
+
+    async def _take_up_dropped(self, job: Job, hosts: frozenset[str]) -> None:
+        if not job.counts[f"dropped:{Drop.PRIVATE_NETWORK}"]:
+            return
+
+        def is_open(url: str) -> bool:
+            return opened_by(url) in hosts
+
+        changes, touched = await self._in_thread(self._store.take_up_dropped, job.id, is_open, dict(self._orders))
+        if changes:
+            log.info("%d pages of job %d are queued again: their host is open", changes["queued"], job.id)
+            self._took_up(job, changes, touched)
+
+    def _took_up(self, job: Job, changes: Counter[str], touched: Collection[int]) -> None:
+        job.counts.update(changes)
+        self._bench.reload_job(job.id)
+        self._loading.sweep_all()
+        self._doubt(touched)
 
     async def _abandon(self, number: int, host: int) -> None:
         """Such a host is granted nothing meanwhile."""

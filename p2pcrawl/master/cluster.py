@@ -202,9 +202,9 @@ class Cluster:
         """Answers another member."""
         match request:
             case Discover():
-                return await self.master.arrive(request.job, request.links, request.networks)
+                return await self.master.arrive(request.job, request.links, request.opened)
             case Copy():
-                await self.master.learn_networks(request.networks)
+                await self.master.learn_opened(request.opened)
                 return await self.holdings.copy(request)
             case Claim():
                 await self.views.come_to(request.view)
@@ -230,6 +230,7 @@ class Cluster:
                 return await self._drop(request, sender)
             case Merge():
                 self._learn(request.notes)
+                await self.master.learn_opened(request.opened)
                 return await self.master.merge(request.rows)
             case MirrorJob():
                 return await self.mirroring.mirror(request, sender)
@@ -276,6 +277,7 @@ class Cluster:
             self.master.exchange.received[number],
             self.ownership.view,
             job.closing,
+            job.opened_mark,
         )
 
     def _close(self, number: int, reason: str) -> None:
@@ -291,13 +293,13 @@ class Cluster:
         member = self.node.living(node)
         if member is None:
             raise LinkError(f"{node[:8]} is not a member any more")
-        if isinstance(request, Copy):
-            request.networks = self.master.opened_networks({row.job for row in request.rows})
+        if isinstance(request, Copy | Merge):
+            request.opened = self.master.opened({row.job for row in request.rows})
         return await self.node.caller.call(member.address, request, CALL_S)
 
     async def _deliver(self, owner: NodeId, batch: Discover) -> Settled:
         job = self.master.jobs.get(batch.job)
-        batch.networks = list(job.spec.open_networks) if job is not None else []
+        batch.opened = list(job.spec.opened) if job is not None else []
         reply = await self._call(owner, batch)
         if not isinstance(reply, Settled):
             raise LinkError(f"{owner[:8]} did not settle the links")

@@ -84,6 +84,9 @@ class Completion:
         self._busiest.pop(job.id, None)
         if any(reply is None or not reply.known or reply.view != own.view for reply in replies):
             return None
+        if any(standing.opened != own.opened for standing, _ in answered):
+            # Somebody may have dropped what another knows to be open.
+            return None
         return sum(s.sent for s, _ in answered), sum(s.received for s, _ in answered), own.view
 
     async def _ask(self, job: Job, members: Sequence[Member]) -> list[Standing | None]:

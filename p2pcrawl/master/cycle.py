@@ -23,6 +23,7 @@ from p2pcrawl.master.intake import Intake
 from p2pcrawl.master.job import Job
 from p2pcrawl.master.lifecycle import Lifecycle
 from p2pcrawl.master.loading import Loading
+from p2pcrawl.master.openings import Openings
 from p2pcrawl.master.outputs import InThread, Outputs
 from p2pcrawl.master.reports import Reports
 
@@ -50,6 +51,8 @@ class Cycle:
     """what the bench needs from the store,"""
     lifecycle: Lifecycle
     """what has become of jobs,"""
+    openings: Openings
+    """what they have opened,"""
     handover: Handover
     """which buckets leave,"""
     aside: Aside
@@ -69,6 +72,7 @@ class Cycle:
         batch.wants = await self.loading.wants()
         batch.delivered = self.outputs.take_delivered()
         self.lifecycle.put_into(batch)
+        self.openings.put_into(batch)
         retries, self.intake.retries = self.intake.retries, []
         forgotten, self.intake.forgotten = self.intake.forgotten, []
         items = bool(batch.items) or any(ending.staged for ending in batch.endings)

@@ -20,6 +20,7 @@ from p2pcrawl.master.copier import Copier
 from p2pcrawl.master.dispatch import Dispatch, Parcel
 from p2pcrawl.master.job import Job
 from p2pcrawl.master.keys import Keys
+from p2pcrawl.master.openings import Openings
 from p2pcrawl.master.rows import copy_of_candidate, copy_of_ending
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.record import Phase
@@ -49,9 +50,10 @@ class EndedPage(NamedTuple):
 class Exchange:
     """The cycle calls :meth:`gather` before its commit and :meth:`settle` after it."""
 
-    def __init__(self, jobs: Mapping[int, Job], keys: Keys) -> None:
+    def __init__(self, jobs: Mapping[int, Job], keys: Keys, openings: Openings) -> None:
         self._jobs = jobs
         self._keys = keys
+        self._openings = openings
         self.router: Router = Alone()
         self.dispatch: Dispatch | None = None
         self.budgets: Budgets | None = None
@@ -181,6 +183,7 @@ class Exchange:
             # It may be known by the time of the answer, but nothing of this will have been stored.
             arrival.unknown = True
             return
+        self._openings.note(job, (found.url for found in arrival.links if found.seed))
         for number, found in enumerate(arrival.links):
             bucket = self._bucket(job, found.url, found.fingerprint)
             if self.router.owner(bucket) is not None:
@@ -196,6 +199,8 @@ class Exchange:
             parcel.hold.waiting -= 1
             self.dispatch.add(job, owner, parcel)
             return
+        if parcel.found.seed:
+            self._openings.note(self._jobs[job], [parcel.found.url])
         batch.links.append(self._link(job, parcel.found, parcel.bucket))
         self._settled.append(parcel)
 
@@ -216,7 +221,9 @@ class Exchange:
                 row.extra,
             )
             link = self._link(row.job, found, self._bucket(job, row.url, row.fingerprint))
-            yield MovedRow(
+            if row.seed:
+                self._openings.note(job, [row.url])
+            moved = MovedRow(
                 link,
                 Phase(row.phase),
                 row.attempts,
@@ -228,6 +235,8 @@ class Exchange:
                 row.data,
                 row.visit,
             )
+            self._openings.moved(job, moved)
+            yield moved
 
     def _bucket(self, job: Job, url: str, fingerprint: bytes) -> int:
         return self._keys.bucket_of_url(job.settings.shard_key, url, fingerprint)

@@ -68,7 +68,7 @@ class Granting:
             candidate.attempts += 1
             job.leased += 1
             session.granted += 1
-            session.leases[candidate.record] = Lease(self._lease_last, candidate, turn.seat)
+            session.leases[candidate.record] = Lease(self._lease_last, candidate, turn.seat, version=job.version)
             batch.leases.append((candidate.record, job.id, self._lease_last, candidate.attempts))
 
     def _follow(self) -> None:
@@ -167,9 +167,7 @@ class Granting:
         for lease in session.robots.values():
             if lease.seat is turn.seat and lease.origin == turn.robots_origin:
                 delay = turn.seat.host.delay_s(job.pace)
-                grant.robots_tasks.append(
-                    RobotsTask(lease.number, job.id, lease.origin, lease.agent, delay, turn.candidate.seed)
-                )
+                grant.robots_tasks.append(RobotsTask(lease.number, job.id, lease.origin, lease.agent, delay))
 
     def _add_task(self, grant: Grant, session: Session, turn: Turn, job: Job) -> None:
         c = turn.candidate

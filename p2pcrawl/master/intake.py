@@ -20,8 +20,9 @@ from p2pcrawl.core.workbench import Workbench
 from p2pcrawl.frontier.batch import Batch, Ending, HostRow, ItemRow, NewLink
 from p2pcrawl.master.dispatch import Hold, Parcel
 from p2pcrawl.master.exchange import EndedPage, Exchange
-from p2pcrawl.master.job import Job, pack_job
+from p2pcrawl.master.job import Job
 from p2pcrawl.master.keys import Keys
+from p2pcrawl.master.openings import Openings, opened_meanwhile
 from p2pcrawl.master.session import Lease, RobotsLease, Session
 from p2pcrawl.model.fingerprint import SIZE
 from p2pcrawl.model.job import START_URL
@@ -54,11 +55,14 @@ class Intake:
     its lease's hold, and comes back through ``_ready``.
     """
 
-    def __init__(self, jobs: Mapping[int, Job], workbench: Workbench, keys: Keys, exchange: Exchange) -> None:
+    def __init__(
+        self, jobs: Mapping[int, Job], workbench: Workbench, keys: Keys, exchange: Exchange, openings: Openings
+    ) -> None:
         self._jobs = jobs
         self._workbench = workbench
         self._keys = keys
         self._exchange = exchange
+        self._openings = openings
         self._ready: list[_Ended] = []
         self.held_in: Counter[int] = Counter()
         """Pages whose end waits for their links, by the bucket that they are in."""
@@ -90,6 +94,8 @@ class Intake:
             return
         del session.leases[page.record]
         fetched = self._asked(job, lease, page.outcome, batch, now)
+        if opened_meanwhile(job, lease, page.outcome):
+            page.outcome.phase = Phase.QUEUED
         ended = _Ended(job, lease, page.outcome, items, fetched)
         hold = lease.hold
         if hold is not None and hold.waiting:
@@ -111,6 +117,8 @@ class Intake:
     def _links(self, job: Job, parent: int, links: Links, batch: Batch, lease: Lease | None) -> None:
         prints, keys, router = links.fingerprints, self._keys, self._exchange.router
         shard_key = job.settings.shard_key
+        if links.seed:
+            self._openings.note(job, links.urls)
         for number, url in enumerate(links.urls):
             print_ = prints[number * SIZE : number * SIZE + SIZE]
             host = keys.host_key(url)
@@ -185,8 +193,6 @@ class Intake:
         else:
             host.release(now, None)
         self._ended(lease.seat, pause_s=outcome.host_pause_s, slow_down=outcome.slow_down)
-        if outcome.opened and job.open_networks(outcome.opened):
-            batch.specs[job.id] = pack_job(job)
         if outcome.close and not job.closing:
             job.closing = outcome.close
         return fetched

@@ -14,6 +14,7 @@ from p2pcrawl.core.control import CANCELLED, FINISHED, INCOMPLETE, PAUSED, RUNNI
 from p2pcrawl.core.politeness import Host, Pace
 from p2pcrawl.model.job import JobId, JobSpec, SpiderRef
 from p2pcrawl.model.settings import Settings
+from p2pcrawl.wire.bounds import OPENED_MAX
 from p2pcrawl.wire.messages import JobSpec as WireSpec
 
 
@@ -39,6 +40,11 @@ class Job:
     """The version of its state, for the masters that mirror it: the greater one wins."""
     signed: bytes = b""
     """The certificate of its end; see master.certificate."""
+    opened_in: dict[str, int] = field(default_factory=dict)
+    """The hosts that its start URLs have opened, each with the version in which that was learnt here."""
+
+    def __post_init__(self) -> None:
+        self.opened_in = dict.fromkeys(self.spec.opened, 0)
 
     @property
     def id(self) -> int:
@@ -60,18 +66,28 @@ class Job:
 
     @property
     def mark(self) -> bytes:
-        """The same at all masters that know the same of its state and its networks."""
-        known = msgspec.msgpack.encode((self.standing, self.spec.open_networks))
+        """The same at all masters that know the same of its state and of what it has opened."""
+        known = msgspec.msgpack.encode((self.standing, self.spec.opened))
         return blake2b(known, digest_size=8).digest()
 
-    def open_networks(self, networks: Collection[str]) -> bool:
-        """A seed opened these; whether that is news, which slaves must be told."""
-        known = set(self.spec.open_networks)
-        if known.issuperset(networks):
-            return False
-        self.spec = replace(self.spec, open_networks=tuple(sorted(known.union(networks))))
-        self.version += 1
-        return True
+    @property
+    def opened_mark(self) -> bytes:
+        """The same at all masters that know the same of what it has opened."""
+        return blake2b(msgspec.msgpack.encode(self.spec.opened), digest_size=8).digest()
+
+    def learn_opened(self, hosts: Collection[str]) -> set[str]:
+        """Its start URLs open these; those that are news, which slaves must be told. Of too many the first in order
+        count, so that all masters come to the same, whatever they learn first."""
+        before = self.opened_in
+        if before.keys() >= set(hosts):
+            return set()
+        after = tuple(sorted(before.keys() | set(hosts))[:OPENED_MAX])
+        news = set(after).difference(before)
+        if news:
+            self.version += 1
+            self.opened_in = {host: before.get(host, self.version) for host in after}
+            self.spec = replace(self.spec, opened=after)
+        return news
 
     def wire(self) -> WireSpec:
         spec, ref = self.spec, self.spec.spider
@@ -84,7 +100,7 @@ class Job:
             list(ref.urls),
             spec.arguments,
             spec.settings,
-            list(spec.open_networks),
+            list(spec.opened),
             spec.code,
             spec.module_digest,
         )
@@ -133,7 +149,7 @@ def spec_of_wire(wire: WireSpec) -> JobSpec:
         SpiderRef(wire.file, wire.module, wire.qualname, tuple(wire.urls)),
         wire.arguments,
         wire.settings,
-        tuple(wire.open_networks),
+        tuple(wire.opened),
         wire.code,
         wire.module_digest,
     )

@@ -7,7 +7,7 @@ A change is in force at once, and on disk with the next turn of the master's cyc
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from p2pcrawl.core.control import CANCELLED, FINISHED, RUNNING, Control
 from p2pcrawl.core.workbench import Workbench
@@ -107,16 +107,6 @@ class Lifecycle:
                 continue
             if not job.leased and (job.closing or not job.counts["queued"]):
                 self.finish(job, FINISHED, job.closing)
-
-    # -- networks -----------------------------------------------------------------------------
-
-    def open_networks(self, number: int, networks: Collection[str]) -> bool:
-        """A seed of the job opened these, as another master knows; whether that was news."""
-        job = self._jobs.get(number)
-        if job is None or not job.open_networks(networks):
-            return False
-        self.save_spec(job)
-        return True
 
 
 def limit_reached(job: Job, ran_s: float) -> str:

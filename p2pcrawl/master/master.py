@@ -38,6 +38,7 @@ from p2pcrawl.master.keys import Keys
 from p2pcrawl.master.lifecycle import Lifecycle
 from p2pcrawl.master.loading import Loading
 from p2pcrawl.master.looking import Looking
+from p2pcrawl.master.openings import Openings
 from p2pcrawl.master.outputs import Outputs
 from p2pcrawl.master.placing import placing_of
 from p2pcrawl.master.reports import Reports
@@ -87,8 +88,9 @@ class Master:
         self.recovered = 0
         """Leases of an earlier run that never reported."""
         self._keys = Keys()
-        self.exchange = Exchange(self.jobs, self._keys)
-        self._intake = Intake(self.jobs, self.workbench, self._keys, self.exchange)
+        self._openings = Openings(self.jobs)
+        self.exchange = Exchange(self.jobs, self._keys, self._openings)
+        self._intake = Intake(self.jobs, self.workbench, self._keys, self.exchange, self._openings)
         self._wake = asyncio.Event()
         self._make_slaves: Callable[[], Slaves] = lambda: Slaves(
             settings,
@@ -133,8 +135,9 @@ class Master:
         self._lifecycle = Lifecycle(jobs, bench, self._loading, wake, clustered=self._forever)
         orders = self._lifecycle.orders
         down, held_in, exchange = self._intake.down, self._intake.held_in, self.exchange
+        reopened = self._openings.reopened
         self._handover = Handover(jobs, orders, bench, store, in_thread, self.sessions, held_in, exchange.lent_of, wake)
-        self._aside = Aside(jobs, orders, down, bench, store, in_thread, self._loading, exchange, wake)
+        self._aside = Aside(jobs, orders, down, reopened, bench, store, in_thread, self._loading, exchange, wake)
         self._admission = Admission(
             self._folder,
             jobs,
@@ -142,6 +145,7 @@ class Master:
             store,
             in_thread,
             self._lifecycle,
+            self._openings,
             self._loading,
             self.stored,
             clustered=self._forever,
@@ -158,6 +162,7 @@ class Master:
             granting=self.granting,
             loading=self._loading,
             lifecycle=self._lifecycle,
+            openings=self._openings,
             handover=self._handover,
             aside=self._aside,
             outputs=self.outputs,
@@ -233,21 +238,21 @@ class Master:
         """Done when what was decided up to now is on disk."""
         return self._handover.released(())
 
-    async def learn_networks(self, networks: Mapping[int, Collection[str]]) -> None:
-        """What seeds have opened, as another master knows; durable here when this returns."""
-        await self._admission.learn_networks(networks)
+    async def learn_opened(self, opened: Mapping[int, Collection[str]]) -> None:
+        """What start URLs have opened, as another master knows; durable here when this returns."""
+        await self._admission.learn_opened(opened)
 
-    def opened_networks(self, jobs: Collection[int]) -> dict[int, list[str]]:
-        """Of those of these jobs that have any."""
-        specs = [self.jobs[job].spec for job in jobs if job in self.jobs]
-        return {spec.id: list(spec.open_networks) for spec in specs if spec.open_networks}
+    def opened(self, jobs: Collection[int]) -> dict[int, list[str]]:
+        """What the start URLs of these jobs have opened, for those that have opened anything."""
+        return self._openings.known(jobs)
 
     def busy(self, job: Job) -> int:
         """Records of the job that are queued or open here, and links of it that are under way."""
         if job.closing:
             return job.leased + self.exchange.busy(job.id)
         # A page that is in hand here may be through elsewhere, and so not queued any more.
-        return max(job.leased, job.counts["queued"]) + self.exchange.busy(job.id)
+        waiting = max(job.leased, job.counts["queued"])
+        return waiting + self.exchange.busy(job.id) + len(self._openings.reopened.get(job.id, ()))
 
     # -- running ------------------------------------------------------------------------------
 
@@ -416,9 +421,9 @@ class Master:
         self._wake.set()
         return self.exchange.adopt(rows)
 
-    def arrive(self, job: int, links: list[Found], networks: Collection[str] = ()) -> asyncio.Future[Settled]:
+    def arrive(self, job: int, links: list[Found], opened: Collection[str] = ()) -> asyncio.Future[Settled]:
         """Links that another master found; answered when they are durable."""
-        self._lifecycle.open_networks(job, networks)
+        self._openings.learn({job: opened})
         self._wake.set()
         return self.exchange.arrive(job, links)
 

@@ -38,7 +38,7 @@ class Mirroring:
         self._members = members
         self._call = call
         self.told: dict[NodeId, dict[int, tuple[Control, tuple[str, ...]]]] = {}
-        """What each member was told of each job: its state, and the networks that its seeds have opened."""
+        """What each member was told of each job: its state, and the hosts that its start URLs have opened."""
         self.refusals: dict[NodeId, str] = {}
         """Why a member cannot run a job that it was told of."""
 
@@ -56,7 +56,7 @@ class Mirroring:
         refusal = await self._master.mirror(spec, control)
         if sender in self._members:
             # It need not be told what it told us.
-            self.told.setdefault(sender, {})[spec.id] = control, spec.open_networks
+            self.told.setdefault(sender, {})[spec.id] = control, spec.opened
         return Mirrored(0, refusal)
 
     def compare(self, request: JobMarks, sender: NodeId) -> JobsDiffering:
@@ -66,7 +66,7 @@ class Mirroring:
             if job is None or job.mark != mark:
                 differing.append(number)
             elif sender in self._members:
-                self.told.setdefault(sender, {})[number] = job.standing, job.spec.open_networks
+                self.told.setdefault(sender, {})[number] = job.standing, job.spec.opened
         return JobsDiffering(0, differing)
 
     # -- what we tell others ------------------------------------------------------------------
@@ -116,11 +116,11 @@ class Mirroring:
 
     def _untold(self, member: Member) -> list[Job]:
         told = self.told.get(member.id, {})
-        return [j for j in self._master.jobs.values() if told.get(j.id) != (j.standing, j.spec.open_networks)]
+        return [j for j in self._master.jobs.values() if told.get(j.id) != (j.standing, j.spec.opened)]
 
     async def _tell_all(self, member: Member, jobs: list[Job]) -> None:
         """What it does not know yet."""
-        known = {job.id: (job.standing, job.spec.open_networks) for job in jobs}
+        known = {job.id: (job.standing, job.spec.opened) for job in jobs}
         try:
             answer = await self._call(member.id, JobMarks(0, list(known), [job.mark for job in jobs]))
             if not isinstance(answer, JobsDiffering):
@@ -134,7 +134,7 @@ class Mirroring:
             log.debug("%s was not told of all jobs: %s", member.id[:8], error)
 
     async def _tell(self, member: Member, job: Job) -> str:
-        now, opened = job.standing, job.spec.open_networks
+        now, opened = job.standing, job.spec.opened
         request = MirrorJob(0, job.wire(), now.state, now.reason, now.version, certificate=now.certificate)
         reply = await self._node.caller.call(member.address, request)
         if not isinstance(reply, Mirrored):

@@ -28,6 +28,8 @@ class Lease:
     hold: Hold | None = None
     """What of its links is still on the way to other masters."""
     since: float = field(default_factory=monotonic)
+    version: int = 0
+    """Of its job, when it was made: what the slave knew of it at least."""
 
 
 @dataclass(slots=True)

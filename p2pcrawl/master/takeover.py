@@ -242,10 +242,11 @@ class Takeover:
         released = await self._ask(member, Claim(0, self._ownership.view, bitmap))
         if not isinstance(released, Released) or not released.agreed:
             return None
+        # Before the rows: what is open to them is known here when they are.
+        await self._master.learn_opened(released.opened)
         if not released.empty and not await self._pull(member, bitmap, turn):
             return None
         standings = _standings(buckets, released)
-        await self._master.learn_networks(released.networks)
         if self._ownership.turn != turn:
             return None
         before = self._ownership.standings(buckets)
@@ -336,7 +337,7 @@ class Takeover:
         self._let_go_of[claimer] = self._let_go_of.get(claimer, frozenset()) | buckets
         standings = list(self._ownership.standings(sorted(buckets)).values())
         epochs, lacks, bases = [s.epoch for s in standings], [s.lack for s in standings], [s.base for s in standings]
-        return Released(0, True, epochs, lacks, self._master.opened_networks(self._master.jobs), empty, bases)
+        return Released(0, True, epochs, lacks, self._master.opened(self._master.jobs), empty, bases)
 
     async def _has_nothing_of(self, buckets: frozenset[int]) -> bool:
         """Whether whoever pulled these would get nothing."""

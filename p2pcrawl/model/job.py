@@ -36,8 +36,8 @@ class JobSpec:
     arguments: dict[str, str] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     """Fields of Settings that differ from the defaults."""
-    open_networks: tuple[str, ...] = ()
-    """Private networks (CIDR) that the job's own seeds opened; see fetch.guard."""
+    opened: tuple[str, ...] = ()
+    """Hosts of this machine, or at private addresses, that the job's own start URLs opened; see fetch.guard."""
     code: str = ""
     """The text of the spider's file, when it travels with the job."""
     module_digest: str = ""

@@ -16,6 +16,7 @@ from math import isfinite
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from p2pcrawl.model.allowance import Allowance, allowance_of
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.placement import GroupPlacement
 from p2pcrawl.model.record import Order, ShardKey
@@ -108,8 +109,9 @@ class Settings:
     """0: none."""
     urllength_limit: int = 2083
     offsite_enabled: bool = True
-    allow_private_networks: bool = False
-    """Open every loopback and private address to this crawl; link-local and metadata stay shut."""
+    allow_private_networks: Allowance = False
+    """True opens every loopback and private address to this crawl, a list those names (``*.name``: all below it),
+    addresses and networks; link-local and metadata stay shut. Start URLs' own hosts need not be named."""
     httperror_allow_all: bool = False
     httperror_allowed_codes: tuple[int, ...] = ()
 
@@ -261,6 +263,14 @@ def _plain(value: Any) -> Any:
 def _read(name: str, value: Any) -> Any:
     """A value of the field's type, from text or plain data."""
     wanted = _TYPES[name]
+    if wanted == Allowance:
+        try:
+            return allowance_of(value)
+        except ValueError as error:
+            raise ConfigurationError(
+                f"setting {name.upper()} is true, false, or names, addresses and networks with commas between them: "
+                f"{error}"
+            ) from error
     optional = get_origin(wanted) in (Union, UnionType)
     if optional:
         if value is None or (isinstance(value, str) and value.lower() in ("", "none", "auto")):

@@ -43,10 +43,13 @@ class Jobs:
         """Begins to open a job, or takes over what is new about one that is open."""
         networks = self._networks.get(spec.id)
         if networks is not None:
-            for cidr in spec.open_networks:
-                networks.open(cidr)
+            for host in spec.opened:
+                networks.open(host)
             return
-        self._runs[spec.id] = asyncio.create_task(self._make_run(spec))
+        settings = Settings().updated(spec.settings)
+        # Before the job is open: what it opens next may be told at once.
+        self._networks[spec.id] = networks = Networks(spec.opened, settings.allow_private_networks)
+        self._runs[spec.id] = asyncio.create_task(self._make_run(spec, settings, networks))
 
     def run_of(self, job: int) -> Awaitable[JobRun]:
         """The job, when it is open. Raises what opening it raised."""
@@ -79,10 +82,7 @@ class Jobs:
     def _opened(self) -> list[JobRun]:
         return [t.result() for t in self._runs.values() if t.done() and not t.cancelled() and t.exception() is None]
 
-    async def _make_run(self, spec: JobSpec) -> JobRun:
-        settings = Settings().updated(spec.settings)
-        networks = Networks(spec.open_networks, allow_private=settings.allow_private_networks)
-        self._networks[spec.id] = networks
+    async def _make_run(self, spec: JobSpec, settings: Settings, networks: Networks) -> JobRun:
         try:
             file = self._file_of(spec) if spec.code else spec.file
             ref = SpiderRef(file, spec.module, spec.qualname, tuple(spec.urls))

@@ -18,7 +18,7 @@ from p2pcrawl.fetch.chain import Chain, Redirected
 from p2pcrawl.fetch.client import Client
 from p2pcrawl.fetch.components import Disallowed, default_components
 from p2pcrawl.fetch.fetcher import OpenFetcher
-from p2pcrawl.fetch.guard import Blocked, Networks
+from p2pcrawl.fetch.guard import Blocked, Networks, is_private
 from p2pcrawl.fetch.own_headers import Home
 from p2pcrawl.fetch.referrer import page_policy
 from p2pcrawl.fetch.robots import RobotsRules, RobotsText, fetch_robots
@@ -89,7 +89,6 @@ class JobRun:
         self._rules: OrderedDict[str, RobotsRules] = OrderedDict()
         self._unreachable: dict[str, str] = {}
         self._stack = AsyncExitStack()
-        self._open_seeds: set[str] = set()
 
     async def open(self) -> None:
         client = await self._stack.enter_async_context(self._open_fetcher(self.settings, self.networks))
@@ -97,7 +96,6 @@ class JobRun:
         handled = tuple(self.spider.handle_httpstatus_list)
         components = default_components(self.settings, self._rules_for, handled, self._home)
         self._chain = Chain(components, client.fetch)
-        self._seed_chain = Chain(components, lambda request: client.fetch(request, seed=True))
         await self._pipelines.open()
         self._stack.push_async_callback(self._pipelines.close)
         closed = getattr(self.spider, "closed", None)
@@ -135,7 +133,7 @@ class JobRun:
         """Fetches a robots.txt; whatever happens is a verdict, but for Fenced."""
         delay = 0.0
         try:
-            text = await fence.guard(fetch_robots(self._client, task.origin, self.settings, pause, seed=task.seed))
+            text = await fence.guard(fetch_robots(self._client, task.origin, self.settings, pause))
         except (Blocked, ConfigurationError) as error:
             # The page's own turn will say so; there is nothing to obey at an address we never ask.
             text = RobotsText("allow", reason=str(error))
@@ -182,16 +180,19 @@ class JobRun:
         except ConfigurationError as error:
             return Outcome(Phase.DROPPED, Drop.INVALID, str(error))
         try:
-            chain = self._chain
             if task.seed:
                 self._home.welcome(task.url)
-                chain = self._seed_chain
-            answer = await fence.guard(chain.run(request))
+            answer = await fence.guard(self._chain.run(request))
         except Redirected as redirect:
             harvest.add_request(redirect.request, redirect=True)
-            outcome = Outcome(Phase.DONE, "redirect", redirect.request.url, redirect.status, answered=True)
-            self._note_seed(task, outcome, redirect.ip)
-            return outcome
+            return Outcome(
+                Phase.DONE,
+                "redirect",
+                redirect.request.url,
+                redirect.status,
+                answered=True,
+                private=is_private(redirect.ip),
+            )
         except (MissingRules, Fenced):
             raise
         except Disallowed as error:
@@ -215,9 +216,9 @@ class JobRun:
             size=len(answer.body),
             latency_s=answer.latency_s,
             answered=True,
+            private=is_private(answer.ip),
             digest=blake2b(answer.body, digest_size=8).digest(),
         )
-        self._note_seed(task, outcome, answer.ip)
         if self.settings.referer_enabled:
             harvest.page_policy = page_policy(answer)
         response = Response(answer, request, task.depth)
@@ -309,10 +310,10 @@ class JobRun:
             latency_s=answer.latency_s if answer is not None else 0.0,
             answered=answer is not None,
             slow_down=status in SLOW_DOWN_STATUS,
+            private=answer is not None and is_private(answer.ip),
         )
         if isinstance(error, StatusError) and outcome.slow_down:
             outcome.host_pause_s = error.retry_after_s or 0.0
-        self._note_seed(task, outcome, answer.ip if answer is not None else "")
         if request.meta.get("dont_retry"):
             again = None
         else:
@@ -334,20 +335,6 @@ class JobRun:
         outcome.phase, outcome.reason, outcome.detail = Phase.FAILED, Failure.CALLBACK, _sendable(_trace(error))
         self._complaints.raised(url, error, outcome.detail)
         return outcome
-
-    def _note_seed(self, task: Task, outcome: Outcome, ip: str) -> None:
-        """What the master must know of an address that a start URL led to."""
-        if not ip:
-            return
-        try:
-            network = self.networks.opened_by(ip)
-        except Blocked:
-            return
-        outcome.private = network is not None
-        if network is not None and task.seed and network not in self._open_seeds:
-            self._open_seeds.add(network)
-            self.networks.open(network)
-            outcome.opened = [network]
 
 
 async def _next_turn() -> float:

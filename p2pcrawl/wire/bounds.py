@@ -16,3 +16,7 @@ BucketNumber = Annotated[int, Meta(ge=0, lt=4096)]
 Seconds = Annotated[float, Meta(ge=0.0, le=1e9)]
 PhaseNumber = Annotated[int, Meta(ge=0, le=3)]
 """A model.record.Phase."""
+OPENED_MAX = 256
+"""How many hosts the start URLs of a job can open: they travel with its links. Who starts at more private hosts than
+that names their network in the settings."""
+OpenedHosts = Annotated[list[Annotated[str, Meta(min_length=1, max_length=253)]], Meta(max_length=OPENED_MAX)]

@@ -9,11 +9,11 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from p2pcrawl.wire.bounds import BucketNumber, Fingerprint, HostHash, Number, PhaseNumber, Seconds
+from p2pcrawl.wire.bounds import BucketNumber, Fingerprint, HostHash, Number, OpenedHosts, PhaseNumber, Seconds
 from p2pcrawl.wire.messages import JobSpec, Record
 
-Networks = dict[int, list[str]]
-"""The private networks that the seeds of jobs have opened, by job: whoever goes on with these has to know."""
+Opened = dict[int, OpenedHosts]
+"""The hosts that the start URLs of jobs have opened, by job: durable at a receiver before anything that needs it."""
 
 
 class Introduce(Struct, array_like=True, tag=20):
@@ -55,8 +55,8 @@ class Discover(Struct, array_like=True, tag=23):
     id: int
     job: int
     links: list[Found]
-    networks: list[str] = []
-    """The private networks that the job's seeds have opened, as the sender knows."""
+    opened: OpenedHosts = []
+    """The hosts that the job's start URLs have opened, as the sender knows."""
 
 
 class Settled(Struct, array_like=True, tag=24):
@@ -119,7 +119,7 @@ class Released(Struct, array_like=True, tag=28):
     """The epochs of the claimed buckets, in their order."""
     lacks: list[int] = []
     """For each of them the epoch that is missing of it here, or 0."""
-    networks: Networks = {}
+    opened: Opened = {}
     empty: bool = False
     """Nothing of these buckets is here, neither rows nor copies nor notes of hosts: there is nothing to pull."""
     bases: list[int] = []
@@ -208,6 +208,8 @@ class Standing(Struct, array_like=True, tag=34):
     received: int
     view: int
     closing: str = ""
+    opened: bytes = b""
+    """The same at all masters that know of the same hosts that the job has opened."""
 
 
 class Query(Struct, array_like=True, tag=35):
@@ -311,7 +313,7 @@ class Copy(Struct, array_like=True, tag=43):
     id: int
     rows: list[CopyRow]
     notes: list[HostNote] = []
-    networks: Networks = {}
+    opened: Opened = {}
 
 
 class Copied(Struct, array_like=True, tag=44):
@@ -423,6 +425,7 @@ class Merge(Struct, array_like=True, tag=55):
     rows: list[Row]
     notes: list[HostNote] = []
     """What hosts have just asked for."""
+    opened: Opened = {}
 
 
 Request = (

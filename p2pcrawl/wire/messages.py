@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from p2pcrawl.model.fingerprint import SIZE
-from p2pcrawl.wire.bounds import Count, Fingerprint, Number, PhaseNumber, Seconds
+from p2pcrawl.wire.bounds import Count, Fingerprint, Number, OpenedHosts, PhaseNumber, Seconds
 
 PROTOCOL = 2
 
@@ -40,7 +40,7 @@ class JobSpec(Struct, array_like=True):
     urls: list[str]
     arguments: dict[str, str]
     settings: dict[str, Any]
-    open_networks: list[str]
+    opened: OpenedHosts
     code: str = ""
     """The text of the spider's file, where the receiver may not have it."""
     module_digest: str = ""
@@ -75,7 +75,6 @@ class RobotsTask(Record):
     agent: str
     delay_s: float = 0.0
     """What to wait before each redirect within the host."""
-    seed: bool = False
 
 
 class Robots(Record):
@@ -124,10 +123,8 @@ class Outcome(Struct, array_like=True):
     """The host said 429 or 503, or could not be reached."""
     answered: bool = False
     private: bool = False
-    """The host is at a private address that a seed opened."""
+    """The host is of this machine, or at a private address."""
     digest: bytes = b""
-    opened: list[str] = []
-    """Networks that this page, being a seed, opened."""
     filtered: dict[str, Count] = {}
     dropped_items: Count = 0
     close: str = ""
@@ -155,8 +152,6 @@ class RobotsResult(Record):
     body: str
     reason: str
     crawl_delay_s: Seconds = 0.0
-    opened: list[str] = []
-    private: bool = False
 
 
 class Hello(Struct, array_like=True, tag=1):

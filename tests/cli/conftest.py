@@ -15,6 +15,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ENDS_S = 60.0
+ALLOWED = ("-s", "ALLOW_PRIVATE_NETWORKS=127.0.0.0/8")
+"""The demo site has many hosts, all on this machine."""
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -91,7 +93,15 @@ def site() -> Iterator[dict[str, Any]]:
 @pytest.fixture
 def whole(site: dict[str, Any]) -> list[str]:
     """The arguments that crawl the whole site."""
-    return ["crawl", site["start"], "-a", f"allowed_domains={','.join(site['hosts'])}", "-s", "RETRY_BACKOFF=0.01"]
+    return [
+        "crawl",
+        site["start"],
+        "-a",
+        f"allowed_domains={','.join(site['hosts'])}",
+        *ALLOWED,
+        "-s",
+        "RETRY_BACKOFF=0.01",
+    ]
 
 
 def until(condition: Callable[[], bool], what: str) -> None:

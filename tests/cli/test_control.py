@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.cli.cluster import Cluster, RunningPeer
-from tests.cli.conftest import until, urls_in
+from tests.cli.conftest import ALLOWED, until, urls_in
 
 pytestmark = pytest.mark.slow
 
@@ -43,7 +43,14 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def submit(cluster: Cluster, site: dict[str, Any], *arguments: str, at: int = 0) -> int:
-    target = ["talker.py", "-a", f"start_urls={site['start']}", "-a", f"allowed_domains={','.join(site['hosts'])}"]
+    target = [
+        "talker.py",
+        "-a",
+        f"start_urls={site['start']}",
+        "-a",
+        f"allowed_domains={','.join(site['hosts'])}",
+        *ALLOWED,
+    ]
     told = cluster.told("submit", *target, "-s", "RETRY_BACKOFF=0.01", *arguments, "--peer", cluster.peers[at].api)
     return int(told["job"])
 

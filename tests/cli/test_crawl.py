@@ -12,7 +12,7 @@ from urllib.request import ProxyHandler, build_opener
 import pytest
 
 from p2pcrawl.model.placement import GroupPlacement
-from tests.cli.conftest import ROOT, Run, Start, environment, lines_in, until, urls_in
+from tests.cli.conftest import ALLOWED, ROOT, Run, Start, environment, lines_in, until, urls_in
 
 TALKER = """
 from p2pcrawl import Spider
@@ -28,6 +28,7 @@ from p2pcrawl import Spider
 class Faller(Spider):
     start_urls = ["{start}"]
     allowed_domains = {hosts}
+    custom_settings = {{"ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8"}}
     def parse(self, response):
         yield response.follow_all()
         raise LookupError(response.url)
@@ -163,7 +164,7 @@ def test_exception_of_a_callback_is_logged_once_and_then_counted(run: Run, tmp_p
     result = run("crawl", "faller.py", "--slaves", 1, "--json")
 
     assert result.stderr.count("Traceback") == 1
-    assert f"faller.py:8 was raised {site['pages']} times" in result.stderr
+    assert f"faller.py:9 was raised {site['pages']} times" in result.stderr
     assert json.loads(result.stdout)["failed_by_reason"]["callback"] == site["pages"]
 
 
@@ -201,12 +202,19 @@ def test_killed_crawl_goes_on_and_says_what_was_interrupted(
     assert len(found) == len(set(found)) == site["pages"]
 
 
-def test_start_url_on_this_machine_may_redirect_within_it(run: Run, site: Any) -> None:
+def test_start_url_on_this_machine_may_redirect_within_what_the_user_allows(run: Run, site: Any) -> None:
     with build_opener(ProxyHandler({})).open(site["control"] + "/_truth") as answer:
         moved = json.load(answer)["expected_redirects"][0]
 
     result = run(
-        "crawl", moved, "-a", f"allowed_domains={','.join(site['hosts'])}", "-s", "CLOSESPIDER_PAGECOUNT=1", "--json"
+        "crawl",
+        moved,
+        "-a",
+        f"allowed_domains={','.join(site['hosts'])}",
+        *ALLOWED,
+        "-s",
+        "CLOSESPIDER_PAGECOUNT=1",
+        "--json",
     )
 
     certificate = json.loads(result.stdout)

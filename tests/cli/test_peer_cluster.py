@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 
 from tests.cli.cluster import Cluster
-from tests.cli.conftest import until, urls_in
+from tests.cli.conftest import ALLOWED, until, urls_in
 
 pytestmark = pytest.mark.slow
 
@@ -43,7 +43,14 @@ def trio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def crawled(trio: Cluster, site: Any) -> dict[str, Any]:
     """The demo site, crawled by all three; submitted at the second one."""
     (trio.folder / "talker.py").write_text(SPIDER)
-    target = ["talker.py", "-a", f"start_urls={site['start']}", "-a", f"allowed_domains={','.join(site['hosts'])}"]
+    target = [
+        "talker.py",
+        "-a",
+        f"start_urls={site['start']}",
+        "-a",
+        f"allowed_domains={','.join(site['hosts'])}",
+        *ALLOWED,
+    ]
     end: dict[str, Any] = trio.told(
         "submit", *target, "-s", "RETRY_BACKOFF=0.01", "--wait", "-o", "out.jsonl", "--peer", trio.peers[1].api
     )

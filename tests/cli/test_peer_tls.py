@@ -12,7 +12,7 @@ import pytest
 from p2pcrawl.overlay.tls import TlsFiles
 from tests.certificates import Authority
 from tests.cli.cluster import Cluster
-from tests.cli.conftest import ENDS_S, until
+from tests.cli.conftest import ALLOWED, ENDS_S, until
 
 pytestmark = pytest.mark.slow
 
@@ -51,7 +51,14 @@ def refusal(cluster: Cluster, *arguments: object) -> str:
 def test_slave_process_of_another_peer_crawls_for_the_master_over_tls(cluster: Cluster, site: Any) -> None:
     master, slave = cluster.peers
     (cluster.folder / "teller.py").write_text(SPIDER)
-    target = ["teller.py", "-a", f"start_urls={site['start']}", "-a", f"allowed_domains={','.join(site['hosts'])}"]
+    target = [
+        "teller.py",
+        "-a",
+        f"start_urls={site['start']}",
+        "-a",
+        f"allowed_domains={','.join(site['hosts'])}",
+        *ALLOWED,
+    ]
 
     def slaves() -> int:
         [member] = cluster.told("status", "--peer", master.api)["members"]

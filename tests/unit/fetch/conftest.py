@@ -93,7 +93,7 @@ async def new_client() -> AsyncIterator[Callable[..., Awaitable[Client]]]:
     async with contextlib.AsyncExitStack() as stack:
 
         async def start(networks: Networks | None = None, **settings: object) -> Client:
-            opened = Networks(["127.0.0.0/8"]) if networks is None else networks
+            opened = Networks((), ["127.0.0.0/8"]) if networks is None else networks
             return await stack.enter_async_context(Client(Settings().updated(settings), opened))
 
         yield start

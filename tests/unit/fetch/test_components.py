@@ -18,7 +18,6 @@ from p2pcrawl.fetch.guard import Blocked, Networks
 from p2pcrawl.fetch.own_headers import Home, OwnHeaders
 from p2pcrawl.fetch.robots import RobotsRules, RobotsText
 from p2pcrawl.fetch.status import StatusError
-from p2pcrawl.model.answer import Answer
 from p2pcrawl.model.outcome import Drop, Failure
 from p2pcrawl.model.request import Request
 from p2pcrawl.model.settings import Settings
@@ -130,16 +129,12 @@ async def test_a_login_survives_its_redirect(serve, new_client, page):
 
 
 @pytest.mark.parametrize(
-    "location", ["http://169.254.169.254/latest", "http://[::ffff:127.0.0.1]/", "http://0x0a000001/", "//localhost/"]
+    "location", ["http://169.254.169.254/latest", "http://[::1]/", "http://0x0a000001/", "//localhost/"]
 )
 async def test_a_redirect_out_of_bounds_becomes_a_request_that_is_refused(serve, new_client, page, location):
     server = await serve(page(b"", f"Location: {location}", status="302 Found"))
-    client = await new_client(networks=Networks())
-
-    async def fetch(request: Request) -> Answer:
-        return await client.fetch(request, seed=request.url.startswith(server.url))
-
-    chain = Chain(default_components(client.settings, lambda origin: None), fetch)
+    client = await new_client(networks=Networks(["127.0.0.1"]))
+    chain = Chain(default_components(client.settings, lambda origin: None), client.fetch)
 
     with pytest.raises(Redirected) as caught:
         await chain.run(Request(server.url))

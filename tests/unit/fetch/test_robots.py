@@ -144,15 +144,16 @@ async def test_a_redirect_out_of_bounds_keeps_out(serve, new_client, page):
     assert "169.254.169.254" in text.reason
 
 
-async def test_a_seeds_right_of_entry_does_not_pass_to_a_redirect(serve, new_client, page):
+async def test_a_start_urls_right_of_entry_does_not_pass_to_where_robots_is_redirected(serve, new_client, page):
     other = await serve(page())
-    server = await serve(page(b"", f"Location: {other.url}/robots.txt", status="302 Found"))
-    client = await new_client(networks=Networks())
+    away = f"Location: http://localhost:{other.port}/robots.txt"
+    server = await serve(page(b"", away, status="302 Found"))
+    client = await new_client(networks=Networks(["127.0.0.1"]))
 
     async def pause(host: str) -> None:
         pass
 
-    text = await fetch_robots(client, server.url, client.settings, pause, seed=True)
+    text = await fetch_robots(client, server.url, client.settings, pause)
 
     assert text.verdict == "disallow"
     assert other.connections == 0
@@ -262,14 +263,14 @@ def test_no_text_breaks_the_rules(body, path):
     rules(body).allowed(A + "/" + path)
 
 
-async def test_robots_of_a_private_seed_may_move_within_its_origin(serve, new_client, page):
+async def test_robots_of_a_private_start_url_may_move_within_its_host(serve, new_client, page):
     moved = "Location: /robots-moved.txt"
     server = await serve(page(b"", moved, status="302 Found"), page(b"User-agent: *\nDisallow: /x\n"))
-    client = await new_client(networks=Networks())
+    client = await new_client(networks=Networks(["127.0.0.1"]))
 
     async def pause(host: str) -> None:
         pass
 
-    text = await fetch_robots(client, server.url, client.settings, pause, seed=True)
+    text = await fetch_robots(client, server.url, client.settings, pause)
 
     assert (text.verdict, text.body) == ("rules", "User-agent: *\nDisallow: /x\n")

@@ -259,21 +259,21 @@ async def test_one_that_dies_after_others_came_leaves_all_buckets_whole(tmp_path
         assert not any(h.cluster.ownership.broken() for h in living)
 
 
-async def test_networks_that_a_seed_has_opened_are_known_to_those_that_go_on(tmp_path: Path) -> None:
-    """Only the master that fetched the seed knows that its network is open, unless it tells."""
+async def test_hosts_that_a_start_url_has_opened_are_known_to_those_that_go_on(tmp_path: Path) -> None:
+    """Only the master that took in the start URL knows what it opens, unless it tells."""
     web = Web()
     async with town_of(tmp_path, "1", "2", "3", answer=web) as (_town, houses):
         await eventually(lambda: synced(houses))
         await submit(houses[0])
         first = houses[0].master
-        first.jobs[77].open_networks(["127.0.0.0/8"])
+        await first.learn_opened({77: ["127.0.0.1"]})
         await finished(houses)
 
         others = [house.master.jobs[77] for house in houses[1:]]
-        await eventually(lambda: all(job.spec.open_networks == ("127.0.0.0/8",) for job in others))
+        await eventually(lambda: all(job.spec.opened == ("127.0.0.1",) for job in others))
 
     async with town_of(tmp_path, "1", answer=web) as (_town, again):
-        assert again[0].master.jobs[77].spec.open_networks == ("127.0.0.0/8",)
+        assert again[0].master.jobs[77].spec.opened == ("127.0.0.1",)
 
 
 async def test_buckets_that_are_claimed_in_two_goes_are_all_given_up(tmp_path: Path) -> None:

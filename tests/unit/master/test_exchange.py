@@ -14,6 +14,7 @@ from p2pcrawl.master.dispatch import Dispatch, Hold, Parcel
 from p2pcrawl.master.exchange import Exchange
 from p2pcrawl.master.job import job_of
 from p2pcrawl.master.keys import Keys
+from p2pcrawl.master.openings import Openings
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.wire.cluster import Found, Row, Settled
@@ -26,7 +27,7 @@ def found(url: str = "http://a.example/") -> Found:
 
 def exchange(owner: Any = None) -> tuple[Exchange, dict]:
     jobs = {1: job_of(spec_of())}
-    made = Exchange(jobs, Keys())
+    made = Exchange(jobs, Keys(), Openings(jobs))
     made.router = SimpleNamespace(owner=lambda bucket: owner, serves=lambda bucket: True)
     return made, jobs
 

@@ -59,7 +59,7 @@ links = st.lists(st.tuples(text, prints), max_size=3).flatmap(
 )  # fmt: skip
 outcomes = st.builds(
     Outcome, st.integers(0, 3), text, text, stored, counts, waits, waits, waits, flags, flags, flags, blobs,
-    st.lists(text, max_size=2), st.dictionaries(text, counts, max_size=2), counts, text,
+    st.dictionaries(text, counts, max_size=2), counts, text,
 )  # fmt: skip
 pages = st.builds(
     Page, stored, stored, stored, st.lists(links, max_size=2), st.lists(blobs, max_size=2), st.none() | outcomes
@@ -74,7 +74,7 @@ messages: st.SearchStrategy[Message] = st.one_of(
         Grant,
         st.lists(tasks, max_size=2),
         st.lists(st.builds(Robots, text, text, text, text), max_size=2),
-        st.lists(st.builds(RobotsTask, numbers, numbers, text, text, seconds, flags), max_size=2),
+        st.lists(st.builds(RobotsTask, numbers, numbers, text, text, seconds), max_size=2),
     ),
     st.builds(
         Report,
