@@ -56,7 +56,7 @@ def test_all_that_is_offered_is_there_and_nothing_else() -> None:
 
 
 def test_a_scenario_that_there_is_not_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="there is no scenario 'chrun'; there are churn,"):
+    with pytest.raises(ConfigurationError, match="there is no scenario 'chrun'; there are alone, churn,"):
         Plan(Options(scenario="chrun"))
 
 
