@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
 
-from p2pcrawl.spiders.bombs import defused
-
 TITLE_SIZE = 4096
 _WITHOUT_EVENTS = int(LexborDocumentOptions.WO_EVENTS)
 
 
 def parsed(body: bytes) -> LexborHTMLParser:
-    """The page's tree. The bytes are read as UTF-8; a page that would take too much is cut."""
-    return LexborHTMLParser(defused(body), options=_WITHOUT_EVENTS)
+    """The page's tree. The bytes are read as UTF-8; :mod:`p2pcrawl.spiders.bombs` has cut what would take too much."""
+    return LexborHTMLParser(body, options=_WITHOUT_EVENTS)
 
 
 def title_of(tree: LexborHTMLParser) -> str:

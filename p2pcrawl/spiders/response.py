@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from re import Pattern
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urljoin
 
 import parsel
@@ -19,7 +19,9 @@ from selectolax.lexbor import LexborHTMLParser
 from p2pcrawl.model.answer import Answer
 from p2pcrawl.model.request import Callback, Kind, Request
 from p2pcrawl.spiders import markup
-from p2pcrawl.spiders.encoding import decoded, encoding_of
+from p2pcrawl.spiders.bombs import bearable
+from p2pcrawl.spiders.charsets import read
+from p2pcrawl.spiders.encoding import encoding_of
 from p2pcrawl.spiders.links import LinkBatch, join_all, normalise, page_links
 
 Href = str | parsel.Selector
@@ -34,6 +36,7 @@ class Response:
 
     __slots__ = (
         "_base",
+        "_bearable",
         "_encoding",
         "_links",
         "_selector",
@@ -50,6 +53,7 @@ class Response:
         self.request = request
         self.depth = depth
         self._encoding: str | None = None
+        self._bearable: int | None = None
         self._text: str | None = None
         self._selector: parsel.Selector | None = None
         self._tree: LexborHTMLParser | None = None
@@ -108,7 +112,7 @@ class Response:
     def text(self) -> str:
         """The body as text; what cannot be read is replaced."""
         if self._text is None:
-            self._text = decoded(self.body, self.encoding)
+            self._text = read(self.body, self.encoding)
         return self._text
 
     def json(self) -> Any:
@@ -124,8 +128,8 @@ class Response:
     def selector(self) -> parsel.Selector:
         """parsel's view of the page, built when first asked for."""
         if self._selector is None:
-            kind = "xml" if self._is_xml else "html"
-            self._selector = parsel.Selector(self.text, type=kind, base_url=self.url)
+            kind: Literal["xml", "html"] = "xml" if self._is_xml else "html"
+            self._selector = parsel.Selector(self._markup.decode("utf-8", "replace"), type=kind, base_url=self.url)
         return self._selector
 
     def css(self, query: str) -> parsel.SelectorList[parsel.Selector]:
@@ -164,10 +168,7 @@ class Response:
     def tree(self) -> LexborHTMLParser:
         """lexbor's view of the page, built when first asked for."""
         if self._tree is None:
-            if self.encoding == "utf-8":
-                self._tree = markup.parsed(self.body.removeprefix(b"\xef\xbb\xbf"))
-            else:
-                self._tree = markup.parsed(self.text.encode("utf-8", "replace"))
+            self._tree = markup.parsed(self._markup)
         return self._tree
 
     @property
@@ -279,6 +280,17 @@ class Response:
 
     def __repr__(self) -> str:
         return f"<{self.status} {self.url}>"
+
+    @property
+    def _markup(self) -> bytes:
+        """The body as parsers get it, all of them: in UTF-8, and as much of it as can be parsed."""
+        if self.encoding == "utf-8":
+            whole = self.body.removeprefix(b"\xef\xbb\xbf")
+        else:
+            whole = self.text.encode("utf-8", "replace")
+        if self._bearable is None:
+            self._bearable = bearable(whole)
+        return whole[: self._bearable]
 
     @property
     def _content_type(self) -> str:

@@ -218,29 +218,3 @@ def test_meta_is_that_of_the_request_with_the_depth() -> None:
     assert response.meta["depth"] == response.depth == 4
     assert response.meta is request.meta
     assert response.cb_kwargs == {"c": 2}
-
-
-@pytest.mark.parametrize(
-    "bomb",
-    [
-        b"<div>" * 400_000,
-        b"<p>" + b"".join(b"<font id=%d>" % i for i in range(4000)) + b"</p>" + b"<p>x" * 20_000,
-        b"<a " + b" ".join(b"a%d" % i for i in range(200_000)) + b">",
-        b"<svg>" * 100_000 + b"</x>" * 100_000,
-    ],
-    ids=["deep", "styles", "attributes", "foreign"],
-)
-def test_page_that_would_exhaust_the_parser_is_cut(bomb: bytes) -> None:
-    response = page(b"<title>t</title><a href=/first></a>" + bomb)
-
-    assert response.title == "t"
-    assert response.links == ["https://example.com/first"]
-
-
-@pytest.mark.parametrize(
-    "row", [b"<tr><td><b>x</b><td><font color=red>y</font><br>", b"<div><p>x<p>y</div>", b"<ul><li>x<li>y</ul>"]
-)
-def test_long_honest_page_is_read_to_its_end(row: bytes) -> None:
-    response = page(b"<table>" + row * 20_000 + b"</table><a href=/last></a>")
-
-    assert response.links == ["https://example.com/last"]
