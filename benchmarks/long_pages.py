@@ -12,14 +12,27 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 from benchmarks.cluster import claim_conserved
 from benchmarks.long_spiders import PARTS
-from benchmarks.measure import ROOT, Claims, SiteProcess, ask_frontier, descendants, is_slave, items_of, peak_rss_bytes
+from benchmarks.measure import (
+    ROOT,
+    SPIDERS,
+    Claims,
+    SiteProcess,
+    ask_frontier,
+    descendants,
+    is_slave,
+    items_of,
+    peak_rss_bytes,
+    until,
+)
 from benchmarks.peers import Peers
 
-SPIDER = ROOT / "benchmarks" / "long_spiders.py"
+LONG, MANY = (Path(f"{ROOT}/benchmarks/long_spiders.py:{name}") for name in ("Long", "Many"))
+DELAY_S = 0.2
 MIB = 1024 * 1024
 
 
@@ -39,7 +52,7 @@ def long_pages(folder: Path, items: int, blocks_s: tuple[float, ...], masters: i
             plan[urls[3 + 2 * number]] = (0, True, block_s)
         arguments = {"start_urls": site.start, "allowed_domains": " ".join(site.hosts), "plan": json.dumps(plan)}
         began = time.monotonic()
-        job = peers.submit(SPIDER, arguments, {"CONCURRENT_REQUESTS": 16})
+        job = peers.submit(LONG, arguments, {"CONCURRENT_REQUESTS": 16})
         end = peers.until_over(job, 600.0)
         claims.note("seconds", f"{time.monotonic() - began:.1f}")
         for name, chosen in (("masters", [p.pid for p in peers.living]), ("slaves", _slaves(peers))):
@@ -60,6 +73,34 @@ def long_pages(folder: Path, items: int, blocks_s: tuple[float, ...], masters: i
     return claims
 
 
+def long_start(folder: Path, requests: int, masters: int = 2, hosts: int = 4) -> Claims:
+    """A job whose ``start()`` yields so many requests, beside one that asks each of its hosts every 0.2 s."""
+    pages = max(1_000, requests // 100)  # more than can be asked for meanwhile
+    claims = Claims(f"start() with {requests} requests beside a job with a delay of {DELAY_S} s; {masters} masters")
+    arguments = ["--pages", pages, "--hosts", hosts, "--size", 2_000, "--visits"]
+    with (
+        SiteProcess("benchmarks.site", *arguments) as site,
+        SiteProcess("benchmarks.site", "--pages", 1, "--hosts", 1) as other,
+        Peers(folder, masters, 1, "--copies", min(2, masters)) as peers,
+    ):
+        beside = {"start_urls": site.start, "allowed_domains": " ".join(site.hosts)}
+        peers.submit(SPIDERS, beside, {"DOWNLOAD_DELAY": DELAY_S, "AUTOTHROTTLE_ENABLED": False})
+        until(lambda: len(site.ask("/_visits")) > 10 * hosts, 30.0, "the other job goes on")
+        began = time.monotonic()
+        many = peers.submit(MANY, {"count": str(requests), "base": other.start + "?"}, {"DOWNLOAD_DELAY": 60.0})
+        until(lambda: peers.job(many)["discovered"] > requests, 300.0, "all requests are known", every_s=0.5)
+        ended = time.monotonic()
+        claims.note("seconds till all were known", f"{ended - began:.1f}")
+        claims.note("peak RSS of the masters (MiB)", [peak_rss_bytes([p.pid]) // MIB for p in peers.living])
+        claims.note("peak RSS of the slaves (MiB)", [peak_rss_bytes([pid]) // MIB for pid in _slaves(peers)])
+        visits = site.ask("/_visits")
+        for host in site.hosts:
+            at = [began, *(begin for h, _, begin, _ in visits if h == host and began < begin < ended), ended]
+            waits = sorted(b - a for a, b in pairwise(at))
+            claims.claim(f"longest wait of {host} (s)", f"{waits[-1]:.2f}", waits[-1] < 3.0, "< 3 s")
+    return claims
+
+
 def _slaves(peers: Peers) -> list[int]:
     return [pid for p in (*peers.living, *peers.helping) for pid in descendants(p.pid) if is_slave(pid)]
 
@@ -74,10 +115,13 @@ def _key(item: dict[str, object]) -> object:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--items", type=int, default=1_000_000)
+    parser.add_argument("what", choices=("items", "start"), nargs="?", default="items")
+    parser.add_argument("--items", type=int, default=1_000_000, help="or requests of start()")
     parser.add_argument("--blocks", type=float, nargs="*", default=(8.0, 20.0))
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        if asked.what == "start":
+            return long_start(Path(folder), asked.items).print()
         return long_pages(Path(folder), asked.items, tuple(asked.blocks)).print()
 
 

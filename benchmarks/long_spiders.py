@@ -1,13 +1,14 @@
-"""A spider whose callbacks are long: ``-a start_urls=URL -a allowed_domains=HOSTS -a plan=JSON``."""
+"""Spiders whose callbacks are long: ``:Long -a start_urls=URL -a allowed_domains=HOSTS -a plan=JSON``, and
+``:Many -a count=1000000 -a base=URL``."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from p2pcrawl import Response, Spider
+from p2pcrawl import Request, Response, Spider
 
 PART = "x" * (1 << 18)
 PARTS = 6
@@ -28,4 +29,18 @@ class Long(Spider):
             for part in range(PARTS):
                 yield {"part": part, "of": response.url, "text": PART}
         time.sleep(block_s)
+        yield {"url": response.url}
+
+
+class Many(Spider):
+    """``start()`` yields ``count`` requests below ``base``, as fast as it is asked."""
+
+    count = "1000000"
+    base = ""
+
+    async def start(self) -> AsyncIterator[Any]:
+        for number in range(int(self.count)):
+            yield Request(f"{self.base}{number}")
+
+    def parse(self, response: Response, **_: Any) -> Iterator[Any]:
         yield {"url": response.url}

@@ -118,6 +118,11 @@ class Copier:
         """So much waits that no new work should be begun."""
         return self.under_way > UNDER_WAY_MAX or self._bytes > UNDER_WAY_BYTES_MAX
 
+    @property
+    def strained(self) -> bool:
+        """Parts of pages are to wait, so that it will not come to that."""
+        return self.under_way > UNDER_WAY_MAX // 8 or self._bytes > UNDER_WAY_BYTES_MAX // 2
+
     # -- the lanes ----------------------------------------------------------------------------
 
     def gone(self, nodes: Sequence[NodeId]) -> None:

@@ -25,7 +25,7 @@ from p2pcrawl.master.lifecycle import Lifecycle
 from p2pcrawl.master.loading import Loading
 from p2pcrawl.master.openings import Openings
 from p2pcrawl.master.outputs import InThread, Outputs
-from p2pcrawl.master.reports import Reports
+from p2pcrawl.master.reports import LOOK_AGAIN_S, Reports
 
 IDLE_S = 1.0
 """A turn is made at least this often."""
@@ -108,7 +108,7 @@ class Cycle:
         self.loading.seat_more(now)
         if self.reports.waiting or self.exchange.waiting or self.handover.waiting or self.aside.waiting:
             return now
-        due = [now + IDLE_S]
+        due = [now + (LOOK_AGAIN_S if self.reports.holding else IDLE_S)]
         due += [at for at in (self.loading.due_at(now), self.outputs.due_at) if at is not None]
         at = self.workbench.next_at(now)
         if at is not None and not self.draining and any(s.room > 0 for s in self.reports.sessions.values()):

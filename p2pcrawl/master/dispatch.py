@@ -127,6 +127,11 @@ class Dispatch:
         return self.under_way > HELD_MAX
 
     @property
+    def strained(self) -> bool:
+        """Parts of pages are to wait, so that it will not come to that."""
+        return self.under_way > HELD_MAX // 8
+
+    @property
     def under_way(self) -> int:
         """Links of all jobs that are not settled yet."""
         return self._under_way.total()

@@ -85,6 +85,12 @@ class Exchange:
         dispatch, copier = self.dispatch, self.copier
         return (dispatch is not None and dispatch.full) or (copier is not None and copier.full)
 
+    @property
+    def strained(self) -> bool:
+        """Soon it will be, if what can wait does not."""
+        dispatch, copier = self.dispatch, self.copier
+        return (dispatch is not None and dispatch.strained) or (copier is not None and copier.strained)
+
     def busy(self, job: int) -> int:
         """Links and records of the job that are neither stored here nor settled elsewhere."""
         under_way = self.dispatch.pending(job) if self.dispatch is not None else 0

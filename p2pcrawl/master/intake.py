@@ -71,6 +71,11 @@ class Intake:
         self.down: dict[tuple[int, int], None] = {}
         """(job, host) of hosts that do not answer, whose queue is to be put aside."""
 
+    @property
+    def strained(self) -> bool:
+        """So much is on its way to other masters that parts of pages are to wait."""
+        return self._exchange.strained
+
     # -- pages --------------------------------------------------------------------------------
 
     def page(self, session: Session, page: Page, batch: Batch, now: float) -> None:

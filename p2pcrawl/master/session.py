@@ -82,6 +82,8 @@ class Session:
     adopting: bool = False
     """The slave's Orphans are being taken in."""
     rss_bytes: int = 0
+    turned: float = 0.0
+    """When parts of its pages were last taken."""
 
     def knows_rules(self, origin: str) -> None:
         """The slave was told the origin's robots.txt."""

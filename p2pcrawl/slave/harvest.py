@@ -6,7 +6,7 @@ what is left is fingerprinted.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 
 from p2pcrawl.fetch.referrer import PAGE_POLICY
@@ -76,6 +76,7 @@ class Harvest:
         "_settings",
         "_size",
         "_task",
+        "ahead",
         "dropped_items",
         "filtered",
         "page_policy",
@@ -101,6 +102,8 @@ class Harvest:
         self.page_policy = ""
         """What the page says about the referrers of its links."""
         self.parts = 0
+        self.ahead: deque[int] = deque()
+        """The parts that are on their way, by what their outbox calls them."""
 
     @property
     def task(self) -> Task:

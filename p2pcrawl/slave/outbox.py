@@ -26,6 +26,8 @@ WINDOW_BYTES = 16 * 1024 * 1024
 class _Flying(NamedTuple):
     sequence: int
     size: int
+    pages: int
+    """How many had been put by then."""
     orphans: list[OrphanPage]
 
 
@@ -53,22 +55,28 @@ class Outbox:
         self._timer: asyncio.TimerHandle | None = None
         self._sent: deque[_Flying] = deque()
         self._flying = 0
+        self._put = self._safe = 0
+        """Pages and parts that were put, and that were acknowledged."""
+        self._acked = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
         self._empty = asyncio.Event()
         self._empty.set()
 
-    def put(self, page: Page, task: Task, *, whole: bool = True) -> None:
-        """``whole``: the page has its end, and no part of it was put before."""
+    def put(self, page: Page, task: Task, *, whole: bool = True) -> int:
+        """``whole``: the page has its end, and no part of it was put before. The how manieth this was, for
+        :meth:`safe`."""
+        self._put += 1
         if self._orphanage is not None:
             orphan = orphan_of(task, page, whole=whole)
             if self._over:
                 self._orphanage.take(orphan)
-                return
+                return self._put
             self._orphans.append(orphan)
         self._pages.append(page)
         self._size += size_of(page)
         self._schedule()
+        return self._put
 
     def put_robots(self, result: RobotsResult) -> None:
         if self._over:
@@ -81,6 +89,12 @@ class Outbox:
         """Returns when the window is open."""
         await self._room.wait()
 
+    async def safe(self, number: int) -> None:
+        """Returns when so many pages and parts are acknowledged, or the session is over."""
+        while self._safe < number and not self._over:
+            self._acked.clear()
+            await self._acked.wait()
+
     async def drained(self) -> None:
         """Returns when all that was put is acknowledged."""
         self.flush()
@@ -88,7 +102,10 @@ class Outbox:
 
     def acknowledged(self, sequence: int) -> None:
         while self._sent and self._sent[0].sequence <= sequence:
-            self._flying -= self._sent.popleft().size
+            flying = self._sent.popleft()
+            self._flying -= flying.size
+            self._safe = flying.pages
+        self._acked.set()
         if self._flying < WINDOW_BYTES:
             self._room.set()
         if not self._sent and not self._pages and not self._robots:
@@ -105,6 +122,7 @@ class Outbox:
         self._sent.clear()
         self._orphans, self._pages, self._robots = [], [], []
         self._room.set()
+        self._acked.set()
 
     def flush(self) -> None:
         """Sends what has gathered."""
@@ -120,7 +138,7 @@ class Outbox:
             # It could never be sent, and nothing after it: the master is to see that this slave is lost.
             self._post.abort(error)
             return
-        self._sent.append(_Flying(sequence, size, self._orphans))
+        self._sent.append(_Flying(sequence, size, self._put, self._orphans))
         self._orphans, self._pages, self._robots, self._size = [], [], [], 0
         self._flying += size
         if self._flying >= WINDOW_BYTES:

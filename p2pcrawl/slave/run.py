@@ -50,6 +50,8 @@ log = logging.getLogger(__name__)
 
 RULES_MAX = 20_000
 ITEM_MAX = 16 * 1024 * 1024
+PARTS_AHEAD = 4
+"""Parts of one page that may be on their way at once: what is reported after them waits behind them."""
 TURN_S = 0.02
 """After so long a callback that yields on and on lets others go on."""
 DETAIL_MAX = 8_000
@@ -270,8 +272,10 @@ class JobRun:
         return outcome
 
     async def _send_part(self, harvest: Harvest, outbox: Outbox) -> None:
-        outbox.put(harvest.take(), harvest.task, whole=False)
+        harvest.ahead.append(outbox.put(harvest.take(), harvest.task, whole=False))
         await asyncio.sleep(0)
+        if len(harvest.ahead) > PARTS_AHEAD:
+            await outbox.safe(harvest.ahead.popleft())
         await outbox.room()
 
     async def _take(self, thing: Any, harvest: Harvest, outbox: Outbox) -> None:

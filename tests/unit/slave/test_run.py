@@ -23,7 +23,7 @@ from p2pcrawl.slave import run as run_module
 from p2pcrawl.slave.fence import Fence
 from p2pcrawl.slave.harvest import PART_LINKS
 from p2pcrawl.slave.outbox import Outbox
-from p2pcrawl.slave.run import DETAIL_MAX, JobRun
+from p2pcrawl.slave.run import DETAIL_MAX, PARTS_AHEAD, JobRun
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.wire.messages import Page, RobotsTask, Task
 from tests.unit.slave.tasks import FakeLink, task_of
@@ -168,6 +168,40 @@ async def test_page_with_very_many_links_is_sent_in_parts_with_the_end_last() ->
     assert [page.outcome is None for page in pages] == [True] * (len(pages) - 1) + [False]
     assert sum(len(links.urls) for page in pages for links in page.links) == 4 * PART_LINKS
     assert max(len(links.urls) for page in pages for links in page.links) <= PART_LINKS
+
+
+async def test_page_with_very_many_parts_waits_until_they_are_acknowledged() -> None:
+    class Many(Spider):
+        name = "many"
+
+        def parse(self, response: Any) -> Any:
+            yield response.follow_all([f"/{n}" for n in range(20 * PART_LINKS)])
+
+    run = JobRun(1, Many, {}, Settings(), Networks())
+    run._chain = FakeChain(answer_of())  # type: ignore[assignment]
+    link = FakeLink()
+    outbox = Outbox(link)
+    working = asyncio.create_task(run.work(task_of(), outbox, open_fence()))
+
+    seen: list[int] = []
+    while not working.done():
+        for _ in range(100):
+            await asyncio.sleep(0)
+        outbox.flush()
+        seen.append(sum(len(report.pages) for report in link.reports) - sum(seen))
+        outbox.acknowledged(link.reports[-1].sequence)
+
+    assert max(seen) <= PARTS_AHEAD + 1
+    assert sum(len(report.pages) for report in link.reports) == 21
+
+
+async def test_page_that_is_tried_again_sends_no_parts_so_that_it_is_whole_if_its_session_ends() -> None:
+    body = b"".join(b'<a href="/%d">x</a>' % n for n in range(4 * PART_LINKS))
+
+    pages = await pages_of(Plain, answer_of(body=body), task_of(attempt=2))
+
+    assert len(pages) == 1
+    assert pages[0].outcome is not None
 
 
 async def test_item_that_is_too_large_fails_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
