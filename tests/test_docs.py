@@ -89,3 +89,47 @@ def test_every_example_is_in_their_table() -> None:
     named = re.findall(r"^\| \[(\w+\.py)\]", text, re.MULTILINE)
 
     assert sorted(named) == sorted(path.name for path in (ROOT / "examples").glob("*.py"))
+
+
+ATTACKED = [ROOT / "docs" / name for name in ("security.md", "threats.md", "handshake.md")]
+TEST = re.compile(r"\[`(test_\w+)`\]\(([^)]+)\)")
+
+
+def lines_to_attack(page: Path) -> list[str]:
+    """The lines of its tables whose last column names tests; each has to."""
+    found, within = [], False
+    for line in page.read_text().splitlines():
+        if not line.startswith("|"):
+            within = False
+        elif line.endswith("| attacked by |"):
+            within = True
+        elif within and not line.startswith("|---"):
+            found.append(line)
+    return found
+
+
+@pytest.mark.parametrize("page", ATTACKED, ids=lambda page: page.stem)
+def test_each_threat_and_each_claim_names_a_test_that_attacks_it(page: Path) -> None:
+    lines = lines_to_attack(page)
+
+    assert lines
+    assert [line for line in lines if not TEST.search(line.rstrip(" |").rpartition(" | ")[2])] == []
+
+
+@pytest.mark.parametrize("page", ATTACKED, ids=lambda page: page.stem)
+def test_each_test_that_is_named_exists_where_it_is_said_to_be(page: Path) -> None:
+    named = TEST.findall(page.read_text())
+
+    def exists(name: str, where: str) -> bool:
+        file = (page.parent / where).resolve()
+        return file.is_file() and re.search(rf"^ *(async )?def {name}\(", file.read_text(), re.MULTILINE) is not None
+
+    assert [f"{where}::{name}" for name, where in named if not exists(name, where)] == []
+
+
+def test_each_part_of_the_page_about_security_is_attacked() -> None:
+    """What is promised in prose is promised, too: each paragraph of "How" names tests."""
+    text = (ROOT / "docs" / "security.md").read_text()
+    parts = re.split(r"\n(?=\*\*[A-Z])", text.split("\n## How\n")[1].split("\n## ")[0])[1:]
+
+    assert [part[:40] for part in parts if not TEST.search(part)] == []

@@ -177,6 +177,23 @@ def test_answer_from_another_address_of_the_same_machine_is_understood() -> None
     assert bob.heard == [b"news"]
 
 
+def test_knock_repeated_to_another_member_misleads_only_until_the_right_process_is_there() -> None:
+    # Nobody is at ELSEWHERE yet; somebody without the key repeats the knock at Bob's, in Alice's name.
+    alice, bob, carol = Peer(ALICE, AT_ALICE), Peer(BOB, AT_BOB), Peer(NodeId("ca" * 20), ELSEWHERE)
+    net = Net(alice, bob)
+    ((knock, _),) = alice.say(b"", ELSEWHERE)
+    ((answer, _),) = bob.hear(knock, AT_ALICE)
+    net.carry(AT_BOB, [(answer, AT_ALICE)])
+
+    assert (alice.heard, bob.heard, carol.heard) == ([], [], [])
+    net = Net(alice, bob, carol)
+    net.carry(AT_ALICE, alice.say(b"for carol, whoever is there", ELSEWHERE, 9.0), 9.0)
+
+    assert carol.heard == [b"for carol, whoever is there"]
+    net.carry(AT_ALICE, alice.say(b"for bob", AT_BOB, 9.0), 9.0)
+    assert (alice.heard, bob.heard) == ([], [b"for bob"])
+
+
 @pytest.mark.parametrize("pattern", list(product((True, False), repeat=4)))
 def test_peers_meet_whatever_is_lost_in_the_beginning(pattern: tuple[bool, ...]) -> None:
     alice, bob, _ = pair()
