@@ -22,6 +22,7 @@ from p2pcrawl.master.master import Master
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.job import JobId, JobSpec, SpiderRef
 from p2pcrawl.model.settings import Settings
+from p2pcrawl.private.presence import addresses_here
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.slave.tuning import tune_collector, tune_memory
 from p2pcrawl.spiders.load import importing, load_spider, merged_settings, parse_target, reference_of
@@ -147,7 +148,7 @@ class Crawler:
         classes = {plan.name: plan.cls for plan in self._plans}
 
         async def run_here(stream: Any) -> None:
-            await Slave(classes).run(stream)
+            await Slave(classes, peers_here=addresses_here).run(stream)
 
         master = Master(
             folder,

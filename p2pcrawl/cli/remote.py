@@ -17,8 +17,8 @@ from urllib.parse import urlencode
 
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.node import Address, format_address, parse_address
-from p2pcrawl.peer.presence import peers_here, token_file_of
 from p2pcrawl.peer.tokens import authorization, read_token, token_of
+from p2pcrawl.private.presence import peers_here, token_file_of
 
 TOKEN_VARIABLE = "P2PCRAWL_TOKEN"  # nosec B105  # the name of a variable, not what is in it
 PEER_VARIABLE = "P2PCRAWL_PEER"

@@ -19,7 +19,7 @@ from p2pcrawl.crawler import new_event_loop
 from p2pcrawl.fetch.chain import Chain, Redirected
 from p2pcrawl.fetch.client import Client
 from p2pcrawl.fetch.components import default_components
-from p2pcrawl.fetch.guard import Blocked, Networks, opened_by
+from p2pcrawl.fetch.guard import Blocked, Networks, endpoints_of, opened_by
 from p2pcrawl.fetch.own_headers import Home
 from p2pcrawl.fetch.robots import RobotsRules, fetch_robots
 from p2pcrawl.fetch.status import StatusError
@@ -27,6 +27,7 @@ from p2pcrawl.model.errors import ConfigurationError, FetchError, P2PCrawlError
 from p2pcrawl.model.request import Request
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.model.url import host_of, origin_of
+from p2pcrawl.private.presence import addresses_here
 from p2pcrawl.spiders.addresses import checked_url
 from p2pcrawl.spiders.response import Response
 
@@ -62,7 +63,7 @@ class Visitor:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._agent = settings.robots_agent
-        self._networks = Networks((), settings.allow_private_networks)
+        self._networks = Networks((), settings.allow_private_networks, endpoints_of(addresses_here()))
         # The check of robots.txt is left out of the chain: its verdict is shown instead.
         self._home = Home()
         self._components = default_components(

@@ -17,6 +17,7 @@ crawl, whatever is open.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Final
 
@@ -31,9 +32,11 @@ from p2pcrawl.fetch.addresses import (
     one_spelling,
     unwrapped,
 )
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.node import parse_address
 from p2pcrawl.model.url import host_of
 
-__all__ = ["Blocked", "Networks", "is_private", "opened_by"]
+__all__ = ["Blocked", "Networks", "endpoints_of", "is_private", "opened_by"]
 
 Network = IPv4Network | IPv6Network
 Endpoint = tuple[str, int]
@@ -54,6 +57,16 @@ def opened_by(url: str) -> str:
 def is_private(ip: str) -> bool:
     """Whether the address is one that a start URL can open: of this machine, or private."""
     return _kind_of(ip) in _OPENED_BY_SEEDS
+
+
+def endpoints_of(addresses: Iterable[str]) -> frozenset[Endpoint]:
+    """Where peers listen that tell of themselves so. They do by numbers: what a name leads to no guard could know."""
+    found = set()
+    for address in addresses:
+        with suppress(ConfigurationError, Blocked):
+            host, port = parse_address(address)
+            found.add((str(unwrapped(host)), port))
+    return frozenset(found)
 
 
 class Networks:

@@ -30,7 +30,7 @@ import asyncio
 import logging
 import socket
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from time import monotonic
 
@@ -39,6 +39,7 @@ from p2pcrawl.master.session import Session
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.overlay.link import Link, open_link
+from p2pcrawl.wire.bounds import ENDPOINTS_MAX
 from p2pcrawl.wire.codec import AnyMessage
 from p2pcrawl.wire.messages import (
     FENCE_S,
@@ -47,6 +48,7 @@ from p2pcrawl.wire.messages import (
     Adopted,
     Beat,
     Bye,
+    Closed,
     Hello,
     Leaving,
     Orphans,
@@ -102,6 +104,7 @@ class Slaves:
         self.sessions: dict[int, Session] = {}
         self.void: dict[int, Session] = {}
         """Over, while their links wait for a Hello."""
+        self._closed: list[str] = []
         self.gone: deque[Session] = deque()
         self.group = Group(count, self.connected, run_here, output_to_stderr=output_to_stderr, errors_to=errors_to)
 
@@ -122,6 +125,14 @@ class Slaves:
         session = self._welcome(link)
         session.remote = True
         self.received(session, hello)
+
+    def close_ports(self, addresses: Iterable[str]) -> None:
+        """Peers listen at these, and at no others: slaves go there for no crawl."""
+        closed = sorted(set(addresses))[:ENDPOINTS_MAX]
+        if closed != self._closed:
+            self._closed = closed
+            for session in (*self.sessions.values(), *self.void.values()):
+                session.link.send(Closed(closed))
 
     def stop(self) -> None:
         """Lets all of them finish what is open and leave."""
@@ -213,6 +224,8 @@ class Slaves:
         fence_s = FENCE_S if self._fenced else 0.0
         level, silence_s = self._settings.log_level.upper(), self._settings.slave_silence
         link.send(Welcome(PROTOCOL, number, slots, level, fence_s, silence_s))
+        if self._closed:
+            link.send(Closed(self._closed))
         if self._leaving:
             self._stop(session)
         return session

@@ -27,7 +27,7 @@ from p2pcrawl.master.notes import Notes
 from p2pcrawl.master.steering import Steering
 from p2pcrawl.model.errors import ConfigurationError, DamagedError, P2PCrawlError, StorageError
 from p2pcrawl.model.job import JobId, JobSpec
-from p2pcrawl.model.node import Address, Status
+from p2pcrawl.model.node import Address, Status, format_address, parse_address
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.overlay.link import Link
 from p2pcrawl.overlay.node import Credentials, OverlayNode
@@ -35,6 +35,7 @@ from p2pcrawl.peer.acquaintances import AGES_S, Acquaintances
 from p2pcrawl.peer.config import Partition, PeerConfig
 from p2pcrawl.peer.questions import Questions
 from p2pcrawl.peer.submission import Submission, module_digest
+from p2pcrawl.private.presence import addresses_here
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.wire.messages import Hello
 
@@ -94,6 +95,8 @@ class Lead:
     async def open(self, host: str, port: int) -> None:
         """Opens the data folder and the port. Raises ConfigurationError."""
         await self._open_stores()
+        self.bound = Address("")
+        """Where it listens, which is not where others reach it if that is another address."""
         try:
             self.node = OverlayNode(
                 self._credentials,
@@ -109,6 +112,7 @@ class Lead:
             await self.node.open(
                 host, port, self._config.reached_at(), str(self._api), incarnation=self._incarnation + 1
             )
+            self.bound = format_address(host, port or parse_address(self.node.address)[1])
         except BaseException:
             await self.holdings.close()
             await self.master.__aexit__()
@@ -180,6 +184,7 @@ class Lead:
         self.cluster.start(looking=bool(contacts))
         self.notes.start()
         self.steering.start()
+        self._close_ports()
         self._tasks = [asyncio.create_task(self._run()), asyncio.create_task(self._tell_load())]
 
     async def close(self) -> None:
@@ -247,8 +252,15 @@ class Lead:
             leased = sum(j.leased for j in self.master.jobs.values())
             self.node.membership.load = json.dumps({"slaves": sessions, "pages": pages, "leased": leased}).encode()
             self._note_incarnation()
+            self._close_ports()
             await self._note_acquaintances()
             await asyncio.sleep(LOAD_S)
+
+    def _close_ports(self) -> None:
+        """No crawl goes to where peers listen, as far as they are known: those that are away come back."""
+        members = self.node.membership.members.values()
+        known = [each for member in members for each in (member.address, member.api) if each]
+        self.master.slaves.close_ports([*known, self.node.address, self.bound, self._api])
 
     def _crawling(self) -> bool:
         return any(job.state == RUNNING for job in self.master.jobs.values())
@@ -365,7 +377,7 @@ def write_incarnation(folder: Path, incarnation: int) -> None:
 
 
 async def _run_here(stream: Any) -> None:
-    await Slave().run(stream)
+    await Slave(peers_here=addresses_here).run(stream)
 
 
 def _refusal(spec: JobSpec) -> str:

@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -50,11 +51,12 @@ from p2pcrawl.peer.config import (
 )
 from p2pcrawl.peer.helper import Helper
 from p2pcrawl.peer.lead import Lead
-from p2pcrawl.peer.presence import Presence
 from p2pcrawl.peer.results import Gathering
 from p2pcrawl.peer.submission import Submission, submission_of
 from p2pcrawl.peer.tokens import TOKEN_FILE, load_or_make_token
 from p2pcrawl.private.folders import make_folder
+from p2pcrawl.private.presence import Presence, addresses_here
+from p2pcrawl.slave.slave import Slave
 from p2pcrawl.spiders.spider import Spider
 
 log = logging.getLogger(__name__)
@@ -138,7 +140,7 @@ class Peer:
             await self.__aexit__()
             raise
         self._watches = [asyncio.create_task(self._watch_roles()), asyncio.create_task(self._keep_joining())]
-        self._presence.open(self.api, (self.folder / TOKEN_FILE).absolute())
+        self._tell_of_presence()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -349,11 +351,15 @@ class Peer:
         self._lead = lead
         lead.join(contacts)
         lead.failed.add_done_callback(self._lead_failed)
+        self._tell_of_presence()
 
     async def _become_slave(self) -> None:
         # A master's frontier locks the folder itself.
         self._lock = FolderLock(self.folder)
-        self._helper = Helper(self.config, self._credentials, self._caller, list(self._contacts), self.errors_to)
+        make_slave = partial(Slave, peers_here=addresses_here)
+        self._helper = Helper(
+            self.config, self._credentials, self._caller, list(self._contacts), self.errors_to, make_slave
+        )
         await self._helper.open()
 
     async def _watch_roles(self) -> None:
@@ -367,6 +373,12 @@ class Peer:
                 if await self._helper.is_needed_as_master(members, self.config.masters):
                     log.info("only %d masters are left: this peer becomes one", len(members or []))
                     await self._become_master()
+
+    def _tell_of_presence(self) -> None:
+        """To faces and crawls of this machine."""
+        self._presence.close()
+        here = [self.api] if self._lead is None else [self.api, self._lead.bound]
+        self._presence.open(self.api, (self.folder / TOKEN_FILE).absolute(), here)
 
     def _lead_failed(self, failed: asyncio.Future[None]) -> None:
         if not failed.cancelled() and (error := failed.exception()) is not None:

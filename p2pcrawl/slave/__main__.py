@@ -16,6 +16,7 @@ from pathlib import Path
 from p2pcrawl.model.errors import ConfigurationError, LinkError
 from p2pcrawl.model.node import BOOT_BYTES
 from p2pcrawl.overlay.tls import TlsFiles
+from p2pcrawl.private.presence import addresses_here
 from p2pcrawl.slave.following import Follow, Parent, follow
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.slave.tuning import tune_collector, tune_memory
@@ -56,7 +57,7 @@ def main() -> int:
     async def serve() -> None:
         tune_collector()
         if asked.connect:
-            slave = Slave(new_loop=new_event_loop)
+            slave = Slave(new_loop=new_event_loop, peers_here=addresses_here)
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, slave.leave)
             tls = TlsFiles(asked.tls_cert, asked.tls_key, asked.tls_ca).load() if asked.tls_cert else None
 
@@ -71,7 +72,7 @@ def main() -> int:
         stream = socket.socket(fileno=asked.fd)
         # What a spider starts must not hold the link: this slave's death would go unnoticed.
         stream.set_inheritable(False)
-        await Slave(new_loop=new_event_loop).run(stream)
+        await Slave(new_loop=new_event_loop, peers_here=addresses_here).run(stream)
 
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:

@@ -14,6 +14,7 @@ from p2pcrawl.fetch.guard import Networks
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.model.job import SpiderRef
 from p2pcrawl.model.settings import Settings
+from p2pcrawl.slave.doors import Doors
 from p2pcrawl.slave.run import JobRun
 from p2pcrawl.spiders.load import load_spider
 from p2pcrawl.spiders.spider import Spider
@@ -30,11 +31,16 @@ class Jobs:
     """``failed`` hears of a job that cannot be opened."""
 
     def __init__(
-        self, classes: dict[str, type[Spider]], open_fetcher: OpenFetcher, failed: Callable[[Bye], None]
+        self,
+        classes: dict[str, type[Spider]],
+        open_fetcher: OpenFetcher,
+        failed: Callable[[Bye], None],
+        doors: Doors,
     ) -> None:
         self._classes = classes
         self._open_fetcher = open_fetcher
         self._failed = failed
+        self.doors = doors
         self._runs: dict[int, asyncio.Task[JobRun]] = {}
         self._networks: dict[int, Networks] = {}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -65,6 +71,7 @@ class Jobs:
             run.forget()
 
     async def close(self) -> None:
+        self.doors.close()
         for made in self._runs.values():
             if not made.done():
                 made.cancel()
@@ -83,6 +90,7 @@ class Jobs:
         return [t.result() for t in self._runs.values() if t.done() and not t.cancelled() and t.exception() is None]
 
     async def _make_run(self, spec: JobSpec, settings: Settings, networks: Networks) -> JobRun:
+        await self.doors.add(networks)
         try:
             file = self._file_of(spec) if spec.code else spec.file
             ref = SpiderRef(file, spec.module, spec.qualname, tuple(spec.urls))

@@ -24,6 +24,7 @@ from p2pcrawl.wire.codec import AnyMessage
 from p2pcrawl.wire.messages import (
     Ack,
     Adopted,
+    Closed,
     Forget,
     Grant,
     Leaving,
@@ -124,6 +125,8 @@ class Session:
                 self._outbox.acknowledged(message.sequence)
             case OpenJob():
                 self._jobs.open(message.job)
+            case Closed():
+                self._jobs.doors.told(message.endpoints)
             case Adopted():
                 self._orphanage.adopted(message.sequence)
             case Stop():

@@ -21,6 +21,7 @@ from p2pcrawl.fetch.client import Client
 from p2pcrawl.fetch.fetcher import OpenFetcher
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.overlay.link import OnClose
+from p2pcrawl.slave.doors import Doors, PeersHere
 from p2pcrawl.slave.jobs import Jobs
 from p2pcrawl.slave.orphans import Orphanage
 from p2pcrawl.slave.post import Post, PostApart, PostThread
@@ -41,17 +42,18 @@ HANG_UP_S = 2.0
 class Slave:
     """Runs on the current loop. ``classes`` are spiders that this process has at hand, by job name; others are
     imported. ``open_fetcher`` is its way to the web. With ``new_loop`` its links are in a thread of their own, on a
-    loop that this makes."""
+    loop that this makes. ``peers_here`` tells where peers of this machine listen."""
 
     def __init__(
         self,
         classes: dict[str, type[Spider]] | None = None,
         open_fetcher: OpenFetcher = Client,
         new_loop: Callable[[], asyncio.AbstractEventLoop] | None = None,
+        peers_here: PeersHere | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._thread = PostThread(new_loop) if new_loop is not None else None
-        self._jobs = Jobs(classes or {}, open_fetcher, self._fail)
+        self._jobs = Jobs(classes or {}, open_fetcher, self._fail, Doors(peers_here))
         self._orphanage = Orphanage()
         self._numbers = count(1)
         self._stragglers: list[asyncio.Task[None]] = []

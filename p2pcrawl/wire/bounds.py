@@ -16,6 +16,9 @@ BucketNumber = Annotated[int, Meta(ge=0, lt=4096)]
 Seconds = Annotated[float, Meta(ge=0.0, le=1e9)]
 PhaseNumber = Annotated[int, Meta(ge=0, le=3)]
 """A model.record.Phase."""
+ENDPOINTS_MAX = 4_096
+Endpoints = Annotated[list[Annotated[str, Meta(max_length=261)]], Meta(max_length=ENDPOINTS_MAX)]
+"""Where peers listen, as host:port."""
 OPENED_MAX = 256
 """How many hosts the start URLs of a job can open: they travel with its links. Who starts at more private hosts than
 that names their network in the settings."""

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from p2pcrawl.model.fingerprint import SIZE
-from p2pcrawl.wire.bounds import Count, Fingerprint, Number, OpenedHosts, PhaseNumber, Seconds
+from p2pcrawl.wire.bounds import Count, Endpoints, Fingerprint, Number, OpenedHosts, PhaseNumber, Seconds
 
 PROTOCOL = 2
 
@@ -278,6 +278,13 @@ class Leaving(Struct, array_like=True, tag=15):
     """Slave to master: nothing more is to be granted; what is open will be reported, then comes Bye."""
 
 
+class Closed(Struct, array_like=True, tag=16):
+    """Master to slave, before the first Grant and at each change: where the peers that it knows of listen. No crawl may
+    go there."""
+
+    endpoints: Endpoints
+
+
 Message = (
     Hello
     | Welcome
@@ -294,4 +301,5 @@ Message = (
     | Orphans
     | Adopted
     | Leaving
+    | Closed
 )

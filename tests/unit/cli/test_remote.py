@@ -15,8 +15,8 @@ import pytest
 from p2pcrawl.cli.remote import TOKEN_VARIABLE, Remote
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.node import Address
-from p2pcrawl.peer.presence import Presence, peers_here, presence_folder, token_file_of
 from p2pcrawl.peer.tokens import Doorkeeper, load_or_make_token
+from p2pcrawl.private.presence import Presence, peers_here, presence_folder, token_file_of
 
 
 class Impostor(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""Which peers run on this machine, for faces that were not told of one.
+"""Which peers run on this machine: for faces that were not told of one, and for crawls, which keep out of their ports.
 
 Each running peer holds a small locked file in the user's state folder. The lock ends with its holder, so a file that is
 not locked is stale, whatever process has its number by now.
@@ -13,9 +13,10 @@ import os
 import secrets
 import socket
 import stat
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from p2pcrawl.model.node import Address, is_address, parse_address
 from p2pcrawl.private.folders import new_file
@@ -32,8 +33,8 @@ class Presence:
         self._file: IO[str] | None = None
         self._path: Path | None = None
 
-    def open(self, api: Address, token: Path) -> None:
-        """``token``: the file with the token of this API."""
+    def open(self, api: Address, token: Path, listens: Sequence[Address] = ()) -> None:
+        """``token``: the file with the token of this API. ``listens``: all addresses where the peer listens."""
         try:
             folder = presence_folder()
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -44,7 +45,13 @@ class Presence:
             try:
                 # Locked before it has its name: nobody ever sees it without its lock.
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                told = {"host": socket.gethostname(), "pid": os.getpid(), "api": api, "token": str(token)}
+                told = {
+                    "host": socket.gethostname(),
+                    "pid": os.getpid(),
+                    "api": api,
+                    "token": str(token),
+                    "listens": list(listens),
+                }
                 json.dump(told, file)
                 file.flush()
                 draft.rename(path)
@@ -69,7 +76,12 @@ class Presence:
 
 def peers_here() -> list[Address]:
     """The APIs of the peers that run on this machine as this user."""
-    return [api for api, _ in _told()]
+    return [told.api for told in _told()]
+
+
+def addresses_here() -> list[Address]:
+    """Where the peers listen that run on this machine as this user, with all their ports."""
+    return [address for told in _told() for address in told.listens]
 
 
 def token_file_of(address: Address) -> Path | None:
@@ -78,10 +90,10 @@ def token_file_of(address: Address) -> Path | None:
     Only what such a peer has written itself counts, and only while it runs; never what answers at the address.
     """
     host, port = parse_address(address)
-    for api, token in _told():
-        told_host, told_port = parse_address(api)
-        if token is not None and port == told_port and told_host in _names(host):
-            return token
+    for told in _told():
+        told_host, told_port = parse_address(told.api)
+        if told.token is not None and port == told_port and told_host in _names(host):
+            return told.token
     return None
 
 
@@ -96,7 +108,15 @@ def presence_folder() -> Path:
     return (Path(base) if base else Path.home() / ".local" / "state") / "p2pcrawl" / "peers"
 
 
-def _told() -> list[tuple[Address, Path | None]]:
+class _Told(NamedTuple):
+    """What a peer has written of itself."""
+
+    api: Address
+    token: Path | None
+    listens: tuple[Address, ...]
+
+
+def _told() -> list[_Told]:
     try:
         paths = sorted(presence_folder().glob("*.json"))
     except (OSError, RuntimeError):
@@ -104,7 +124,7 @@ def _told() -> list[tuple[Address, Path | None]]:
     return [found for path in paths if (found := _living(path))]
 
 
-def _living(path: Path) -> tuple[Address, Path | None] | None:
+def _living(path: Path) -> _Told | None:
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), encoding="utf-8") as file:
             status = os.fstat(file.fileno())
@@ -121,7 +141,11 @@ def _living(path: Path) -> tuple[Address, Path | None] | None:
                     return None
                 # Others may have been able to write to what an older version made.
                 token = told.get("token") if not status.st_mode & 0o022 else None
-                return Address(told["api"]), Path(token) if isinstance(token, str) else None
+                api, others = Address(told["api"]), told.get("listens")
+                listens = (
+                    [Address(each) for each in others if is_address(str(each))] if isinstance(others, list) else []
+                )
+                return _Told(api, Path(token) if isinstance(token, str) else None, (api, *listens))
             path.unlink(missing_ok=True)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass
