@@ -19,6 +19,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(typed: list[str]) -> int:
     """A verb's exit code."""
+    from p2pcrawl.cli.terminal import guarded_streams
+
+    with guarded_streams():
+        return _run(typed)
+
+
+def _run(typed: list[str]) -> int:
     import click
 
     from p2pcrawl.cli.verbs import p2pcrawl

@@ -10,6 +10,7 @@ from typing import Any
 
 from p2pcrawl.cli.control import buckets_told
 from p2pcrawl.cli.remote import Remote
+from p2pcrawl.cli.terminal import show
 from p2pcrawl.cli.words import counted
 from p2pcrawl.core.control import FINISHED
 from p2pcrawl.master.absences import absent_told
@@ -51,7 +52,7 @@ def _tell(answer: Any, in_words: Any, as_json: bool) -> int:
         print(json.dumps(answer, ensure_ascii=False))
     else:
         for line in in_words(answer):
-            print(line)
+            show(line)
     return 0
 
 

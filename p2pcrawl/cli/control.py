@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from p2pcrawl.cli.remote import Remote
+from p2pcrawl.cli.terminal import show
 from p2pcrawl.cli.words import counted
 from p2pcrawl.master.absences import moment_told
 from p2pcrawl.master.certificate import flaws
 from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.model.printable import on_one_line
 
 BUCKETS_SHOWN = 10
 
@@ -23,7 +25,7 @@ def run_turn(verb: str, job: int, peer: str | None, token_file: Path | None, *, 
     if as_json:
         print(json.dumps(answer, ensure_ascii=False))
     else:
-        print(_turned(answer))
+        show(_turned(answer))
     if answer["missing"]:
         names = ", ".join(node[:8] for node in answer["missing"])
         _say(f"{names} will learn of it when back; what only that master knows of is as it was")
@@ -50,7 +52,7 @@ def run_certificate(job: int, peer: str | None, *, as_json: bool) -> int:
         print(json.dumps({**certificate, "sound": sound, "flaws": found}, ensure_ascii=False))
     else:
         for line in told(certificate, found):
-            print(line)
+            show(line)
     return 0 if sound and certificate["final"] else 1
 
 
@@ -91,4 +93,4 @@ def buckets_told(buckets: list[int]) -> str:
 
 
 def _say(line: str) -> None:
-    print(f"p2pcrawl: {line}", file=sys.stderr, flush=True)
+    print(f"p2pcrawl: {on_one_line(line)}", file=sys.stderr, flush=True)

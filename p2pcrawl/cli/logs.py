@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 from p2pcrawl.cli.terminal import Terminal
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.printable import LogLines
 
-FORMAT = "%(asctime)s [%(name)s] %(levelname)s: %(message)s"
 QUIET = ("asyncio", "charset_normalizer", "kademlia", "markdown_it", "rpcudp")
 """Libraries whose lines below a warning help nobody here."""
 
@@ -44,7 +44,7 @@ def log_to(terminal: Terminal, level: str, path: str = "") -> Iterator[int | Non
     try:
         stream = None if descriptor is None else os.fdopen(os.dup(descriptor), "a", encoding="utf-8")
         chosen: logging.Handler = handler if stream is None else logging.StreamHandler(stream)
-        chosen.setFormatter(logging.Formatter(FORMAT))
+        chosen.setFormatter(LogLines())
         root.addHandler(chosen)
         root.setLevel(level.upper())
         for name in QUIET:

@@ -12,6 +12,7 @@ from p2pcrawl.cli.control import buckets_told
 from p2pcrawl.cli.remote import Remote
 from p2pcrawl.cli.words import counted
 from p2pcrawl.master.absences import absent_told
+from p2pcrawl.model.printable import on_one_line
 from p2pcrawl.stores.files import STANDARD_OUTPUT, open_sink
 
 
@@ -22,7 +23,7 @@ def run_results(job: int, output: str, peer: str | None) -> int:
     count = fetch(remote, job, output)
     print(f"p2pcrawl: {fetched(count, output)}", file=sys.stderr)
     for gap in gaps(remote.get("/job", job=job)):
-        print(f"p2pcrawl: warning: {gap}", file=sys.stderr)
+        print(f"p2pcrawl: warning: {on_one_line(gap)}", file=sys.stderr)
     return 0
 
 

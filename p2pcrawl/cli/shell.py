@@ -24,6 +24,7 @@ from p2pcrawl.fetch.own_headers import Home
 from p2pcrawl.fetch.robots import RobotsRules, fetch_robots
 from p2pcrawl.fetch.status import StatusError
 from p2pcrawl.model.errors import ConfigurationError, FetchError, P2PCrawlError
+from p2pcrawl.model.printable import on_one_line
 from p2pcrawl.model.request import Request
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.model.url import host_of, origin_of
@@ -149,9 +150,9 @@ class Shell:
     def view(self) -> None:
         """Tells about the present page."""
         for line in _described(self.names["response"]):
-            self._told(line)
+            self._told(on_one_line(line))
         for line in self._robots:
-            self._told(f"  {line}")
+            self._told(f"  {on_one_line(line)}")
 
     def execute(self, source: str, name: str) -> int:
         """Runs code and prints the value of its last expression, if it has one. 1 when it raises."""

@@ -16,6 +16,7 @@ from p2pcrawl.cli.words import counted
 from p2pcrawl.core.control import CANCELLED, ENDS, INCOMPLETE
 from p2pcrawl.master.absences import absent_told
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.printable import on_one_line
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.peer.submission import submission_of
 from p2pcrawl.stores.files import STANDARD_OUTPUT, open_sink
@@ -112,4 +113,5 @@ def _told(c: dict[str, Any], seconds: float) -> list[str]:
 
 
 def _say(line: str) -> None:
+    line = on_one_line(line)
     print(line if line.startswith(" ") else f"p2pcrawl: {line}", file=sys.stderr, flush=True)

@@ -1,10 +1,54 @@
-"""Standard error as a person sees it: lines, and below them a live display where there is a terminal."""
+"""Standard output and error as a person sees them: lines, and below them a live display where there is a terminal.
+
+What pages and other peers say passes :class:`Guarded` on its way there: standard error always, standard output where it
+is a terminal (in a pipe it is data, and goes on as it is). Lines for people are made safe wherever they go.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO, cast
+
+from p2pcrawl.model.printable import on_one_line, printable
+
+
+class Guarded:
+    """A text stream that lets nothing through that a terminal obeys."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        self.stream.write(printable(text))
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+@contextmanager
+def guarded_streams() -> Iterator[None]:
+    """The process's standard streams are guarded for the length of the block."""
+    out, err = sys.stdout, sys.stderr
+    sys.stderr = cast(TextIO, Guarded(err))
+    if out is not None and out.isatty():
+        sys.stdout = cast(TextIO, Guarded(out))
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = out, err
+
+
+def show(line: str) -> None:
+    """A line for people on standard output."""
+    print(on_one_line(line))
 
 
 class Terminal:
@@ -16,10 +60,12 @@ class Terminal:
 
     def say(self, line: str) -> None:
         """One line of our own."""
+        line = on_one_line(line)
         self.write(f"p2pcrawl: {line}" if line and not line.startswith(" ") else line)
 
     def write(self, text: str) -> None:
-        """A line as it is, above the live display if there is one."""
+        """A line, above the live display if there is one."""
+        text = printable(text)
         if self._display is not None:
             self._display.console.print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
         else:
@@ -32,13 +78,17 @@ class Terminal:
 
         self._display = Live(
             content,
-            console=Console(stderr=True),
+            console=Console(file=_bare(sys.stderr)),
             auto_refresh=False,
             transient=True,
             redirect_stdout=sys.stdout.isatty(),
             redirect_stderr=True,
         )
         self._display.start()
+        # What others print is brought above the display, and has to be safe there too.
+        sys.stderr = cast(TextIO, Guarded(sys.stderr))
+        if sys.stdout.isatty():
+            sys.stdout = cast(TextIO, Guarded(sys.stdout))
 
     def show(self, content: Any) -> None:
         """Replaces what is shown."""
@@ -62,6 +112,10 @@ class Terminal:
         if not sys.stderr.isatty() or os.environ.get("NO_COLOR"):
             return sign
         return f"\x1b[{32 if good else 31}m{sign}\x1b[0m"
+
+
+def _bare(stream: TextIO) -> TextIO:
+    return stream.stream if isinstance(stream, Guarded) else stream
 
 
 def _can_be_live() -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from p2pcrawl.cli.remote import Remote
+from p2pcrawl.cli.terminal import show
 from p2pcrawl.cli.words import counted
 from p2pcrawl.frontier.inquiry import Inquiry
 from p2pcrawl.model.job import START_URL
@@ -31,7 +32,7 @@ def run_why(text: str, folder: Path | None, peer: str | None = None, *, as_json:
         print(json.dumps(found, ensure_ascii=False))
     else:
         for line in _told(found):
-            print(line)
+            show(line)
     return 0 if found["seen"] else 1
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from p2pcrawl.model.errors import ConfigurationError, LinkError
 from p2pcrawl.model.node import BOOT_BYTES
+from p2pcrawl.model.printable import LogLines
 from p2pcrawl.overlay.tls import TlsFiles
 from p2pcrawl.private.presence import addresses_here
 from p2pcrawl.slave.following import Follow, Parent, follow
@@ -48,7 +49,9 @@ def main() -> int:
         parser.error("either a file descriptor or --connect; see `p2pcrawl crawl --help` and `p2pcrawl peer --help`")
     # The master decides when to stop, for all its slaves together.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    logging.basicConfig(format="%(asctime)s [%(name)s] %(levelname)s: %(message)s", level="WARNING")
+    lines = logging.StreamHandler()
+    lines.setFormatter(LogLines())
+    logging.basicConfig(handlers=[lines], level="WARNING")
     if isinstance(sys.stdout, io.TextIOWrapper):
         # What spiders print is shared by all slaves, so it leaves line by line.
         sys.stdout.reconfigure(line_buffering=True)

@@ -7,6 +7,7 @@ import select
 from collections.abc import Sequence
 
 from p2pcrawl.model.errors import StorageError
+from p2pcrawl.model.printable import printable
 from p2pcrawl.stores.disk import storage_errors
 from p2pcrawl.stores.formats import JsonLines
 from p2pcrawl.stores.sink import Position
@@ -35,7 +36,11 @@ class StreamSink:
     def write(self, items: Sequence[bytes]) -> None:
         if not items:
             return
-        view = memoryview(self._format.encode(items))
+        data = self._format.encode(items)
+        if os.isatty(self._descriptor):
+            # The same JSON, without what a terminal would obey.
+            data = printable(data.decode("utf-8", "replace")).encode()
+        view = memoryview(data)
         self._offset += len(view)
         self._count += len(items)
         with storage_errors(_NAME):
