@@ -16,7 +16,7 @@ from p2pcrawl.frontier.integrity import OPENING_S, look_through
 from p2pcrawl.frontier.log_integrity import broken_log
 from p2pcrawl.frontier.tables import FRONTIER, READ_AS_UPGRADED, Layout
 from p2pcrawl.model.errors import ConfigurationError, DamagedError, DiskFullError, StorageError
-from p2pcrawl.private.folders import close_file, make_folder, new_file
+from p2pcrawl.private.folders import close_file, make_folder, new_file, private
 
 FORMAT = FRONTIER.format
 FILE = FRONTIER.file
@@ -218,7 +218,7 @@ class FolderLock:
     def __init__(self, folder: Path) -> None:
         try:
             make_folder(folder, OURS)
-            self._file = open(folder / LOCK, "a+", opener=_private)  # noqa: SIM115 - held until release
+            self._file = open(folder / LOCK, "a+", opener=private)  # noqa: SIM115 - held until release
         except (FileExistsError, NotADirectoryError) as error:
             raise ConfigurationError(f"cannot use the data folder {folder}: it, or what it is in, is a file") from error
         except OSError as error:
@@ -238,7 +238,3 @@ class FolderLock:
 
     def release(self) -> None:
         self._file.close()
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

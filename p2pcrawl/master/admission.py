@@ -27,6 +27,7 @@ from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.model.job import START_URL, JobId, JobSpec
 from p2pcrawl.model.settings import Settings
+from p2pcrawl.private.folders import inner_folder, private
 from p2pcrawl.wire.cluster import Found
 
 
@@ -139,22 +140,12 @@ class Admission:
 
     async def add(self, spec: JobSpec, control: Control | None = None) -> Job:
         """A job of the cluster, durable here when this returns; its start is somebody's record."""
-        job = job_of(self._with_code(spec), control or Control())
+        job = job_of(with_code(self._folder, spec), control or Control())
         await self._in_thread(self._store.add_job, spec.id, spec.name, pack_job(job), None, Batch())
         if job.state != RUNNING:
             self._lifecycle.save_state(job)
         self._lifecycle.open(job)
         return job
-
-    def _with_code(self, spec: JobSpec) -> JobSpec:
-        """The code of a spider's file is kept in the data folder, where local slaves find it."""
-        if not spec.code:
-            return spec
-        folder = self._folder / "jobs" / str(spec.id)
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / Path(spec.spider.file).name
-        path.write_text(spec.code)
-        return replace(spec, spider=replace(spec.spider, file=str(path.absolute())))
 
     async def mirror(self, spec: JobSpec, control: Control) -> str:
         """Keeps a job that another master knows, durably. Why it cannot be run here, or ""."""
@@ -180,3 +171,14 @@ class Admission:
         """What start URLs have opened, as another master knows; durable here when this returns."""
         if self._openings.learn(opened):
             await self._stored()
+
+
+def with_code(folder: Path, spec: JobSpec) -> JobSpec:
+    """The job, with its spider's file in the data folder, where local slaves find it and nobody else can change it."""
+    if not spec.code:
+        return spec
+    name = Path(spec.spider.file).name
+    path = inner_folder(folder / "jobs" / str(spec.id)) / (name if name not in ("", "..") else "spider.py")
+    with open(path, "w", opener=private) as file:
+        file.write(spec.code)
+    return replace(spec, spider=replace(spec.spider, file=str(path.absolute())))

@@ -20,6 +20,7 @@ from p2pcrawl.frontier.set_aside import rename_damaged
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.model.gossip import Entry
 from p2pcrawl.model.node import Address, Member, NodeId, Status, parse_address
+from p2pcrawl.private.folders import private
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +74,7 @@ class Acquaintances:
         for name in (FILE, SECOND):
             draft = self._folder / f".{name}.new"
             try:
-                with open(draft, "w") as file:
+                with open(draft, "w", opener=private) as file:
                     file.write(text)
                     file.flush()
                     # Else a power cut may leave an empty file, and nobody would be missed.

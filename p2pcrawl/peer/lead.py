@@ -35,6 +35,7 @@ from p2pcrawl.peer.acquaintances import AGES_S, Acquaintances
 from p2pcrawl.peer.config import Partition, PeerConfig
 from p2pcrawl.peer.questions import Questions
 from p2pcrawl.peer.submission import Submission, module_digest
+from p2pcrawl.private.folders import private
 from p2pcrawl.private.presence import addresses_here
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.wire.messages import Hello
@@ -372,7 +373,8 @@ def read_incarnation(folder: Path) -> int:
 
 def write_incarnation(folder: Path, incarnation: int) -> None:
     draft = folder / f".{INCARNATION_FILE}.new"
-    draft.write_text(str(incarnation))
+    with open(draft, "w", opener=private) as file:
+        file.write(str(incarnation))
     draft.replace(folder / INCARNATION_FILE)
 
 

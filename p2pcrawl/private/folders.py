@@ -1,6 +1,6 @@
 """Data folders: what a crawl has seen, and the settings that it ran with, are for its own user alone.
 
-A folder that is made here is open to nobody else, and so is each file in it that is made by :func:`new_file`. One of
+A folder that is made here is open to nobody else, and so is each file in it that is opened by :func:`private`. One of
 an earlier version, which was made as the umask said, is closed when it is used again. Folders that hold only other
 things are left as they are: then the files are closed one by one.
 """
@@ -33,6 +33,26 @@ def make_folder(folder: Path, ours: frozenset[str]) -> None:
     if not names or names & ours:
         folder.chmod(0o700)
         log.info("closed the data folder %s to other users (it was %o)", folder, stat.S_IMODE(status.st_mode))
+
+
+def inner_folder(folder: Path) -> Path:
+    """A folder within a data folder, for its user alone, as is what has to be made above it. Raises OSError."""
+    if not folder.is_dir():
+        inner_folder(folder.parent)
+        folder.mkdir(exist_ok=True, mode=0o700)
+    return folder
+
+
+def private(path: str, flags: int) -> int:
+    """For ``open(path, mode, opener=private)``: nobody else can read or write this file from now on. Raises OSError."""
+    number = os.open(path, flags, 0o600)
+    if os.name == "posix":
+        try:
+            os.fchmod(number, 0o600)
+        except OSError:
+            os.close(number)
+            raise
+    return number
 
 
 def new_file(path: Path) -> None:

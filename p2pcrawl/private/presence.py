@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from p2pcrawl.model.node import Address, is_address, parse_address
-from p2pcrawl.private.folders import new_file
+from p2pcrawl.private.folders import inner_folder, new_file
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +36,7 @@ class Presence:
     def open(self, api: Address, token: Path, listens: Sequence[Address] = ()) -> None:
         """``token``: the file with the token of this API. ``listens``: all addresses where the peer listens."""
         try:
-            folder = presence_folder()
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            folder = inner_folder(presence_folder())
             path = folder / f"{os.getpid()}-{secrets.token_hex(4)}.json"
             draft = path.with_suffix(".draft")
             new_file(draft)

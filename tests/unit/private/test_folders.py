@@ -12,7 +12,11 @@ import pytest
 from p2pcrawl.frontier.copies import LAYOUT as COPIES
 from p2pcrawl.frontier.schema import FILE, LOCK, OURS, FolderLock, open_database
 from p2pcrawl.frontier.tables import FRONTIER
-from p2pcrawl.private.folders import close_file, make_folder
+from p2pcrawl.master.admission import with_code
+from p2pcrawl.model.job import JobId, JobSpec, SpiderRef
+from p2pcrawl.peer.acquaintances import Acquaintances
+from p2pcrawl.peer.lead import write_incarnation
+from p2pcrawl.private.folders import close_file, make_folder, private
 
 
 @pytest.fixture(autouse=True)
@@ -69,3 +73,30 @@ def test_folder_that_holds_other_things_is_left_as_it_is(tmp_path: Path) -> None
 
 def test_file_that_is_not_there_need_not_be_closed(tmp_path: Path) -> None:
     close_file(tmp_path / "nothing")
+
+
+def test_code_and_notes_in_a_data_folder_that_is_left_open_are_for_their_user_alone(tmp_path: Path) -> None:
+    # A data folder that holds other things keeps its mode; code that others could write would run as us.
+    tmp_path.chmod(0o777)
+    (tmp_path / "old").write_text("as an earlier version left it")
+
+    spec = JobSpec(JobId(7), "its", SpiderRef(file="/home/somebody/spider.py"), code="KEY = 'of a service'")
+    write_incarnation(tmp_path, 7)
+    Acquaintances(tmp_path).save([])
+    kept = with_code(tmp_path, spec)
+    with open(tmp_path / "old", "w", opener=private) as file:
+        file.write("as it is now")
+
+    assert {path.name: mode(path) for path in tmp_path.rglob("*") if path.is_dir()} == {"jobs": 0o700, "7": 0o700}
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) == 5
+    assert {mode(path) for path in files} == {0o600}
+    assert Path(kept.spider.file).read_text() == spec.code
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/..", "../../escape.py", "/etc/passwd", "/"])
+def test_code_of_a_job_is_kept_in_its_folder_whatever_its_file_is_called(tmp_path: Path, name: str) -> None:
+    kept = with_code(tmp_path, JobSpec(JobId(7), "its", SpiderRef(file=name), code="pass"))
+
+    assert Path(kept.spider.file).parent == tmp_path / "jobs" / "7"
+    assert Path(kept.spider.file).read_text() == "pass"
