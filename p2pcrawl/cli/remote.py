@@ -24,6 +24,8 @@ TOKEN_VARIABLE = "P2PCRAWL_TOKEN"  # nosec B105  # the name of a variable, not w
 PEER_VARIABLE = "P2PCRAWL_PEER"
 CALL_S = 60.0
 PIECE = 256 * 1024
+ANSWER_MAX = 64 * 1024 * 1024
+"""Of what is not read piece by piece; a line of items is no longer."""
 
 
 class Remote:
@@ -53,18 +55,18 @@ class Remote:
         return cls(here[0], token_file)
 
     def get(self, path: str, **query: object) -> Any:
-        """The JSON answer to a question."""
-        return json.loads(self._call("GET", path + ("?" + urlencode(query) if query else "")))
+        """The JSON answer to a question. Raises P2PCrawlError when there is none."""
+        return self._call("GET", path + ("?" + urlencode(query) if query else ""))
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
         """The JSON answer to a call that changes something."""
         data = json.dumps(body).encode()
         root = self.get("/")
-        if not isinstance(root, dict) or not isinstance(nonce := root.get("nonce"), str):
-            raise ConfigurationError(f"what answers at {self.address} is no peer's API, or one of another version")
+        if not isinstance(nonce := root.get("nonce"), str):
+            raise self._stranger()
         said = authorization(self._token(str(root.get("token_file"))), nonce, "POST", path, data)
         headers = {"Authorization": said, "Content-Type": "application/json"}
-        return json.loads(self._call("POST", path, data, headers))
+        return self._call("POST", path, data, headers)
 
     def lines(self, path: str) -> Iterator[list[bytes]]:
         """The lines of an answer, in batches as they come. Raises P2PCrawlError when it is cut short."""
@@ -74,6 +76,8 @@ class Remote:
             rest = b""
             while piece := response.read1(PIECE):
                 *lines, rest = (rest + piece).split(b"\n")
+                if len(rest) > ANSWER_MAX:
+                    raise self._stranger()
                 if lines:
                     yield lines
             # A chunked answer that was cut looks like its end to read1; only the last chunk says which it was.
@@ -90,14 +94,26 @@ class Remote:
         host, port = parse_address(self.address)
         return http.client.HTTPConnection(host, port, timeout=CALL_S)
 
-    def _call(self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> bytes:
+    def _call(self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> Any:
         connection = self._connection()
         try:
-            return self._send(connection, method, path, body, headers).read()
+            said = self._send(connection, method, path, body, headers).read(ANSWER_MAX + 1)
         except (OSError, http.client.HTTPException) as error:
             raise self._unreachable(error) from error
         finally:
             connection.close()
+        try:
+            answer = json.loads(said) if len(said) <= ANSWER_MAX else None
+        except (ValueError, RecursionError) as error:
+            raise self._stranger() from error
+        if not isinstance(answer, dict):
+            raise self._stranger()
+        return answer
+
+    def _stranger(self) -> ConfigurationError:
+        return ConfigurationError(
+            f"what answers at {self.address} is no peer's API, or of another version (--peer takes the API's address)"
+        )
 
     def _send(
         self,
@@ -114,7 +130,7 @@ class Remote:
             raise self._unreachable(error) from error
         if response.status == 200:
             return response
-        text = _said(response.read())
+        text = _said(response.read(PIECE))
         if response.status == 400:
             raise ConfigurationError(text)
         if response.status == 401:
@@ -153,5 +169,5 @@ def _read(path: Path, *, named: bool) -> str:
 def _said(body: bytes) -> str:
     try:
         return str(json.loads(body)["error"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return ""

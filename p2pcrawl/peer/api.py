@@ -113,6 +113,8 @@ class Api:
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         if not _is_address(request.host or ""):
             return _refusal(403, f"this API does not answer to the name {request.host!r:.200}; use its address")
+        if _is_of_another_page(request):
+            return _refusal(403, "this API does not answer to pages of other sites")
         if request.method not in ("GET", "HEAD"):
             said = request.headers.get("Authorization", "")
             digest = self._doorkeeper.admits(said, request.method, request.raw_path)
@@ -196,6 +198,12 @@ def _is_address(host: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _is_of_another_page(request: web.Request) -> bool:
+    """Whether a browser says that a page from elsewhere wants this, be it as an image or a script."""
+    origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site", "none")
+    return (origin is not None and origin != f"http://{request.host}") or site not in ("none", "same-origin")
 
 
 def _refusal(status: int, text: str) -> web.Response:

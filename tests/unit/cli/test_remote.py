@@ -6,7 +6,7 @@ import json
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -52,7 +52,7 @@ def impostor(token_file: Path, doorkeeper: Doorkeeper | None = None) -> Iterator
     heard: list[str] = []
     kind = type("One", (Impostor,), {"token_file": str(token_file), "heard": heard, "doorkeeper": doorkeeper})
     server = HTTPServer(("127.0.0.1", 0), kind)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
         yield Address(f"127.0.0.1:{server.server_port}"), heard
@@ -185,11 +185,59 @@ def test_what_is_no_peer_is_told_in_one_line(tmp_path: Path) -> None:
             self._answer([1])
 
     server = HTTPServer(("127.0.0.1", 0), Other)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
         with pytest.raises(P2PCrawlError, match="no peer's API"):
             Remote(Address(f"127.0.0.1:{server.server_port}"), tmp_path / "t").post("/drain", {})
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"<html>It works!</html>", b"\xff\xfe\x00", b"[]", b"null", b'"x"', b"[" * 100_000, b'{"a":' * 100_000],
+    ids=["nothing", "html", "binary", "list", "null", "text", "deep list", "deep object"],
+)
+def test_whatever_a_web_server_answers_is_one_clear_line(body: bytes, tmp_path: Path) -> None:
+    with answering(body) as address:
+        remote = Remote(address, tmp_path / "t")
+
+        for call in (lambda: remote.get("/jobs"), lambda: remote.post("/drain", {})):
+            with pytest.raises(ConfigurationError, match="no peer's API"):
+                call()
+
+
+def test_answer_without_end_is_not_read_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("p2pcrawl.cli.remote.ANSWER_MAX", 1 << 20)
+    with answering(bytes(1 << 24)) as address:
+        remote = Remote(address, tmp_path / "t")
+
+        with pytest.raises(ConfigurationError, match="no peer's API"):
+            remote.get("/jobs")
+        with pytest.raises(P2PCrawlError):
+            list(remote.lines("/jobs/1/items"))
+
+
+@contextmanager
+def answering(body: bytes) -> Iterator[Address]:
+    class Other(Impostor):
+        heard = []  # noqa: RUF012
+
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            with suppress(OSError):  # The other end has heard enough.
+                self.wfile.write(body)
+
+    server = HTTPServer(("127.0.0.1", 0), Other)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield Address(f"127.0.0.1:{server.server_port}")
     finally:
         server.shutdown()
         thread.join()

@@ -228,6 +228,36 @@ async def test_host_that_is_no_address_is_refused_however_it_is_written(head: by
     assert answer.split(b" ")[1] in (b"400", b"403")
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "https://{host}"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+async def test_page_of_another_site_is_told_nothing(headers: dict) -> None:
+    # By its address, so that the Host header is right; the browser adds from where the page is.
+    async with api() as (desk, session):
+        sent = {name: text.replace("{host}", session._base_url.authority) for name, text in headers.items()}
+        for path in ("/", "/status", "/jobs/1/items"):
+            async with session.get(path, headers=sent) as answer:
+                assert answer.status == 403
+                assert "Access-Control-Allow-Origin" not in answer.headers
+        async with session.post("/drain", headers={**sent, "Authorization": f"Bearer {TOKEN}"}) as answer:
+            assert answer.status == 403
+        assert not desk.told
+
+
+async def test_page_of_the_peer_itself_is_answered() -> None:
+    async with api() as (_, session):
+        own = {"Origin": f"http://{session._base_url.authority}", "Sec-Fetch-Site": "same-origin"}
+        async with session.get("/status", headers=own) as answer:
+            assert answer.status == 200
+
+
 @pytest.mark.parametrize("digits", [19, 4000, 6000])
 async def test_number_of_a_job_that_no_job_can_have_is_refused(digits: int, caplog: pytest.LogCaptureFixture) -> None:
     async with api() as (_, session), session.get(f"/jobs/{'9' * digits}/items") as answer:
