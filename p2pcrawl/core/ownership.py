@@ -20,7 +20,7 @@ Invariants: a bucket is served only by the one that its own view calls owner; th
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -99,6 +99,10 @@ class Ownership:
     """What all that were heard of have of a bucket that we are about to serve."""
     _since: dict[int, int] = field(default_factory=dict)
     """Of buckets that we are about to serve: the last epoch under which anything may have been acknowledged."""
+    _begun: dict[int, int] = field(default_factory=dict)
+    """The last epoch of each bucket that we have served it under."""
+    _vouched: set[int] = field(default_factory=set)
+    """Buckets that we claim anew, of which somebody who would know says that nobody has served them after us."""
     _owners: list[NodeId | None] = field(default_factory=list)
     weights: Mapping[NodeId, int] = field(default_factory=dict)
     """What the table was made from: who takes part, and with what weight."""
@@ -192,6 +196,7 @@ class Ownership:
     def claim_anew(self) -> Change:
         """We stood still for so long that others may serve what is ours: nothing is until they have let go of it."""
         self.turn += 1
+        self._vouched.clear()
         mine = self._mine
         for bucket in mine:
             self._serving[bucket] = 0
@@ -212,6 +217,7 @@ class Ownership:
         self._owners = [None if row[0] == self.me else row[0] for row in self.table]
         self.view = view
         self.turn += 1
+        self._vouched.clear()
         had = self._mine if before else frozenset()
         self._mine = mine = frozenset(b for b, owner in enumerate(self._owners) if owner is None)
         gained, lost = mine - had, had - mine
@@ -259,6 +265,30 @@ class Ownership:
         waiting -= asked
         return self._ready(asked)
 
+    def vouch(self, theirs: Mapping[int, Standing]) -> None:
+        """Somebody has let go, whose standings are these. Where the last epoch that it knows is ours, nobody has begun
+        another one: it would have been told before, in its own view, which is ours by now."""
+        begun = self._begun
+        self._vouched.update(b for b, standing in theirs.items() if standing.epoch == begun.get(b))
+
+    def resumable(self, silent: Collection[NodeId]) -> frozenset[int]:
+        """What we served, and may go on with under the same epoch: nobody has served it after us, and all have let go
+        of it but these, who do not answer."""
+        awaited: set[int] = set()
+        for node, waiting in self._asked.items():
+            if node not in silent:
+                awaited |= waiting
+        return frozenset(
+            b
+            for b in self._vouched - awaited
+            if self._owners[b] is None and not self._serving[b] and self._begun.get(b) == self.counters[b]
+        )
+
+    def resume(self, buckets: Iterable[int]) -> None:
+        """Goes on with what is resumable. Who has not let go of it is still asked what it knows."""
+        for bucket in buckets:
+            self._serving[bucket] = 1
+
     def succeed(self, buckets: Iterable[int]) -> dict[int, int]:
         """Begins new epochs with what is ready, before anybody hears of them; under which epochs these are served.
 
@@ -275,6 +305,7 @@ class Ownership:
         """Begins to serve what has succeeded."""
         for bucket in buckets:
             self._serving[bucket] = 1
+            self._begun[bucket] = self.counters[bucket]
             self._since.pop(bucket, None)
             if not self.lacks[bucket]:
                 # Else what somebody has yet may make it whole only together with what came before.

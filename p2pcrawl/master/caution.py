@@ -14,6 +14,7 @@ from p2pcrawl.core.ownership import Ownership
 from p2pcrawl.master.master import Master
 from p2pcrawl.master.takeover import Takeover
 from p2pcrawl.master.upkeep import Upkeep
+from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.model.node import Member
 from p2pcrawl.overlay.node import OverlayNode
 
@@ -115,6 +116,11 @@ class Caution:
             stood_s = loop.time() - before - LOOK_S
             if stood_s > STOOD_STILL_S and len(self._node.members()) > 1:
                 self._claim_anew(f"stood still for {stood_s:.1f} s")
+            try:
+                await self._takeover.resume()
+            except P2PCrawlError as error:
+                # It could not be written down, which ends the master; whoever keeps its books is told.
+                log.debug("nothing is served again: %s", error)
 
     def _claim_anew(self, why: str) -> None:
         """Others may have taken over what we take for our own."""

@@ -24,7 +24,7 @@ from p2pcrawl.master.holdings import Holdings
 from p2pcrawl.master.master import Master
 from p2pcrawl.master.rows import copy_of_row, row_of_copy
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
-from p2pcrawl.model.node import Member, NodeId
+from p2pcrawl.model.node import Member, NodeId, Status
 from p2pcrawl.overlay.node import OverlayNode
 from p2pcrawl.wire import cluster as wire
 from p2pcrawl.wire.cluster import (
@@ -192,6 +192,15 @@ class Takeover:
             await self._holdings.drop(buckets)
         return None if self._ownership.turn != turn else self._ownership.released(self._node.id, buckets)
 
+    async def resume(self) -> None:
+        """Goes on with what was ours before we stood still, though somebody who does not answer has not let go of it:
+        where others vouch that it never took that over. Raises P2PCrawlError."""
+        silent = {member.id for member in self._node.members() if member.status is Status.SUSPECT}
+        if silent and (buckets := self._ownership.resumable(silent)):
+            log.info("%d buckets are served again without a word of %d who are silent", len(buckets), len(silent))
+            self._ownership.resume(buckets)
+            await self._served(buckets)
+
     async def _begin_with(self, ready: frozenset[int]) -> None:
         """Serves what nobody has to let go of."""
         try:
@@ -249,6 +258,7 @@ class Takeover:
         standings = _standings(buckets, released)
         if self._ownership.turn != turn:
             return None
+        self._ownership.vouch(standings)
         before = self._ownership.standings(buckets)
         for bucket, standing in standings.items():
             self._ownership.heard(bucket, standing)

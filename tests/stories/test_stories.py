@@ -62,6 +62,19 @@ async def one_gives_up_on_a_full_disk(stage: Stage) -> None:
     await stage.agree()
 
 
+async def two_stand_still_in_turn(stage: Stage) -> None:
+    await stage.progress(0.1)
+    for _ in range(6):
+        for stopped in stage.machines[:2]:
+            stage.freeze([stopped])
+            await asyncio.sleep(8.0)
+            stage.thaw([stopped])
+    # Without those two it comes to 0.51; what one has found of the other's is told when both are awake.
+    assert stage.share() > 0.7
+    await stage.until(lambda: stage.ended)
+    await stage.agree()
+
+
 async def one_finds_files_damaged(stage: Stage, files: tuple[str, ...]) -> None:
     damaged = stage.machines[1]
     await stage.progress(0.4)
@@ -270,6 +283,11 @@ STORIES = {
             Options(masters=2, pages=100, hosts=20),
             faults=both_sides_of_a_partition_finish_and_are_asked_when_it_heals,
         ),
+    ),
+    "two-stand-still-in-turn": Story(
+        "Two of three stood still in turn, 8 s each: whoever woke claimed all its buckets anew, waited for the one "
+        "that slept, and stood still again before that was taken for dead. Their hosts were asked no more.",
+        Plan(Options(masters=3, pages=600, hosts=300, seed=1), faults=two_stand_still_in_turn),
     ),
     "damaged-frontier": Story(
         "A master whose frontier was damaged did not start again; it is to begin with a new one, and to say of no "

@@ -408,3 +408,78 @@ def test_who_has_dropped_its_copies_has_nothing_of_the_bucket_any_more() -> None
 
     assert changed == {3: Standing(5, 5), 4: Standing(6, 6)}
     assert o.standing(3) == Standing(5, 5)
+
+
+# -- standing still -----------------------------------------------------------------------------
+
+
+def stood_still(epoch: int = 0) -> tuple[Ownership, frozenset[int]]:
+    """One of three that served its buckets, and claims them anew; these buckets."""
+    o = Ownership(IDS[0])
+    view(o, members(*IDS[:3]), 1)
+    for id in IDS[1:3]:
+        let_go(o, id, o.awaited(id))
+    return o, o.claim_anew().gained
+
+
+def known_by(o: Ownership, buckets: Iterable[int], later: int = 0) -> dict[int, Standing]:
+    """What somebody says who knows our last epoch, or a later one."""
+    return {b: Standing(o.counters[b] + later, o.counters[b] + later) for b in buckets}
+
+
+def test_what_nobody_took_over_is_served_again_without_a_word_of_who_is_silent() -> None:
+    o, mine = stood_still()
+    silent, awake = IDS[1:3]
+
+    o.vouch(known_by(o, mine))
+    before = o.resumable({silent})
+    o.released(awake, mine)
+    after = o.resumable({silent})
+    o.resume(after)
+
+    assert (before, after) == (frozenset(), mine)
+    assert all(o.serves(b) for b in mine)
+    assert o.awaited(silent) == mine, "what it knows is still asked for"
+    assert not o.complete
+
+
+def test_nothing_is_served_again_while_nobody_vouches_for_it() -> None:
+    o, mine = stood_still()
+
+    o.released(IDS[2], mine)
+
+    assert o.resumable({IDS[1]}) == frozenset()
+    assert o.resumable(set(IDS[1:3])) == frozenset()
+
+
+def test_what_somebody_has_served_since_waits_for_all() -> None:
+    o, mine = stood_still()
+    taken, rest = set(list(mine)[:5]), set(list(mine)[5:])
+    theirs = known_by(o, rest) | known_by(o, taken, later=1)
+
+    o.vouch(theirs)
+    for bucket, standing in theirs.items():
+        o.heard(bucket, standing)
+    o.released(IDS[2], mine)
+
+    assert o.resumable({IDS[1]}) == rest
+
+
+def test_who_knows_no_epoch_of_ours_cannot_vouch() -> None:
+    o, mine = stood_still()
+
+    o.vouch({bucket: Standing(0) for bucket in mine})
+    o.released(IDS[2], mine)
+
+    assert o.resumable({IDS[1]}) == frozenset()
+
+
+def test_another_view_or_another_claim_needs_another_word() -> None:
+    for again in (lambda o: o.claim_anew(), lambda o: o.change(members(*IDS[:4]), 2)):
+        o, mine = stood_still()
+        o.vouch(known_by(o, mine))
+        again(o)
+        for id in IDS[2:4]:
+            o.released(id, mine)
+
+        assert o.resumable({IDS[1]}) == frozenset()
