@@ -1,6 +1,15 @@
 """p2pcrawl: a crawler that no kill can hurt. The public face."""
 
-from __future__ import annotations
+import sys  # and nothing else yet, not even __future__
+
+if (
+    sys.argv[:1] == ["-m"]
+    and not sys.flags.safe_path
+    and "p2pcrawl" in [argument.partition(".")[0] for argument in sys.orig_argv[1:]]
+):
+    # `python -m p2pcrawl` puts the current folder before all others: what lies there would be imported in the place of
+    # libraries, from the next line on. What a spider needs from there is found when the spider is imported.
+    sys.path.pop(0)
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

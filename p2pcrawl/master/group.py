@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
 
 from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.spiders.modules import environment_of_slaves
 
 log = logging.getLogger(__name__)
 
@@ -128,6 +129,7 @@ class Group:
             # started meanwhile would hold it too, and the death of this one would go unnoticed.
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
+                "-P",
                 "-m",
                 "p2pcrawl.slave",
                 str(theirs.fileno()),
@@ -136,7 +138,7 @@ class Group:
                 stdout=self._output_to,
                 stderr=self._errors_to,
                 start_new_session=True,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(p or os.getcwd() for p in sys.path)},
+                env=os.environ | environment_of_slaves(),
             )
             on_failure.pop_all()
         self._processes[process.pid] = process

@@ -29,6 +29,7 @@ from p2pcrawl.peer.config import PeerConfig
 from p2pcrawl.slave.following import Follow, Lost, follow
 from p2pcrawl.slave.session import LEAVE_S
 from p2pcrawl.slave.slave import Slave
+from p2pcrawl.spiders.modules import environment_of_slaves
 from p2pcrawl.wire.keys import KEY_VARIABLE
 
 log = logging.getLogger(__name__)
@@ -187,6 +188,7 @@ class Helper:
                 reader, writer = await asyncio.open_connection(sock=ours)
                 process = await asyncio.create_subprocess_exec(
                     sys.executable,
+                    "-P",
                     "-m",
                     "p2pcrawl.slave",
                     "--connect",
@@ -200,7 +202,7 @@ class Helper:
                     start_new_session=True,
                     env={
                         **os.environ,
-                        "PYTHONPATH": os.pathsep.join(p or os.getcwd() for p in sys.path),
+                        **environment_of_slaves(),
                         KEY_VARIABLE: self._credentials.keys.text(),
                     },
                 )

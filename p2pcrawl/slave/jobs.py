@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import tempfile
 from collections.abc import Awaitable, Callable
+from hashlib import blake2b
 from pathlib import Path
 
 from p2pcrawl.fetch.fetcher import OpenFetcher
@@ -111,13 +111,12 @@ class Jobs:
         return run
 
     def _file_of(self, spec: JobSpec) -> str:
-        """The spider's file where the master says it is, if this machine has it; else a copy of what travelled."""
-        if os.path.isfile(spec.file):
-            return spec.file
+        """A file of the code that travelled. What this machine has under the same name is another file."""
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="p2pcrawl-slave-")
-        folder = Path(self._folder.name) / str(spec.id)
+        code = spec.code.encode()
+        folder = Path(self._folder.name) / f"{spec.id}-{blake2b(code, digest_size=8).hexdigest()}"
         folder.mkdir(exist_ok=True)
         path = folder / Path(spec.file).name
-        path.write_text(spec.code)
+        path.write_bytes(code)
         return str(path)

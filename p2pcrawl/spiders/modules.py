@@ -1,5 +1,9 @@
 """Importing a user's code by file or by module name.
 
+A user's folders come on the path when the first of the user's modules is imported, and last: a ``brotli.py`` or
+``json.py`` beside a spider must not be what the crawler itself imports, nor must a ``nt.py`` that some library would
+use if it were there. What a user's modules import is found among libraries first, too.
+
 A file is imported under a name of its own, so that a script's ``if __name__ == "__main__"`` block does not run a
 second time in the process that imports it. Each file is imported once in a process; the script that a process runs
 is not imported again in it.
@@ -9,6 +13,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +23,11 @@ from types import ModuleType
 
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 
+_VARIABLE = "P2PCRAWL_USER_PATH"
+_LIBRARY = Path(__file__).resolve().parents[2]
 _depth = 0
+_folders: set[Path] = set()
+"""The user's, that were put on the path here."""
 
 
 def importing() -> bool:
@@ -44,8 +53,7 @@ def import_file(path: str | Path) -> ModuleType:
     known = sys.modules.get(name)
     if known is not None and _file_of(known) == file:
         return known
-    if str(root) not in sys.path:
-        sys.path.insert(0, str(root))
+    _add_folders(root)
     with _explained(str(path), file):
         if "." in dotted:
             module = importlib.import_module(dotted)
@@ -57,8 +65,8 @@ def import_file(path: str | Path) -> ModuleType:
 
 def import_module(name: str) -> ModuleType:
     """The module of that name, looked for in the current folder too."""
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
+    if "" not in sys.path:
+        _add_folders(Path.cwd())
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
     if main is not None and spec is not None and spec.name == name:
@@ -67,9 +75,34 @@ def import_module(name: str) -> ModuleType:
         return importlib.import_module(name)
 
 
+def environment_of_slaves() -> dict[str, str]:
+    """What a process that runs the same spiders needs to find what this one finds, the user's folders last.
+
+    It is for processes started with ``-P``, which have nothing before it.
+    """
+    main = main_file()
+    folders = {*_folders, Path.cwd(), *((main.parent,) if main is not None else ())}
+    library: list[str] = [str(_LIBRARY)]
+    user: list[str] = []
+    for entry in map(os.path.abspath, sys.path):
+        (user if Path(entry).resolve() in folders else library).append(entry)
+    return {
+        "PYTHONPATH": os.pathsep.join(library if library[0] not in library[1:] else library[1:]),
+        _VARIABLE: os.pathsep.join(user),
+    }
+
+
 def main_file() -> Path | None:
     """The script that this process runs, if it is a file."""
     return _file_of(sys.modules.get("__main__"))
+
+
+def _add_folders(folder: Path) -> None:
+    for path in (str(folder), *os.environ.get(_VARIABLE, "").split(os.pathsep)):
+        if path:
+            _folders.add(Path(path).resolve())
+            if path not in sys.path:
+                sys.path.append(path)
 
 
 def _load(name: str, file: Path) -> ModuleType:

@@ -1,0 +1,69 @@
+"""A slave runs the code that travelled, whatever lies on its machine under the same name."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from p2pcrawl.fetch.client import Client
+from p2pcrawl.slave.doors import Doors
+from p2pcrawl.slave.jobs import Jobs
+from p2pcrawl.wire.messages import Bye, JobSpec
+
+CODE = """
+from p2pcrawl import Spider
+
+class Shop(Spider):
+    name = "shop"
+    whose = {whose!r}
+"""
+
+
+@pytest.fixture(autouse=True)
+def same_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+
+async def whose(specs: list[JobSpec]) -> list[str]:
+    failures: list[Bye] = []
+    jobs = Jobs({}, Client, failures.append, Doors())
+    try:
+        for spec in specs:
+            jobs.open(spec)
+        return [(await jobs.run_of(spec.id)).spider.whose for spec in specs]  # type: ignore[attr-defined]
+    finally:
+        await jobs.close()
+
+
+def spec_of(number: int, file: str, whose: str) -> JobSpec:
+    code = CODE.format(whose=whose)
+    return JobSpec(number, "shop", file, "", "Shop", [], {}, {}, [], code)
+
+
+async def test_code_that_travelled_wins_over_a_file_at_the_masters_path(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(CODE.format(whose="planted"))
+
+    found = await whose([spec_of(1, str(tmp_path / "shop.py"), "travelled, ü")])
+
+    assert found == ["travelled, ü"]
+
+
+async def test_code_that_travelled_wins_over_a_file_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shop.py").write_text(CODE.format(whose="planted"))
+    monkeypatch.chdir(tmp_path)
+
+    found = await whose([spec_of(1, "shop.py", "travelled")])
+
+    assert found == ["travelled"]
+
+
+async def test_two_jobs_of_one_name_have_each_its_own_code(tmp_path: Path) -> None:
+    file = str(tmp_path / "shop.py")
+
+    found = await whose([spec_of(1, file, "first"), spec_of(2, file, "second"), spec_of(3, file, "first")])
+
+    assert found == ["first", "second", "first"]
