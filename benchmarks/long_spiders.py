@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import AsyncIterator, Iterator
+from types import MappingProxyType
 from typing import Any
 
 from p2pcrawl import Request, Response, Spider
@@ -18,6 +19,7 @@ class Long(Spider):
     """One item per page, and all its links. ``plan`` is JSON, by URL: ``[items, parts, seconds]``: so many items more,
     then, in parts that are sent ahead if ``parts`` is true, and then so long a sleep that nothing else runs."""
 
+    custom_settings = MappingProxyType({"ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8"})
     plan = "{}"
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:

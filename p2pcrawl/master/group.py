@@ -16,6 +16,7 @@ from contextlib import ExitStack, suppress
 
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.spiders.modules import environment_of_slaves
+from p2pcrawl.wire.desk import LOOK_S, Desk, Overseer
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +30,8 @@ LINGER_S = 2.0
 
 Connect = Callable[[socket.socket, int], Awaitable[Callable[[], None]]]
 """Is given the master's end of a new slave's link, and its process (0: this one); returns what cuts it."""
+OnHung = Callable[[int, int], object]
+"""Hears of a process that is about to be ended, as it is lost in its own work on the answer of this lease."""
 RunHere = Callable[[socket.socket], Awaitable[None]]
 """Runs a slave on this loop, with its end of the link."""
 
@@ -48,8 +51,10 @@ class Group:
         *,
         output_to_stderr: bool = False,
         errors_to: int | None = None,
+        on_hung: OnHung = lambda pid, lease: False,
     ) -> None:
         self._count = count
+        self._on_hung = on_hung
         self._connect = connect
         self._run_slave_here = run_here
         self._errors_to = errors_to
@@ -123,8 +128,10 @@ class Group:
     async def _run_process(self) -> bool:
         """One slave from birth to death; whether it said Hello."""
         ours, theirs = socket.socketpair()
+        desk = Desk.make()
         with ExitStack() as on_failure, theirs:
             on_failure.callback(ours.close)
+            on_failure.callback(desk.close)
             # pass_fds makes it inheritable for this one child. It must not be so for longer: a slave that is
             # started meanwhile would hold it too, and the death of this one would go unnoticed.
             process = await asyncio.create_subprocess_exec(
@@ -133,7 +140,9 @@ class Group:
                 "-m",
                 "p2pcrawl.slave",
                 str(theirs.fileno()),
-                pass_fds=[theirs.fileno()],
+                "--desk",
+                str(desk.fd),
+                pass_fds=[theirs.fileno(), desk.fd],
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=self._output_to,
                 stderr=self._errors_to,
@@ -142,6 +151,7 @@ class Group:
             )
             on_failure.pop_all()
         self._processes[process.pid] = process
+        watching = asyncio.create_task(self._oversee(process, desk))
         try:
             hang_up = await self._connect(ours, process.pid)
             code = await process.wait()
@@ -150,13 +160,23 @@ class Group:
             if code and not self._stopping.is_set():
                 log.warning("slave %d ended with %s", process.pid, _spoken(code))
         finally:
+            watching.cancel()
             with suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
+            desk.close()
             del self._processes[process.pid]
         greeted = process.pid in self._greeted
         self._greeted.discard(process.pid)
         return greeted
+
+    async def _oversee(self, process: asyncio.subprocess.Process, desk: Desk) -> None:
+        overseer = Overseer(process.pid, desk)
+        while (lease := overseer.look()) is None:  # noqa: ASYNC110
+            await asyncio.sleep(LOOK_S)
+        log.warning("slave %d does not come back from its own work on an answer, and is replaced", process.pid)
+        self._on_hung(process.pid, lease)
+        self.kill(process.pid)
 
     async def _run_here(self) -> bool:
         self._greeted.clear()

@@ -98,10 +98,14 @@ class Intake:
                 lease.staged += items.number
             return
         del session.leases[page.record]
-        fetched = self._asked(job, lease, page.outcome, batch, now)
-        if opened_meanwhile(job, lease, page.outcome):
-            page.outcome.phase = Phase.QUEUED
-        ended = _Ended(job, lease, page.outcome, items, fetched)
+        self._over(job, lease, page.outcome, items, batch, now)
+
+    def _over(self, job: Job, lease: Lease, outcome: Outcome, items: ItemRow | None, batch: Batch, now: float) -> None:
+        """The page is, but for its links."""
+        fetched = self._asked(job, lease, outcome, batch, now)
+        if opened_meanwhile(job, lease, outcome):
+            outcome.phase = Phase.QUEUED
+        ended = _Ended(job, lease, outcome, items, fetched)
         hold = lease.hold
         if hold is not None and hold.waiting:
             self.held_in[lease.candidate.bucket] += 1
@@ -367,6 +371,26 @@ class Intake:
             self._exchange.ended.append(EndedPage(candidate, ending, 0, b""))
         if lease.staged:
             batch.unstage.append(candidate.record)
+
+    def too_slow(self, lease: Lease, batch: Batch, now: float) -> None:
+        """The slave did not come back from its own work on the answer. Nor would another one."""
+        detail = "the slave did not come back from decoding or parsing the answer, or looking for links in it"
+        outcome = Outcome(Phase.FAILED, Failure.TOO_SLOW, detail, answered=True)
+        self._over(self._jobs[lease.candidate.job], lease, outcome, None, batch, now)
+
+    def spared(self, lease: Lease, batch: Batch, now: float) -> None:
+        """The slave ended, and not by this page: no loss and no attempt, and it is fetched as soon as its host may be
+        asked."""
+        candidate = lease.candidate
+        candidate.attempts -= 1
+        job = self._jobs[candidate.job]
+        job.leased -= 1
+        lease.seat.host.release(now, job.pace)
+        self._ended(lease.seat)
+        batch.returned.append(candidate.record)
+        if lease.staged:
+            batch.unstage.append(candidate.record)
+        self.retries.append((candidate, now))
 
     def lost_robots(self, lease: RobotsLease, now: float, *, blamed: bool = True) -> None:
         """The slave ended with the robots.txt in its hands; one that kills every slave is not asked for again."""

@@ -99,14 +99,21 @@ class Reports:
         """The slave is gone: what it reported counts, what it held comes back."""
         self.sessions.pop(session.id, None)
         self.take(session, batch, now, all_of_it=True)
-        how = f"slave {session.pid} died" if session.blamed else f"the session of slave {session.pid} ended"
+        died = "died" if session.hung is None else "was ended"
+        how = f"slave {session.pid} {died}" if session.blamed else f"the session of slave {session.pid} ended"
         if session.leases:
             log.warning("%s with %d pages in hand", how, len(session.leases))
         for lease in session.leases.values():
-            self._intake.lost(lease, batch, now, how, blamed=session.blamed)
+            if session.hung is None:
+                self._intake.lost(lease, batch, now, how, blamed=session.blamed)
+            elif lease.number == session.hung:
+                self._intake.too_slow(lease, batch, now)
+            else:
+                self._intake.spared(lease, batch, now)
         for robots in session.robots.values():
-            self._intake.lost_robots(robots, now, blamed=session.blamed)
-        session.held = [lease.candidate for lease in session.leases.values()]
+            blamed = session.blamed if session.hung is None else robots.number == session.hung
+            self._intake.lost_robots(robots, now, blamed=blamed)
+        session.held = list(session.leases.values())
         session.leases.clear()
         session.robots.clear()
 

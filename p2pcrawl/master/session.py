@@ -71,8 +71,10 @@ class Session:
     """It is over; what it held comes back."""
     blamed: bool = True
     """When it is over, the slave may have died of what it held."""
-    held: list[Candidate] = field(default_factory=list)
+    held: list[Lease] = field(default_factory=list)
     """What was in its hands when it was over."""
+    hung: int | None = None
+    """It was ended, as it did not come back from its work on the answer of this lease; 0: of none."""
     parted: bool = False
     """It has said Bye."""
     remote: bool = False
@@ -91,6 +93,10 @@ class Session:
             # The slave has dropped some by now; those that it misses it asks for.
             self.rules.clear()
         self.rules.add(origin)
+
+    def holds(self, lease: int) -> bool:
+        """Or did when it was over."""
+        return lease in self.robots or any(each.number == lease for each in (*self.leases.values(), *self.held))
 
     @property
     def takes_work(self) -> bool:

@@ -106,7 +106,9 @@ class Slaves:
         """Over, while their links wait for a Hello."""
         self._closed: list[str] = []
         self.gone: deque[Session] = deque()
-        self.group = Group(count, self.connected, run_here, output_to_stderr=output_to_stderr, errors_to=errors_to)
+        self.group = Group(
+            count, self.connected, run_here, output_to_stderr=output_to_stderr, errors_to=errors_to, on_hung=self.hung
+        )
 
     async def connected(self, stream: socket.socket, pid: int) -> Callable[[], None]:
         """A slave of this machine, over a socket pair."""
@@ -170,6 +172,18 @@ class Slaves:
                 session.heard_at = now
                 self.group.kill(session.process)
                 session.link.abort()
+
+    def hung(self, pid: int, lease: int) -> bool:
+        """Whoever started this slave ends it, for it does not come back from its own work on the answer of this lease.
+        That page is to blame, and nothing else that the slave holds. Whether there is such a slave."""
+        known = False
+        for session in (*self.sessions.values(), *self.void.values()):
+            if session.pid == pid and (not lease or session.holds(lease)):
+                session.hung, known = lease, True
+                if session.lost and session not in self.gone and session.id in self.sessions:
+                    # It is certain now that it has stopped.
+                    self._return_leases(session)
+        return known
 
     def overdue(self, now: float) -> list[Session]:
         """The sessions that are void by now."""
@@ -277,19 +291,22 @@ class Slaves:
         if error is not None:
             log.warning("slave %d: %s", session.pid, error)
         if self.void.pop(session.id, None) is not None:
-            for candidate in session.held:
-                candidate.losses += not session.parted
+            for lease in session.held:
+                guilty = session.hung is None or session.hung == lease.number
+                lease.candidate.losses += guilty and not session.parted
             return
         void_in_s = session.renewed_at + VOID_S - monotonic()
-        if self._fenced and session.remote and session.in_hand and not session.parted and void_in_s > 0:
+        certain = session.parted or session.hung is not None
+        if self._fenced and session.remote and session.in_hand and not certain and void_in_s > 0:
             session.lost = True
             self._loop.call_later(void_in_s, self._return_leases, session)
             return
         self._end(session)
 
     def _return_leases(self, session: Session) -> None:
-        self.gone.append(session)
-        self._wake()
+        if session.id in self.sessions and session not in self.gone:
+            self.gone.append(session)
+            self._wake()
 
     # -- what they found out for others -------------------------------------------------------
 

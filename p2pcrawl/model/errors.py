@@ -65,6 +65,10 @@ class FetchError(P2PCrawlError):
         self.kind = kind
 
 
+class TooSlow(P2PCrawlError):
+    """The library's own work on an answer took too long. Its page fails, and is not tried again."""
+
+
 class DropItem(Exception):
     """Raised by a pipeline's ``process_item``: the item is not wanted."""
 

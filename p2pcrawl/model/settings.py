@@ -100,6 +100,9 @@ class Settings:
     is restarted is back by then."""
     slave_losses_max: int = 5
     """Times that a page may be in the hands of a slave that dies before it is put aside."""
+    answer_cpu_max: float = 1.0
+    """Seconds of computing that one call into the library may take on an answer (decoding, parsing, selecting, links)
+    before the page is failed as too slow; 0: any. 32 MiB of plain HTML are parsed in less."""
     slave_silence: float = 60.0
     """Seconds without a sign of life (a callback that never returns) before a slave is replaced; also how long
     a callback may await one thing before its page is failed."""
@@ -230,6 +233,7 @@ _NOT_NEGATIVE = (
     "retry_backoff",
     "retry_backoff_max",
     "host_down_after",
+    "answer_cpu_max",
     "depth_limit",
     "urllength_limit",
     "closespider_pagecount",

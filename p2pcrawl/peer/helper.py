@@ -30,6 +30,7 @@ from p2pcrawl.slave.following import Follow, Lost, follow
 from p2pcrawl.slave.session import LEAVE_S
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.spiders.modules import environment_of_slaves
+from p2pcrawl.wire.desk import LOOK_S, Desk, Overseer
 from p2pcrawl.wire.keys import KEY_VARIABLE
 
 log = logging.getLogger(__name__)
@@ -184,6 +185,7 @@ class Helper:
         while not self._closing.is_set():
             started = asyncio.get_running_loop().time()
             ours, theirs = socket.socketpair()
+            desk = Desk.make()
             with theirs:
                 reader, writer = await asyncio.open_connection(sock=ours)
                 process = await asyncio.create_subprocess_exec(
@@ -193,12 +195,15 @@ class Helper:
                     "p2pcrawl.slave",
                     "--connect",
                     self._send_to_master(),
+                    "--desk",
+                    str(desk.fd),
                     "--cluster",
                     self._credentials.cluster,
                     *(self._config.tls_files.options() if self._config.tls_files else ()),
                     # Its end tells the slave that this process is gone, however it went.
                     stdin=theirs.fileno(),
                     stderr=self._errors_to,
+                    pass_fds=[desk.fd],
                     start_new_session=True,
                     env={
                         **os.environ,
@@ -208,10 +213,13 @@ class Helper:
                 )
             self._processes.add(process)
             answering = asyncio.create_task(self._answer(reader, writer))
+            watching = asyncio.create_task(self._oversee(process, desk))
             try:
                 await process.wait()
             finally:
                 answering.cancel()
+                watching.cancel()
+                desk.close()
                 writer.close()
                 self._processes.discard(process)
                 if process.returncode is None:
@@ -222,6 +230,20 @@ class Helper:
             pause_s = SEARCH_S if lived_s > 10.0 else min(SEARCH_MAX_S, 2 * pause_s)
             await self._pause(pause_s)
             await self._find_master()
+
+    async def _oversee(self, process: asyncio.subprocess.Process, desk: Desk) -> None:
+        """Ends a slave that does not come back from its own work on an answer, and tells its master what on."""
+        overseer = Overseer(process.pid, desk)
+        while (lease := overseer.look()) is None:  # noqa: ASYNC110
+            await asyncio.sleep(LOOK_S)
+        log.warning("slave %d does not come back from its own work on an answer, and is replaced", process.pid)
+        told = json.dumps({"pid": process.pid, "lease": lease}).encode()
+        # Which of them it works for now only the slave knows. None of the others has such a session.
+        masters = dict.fromkeys([self.master, *self.known])
+        telling = [self._caller.query(address, "tell:hung", told, timeout_s=ASK_S) for address in masters]
+        await asyncio.gather(*telling, return_exceptions=True)
+        with suppress(ProcessLookupError):
+            process.kill()
 
     async def _keep_here(self) -> None:
         while not self._closing.is_set():

@@ -321,6 +321,8 @@ class Lead:
         """Does what faces and other peers ask for. Raises P2PCrawlError."""
         if what == "submit":
             return {"job": await self._submit(Submission.read(arguments))}
+        if what == "hung":
+            return {"known": self.master.slaves.hung(int(arguments["pid"]), int(arguments["lease"]))}
         job = self.questions.job_of(arguments)
         if what == "retry-here":
             return {"retried": await self.steering.retry_here(job)}

@@ -21,6 +21,8 @@ from p2pcrawl.private.presence import addresses_here
 from p2pcrawl.slave.following import Follow, Parent, follow
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.slave.tuning import tune_collector, tune_memory
+from p2pcrawl.spiders.limit import work
+from p2pcrawl.wire.desk import Desk
 from p2pcrawl.wire.identity import Identity
 from p2pcrawl.wire.keys import DEFAULT_CLUSTER, KEY_VARIABLE, KeyRing
 from p2pcrawl.wire.streams import StreamSeal
@@ -40,6 +42,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="p2pcrawl.slave", description="Started by p2pcrawl itself.")
     parser.add_argument("fd", type=int, nargs="?", help="one end of a socket pair")
     parser.add_argument("--connect", metavar="HOST:PORT", help="a master to work for; the key is in the environment")
+    parser.add_argument("--desk", type=int, metavar="FD", help="memory to show on what this slave is at")
     parser.add_argument("--cluster", default=DEFAULT_CLUSTER)
     parser.add_argument("--tls-cert", type=Path, help="PEM files, as for a peer")
     parser.add_argument("--tls-key", type=Path)
@@ -56,6 +59,9 @@ def main() -> int:
         # What spiders print is shared by all slaves, so it leaves line by line.
         sys.stdout.reconfigure(line_buffering=True)
     tune_memory()
+    if asked.desk is not None:
+        os.set_inheritable(asked.desk, False)
+    work.watch(Desk(asked.desk) if asked.desk is not None else None)
 
     async def serve() -> None:
         tune_collector()

@@ -24,7 +24,7 @@ from p2pcrawl.fetch.referrer import page_policy
 from p2pcrawl.fetch.robots import RobotsRules, RobotsText, fetch_robots
 from p2pcrawl.fetch.status import StatusError
 from p2pcrawl.model.answer import Answer
-from p2pcrawl.model.errors import CloseSpider, ConfigurationError, DropItem, FetchError, IgnoreRequest
+from p2pcrawl.model.errors import CloseSpider, ConfigurationError, DropItem, FetchError, IgnoreRequest, TooSlow
 from p2pcrawl.model.job import START_URL
 from p2pcrawl.model.outcome import Drop, Failure
 from p2pcrawl.model.record import Phase
@@ -39,6 +39,7 @@ from p2pcrawl.slave.outbox import Outbox
 from p2pcrawl.slave.travel import request_of
 from p2pcrawl.spiders.failure import PageFailure
 from p2pcrawl.spiders.items import encode_item
+from p2pcrawl.spiders.limit import limited, work
 from p2pcrawl.spiders.links import LinkBatch
 from p2pcrawl.spiders.pipelines import Pipelines
 from p2pcrawl.spiders.response import Response
@@ -93,6 +94,7 @@ class JobRun:
         self._stack = AsyncExitStack()
 
     async def open(self) -> None:
+        work.allow(self.settings.answer_cpu_max)
         client = await self._stack.enter_async_context(self._open_fetcher(self.settings, self.networks))
         self._client = client
         handled = tuple(self.spider.handle_httpstatus_list)
@@ -134,12 +136,17 @@ class JobRun:
     async def robots(self, task: RobotsTask, pause: Any, fence: Fence) -> RobotsResult:
         """Fetches a robots.txt; whatever happens is a verdict, but for Fenced."""
         delay = 0.0
+        work.begin(task.lease)
         try:
             text = await fence.guard(fetch_robots(self._client, task.origin, self.settings, pause))
         except (Blocked, ConfigurationError) as error:
             # The page's own turn will say so; there is nothing to obey at an address we never ask.
             text = RobotsText("allow", reason=str(error))
-        self.learn_rules(task.origin, text.verdict, text.body, text.reason)
+        try:
+            limited(self.learn_rules)(task.origin, text.verdict, text.body, text.reason)
+        except TooSlow as error:
+            text = RobotsText("disallow", reason=str(error))
+            self.learn_rules(task.origin, text.verdict, text.body, text.reason)
         rules = self._rules[task.origin]
         if rules.crawl_delay is not None:
             delay = rules.crawl_delay
@@ -151,6 +158,7 @@ class JobRun:
     async def work(self, task: Task, outbox: Outbox, fence: Fence) -> None:
         """One task from request to report. Raises MissingRules when it could not begin, and Fenced when the session
         ended while it fetched; a callback that runs by then runs on, and its page is put into the outbox."""
+        work.begin(task.lease)
         start = task.url.startswith(START_URL)
         harvest = Harvest(task, self.settings, self._scope, self.memory, start=start)
         if start:
@@ -222,7 +230,10 @@ class JobRun:
             digest=blake2b(answer.body, digest_size=8).digest(),
         )
         if self.settings.referer_enabled:
-            harvest.page_policy = page_policy(answer)
+            try:
+                harvest.page_policy = limited(page_policy)(answer)
+            except TooSlow as error:
+                return _too_slow(outcome, error)
         response = Response(answer, request, task.depth)
         callback = getattr(self.spider, request.callback or "parse", None)
         if callback is None:
@@ -239,6 +250,8 @@ class JobRun:
         except CloseSpider as close:
             outcome.close = close.reason
             return outcome
+        except TooSlow as error:
+            return _too_slow(outcome, error)
         except Exception as error:
             return self._raised(request.url, outcome, error)
         return await self._collect(result, harvest, outbox, outcome, self.settings.slave_silence)
@@ -267,6 +280,8 @@ class JobRun:
                         over_at = await _next_turn()
         except CloseSpider as close:
             outcome.close = close.reason
+        except TooSlow as error:
+            return _too_slow(outcome, error)
         except Exception as error:
             return self._raised(harvest.url, outcome, error)
         return outcome
@@ -367,6 +382,11 @@ async def _call_closed(closed: Any) -> None:
 def _listed(start_urls: object) -> list[str]:
     """The start URLs, where looking at them does not use them up."""
     return [url for url in start_urls if isinstance(url, str)] if isinstance(start_urls, list | tuple) else []
+
+
+def _too_slow(outcome: Outcome, error: TooSlow) -> Outcome:
+    outcome.phase, outcome.reason, outcome.detail = Phase.FAILED, Failure.TOO_SLOW, _sendable(_trace(error))
+    return outcome
 
 
 def _bare(request: Request) -> Request:

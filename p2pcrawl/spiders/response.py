@@ -22,6 +22,7 @@ from p2pcrawl.spiders import markup
 from p2pcrawl.spiders.bombs import bearable
 from p2pcrawl.spiders.charsets import read
 from p2pcrawl.spiders.encoding import encoding_of
+from p2pcrawl.spiders.limit import limited
 from p2pcrawl.spiders.links import LinkBatch, join_all, normalise, page_links
 
 Href = str | parsel.Selector
@@ -102,6 +103,7 @@ class Response:
     # -- text -----------------------------------------------------------------------------------
 
     @property
+    @limited
     def encoding(self) -> str:
         """By byte-order mark, Content-Type, declaration in the page, or a guess, in this order."""
         if self._encoding is None:
@@ -109,12 +111,14 @@ class Response:
         return self._encoding
 
     @property
+    @limited
     def text(self) -> str:
         """The body as text; what cannot be read is replaced."""
         if self._text is None:
             self._text = read(self.body, self.encoding)
         return self._text
 
+    @limited
     def json(self) -> Any:
         """The body read as JSON. Raises ValueError when it is none."""
         try:
@@ -125,6 +129,7 @@ class Response:
     # -- selectors --------------------------------------------------------------------------------
 
     @property
+    @limited
     def selector(self) -> parsel.Selector:
         """parsel's view of the page, built when first asked for."""
         if self._selector is None:
@@ -132,25 +137,31 @@ class Response:
             self._selector = parsel.Selector(self._markup.decode("utf-8", "replace"), type=kind, base_url=self.url)
         return self._selector
 
+    @limited
     def css(self, query: str) -> parsel.SelectorList[parsel.Selector]:
         return self.selector.css(query)
 
+    @limited
     def xpath(self, query: str, **variables: Any) -> parsel.SelectorList[parsel.Selector]:
         return self.selector.xpath(query, **variables)
 
+    @limited
     def jmespath(self, query: str, **options: Any) -> parsel.SelectorList[parsel.Selector]:
         return parsel.Selector(self.text, type="json").jmespath(query, **options)
 
+    @limited
     def re(self, pattern: str | Pattern[str]) -> list[str]:
         """All matches of ``pattern`` in the markup: the groups if it has any, else the whole. Entities are read."""
         return self.selector.re(pattern)
 
+    @limited
     def re_first(self, pattern: str | Pattern[str], default: str | None = None) -> str | None:
         return self.selector.re_first(pattern, default)
 
     # -- links --------------------------------------------------------------------------------------
 
     @property
+    @limited
     def title(self) -> str:
         """The page's title with its white space collapsed; "" when there is none."""
         if self._title is None:
@@ -158,6 +169,7 @@ class Response:
         return self._title
 
     @property
+    @limited
     def links(self) -> list[str]:
         """Where the page leads: absolute, normalised, each once, in order."""
         if self._links is None:
@@ -165,6 +177,7 @@ class Response:
         return self._links
 
     @property
+    @limited
     def tree(self) -> LexborHTMLParser:
         """lexbor's view of the page, built when first asked for."""
         if self._tree is None:
@@ -172,6 +185,7 @@ class Response:
         return self._tree
 
     @property
+    @limited
     def base_url(self) -> str:
         """What relative links stand on: the page's URL, or its ``<base href>``."""
         if self._base is None:
@@ -222,6 +236,7 @@ class Response:
             kind=kind,
         )
 
+    @limited
     def follow_all(
         self,
         urls: Iterable[Href] | parsel.SelectorList[parsel.Selector] | None = None,

@@ -80,6 +80,20 @@ def test_callback_that_never_returns_costs_its_slave_and_is_put_aside(tmp_path: 
     assert items_are(tmp_path, [url for url in urls if url != poisoned]) == []
 
 
+@pytest.mark.parametrize("how", ["loop", "spin"])
+def test_page_in_whose_parser_a_slave_is_lost_fails_alone_and_costs_the_others_nothing(
+    tmp_path: Path, how: str
+) -> None:
+    ended, urls, poisoned = crawl(tmp_path, how)
+
+    assert ended.code == 0
+    assert ended.certificate["failed_by_reason"] == {"too-slow": 1}
+    record = record_of(tmp_path / "data", poisoned)
+    assert (record["phase"], record["attempts"], record["losses"]) == (2, 1, 0)
+    assert ask_frontier(tmp_path / "data", "SELECT sum(losses), max(attempts) FROM record") == [(0, 1)]
+    assert items_are(tmp_path, [url for url in urls if url != poisoned]) == []
+
+
 @pytest.mark.parametrize("slaves", [0, 2])
 def test_callback_that_raises_fails_its_page_with_the_traceback_and_keeps_what_it_yielded(
     tmp_path: Path, slaves: int

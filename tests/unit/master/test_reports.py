@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
+import pytest
+
+from p2pcrawl.core.candidate import Candidate
+from p2pcrawl.core.politeness import Host
+from p2pcrawl.core.seat import Seat
 from p2pcrawl.frontier.batch import Batch
 from p2pcrawl.master.reports import PART_LINKS_MAX, Reports
-from p2pcrawl.master.session import Session
+from p2pcrawl.master.session import Lease, RobotsLease, Session
 from p2pcrawl.model.fingerprint import SIZE
 from p2pcrawl.overlay.link import Link
 from p2pcrawl.wire.messages import Ack, Links, Outcome, Page, Report
@@ -22,6 +27,7 @@ class FakeIntake:
         self.strained = False
         self.links = 0
         self.ended: list[int] = []
+        self.told: list[tuple[str, int]] = []
 
     def page(self, session: Session, page: Page, batch: Batch, now: float) -> None:
         self.links += sum(len(links.urls) for links in page.links)
@@ -31,8 +37,17 @@ class FakeIntake:
     def release(self, batch: Batch, now: float) -> None:
         pass
 
-    def lost(self, *_: Any, **__: Any) -> None:
-        raise AssertionError("nothing was in hand")
+    def lost(self, lease: Lease, batch: Batch, now: float, detail: str, *, blamed: bool = True) -> None:
+        self.told.append(("lost", lease.number))
+
+    def too_slow(self, lease: Lease, batch: Batch, now: float) -> None:
+        self.told.append(("too slow", lease.number))
+
+    def spared(self, lease: Lease, batch: Batch, now: float) -> None:
+        self.told.append(("spared", lease.number))
+
+    def lost_robots(self, lease: RobotsLease, now: float, *, blamed: bool = True) -> None:
+        self.told.append(("blamed" if blamed else "not blamed", lease.number))
 
 
 class Said(Link):
@@ -111,6 +126,32 @@ def test_parts_wait_while_much_is_on_its_way_to_other_masters_and_ends_do_not() 
     reports.gather(Batch(), 2.0)
 
     assert intake.links == PART
+
+
+@pytest.mark.parametrize(
+    ("hung", "told"),
+    [
+        (None, [("lost", 1), ("lost", 2), ("blamed", 3)]),
+        (2, [("spared", 1), ("too slow", 2), ("not blamed", 3)]),
+        (3, [("spared", 1), ("spared", 2), ("blamed", 3)]),
+        (0, [("spared", 1), ("spared", 2), ("not blamed", 3)]),
+    ],
+)
+def test_slave_that_was_lost_in_its_work_on_one_answer_costs_nothing_but_that_page(
+    hung: int | None, told: list[tuple[str, int]]
+) -> None:
+    session = session_of(1)
+    seat = Seat(Host(1, "a.example"))
+    for record in (1, 2):
+        candidate = Candidate(record, 1, 1, f"http://a.example/{record}", b"", 0, 0, "index", "", False, "", b"")
+        session.leases[record] = Lease(record, candidate, seat)
+    session.robots[3] = RobotsLease(3, 1, "http://a.example", "agent", seat)
+    reports, intake = reports_of(session)
+    session.hung = hung
+
+    reports.bury(session, Batch(), 1.0)
+
+    assert intake.told == told
 
 
 def test_all_that_a_slave_reported_counts_when_it_is_gone() -> None:

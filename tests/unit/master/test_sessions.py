@@ -185,8 +185,10 @@ async def test_void_session_gives_back_its_leases_and_hears_nothing_until_hello_
     assert again.room > 0
 
 
-@pytest.mark.parametrize("returns", [True, False])
-async def test_void_session_counts_as_a_loss_only_if_its_link_ends_in_place_of_a_hello(monkeypatch, returns) -> None:
+@pytest.mark.parametrize(("returns", "hung"), [(True, None), (False, None), (False, 1), (False, 0)])
+async def test_void_session_counts_as_a_loss_only_if_its_link_ends_in_place_of_a_hello(
+    monkeypatch, returns, hung
+) -> None:
     monkeypatch.setattr(slaves_module, "WATCH_S", 0.01)
     slaves = slaves_of()
     async with here(slaves) as slave:
@@ -199,8 +201,10 @@ async def test_void_session_counts_as_a_loss_only_if_its_link_ends_in_place_of_a
         await until(lambda: bool(slaves.gone))
         watching.cancel()
         blamed = session.blamed
-        session.held = [held.candidate]
+        session.held = [held]
 
+        if hung is not None:
+            slaves.hung(1, hung)
         if returns:
             slave.say(Hello(PROTOCOL, 1))
             await slave.told(Welcome, 2)
@@ -208,7 +212,7 @@ async def test_void_session_counts_as_a_loss_only_if_its_link_ends_in_place_of_a
         await until(lambda: not slaves.void and session.link.closed)
 
     assert not blamed
-    assert held.candidate.losses == (0 if returns else 1)
+    assert held.candidate.losses == (0 if returns or hung == 0 else 1)
 
 
 async def test_beats_of_a_slave_whose_loop_stands_still_renew_its_session_and_do_not_hide_it() -> None:
@@ -295,6 +299,24 @@ async def test_remote_slave_whose_link_ends_keeps_its_leases_while_it_may_be_at_
     assert at_once == ([session] if bye else [])
     assert time.monotonic() - session.renewed_at >= (0.0 if bye else 0.2)
     assert session.blamed is not bye
+
+
+async def test_remote_slave_that_was_ended_as_it_hung_gives_back_its_leases_at_once() -> None:
+    slaves = slaves_of()
+    async with here(slaves) as slave:
+        slave.say(Hello(PROTOCOL, 4712))
+        await until(lambda: only(slaves).ready)
+        session = only(slaves)
+        session.remote = True
+        session.leases[1] = lease()
+
+        others = [slaves.hung(4713, 1), slaves.hung(4712, 99)]
+        before = session.hung
+        known = slaves.hung(4712, 1)
+        slave.link.abort()
+        await until(lambda: list(slaves.gone) == [session])
+
+    assert (others, before, known, session.hung) == ([False, False], None, True, 1)
 
 
 async def test_slave_that_leaves_is_given_nothing_more() -> None:
