@@ -169,6 +169,32 @@ def test_client_without_a_certificate_is_refused(authority: Authority, contexts:
     assert not far.established
 
 
+@pytest.mark.parametrize("older", ["client", "server"])
+def test_older_version_of_tls_is_refused(authority: Authority, contexts: TlsContexts, older: str) -> None:
+    kind = ssl.PROTOCOL_TLS_CLIENT if older == "client" else ssl.PROTOCOL_TLS_SERVER
+    context = authority.files()._context(kind)
+    context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_2
+    client, server = (context, contexts.server) if older == "client" else (contexts.client, context)
+    near, far = TlsStream.client(client, inside(False)), TlsStream.server(server, inside(True))
+
+    complaints = shake(near, far)
+
+    assert complaints
+    assert not near.established and not far.established
+
+
+def test_member_with_certificate_and_cluster_key_is_not_taken_for_another(contexts: TlsContexts) -> None:
+    # TLS lets it in, as whoever has a certificate of the CA: who it is, is for the seal inside to prove.
+    alice = StreamSeal.client(KeyRing([KEY]), ALICE, b"alice..1", expect=BOB.node_id)
+    near = TlsStream.client(contexts.client, alice)
+    between = TlsStream.server(contexts.server, inside(True, identity=Identity.generate()))
+
+    [complaint] = shake(near, between)
+
+    assert f"not {BOB.node_id}" in complaint
+    assert near.peer is None and between.peer is None
+
+
 def test_seal_inside_still_refuses_another_cluster_key_and_says_so(contexts: TlsContexts) -> None:
     near = TlsStream.client(contexts.client, inside(False, os.urandom(32)))
     far = TlsStream.server(contexts.server, inside(True))
