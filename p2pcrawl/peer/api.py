@@ -155,7 +155,7 @@ class Api:
         if request[_DIGEST] not in ("", digest_of(body)):
             return _refusal(401, "the body is not the one that was signed")
         try:
-            arguments = json.loads(body) if body else {}
+            arguments = json.loads(body, parse_constant=_refuse_constant) if body else {}
         except (ValueError, RecursionError) as error:
             raise ConfigurationError(f"the body is not JSON: {error}") from error
         if not isinstance(arguments, dict):
@@ -204,6 +204,10 @@ def _is_of_another_page(request: web.Request) -> bool:
     """Whether a browser says that a page from elsewhere wants this, be it as an image or a script."""
     origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site", "none")
     return (origin is not None and origin != f"http://{request.host}") or site not in ("none", "same-origin")
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number")
 
 
 def _refusal(status: int, text: str) -> web.Response:

@@ -77,8 +77,8 @@ class Questions:
         """The job that is asked about. Raises ConfigurationError when there is none."""
         try:
             number = int(arguments.get("job", ""))
-        except (TypeError, ValueError) as error:
-            raise ConfigurationError(f"{arguments.get('job')!r} is not the number of a job") from error
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ConfigurationError(f"{arguments.get('job')!r:.60} is not the number of a job") from error
         job = self._master.jobs.get(number)
         if job is None:
             raise ConfigurationError(f"there is no job {number}; `p2pcrawl jobs` lists them")

@@ -105,7 +105,7 @@ async def test_name_that_somebody_else_made_resolve_here_is_refused(host: str) -
         assert not desk.told
 
 
-@pytest.mark.parametrize("body", [b"{", b"[1]", b"5", b"\xff\xff", b'"x"', b"[" * 100_000])
+@pytest.mark.parametrize("body", [b"{", b"[1]", b"5", b"\xff\xff", b'"x"', b"[" * 100_000, b'{"a": NaN}'])
 async def test_body_that_is_no_object_is_one_clear_line(body: bytes) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}"}
     async with api() as (desk, session), session.post("/submit", data=body, headers=headers) as answer:
