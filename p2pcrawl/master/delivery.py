@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from p2pcrawl.frontier.item_table import ITEM_BYTES_MAX
 from p2pcrawl.frontier.store import Store
+from p2pcrawl.model.settings import Settings
 from p2pcrawl.stores.files import open_sink
 from p2pcrawl.stores.sink import Sink
 
@@ -38,14 +39,15 @@ class Delivery:
         self._position: object = None
 
     @classmethod
-    def open(cls, store: Store, job: int, output: Output, fields: tuple[str, ...]) -> Delivery:
+    def open(cls, store: Store, job: int, output: Output, settings: Settings) -> Delivery:
         """Begins, or goes on where the store says. Raises ConfigurationError for an output that cannot work."""
+        fields, safe = settings.feed_export_fields, settings.feed_csv_safe
         for path, spec, last, position in store.sinks(job):
             if path == output.path:
-                sink = open_sink(path, replace=json.loads(spec)["replace"], fields=fields)
+                sink = open_sink(path, replace=json.loads(spec)["replace"], fields=fields, csv_safe=safe)
                 sink.resume(json.loads(position))
                 return cls(job, path, sink, last)
-        sink = open_sink(output.path, replace=output.replace, fields=fields)
+        sink = open_sink(output.path, replace=output.replace, fields=fields, csv_safe=safe)
         position_now = sink.resume(None)
         store.add_sink(job, output.path, json.dumps({"replace": output.replace}), position_now)
         return cls(job, output.path, sink, 0)

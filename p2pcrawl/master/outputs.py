@@ -43,7 +43,7 @@ class Outputs:
         for path, *_ in await self._in_thread(self._store.sinks, job.id):
             wanted.setdefault(path, Output(path))
         for output in wanted.values():
-            opened = await self._in_thread(Delivery.open, self._store, job.id, output, job.settings.feed_export_fields)
+            opened = await self._in_thread(Delivery.open, self._store, job.id, output, job.settings)
             self._deliveries.append(opened)
             self._undelivered = True
 

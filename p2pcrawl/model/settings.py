@@ -133,6 +133,8 @@ class Settings:
     closespider_errorcount: int = 0
     feed_export_fields: tuple[str, ...] = ()
     """Columns of CSV; without it, the fields of the first item."""
+    feed_csv_safe: bool = True
+    """Cells of CSV that a spreadsheet would run as formulas get an apostrophe, and control characters are left out."""
 
     # -- processes and talk -------------------------------------------------------------------
     slaves: int | None = None

@@ -10,7 +10,7 @@ import codecs
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -18,19 +18,22 @@ import msgspec
 from p2pcrawl.model.errors import StorageError
 from p2pcrawl.stores.existing import FIRST, Existing
 from p2pcrawl.stores.formats import CannotContinue, Kept
+from p2pcrawl.stores.formulas import raw_cell, safe_cell
 
 _items = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
 _text = msgspec.json.Decoder(str).decode
 
 
 class Csv:
-    """CSV as RFC 4180 says; a file that exists keeps its own line ends."""
+    """CSV as RFC 4180 says; a file that exists keeps its own line ends. ``safe``: no cell is a formula."""
 
     name = "csv"
     reads_whole = False
 
-    def __init__(self, fields: Sequence[str] = ()) -> None:
+    def __init__(self, fields: Sequence[str] = (), *, safe: bool = True) -> None:
         self._fields = list(fields)
+        self._write: Callable[[str], str] = safe_cell if safe else str
+        self._read: Callable[[str], str] = raw_cell if safe else str
         self.begin()
 
     def begin(self) -> None:
@@ -45,7 +48,7 @@ class Csv:
         columns = _header(text)
         if not columns:
             return Kept(0, 0)
-        self._columns = columns
+        self._columns = [self._read(name) for name in columns]
         self._newline = "\r\n" if b"\r\n" in text.first else "\n"
         self._header_due = False
         self._newline_due = text.last not in b"\r\n"
@@ -81,18 +84,25 @@ class Csv:
         known = frozenset(columns)
         before = b""
         if self._header_due:
-            before = _lines([columns], self._newline)
+            before = self._lines([columns])
             self._header_due = False
         elif self._newline_due:
             before = self._newline.encode()
         self._newline_due = False
         self._ignored += sum(len(row.keys() - known) for row in rows)
-        return before + _lines(([row.get(name, "") for name in columns] for row in rows), self._newline)
+        return before + self._lines([row.get(name, "") for name in columns] for row in rows)
 
     def closing(self) -> bytes:
         if self._header_due and self._columns:
-            return _lines([self._columns], self._newline)
+            return self._lines([self._columns])
         return b""
+
+    def _lines(self, rows: Iterable[Sequence[str]]) -> bytes:
+        # The writer quotes a carriage return only if its own line end has one, so it always gets that line end.
+        written = _Rows()
+        csv.writer(written, lineterminator="\r\n").writerows([map(self._write, row) for row in rows])
+        text = "".join(written) if self._newline == "\r\n" else "".join(row[:-2] + self._newline for row in written)
+        return text.encode("utf-8", "replace")
 
 
 def _header(text: Existing) -> list[str]:
@@ -154,11 +164,3 @@ class _Rows(list[str]):
 
     def write(self, row: str) -> None:
         self.append(row)
-
-
-def _lines(rows: Iterable[Sequence[str]], newline: str) -> bytes:
-    # The writer quotes a carriage return only if its own line end has one, so it always gets that line end.
-    written = _Rows()
-    csv.writer(written, lineterminator="\r\n").writerows(rows)
-    text = "".join(written) if newline == "\r\n" else "".join(row[:-2] + newline for row in written)
-    return text.encode("utf-8", "replace")

@@ -16,20 +16,21 @@ from p2pcrawl.stores.xml_format import Xml
 
 STANDARD_OUTPUT = "-"
 
-_FORMATS: dict[str, Callable[[Sequence[str]], Format]] = {
-    ".jsonl": lambda fields: JsonLines(),
-    ".jl": lambda fields: JsonLines(),
-    ".ndjson": lambda fields: JsonLines(),
-    ".json": lambda fields: JsonArray(),
+_FORMATS: dict[str, Callable[[], Format]] = {
+    ".jsonl": JsonLines,
+    ".jl": JsonLines,
+    ".ndjson": JsonLines,
+    ".json": JsonArray,
     ".csv": Csv,
-    ".xml": lambda fields: Xml(),
+    ".xml": Xml,
 }
 
 
-def open_sink(path: str, *, replace: bool, fields: Sequence[str] = ()) -> Sink:
+def open_sink(path: str, *, replace: bool, fields: Sequence[str] = (), csv_safe: bool = True) -> Sink:
     """The sink for ``path``, in the format that its ending names; ``-`` is standard output.
 
-    Nothing is opened, made or changed before the sink's ``resume``. ``fields`` are the columns of CSV.
+    Nothing is opened, made or changed before the sink's ``resume``. ``fields`` are the columns of CSV, and
+    ``csv_safe`` says that no cell of it may be a formula.
     Raises ConfigurationError when the path can already be seen not to work.
     """
     if path == STANDARD_OUTPUT:
@@ -43,7 +44,8 @@ def open_sink(path: str, *, replace: bool, fields: Sequence[str] = ()) -> Sink:
             "end it in .jsonl, .json, .csv or .xml (and .gz to compress it), or give - for standard output"
         )
     _check_place(path)
-    return FileSink(path, _FORMATS[extension](fields), gzip=gzip, replace=replace)
+    format = Csv(fields, safe=csv_safe) if extension == ".csv" else _FORMATS[extension]()
+    return FileSink(path, format, gzip=gzip, replace=replace)
 
 
 def _check_place(path: str) -> None:

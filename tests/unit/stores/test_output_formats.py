@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from contextlib import closing
 from xml.etree import ElementTree
 
@@ -13,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from p2pcrawl.model.errors import StorageError
+from p2pcrawl.spiders.items import encode_item
 from p2pcrawl.stores.csv_format import Csv
 from p2pcrawl.stores.files import open_sink
 from p2pcrawl.stores.formats import JsonArray, JsonLines
+from p2pcrawl.stores.formulas import raw_cell
 from p2pcrawl.stores.xml_format import Xml
 
 plain = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text())
@@ -32,8 +35,8 @@ def xml_of(*items) -> ElementTree.Element:
     return ElementTree.fromstring(document.encode([encoded(item) for item in items]) + document.closing())
 
 
-def csv_of(*items: bytes, fields=()) -> str:
-    document = Csv(fields)
+def csv_of(*items: bytes, fields=(), safe=True) -> str:
+    document = Csv(fields, safe=safe)
     return (document.encode(items) + document.closing()).decode()
 
 
@@ -57,10 +60,73 @@ def test_any_item_makes_well_formed_xml(items):
 
 @given(st.lists(st.dictionaries(st.sampled_from(("a", "b", "c")), st.text(), min_size=1), min_size=1, max_size=5))
 def test_csv_holds_any_text(items):
-    text = csv_of(*map(encoded, items), fields=("a", "b", "c"))
+    text = csv_of(*map(encoded, items), fields=("a", "b", "c"), safe=False)
 
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
     assert [[row[name] for name in "abc"] for row in rows] == [[item.get(name, "") for name in "abc"] for item in items]
+
+
+FORMULAS = [
+    "=1+1",
+    "+cmd|' /C calc'!A0",
+    "-2+3",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "\uff1d1",
+    "'=1",
+    "-",
+    "+",
+    "-5;=1",
+    "--5",
+]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_csv_cell_that_a_spreadsheet_would_run_is_text(text):
+    rows = list(csv.reader(io.StringIO(csv_of(encoded({"a": text, text: "b"})), newline="")))
+
+    assert rows == [["a", f"'{text}"], [f"'{text}", "b"]]
+
+
+@pytest.mark.parametrize("text", ["-5", "+4.2", "-1,000.5", "-1e-9", "+3%", "a=1", "'tis", "", "a\tb", " =1"])
+def test_csv_cell_that_is_a_number_or_text_stays_as_it_is(text):
+    rows = list(csv.reader(io.StringIO(csv_of(encoded({"a": text, "b": -5})), newline="")))
+
+    assert rows[1] == [text, "-5"]
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(("a", "=b")), st.text(), min_size=2), min_size=1, max_size=5))
+def test_safe_csv_can_be_read_back_but_for_control_characters(items):
+    text = csv_of(*map(encoded, items), fields=("a", "=b"))
+
+    rows = list(csv.reader(io.StringIO(text, newline="")))
+    assert [[raw_cell(cell) for cell in row] for row in rows[1:]] == [
+        [re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", "", item[name]) for name in ("a", "=b")] for item in items
+    ]
+
+
+def test_csv_as_it_is_when_that_is_asked_for():
+    assert csv_of(encoded({"a": "=1\x1b"}), safe=False) == "a\r\n=1\x1b\r\n"
+
+
+def test_csv_goes_on_under_columns_that_were_made_safe(tmp_path):
+    path = tmp_path / "out.csv"
+    for number in (1, 2):
+        with closing(open_sink(str(path), replace=False)) as sink:
+            sink.resume(None)
+            sink.write([encoded({"=a": number})])
+            sink.sync()
+
+    assert path.read_text().split() == ["'=a", "1", "2"]
+
+
+def test_no_format_writes_what_it_cannot_hold():
+    item = encode_item({"a": "\ud800\x00\x1b\x9b\ufffe"})
+
+    assert xml_of(json.loads(item))[0][0].text == "\ufffd\x9b"
+    assert json.loads(JsonLines().encode([item]))["a"] == "\ufffd\x00\x1b\x9b\ufffe"
+    assert csv_of(item) == "a\r\n\ufffd\ufffe\r\n"
 
 
 def test_xml_looks_as_scrapy_writes_it():
