@@ -10,7 +10,7 @@ from typing import Any
 
 from p2pcrawl.model.errors import ConfigurationError
 from simulations.controls import control_of
-from simulations.options import HOSTS_MIN, KEYS, LAWS, PAGES_OF_A_HOST, Options
+from simulations.options import HOSTS_MIN, KEYS, LAWS, PAGES_OF_A_HOST, PARTITIONS, Options
 from simulations.plan import Plan
 from simulations.plan_file import read_plan
 from simulations.scenarios import SCENARIOS
@@ -34,6 +34,9 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--rate", type=float, help="share of the masters that die per minute, in churn")
     add("--key", choices=KEYS, help=f"what the job shards by (default {_DEFAULT.key})")
+    add(
+        "--partition", choices=PARTITIONS, help="what the parts of a divided cluster do (default: as the scenario says)"
+    )
     add("--law", choices=LAWS, help=f"of the lengths of sessions, in churn (default {_DEFAULT.law})")
     add(
         "--latency", type=float, dest="latency_s", metavar="SECONDS",

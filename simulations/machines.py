@@ -7,16 +7,16 @@ import base64
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from p2pcrawl.fetch.fetcher import OpenFetcher
 from p2pcrawl.model.errors import DiskFullError
 from p2pcrawl.model.node import BOOT_BYTES, Address
 from p2pcrawl.overlay.node import Credentials
-from p2pcrawl.peer.config import PeerConfig, Role
+from p2pcrawl.peer.config import Partition, PeerConfig, Role
 from p2pcrawl.peer.lead import Lead
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.wire.identity import Identity
@@ -24,6 +24,8 @@ from p2pcrawl.wire.keys import KeyRing
 from simulations.disks import Disk
 from simulations.life import NodeDown
 from simulations.world import World
+
+T = TypeVar("T")
 
 PORT = 7117
 API_PORT = 7118
@@ -94,12 +96,20 @@ class Machine(PeerMachine):
     """One master with its slave in the same process, and a disk that stays."""
 
     def __init__(
-        self, world: World, name: str, disk: Path, copies: int, open_fetcher: OpenFetcher, weight: int = 1
+        self,
+        world: World,
+        name: str,
+        disk: Path,
+        copies: int,
+        open_fetcher: OpenFetcher,
+        weight: int = 1,
+        partition: Partition = Partition.AVAILABLE,
     ) -> None:
         super().__init__(world, name)
         self.disk = Disk(world, disk / name)
         self.weight = weight
         self._copies = copies
+        self.partition = partition
         self._open_fetcher = open_fetcher
         self._lead: Lead | None = None
         self._served_from: object = None
@@ -179,18 +189,36 @@ class Machine(PeerMachine):
         """Its view, and the buckets that it would grant from."""
         if self.lead is None:
             return 0, frozenset()
-        ownership = self.lead.cluster.ownership
+        ownership, agreed = self.lead.cluster.ownership, self._agreed()
         # Asked again and again, and seldom another answer: all that it is made from is compared first.
-        made_from = (bytes(ownership._serving), ownership.paused, ownership.patient and bytes(ownership.lacks))
+        waits = ownership.paused, ownership.patient and bytes(ownership.lacks), ownership.unconfirmed, agreed
+        made_from = (bytes(ownership._serving), waits)
         if made_from != self._served_from:
             self._served_from = made_from
-            self._served = frozenset(b for b in range(len(ownership.table)) if ownership.serves(b))
+            every = range(len(ownership.table))
+            self._served = self._as_itself(lambda: frozenset(b for b in every if ownership.serves(b)))
         return ownership.view, self._served
+
+    def _agreed(self) -> bool:
+        """Whether most agree with it at this moment, where that is asked for: by its own clock."""
+        consent = self.lead.cluster.ownership.consent if self.lead is not None else None
+        return consent is None or self._as_itself(consent)
+
+    def _as_itself(self, look: Callable[[], T]) -> T:
+        assert self.node.life is not None
+        return self.node.life.context.run(look)
 
     # -- inside -------------------------------------------------------------------------------
 
     async def _main(self) -> None:
-        config = PeerConfig(role=Role.MASTER, slaves=0, copies=self._copies, weight=self.weight, cluster=CLUSTER)
+        config = PeerConfig(
+            role=Role.MASTER,
+            slaves=0,
+            copies=self._copies,
+            weight=self.weight,
+            cluster=CLUSTER,
+            partition=self.partition,
+        )
         api = Address(f"{self.node.address}:{API_PORT}")
         lead = Lead(config, self._credentials(), self.folder, api, run_here=self._run_slave)
         await lead.open(self.node.address, PORT)

@@ -18,6 +18,8 @@ from simulations.folders import Print, read_phases
 from simulations.inventory import Stock
 from simulations.life import NodeDown
 from simulations.loads import Loads
+from simulations.parts import LOOK_S as PARTS_S
+from simulations.parts import Parts
 from simulations.sightings import Sightings
 from simulations.tables import Table
 
@@ -61,6 +63,7 @@ class Observer:
         """What each master says of the job in the end, when it is asked."""
         self.told: list[Told] = []
         """What masters said of the job when they were asked while it went on."""
+        self.parts = Parts(stage.world.network)
         self._stage = stage
         self._finals: set[bytes] = set()
         """Those that were final. Who comes back is given them, too."""
@@ -74,6 +77,12 @@ class Observer:
         while True:
             await asyncio.sleep(LOOK_S)
             self.look()
+
+    async def watch_parts(self) -> None:
+        """Looks, more often, at who grants in which part of the network."""
+        while True:
+            await asyncio.sleep(PARTS_S)
+            self.parts.look(self._stage.world.now, self._stage.machines, self._stage.up)
 
     def look(self) -> None:
         """Writes down what there is to see at this moment."""

@@ -8,8 +8,10 @@ from typing import Any
 
 from p2pcrawl.model.gossip import ENTRIES_MAX
 from p2pcrawl.model.record import ShardKey
+from p2pcrawl.peer.config import Partition
 
 LAWS = ("exponential", "weibull")
+PARTITIONS = tuple(str(partition) for partition in Partition)
 KEYS = tuple(str(key) for key in ShardKey)
 HOSTS_MIN = 40
 PAGES_OF_A_HOST = 12
@@ -42,6 +44,8 @@ class Options:
     least."""
     key: str = str(ShardKey.HOST)
     """What the job shards by."""
+    partition: str = ""
+    """What the parts of a divided cluster do; nothing: as the scenario says."""
     control: str = ""
     """The negative control that is put into the peers: see ``simulations.controls``."""
 
@@ -58,6 +62,8 @@ class Options:
             raise ValueError(f"the law must be one of {', '.join(LAWS)}")
         if self.key not in KEYS:
             raise ValueError(f"the key must be one of {', '.join(KEYS)}")
+        if self.partition not in ("", *PARTITIONS):
+            raise ValueError(f"partition must be one of {', '.join(PARTITIONS)}")
         if not 0 <= self.latency_s < inf:
             raise ValueError("the latency must be from 0, and finite")
         if self.limit_s is not None and not 0 < self.limit_s < inf:
@@ -74,7 +80,19 @@ class Options:
     def command(self) -> str:
         """What runs this again."""
         default = Options()
-        names = ("masters", "slaves", "replicas", "pages", "hosts", "key", "rate", "law", "latency_s", "limit_s")
+        names = (
+            "masters",
+            "slaves",
+            "replicas",
+            "pages",
+            "hosts",
+            "key",
+            "partition",
+            "rate",
+            "law",
+            "latency_s",
+            "limit_s",
+        )
         given = [
             f"--{name.removesuffix('_s')} {getattr(self, name)}"
             for name in names

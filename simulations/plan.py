@@ -14,6 +14,7 @@ from shlex import quote
 
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.node import WEIGHT_MAX
+from p2pcrawl.peer.config import Partition
 from p2pcrawl.spiders.spider import Spider
 from simulations.options import Options
 from simulations.paths import Law
@@ -97,6 +98,14 @@ class Plan:
             law=law,
             weights=self.weights or (scenario.weights if scenario else (1,)),
         )
+
+    @property
+    def partition(self) -> Partition:
+        """What the parts of a divided cluster do."""
+        usual = (
+            SCENARIOS[self.options.scenario].partition if self.options.scenario in SCENARIOS else Partition.AVAILABLE
+        )
+        return Partition(self.options.partition) if self.options.partition else usual
 
     def weight(self, number: int) -> int:
         """Of the master with this number. Of a completed plan."""

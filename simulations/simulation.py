@@ -20,6 +20,7 @@ from typing import Any, TextIO
 
 from p2pcrawl.model.record import ShardKey
 from p2pcrawl.model.settings import Settings
+from p2pcrawl.peer.config import Partition
 from p2pcrawl.peer.submission import Submission, submission_of
 from simulations.checkers import Evidence, violations
 from simulations.clockwork import Deadlock, Livelock, OutOfTime
@@ -71,6 +72,7 @@ class Simulation:
         self.plan = plan.completed()
         self.options = options = self.plan.options
         self._command = plan.command
+        self._majority = self.plan.partition is Partition.MAJORITY
         self._swaps = control_of(options.control).swaps if options.control else ()
         self._tell = tell or (lambda progress: None)
         self._narrate_to = narrate_to
@@ -100,7 +102,7 @@ class Simulation:
                 world.narrate(self._narrate_to, loggers=("p2pcrawl",))
             open_fetcher = fetchers(web, world.loop)
             machines = [
-                Machine(world, name, Path(), options.replicas, open_fetcher, plan.weight(n))
+                Machine(world, name, Path(), options.replicas, open_fetcher, plan.weight(n), plan.partition)
                 for n, name in enumerate(names_of(options.masters))
             ]
             slaves = [SlaveMachine(world, f"s{n}", web, machines) for n in range(options.masters * options.slaves)]
@@ -137,7 +139,10 @@ class Simulation:
             stage.world.note(f"-- {what}: {stage.share():.1%} of the pages")
             self._say(stage, what)
 
-        aside = [asyncio.create_task(each) for each in (stage.watch(), sampler.run(), self._tell_progress(stage))]
+        watches = [stage.watch(), sampler.run(), self._tell_progress(stage)]
+        if self._majority:
+            watches.append(stage.observer.watch_parts())
+        aside = [asyncio.create_task(each) for each in watches]
         try:
             await self._meet(stage)
             await self._submit(stage, submission)
@@ -194,7 +199,7 @@ class Simulation:
             self.options, stage.web, folders, results, stage.incidents, seen.claims, seen.doubles, complaints,
             self._states, seen.stock.inventories, seen.tables, seen.sightings.sightings, seen.sightings.presences,
             seen.loads.peaks, {m.id: m.name for m in stage.machines}, stage.world.now,
-            seen.answers, list(seen.told), seen.overlooked,
+            seen.answers, list(seen.told), seen.overlooked, self._majority, seen.parts.found,
         )  # fmt: skip
 
     def _is_judge(self, checker: str) -> bool:

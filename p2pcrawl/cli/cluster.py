@@ -62,6 +62,11 @@ def _status(s: dict[str, Any]) -> Iterator[str]:
     yield f"cluster {s['cluster']}: {counted(len(living), 'master')}, {views_told}"
     who = "a master" if s["peer"]["role"] == "master" else "a slave of the master"
     yield f"asked {who} at {s['peer']['address']}, API {s['peer']['api']}"
+    if majority := s.get("majority"):
+        voters, needed = counted(len(majority["voters"]), "voter"), majority["needed"]
+        grants = "grants" if majority["granting"] else "grants nothing"
+        agree = f"{majority['agreeing']} agree, {needed} needed"
+        yield f"majority: {voters} (version {majority['version']}), {agree}: it {grants}"
     yield ""
     rows = [("MEMBER", "ADDRESS", "STATE", "WEIGHT", "SHARE", "SLAVES", "LEASED", "PAGES", "VIEW", "API")]
     for m in s["members"]:

@@ -7,7 +7,6 @@ member is answered, also under a suspicion, because the answer carries the refut
 from __future__ import annotations
 
 from p2pcrawl.core.claims import Claims
-from p2pcrawl.core.contact import Contact
 from p2pcrawl.core.courier import Courier
 from p2pcrawl.core.dissemination import News
 from p2pcrawl.core.exchanges import Exchanges
@@ -31,7 +30,6 @@ class Listener:
         exchanges: Exchanges,
         claims: Claims,
         hearsay: Hearsay,
-        contact: Contact,
     ) -> None:
         self._courier = courier
         self._view = view
@@ -40,7 +38,6 @@ class Listener:
         self._exchanges = exchanges
         self._claims = claims
         self._hearsay = hearsay
-        self._contact = contact
         self.loads: dict[NodeId, bytes] = {}
         self.views: dict[NodeId, int] = {}
 
@@ -63,7 +60,6 @@ class Listener:
                 self._correct(sender, message, out)
             case Ack():
                 self._hearsay.witness(message.source, message.incarnation, now, out)
-                self._contact.answered(message.source, now, out)
                 self._prober.acked(message, out)
                 self._note(now, message, out)
             case Nack():

@@ -6,7 +6,6 @@ it by raising its incarnation, which only it may do. Unrefuted in time, it is de
 merges in any order to the same result (:mod:`p2pcrawl.core.view`) and travels on every message
 (:mod:`p2pcrawl.core.dissemination`); from time to time two members compare all they know over a stream. The
 dead are pinged now and then, and told so: a healed partition thus finds itself, each side refuting its death.
-Whoever must know sooner than a death is certain whom it still reaches asks all (:mod:`p2pcrawl.core.contact`).
 
 The shell calls :meth:`Membership.tick` when ``next_at`` has come, and hands in what arrives; it performs the
 :class:`Output` of every call. For each address in ``sync_with`` it opens a stream, sends
@@ -30,7 +29,6 @@ from types import MappingProxyType
 from typing import Any
 
 from p2pcrawl.core.claims import Claims
-from p2pcrawl.core.contact import Contact
 from p2pcrawl.core.courier import Courier
 from p2pcrawl.core.dice import Dice
 from p2pcrawl.core.dissemination import News
@@ -77,7 +75,6 @@ class Membership:
         self._prober = Prober(config, dice, self._view, self._courier)
         self._spreader = Spreader(config, dice, self._view, self._news, self._courier, self._prober)
         self._claims = Claims(config, self._courier, self._view, self._news, self._prober)
-        self._contact = Contact(config, self._view, self._prober, me.id)
         self._exchanges = Exchanges(config, dice, self._view, me.id)
         self._hearsay = Hearsay(
             self._courier, self._view, self._news, self._suspicions, self._exchanges, self._claims, config.dead_forget_s
@@ -90,7 +87,6 @@ class Membership:
             self._exchanges,
             self._claims,
             self._hearsay,
-            self._contact,
         )
         self.loads: Mapping[NodeId, bytes] = MappingProxyType(self._listener.loads)
         """What each member last said of its load, as far as it was asked by this one."""
@@ -143,7 +139,7 @@ class Membership:
         """When :meth:`tick` is due; infinite before :meth:`start`."""
         return min(
             self._forget_at, self._prober.next_at(), self._suspicions.next_at(),
-            self._exchanges.next_at(), self._spreader.next_at(), self._contact.next_at(),
+            self._exchanges.next_at(), self._spreader.next_at(),
         )  # fmt: skip
 
     def alive(self) -> Sequence[Member]:
@@ -179,12 +175,6 @@ class Membership:
         """For how long a member that is not here has been away, as far as is known."""
         return max(0.0, now - self._view.since(id))
 
-    @property
-    def reaches_most(self) -> bool:
-        """Whether more than half of all that have not left in order, this member included, neither are dead nor have
-        been silent for ``silence_s``."""
-        return self._contact.reaches_most
-
     def start(self, now: float) -> None:
         """Begins to probe whoever is known."""
         self._called_at = now
@@ -218,7 +208,6 @@ class Membership:
             self._view.merge_verdict(me.id, me.incarnation, status, now)
             self._courier.me = self._view.members[me.id]
             self._prober.stop()
-            self._contact.stop()
             self._exchanges.stop()
             self._spreader.stop_retrying()
             self._news.spread(Left(me.id, me.incarnation) if handed_over else Dead(me.id, me.incarnation, me.id))
@@ -247,7 +236,6 @@ class Membership:
         self._hearsay.condemn(now, out)
         for id, through_others in self._suspicions.to_hear(now):
             self._prober.hear(id, through_others, out)
-        self._contact.tick(now, len(self._suspicions), out)
         self._exchanges.tick(now, self.joined, out)
         if now >= self._forget_at:
             self._forget_at = now + _FORGET_EVERY_S
@@ -279,12 +267,9 @@ class Membership:
             self.stalls += 1
             self._suspicions.put_off(now, stalled_s)
             self._prober.void(now)
-            self._contact.void(now)
         return Output()
 
     def _end(self, now: float, out: Output) -> Output:
-        if self.me.status is Status.ALIVE:
-            self._contact.wake(now, len(self._suspicions))
         if self._hearsay.hurry:
             self._hearsay.hurry = False
             self._spreader.gossip(now, out)

@@ -32,8 +32,6 @@ class MembershipConfig:
     """How many confirmations bring it to the least time."""
     hearings: int = 4
     """How often a suspect is asked before it is declared dead, ``probe_timeout_s`` apart, later through others too."""
-    silence_s: float = 0.0
-    """While anybody is suspect all are asked, and who has not answered for so long is silent; 0: nobody is asked."""
     awareness_max: int = 8
     """How many times slower a member probes that has reason to doubt itself."""
     retransmit_factor: int = 4
@@ -75,8 +73,6 @@ class MembershipConfig:
             raise ValueError("suspicion_min_s must be at least twice probe_s: a refutation needs time to travel")
         if self.hearings * self.probe_timeout_s >= self.suspicion_min_s:
             raise ValueError("the hearings must fit into suspicion_min_s")
-        if self.silence_s and self.silence_s < 2 * self.probe_s:
-            raise ValueError("silence_s must be at least twice probe_s: one lost answer is no silence")
         if self.suspicion_max_factor < 1.0:
             raise ValueError("suspicion_max_factor must be at least 1")
         if self.message_max < MEMBER_SIZE_MAX + HEAD_SIZE_MAX:

@@ -20,7 +20,7 @@ Invariants: a bucket is served only by the one that its own view calls owner; th
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -93,7 +93,11 @@ class Ownership:
     patient: bool = False
     """Only what is whole is served: who has the rest may still come back."""
     paused: bool = False
-    """Nothing is served: we are looking for others, or are the smaller part of a cluster that does not want that."""
+    """Nothing is served: we are looking for others, or most of them do not agree with us, where that is asked for."""
+    consent: Callable[[], bool] | None = None
+    """Whether most of the masters agree with us at this moment, where that is asked for."""
+    unconfirmed: frozenset[int] = frozenset()
+    """What became ours in views in which most do not agree with us yet: nothing of it is served."""
     _serving: bytearray = field(default_factory=lambda: bytearray(BUCKETS))
     _known: dict[int, set[Standing]] = field(default_factory=dict)
     """What all that were heard of have of a bucket that we are about to serve."""
@@ -122,7 +126,14 @@ class Ownership:
         return self.table[bucket] if self.table else (self.me,)
 
     def serves(self, bucket: int) -> bool:
-        return bool(self._serving[bucket]) and not self.paused and not (self.patient and self.lacks[bucket])
+        if not self._serving[bucket] or self.paused or (self.patient and self.lacks[bucket]):
+            return False
+        return self.consent is None or (bucket not in self.unconfirmed and self.consent())
+
+    def confirm(self) -> frozenset[int]:
+        """Most agree with us in this view; what may be served because of that."""
+        confirmed, self.unconfirmed = self.unconfirmed, frozenset()
+        return confirmed
 
     def settled(self, bucket: int) -> bool:
         """Whether everything that there is of a bucket of ours has come."""
@@ -228,6 +239,8 @@ class Ownership:
                 self._serving[bucket] = 0
         for bucket in lost:
             self._serving[bucket] = 0
+        if self.consent is not None:
+            self.unconfirmed = (self.unconfirmed | gained) & mine
         others = tuple(sorted({m.id for m in members} - (set() if self.keeps else {self.me})))
         known = set(others)
         for node in list(self._asked):

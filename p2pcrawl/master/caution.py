@@ -1,8 +1,8 @@
 """When a master does not grant what its view calls its own: somebody else may be granting it, or may have more of it.
 
-Nothing is granted while others are being looked for, and, where that is wanted, in the smaller part of a divided
-cluster. One that was here before waits a while for those that it knew before it serves what they may have more of. Who
-stood still for long, or was in the smaller part, may have been taken for dead: it claims all that is its own anew.
+Nothing is granted while others are being looked for, and, where that is wanted, without the consent of most masters.
+One that was here before waits a while for those that it knew before it serves what they may have more of. Who stood
+still for long, or had no consent for a while, may have been taken for dead: it claims all that is its own anew.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ LOOK_S = 0.5
 
 
 class Caution:
-    """See the module. ``majority``: the smaller part of a divided cluster grants nothing, from when it finds most out
-    of reach."""
+    """See the module. ``majority``: nothing is granted till most of the masters agree (:meth:`agreed`)."""
 
     def __init__(
         self,
@@ -47,11 +46,10 @@ class Caution:
         self._ownership = ownership
         self._upkeep = upkeep
         self._takeover = takeover
-        self._majority = majority
         self.looking = False
         """Others are being looked for: till they are found, or it is clear that nobody is there, nothing is granted."""
-        self._apart = False
-        """Most of the others are out of reach, and the smaller part grants nothing."""
+        self._apart = majority
+        """Most of the masters do not agree with us, where that is asked for."""
 
     def view_changed(self, members: list[Member]) -> None:
         """What was waited for may have come."""
@@ -95,17 +93,14 @@ class Caution:
 
     # -- when others may have taken over ------------------------------------------------------
 
-    def stay_with_most(self) -> None:
-        """Grants nothing while most of the masters are out of reach, where that is wanted."""
-        apart = self._majority and not self._node.membership.reaches_most
-        if apart == self._apart:
-            return
-        self._apart = apart
+    def agreed(self, agreed: bool, why: str) -> None:
+        """Most of the masters agree with us from now on; or do not any more, for the reason ``why``."""
+        self._apart = not agreed
         self._pause()
-        if apart:
-            log.warning("most of the masters are out of reach: nothing is granted")
-        else:
-            self._claim_anew("most of the masters are in reach again")
+        if not agreed:
+            log.warning("%s", why)
+        elif not self.looking:
+            self._claim_anew("most of the masters agree")
 
     async def watch_clock(self) -> None:
         """Notices that this process stood still; for ever."""

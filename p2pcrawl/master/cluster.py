@@ -20,9 +20,11 @@ from p2pcrawl.master.dispatch import Dispatch, Hold, Parcel
 from p2pcrawl.master.farewell import Farewell
 from p2pcrawl.master.holdings import Holdings
 from p2pcrawl.master.job import CANCELLED, FINISHED, INCOMPLETE, RUNNING, Job
+from p2pcrawl.master.mandate import Mandate
 from p2pcrawl.master.master import Master
 from p2pcrawl.master.mirroring import Mirroring
 from p2pcrawl.master.orphans import Orphanage
+from p2pcrawl.master.roll import Roll
 from p2pcrawl.master.spool import Spool
 from p2pcrawl.master.takeover import CALL_S, CLAIM_RETRY_S, Takeover, buckets_of
 from p2pcrawl.master.upkeep import Upkeep
@@ -33,7 +35,9 @@ from p2pcrawl.model.placement import RingName
 from p2pcrawl.overlay.node import OverlayNode
 from p2pcrawl.wire.cluster import (
     Answered,
+    AskElectorate,
     Borrow,
+    Canvassed,
     Claim,
     Compare,
     Copy,
@@ -63,6 +67,8 @@ log = logging.getLogger(__name__)
 
 ROUND_S = 0.5
 """Between two looks at whether a job is finished."""
+PART_S = 8.0
+"""How long one that leaves is a voter still, at most: a change of the voters may have to wait for the one before."""
 Answer = Callable[[str, bytes], Awaitable[bytes]]
 """Answers the questions of faces: what, with JSON arguments; JSON back."""
 
@@ -79,9 +85,9 @@ class Cluster:
         answer: Answer,
         *,
         ring: RingName = RingName.RENDEZVOUS,
-        majority: bool = False,
+        roll: Roll | None = None,
     ) -> None:
-        """``majority``: the smaller part of a divided cluster grants nothing, from when it finds most out of reach."""
+        """With a ``roll`` nothing is granted without the consent of most of those on it."""
         self.master = master
         self.node = node
         self.holdings = holdings
@@ -98,7 +104,11 @@ class Cluster:
         self.takeover = Takeover(
             master, node, self.ownership, holdings, self.copier, self._served, self.upkeep.emptied, self.upkeep.moved
         )
-        self.caution = Caution(master, node, self.ownership, self.upkeep, self.takeover, majority=majority)
+        self.caution = Caution(master, node, self.ownership, self.upkeep, self.takeover, majority=roll is not None)
+        self.mandate: Mandate | None = None
+        if roll is not None:
+            told = self.caution.agreed, master.serve_buckets, master.slaves.halt
+            self.mandate = Mandate(node, self.ownership, roll, self._call, *told)
         self.views = Views(node, self.ownership, self.caution, self._turn)
         self.mirroring = Mirroring(master, node, self.views.boots, self._call)
         self.orphanage = Orphanage(master, self.ownership, self.dispatch, self._call, self._learn, self._close)
@@ -114,8 +124,8 @@ class Cluster:
         self.starting: set[int] = set()
         """Jobs whose first record is not at its owner yet: they are not finished, though nobody has any of them."""
 
-    def start(self, *, looking: bool = False) -> None:
-        """``looking``: there may be others, who are being looked for."""
+    def start(self, *, looking: bool = False, founds: bool = False) -> None:
+        """``looking``: there may be others, who are being looked for. ``founds``: nobody was named to join."""
         missing = bool(self.node.membership.missing())
         if missing and self.holdings.standings:
             self.caution.wait_for_missing()
@@ -128,11 +138,15 @@ class Cluster:
             self.spool.run(),
         )
         self._tasks = [asyncio.create_task(run) for run in runs]
+        if self.mandate is not None:
+            self._tasks.append(asyncio.create_task(self.mandate.run(founds=founds)))
 
     async def close(self) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self.mandate is not None:
+            await self.mandate.close()
         await self.takeover.close()
         await self.upkeep.close()
         await self.dispatch.close()
@@ -142,6 +156,8 @@ class Cluster:
         """The membership told of something."""
         if event.kind is EventKind.OUTLIVED:
             self.master.outlive_sessions()
+        elif event.kind is EventKind.FORGOTTEN and self.mandate is not None:
+            self.mandate.forgotten(event.member.id)
         self.views.happened(event)
 
     # -- views --------------------------------------------------------------------------------
@@ -160,7 +176,8 @@ class Cluster:
             self.upkeep.members_changed(turn.members)
         else:
             self._change_view(turn, turn.change)
-        self.caution.stay_with_most()
+            if self.mandate is not None:
+                self.mandate.act(self.ownership.view)
 
     def _change_view(self, turn: Turn, change: Change) -> None:
         # Views come back, and what was dropped in one may have been copied in the next.
@@ -244,6 +261,10 @@ class Cluster:
                 if request.closing:
                     self._close(request.job, request.closing)
                 return self._standing(request.job)
+            case Canvassed() if self.mandate is not None:
+                return await self.mandate.vote(request)
+            case AskElectorate() if self.mandate is not None:
+                return self.mandate.tell()
             case Query():
                 return Answered(0, await self._answer(request.what, request.arguments))
         raise P2PCrawlError(f"this master does not know {type(request).__name__}")
@@ -337,6 +358,11 @@ class Cluster:
                 return True
             await asyncio.sleep(CLAIM_RETRY_S)
         return False
+
+    async def part(self) -> None:
+        """Before we say good-bye, with nothing open any more: the others go on without our consent."""
+        if self.mandate is not None:
+            await self.mandate.part(PART_S)
 
     async def begin(self, job: Job) -> None:
         """Hands the job's first record to its owner; durable there when this returns."""

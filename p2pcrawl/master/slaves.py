@@ -49,6 +49,7 @@ from p2pcrawl.wire.messages import (
     Beat,
     Bye,
     Closed,
+    Halt,
     Hello,
     Leaving,
     Orphans,
@@ -150,6 +151,12 @@ class Slaves:
             session.link.abort()
         for task in self._adoptions:
             task.cancel()
+
+    def halt(self) -> None:
+        """Has them give up at once what they have open; they go on under new sessions."""
+        for session in self.sessions.values():
+            if session.ready and not session.lost and not session.stopping:
+                session.link.send(Halt())
 
     async def watch(self) -> None:
         """Ends sessions that could not be renewed; replaces slaves that have fallen silent."""

@@ -1,4 +1,4 @@
-"""One port of a peer: UDP for gossip and directory, TCP for links, on the same HOST:PORT.
+"""One port of a peer: UDP for gossip, directory and consent, TCP for links, on the same HOST:PORT.
 
 What kind a datagram is of is sealed into it as its channel. Nothing that does not open is looked at, and nothing is
 handed on that was not sealed for this very process (:mod:`p2pcrawl.wire.knocks`).
@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 
 GOSSIP = 1
 DIRECTORY = 2
+CONSENT = 3
 _TRIES = 20
 
 OnDatagram = Callable[[Opened, tuple[str, int]], None]

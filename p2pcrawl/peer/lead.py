@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from p2pcrawl.core.consent import ConsentConfig
 from p2pcrawl.core.control import VERBS
 from p2pcrawl.core.membership_config import MembershipConfig
 from p2pcrawl.frontier import copies
@@ -24,6 +25,7 @@ from p2pcrawl.master.holdings import Holdings
 from p2pcrawl.master.job import RUNNING
 from p2pcrawl.master.master import Master
 from p2pcrawl.master.notes import Notes
+from p2pcrawl.master.roll import Roll
 from p2pcrawl.master.steering import Steering
 from p2pcrawl.model.errors import ConfigurationError, DamagedError, P2PCrawlError, StorageError
 from p2pcrawl.model.job import JobId, JobSpec
@@ -51,10 +53,6 @@ DRAIN_ON_S = 30.0
 everything is missing till it is back. Longer than it takes to find out that an heir is dead."""
 PAGES_S = 5.0
 """How long pages in hand may take to end when nobody is there to take the buckets."""
-SILENCE_S = 4.0
-"""With ``partition = "majority"``: who has not answered several questions in so long is out of reach. Shorter than a
-death takes to be declared, so that the smaller part stops before the larger one takes over its hosts; long enough for
-30 % loss."""
 INCARNATION_FILE = "incarnation"
 STORES = (FRONTIER.file, copies.LAYOUT.file)
 
@@ -75,6 +73,7 @@ class Lead:
         self._config = config
         self._api = api
         self._folder = folder
+        ConsentConfig().validate(MembershipConfig().suspicion_min_s)
         self._make_master = partial(
             Master,
             folder,
@@ -106,7 +105,6 @@ class Lead:
                 self._slave_came,
                 self._happened,
                 weight=self._config.weight,
-                config=MembershipConfig(silence_s=SILENCE_S if self._majority else 0.0),
                 dice=random.Random(os.urandom(16)),
             )
             self._incarnation = read_incarnation(self._folder)
@@ -125,7 +123,7 @@ class Lead:
             self._config.copies,
             self._answer,
             ring=self._config.ring,
-            majority=self._majority,
+            roll=Roll(self._folder, self.node.id) if self._majority else None,
         )
         self.notes = Notes(
             self.node.directory,
@@ -182,7 +180,7 @@ class Lead:
         self.cluster.absences.recall(known)
         everybody = [*contacts, *(entry.member.address for entry, _ in known if entry.status is not Status.LEFT)]
         self.node.join([c for c in dict.fromkeys(everybody) if c != self.node.address])
-        self.cluster.start(looking=bool(contacts))
+        self.cluster.start(looking=bool(contacts), founds=not contacts)
         self.notes.start()
         self.steering.start()
         self._close_ports()
@@ -202,6 +200,8 @@ class Lead:
             handed_over = await self.cluster.drain(DRAIN_ON_S)
         if works and not handed_over and self.cluster.heirs():
             log.warning("not everything could be handed over: what is left here is missing till this master is back")
+        if works:
+            await self.cluster.part()
         await self.node.leave(handed_over=handed_over)
         await self.notes.close()
         await self.steering.close()

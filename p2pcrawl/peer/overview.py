@@ -59,6 +59,8 @@ class Overview:
                 figures = {name: count + int(answer.get(name, 0)) for name, count in figures.items()}
         living = [member.id for member in self._node.members()]
         missing = self._cluster.absences.missing()
+        mandate = self._cluster.mandate
+        standing = mandate.standing() if mandate is not None else None
         warnings = warnings_of(copies, living, missing, figures["not_whole"], self._cluster.mirroring.refusals)
         return {
             "cluster": self._name,
@@ -68,7 +70,8 @@ class Overview:
             "copies": {"asked": copies, **figures},
             "jobs": Counter(job.state for job in self._master.jobs.values()),
             "missing": missing,
-            "warnings": list(warnings),
+            "majority": standing,
+            "warnings": [*warnings, *([f"here {standing['reason']}"] if standing and standing["reason"] else [])],
             "here": self.local(),
         }
 

@@ -27,6 +27,7 @@ from p2pcrawl.wire.messages import (
     Closed,
     Forget,
     Grant,
+    Halt,
     Leaving,
     OpenJob,
     Returned,
@@ -47,6 +48,8 @@ class End(Enum):
     """Its link is gone."""
     FENCED = auto()
     """It was not renewed in time."""
+    HALTED = auto()
+    """Its master gave it up."""
     LEFT = auto()
     """In order."""
     FAILED = auto()
@@ -134,6 +137,8 @@ class Session:
                     self._leaving = asyncio.create_task(self._leave(None))
             case Forget():
                 self._jobs.forget()
+            case Halt():
+                self.end(End.HALTED)
             case _:
                 raise LinkError(f"a master does not say {type(message).__name__}")
 

@@ -133,9 +133,11 @@ class Slave:
                     if patience_s is not None and gone.done() and (ended_by := gone.result()) is not None:
                         raise LinkError(f"it hung up: {ended_by}") from ended_by
                     break
-                if await self._work(session) is not End.FENCED or self.leaving:
+                how = await self._work(session)
+                if how not in (End.FENCED, End.HALTED) or self.leaving:
                     break
-                log.warning("the session was not renewed in time: what was open is given up")
+                why = "its master gave it up" if how is End.HALTED else "it was not renewed in time"
+                log.warning("the session is over, %s: what was open is given up", why)
                 self._expect_welcome()
         finally:
             self._session = None

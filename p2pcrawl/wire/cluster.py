@@ -9,11 +9,27 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from p2pcrawl.wire.bounds import BucketNumber, Fingerprint, HostHash, Number, OpenedHosts, PhaseNumber, Seconds
+from p2pcrawl.model.consent import SEAT_BYTES, VOTERS_MAX
+from p2pcrawl.wire.bounds import (
+    BucketNumber,
+    Count,
+    Fingerprint,
+    HostHash,
+    Number,
+    OpenedHosts,
+    PhaseNumber,
+    Seconds,
+)
 from p2pcrawl.wire.messages import JobSpec, Record
 
 Opened = dict[int, OpenedHosts]
 """The hosts that the start URLs of jobs have opened, by job: durable at a receiver before anything that needs it."""
+
+
+NodeName = Annotated[str, Meta(pattern="^([0-9a-f]{40})?$")]
+Seat = Annotated[bytes, Meta(min_length=SEAT_BYTES, max_length=SEAT_BYTES)]
+Electors = Annotated[dict[NodeName, Seat], Meta(max_length=VOTERS_MAX)]
+"""Who is asked for consent, and from which seat each votes."""
 
 
 class Introduce(Struct, array_like=True, tag=20):
@@ -428,6 +444,47 @@ class Merge(Struct, array_like=True, tag=55):
     opened: Opened = {}
 
 
+class Canvassed(Struct, array_like=True, tag=59):
+    """A ballot on who is asked for consent from now on: it is prepared; or, with ``voters``, to be accepted."""
+
+    id: int
+    founded: Count
+    number: Count
+    """Of the version that it is to follow."""
+    round: Count
+    opener: NodeName
+    voters: Electors | None = None
+
+
+class Voted(Struct, array_like=True, tag=60):
+    """A voter's answer, which is durable there."""
+
+    id: int
+    seat: Seat
+    given: bool
+    round: Count
+    opener: NodeName
+    """The greatest ballot that was prepared there, and that in which ``accepted`` was."""
+    accepted_round: Count = 0
+    accepted_opener: NodeName = ""
+    accepted: Electors | None = None
+    later: bool = False
+    """The sender knows a later version than the one that was asked about."""
+
+
+class AskElectorate(Struct, array_like=True, tag=61):
+    """Asks for the version that was decided last, as the receiver knows it."""
+
+    id: int
+
+
+class Elected(Struct, array_like=True, tag=62):
+    id: int
+    founded: Count
+    number: Count
+    voters: Electors
+
+
 Request = (
     Sync
     | Discover
@@ -449,6 +506,8 @@ Request = (
     | Whole
     | Drop
     | Merge
+    | Canvassed
+    | AskElectorate
 )
 Reply = (
     Synced
@@ -469,5 +528,7 @@ Reply = (
     | Noted
     | Dropped
     | PulledCopies
+    | Voted
+    | Elected
 )
 ClusterMessage = Introduce | Request | Reply

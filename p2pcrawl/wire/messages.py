@@ -285,6 +285,10 @@ class Closed(Struct, array_like=True, tag=16):
     endpoints: Endpoints
 
 
+class Halt(Struct, array_like=True, tag=17):
+    """Master to slave: the session is over at once; others may be about to ask the hosts of what is open."""
+
+
 Message = (
     Hello
     | Welcome
@@ -302,4 +306,5 @@ Message = (
     | Adopted
     | Leaving
     | Closed
+    | Halt
 )

@@ -63,6 +63,11 @@ class Evidence:
     overlooked: list[str] = field(default_factory=list)
     """Final certificates that were made while somebody was away who may have known more."""
 
+    majority: bool = False
+    """Only the part with most of the masters goes on when the network falls apart."""
+    parted: list[str] = field(default_factory=list)
+    """When masters granted that must not, with ``majority``."""
+
     @property
     def ended(self) -> bool:
         return bool(self.states)

@@ -19,7 +19,7 @@ def check(evidence: Evidence) -> Iterator[str]:
     for visit in evidence.web.visits:
         by_host.setdefault(visit.host, []).append(visit)
     # Beyond a partition somebody else holds itself the owner; until both agree again each keeps its own pace.
-    split = [(i.began_s, i.settled_s) for i in evidence.incidents if i.everywhere]
+    split = [(i.began_s, i.settled_s) for i in evidence.incidents if i.everywhere and not evidence.majority]
     for host, visits in by_host.items():
         told_at: float | None = None
         # Links may lead to hosts that there are not.

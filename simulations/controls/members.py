@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from p2pcrawl.core.claims import Claims
+from p2pcrawl.core.consent import Consent
 from p2pcrawl.core.membership_output import Output
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.gossip import Alive, Update
@@ -32,7 +35,23 @@ def _open_or_raise(self: DatagramSeal, data: bytes) -> Opened | None:
     return opened
 
 
+# -- each-part-counts: more than half of those that answer are taken for most -----------------
+
+
+def _count_who_answers(self: Consent, now: float) -> None:
+    self._notice(now)
+    times = sorted(at for _, _, at in self._agreed.values())
+    self._until = times[len(times) // 2] + self._config.grant_s if times else -inf
+    self._stood = self._stood or now < self.until
+
+
 CONTROLS = {
+    "each-part-counts": Control(
+        "more than half of those that answer are taken for most of the masters",
+        "parts",
+        Options(scenario="majority", pages=120, hosts=10, limit_s=LIMIT_S),
+        (swap(Consent.recount, _count_who_answers),),
+    ),
     "refutation-off": Control(
         "whoever is suspected does not refute it",
         "membership",

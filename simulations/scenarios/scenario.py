@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from p2pcrawl.peer.config import Partition
 from simulations.paths import Law
 from simulations.stage import Stage
 from simulations.web import WebPlan
@@ -30,3 +31,5 @@ class Scenario:
     """Slave machines per master that it needs."""
     weights: tuple[int, ...] = (1,)
     """Of the masters, in turn."""
+    partition: Partition = Partition.AVAILABLE
+    """What the parts of a divided cluster do."""

@@ -104,6 +104,17 @@ def test_status_shows_how_copies_stand_only_while_something_is_open() -> None:
     assert not any(text.startswith(("copies:", "jobs:")) for text in quiet)
 
 
+def test_status_says_who_has_a_vote_where_a_majority_is_asked_for() -> None:
+    status = {
+        "cluster": "c", "view": "00", "directory": "00", "members": [], "warnings": [],
+        "copies": dict.fromkeys(("asked", "moving", "unsynced", "uncopied", "spooled"), 0), "jobs": {},
+        "peer": {"role": "master", "address": "a:1", "api": "a:2"},
+        "majority": {"voters": ["a", "b", "c"], "version": 3, "agreeing": 1, "needed": 2, "granting": False},
+    }  # fmt: skip
+
+    assert "majority: 3 voters (version 3), 1 agree, 2 needed: it grants nothing" in list(_status(status))
+
+
 def job_row(**changes: Any) -> dict[str, Any]:
     figures = dict.fromkeys(("pages", "queued", "leased", "items", "failed", "dropped"), 0)
     facts = {"job": 7, "name": "small", "state": "finished", "reason": "", "settled": True, "certificate": None}

@@ -16,13 +16,16 @@ from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.holdings import Holdings
 from p2pcrawl.master.job import Job
 from p2pcrawl.master.master import Master
+from p2pcrawl.master.roll import Roll
+from p2pcrawl.model.consent import Version
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.job import JobId
-from p2pcrawl.model.node import Address, Member, NodeId, Status
+from p2pcrawl.model.node import Address, Member, NodeId, Status, format_address, parse_address
 from p2pcrawl.model.placement import RingName
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.wire.cluster import Answered
 from p2pcrawl.wire.codec import FrameReader, encode
+from p2pcrawl.wire.datagrams import Opened
 from tests.unit.master.slaves import Slaves, spec_of
 
 JOB = JobId(77)
@@ -43,11 +46,11 @@ class Town:
         self.copies = 2
         self.ring = ring
         self.majority = majority
-        """Who cannot reach most of the others grants nothing."""
+        """Nothing is granted without the consent of most."""
         self.looking = False
         """Whoever starts was given addresses of others, and looks for them."""
         self.apart: set[NodeId] = set()
-        """Who cannot reach most of the others."""
+        """Who cannot reach the others, by what goes without a link."""
         self.missing: set[NodeId] = set()
         """Masters that died and are not forgotten."""
         self.leaving: set[NodeId] = set()
@@ -85,6 +88,14 @@ class Town:
         if self.after is not None:
             await self.after(self, source, target.id, request)
         return over_the_wire(reply)
+
+
+def all_vote(town: Town) -> None:
+    """They have been together for long enough for all of them to have a vote."""
+    rolls = {house.id: house.roll.electorate for house in town.houses.values() if house.roll is not None}
+    for electorate in rolls.values():
+        electorate.version = Version(1, len(rolls))
+        electorate.voters = {id: each.seat for id, each in rolls.items()}
 
 
 def over_the_wire(message: Any) -> Any:
@@ -129,14 +140,16 @@ class House:
         holdings = Holdings(self.town.folder / self.name, self.master.fail)
         await holdings.open()
         stack.push_async_callback(holdings.close)
+        self.roll = Roll(self.town.folder / self.name, self.id) if self.town.majority else None
+        self.port = SimpleNamespace(receivers={}, send_to=self._send_to, send=self._send)
         self.cluster = Cluster(
             self.master, self._node(), holdings, self.town.copies, self._answer,
-            ring=self.town.ring, majority=self.town.majority,
+            ring=self.town.ring, roll=self.roll,
         )  # fmt: skip
         self.town.houses[self.id] = self
 
     def start(self) -> None:
-        self.cluster.start(looking=self.town.looking)
+        self.cluster.start(looking=self.town.looking, founds=self.id == min(self.town.houses))
         self.run = asyncio.create_task(self.master.run())
 
     async def close(self) -> None:
@@ -168,10 +181,6 @@ class House:
                 return sorted(town.missing)
 
             @property
-            def reaches_most(self) -> bool:
-                return me not in town.apart
-
-            @property
             def view_digest(self) -> int:
                 ids = [(id, id in town.leaving) for id in town.seen_by(me)]
                 return hash(tuple(ids)) & 0xFFFF_FFFF_FFFF
@@ -191,7 +200,18 @@ class House:
             living=Members().get,
             caller=Caller(),
             gossip=SimpleNamespace(update_me=self._update_me),
+            port=self.port,
         )
+
+    def _send_to(self, channel: int, payload: bytes, address: Address) -> None:
+        """A datagram, which is lost between those that are apart."""
+        target = next((h for h in self.town.houses.values() if h.address == address), None)
+        if target is not None and (self.id in self.town.apart) == (target.id in self.town.apart):
+            opened = Opened(channel, self.id, self.boot, payload, True)
+            asyncio.get_running_loop().call_soon(target.port.receivers[channel], opened, parse_address(self.address))
+
+    def _send(self, channel: int, payload: bytes, to: tuple[str, int]) -> None:
+        self._send_to(channel, payload, format_address(*to))
 
     def _update_me(self, **fields: object) -> None:
         if fields.get("leaving"):

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
+from p2pcrawl.core.consent import ConsentConfig
 from p2pcrawl.core.control import Control
 from p2pcrawl.core.ownership import Alone
 from p2pcrawl.core.ring import BUCKETS
 from p2pcrawl.core.ring_choice import table_of
-from p2pcrawl.master import cluster, takeover
+from p2pcrawl.master import cluster, mandate, takeover
 from p2pcrawl.master.takeover import bitmap_of, buckets_of
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.fingerprint import fingerprint
@@ -27,6 +29,7 @@ from p2pcrawl.wire.messages import Forget, Page, Task
 from tests.unit.master.masters import (
     House,
     Town,
+    all_vote,
     arrive,
     books,
     eventually,
@@ -420,17 +423,19 @@ async def test_partition_that_heals_brings_the_work_of_both_sides_together(tmp_p
 
 
 async def test_master_that_cannot_reach_most_grants_nothing_and_claims_its_buckets_anew_when_it_can(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    web = Web(count=300, hosts=80, seed=6)
-    async with town_of(tmp_path, "1", "2", "3", answer=web, majority=True) as (town, houses):
+    short = partial(ConsentConfig, ask_s=0.1, grant_s=0.4, halt_s=0.5, promise_s=0.9)
+    monkeypatch.setattr(mandate, "ConsentConfig", short)
+    monkeypatch.setattr(mandate, "LOOK_S", 0.05)
+    web = Web(count=3000, hosts=500, seed=6)
+    async with town_of(tmp_path, "1", "2", "3", answer=web, setup=all_vote, majority=True) as (town, houses):
         one, *others = houses
         await eventually(lambda: settled(houses))
         await submit(one)
-        await eventually(lambda: sum(web.visits.values()) > 30)
+        await eventually(lambda: sum(web.visits.values()) > 5)
         epochs = {b: one.cluster.ownership.counters[b] for b in range(BUCKETS) if one.cluster.ownership.serves(b)}
         town.apart = {one.id}
-        town.look(one.id)
         await eventually(lambda: not any(s.leases for s in one.master.sessions.values()) and _serves_nothing(one))
         granted = _granted(one)
         await eventually(lambda: all(h.master.jobs[77].counts["queued"] == 0 for h in others))
@@ -438,7 +443,6 @@ async def test_master_that_cannot_reach_most_grants_nothing_and_claims_its_bucke
         assert one.master.jobs[77].counts["queued"] > 0
 
         town.apart = set()
-        town.look(one.id)
         await finished(houses)
 
         assert set(web.visits) == web.reachable
