@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from benchmarks.parent import ends_with_us
+
 ROOT = Path(__file__).resolve().parent.parent
 SPIDERS = ROOT / "benchmarks" / "spiders.py"
 POLL_S = 0.01
@@ -147,6 +149,7 @@ class Watched:
                 stdout=out,
                 stderr=err,
                 start_new_session=True,
+                preexec_fn=ends_with_us(),
                 env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
             )
         self.pid = self._process.pid

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import ROOT, until
+from benchmarks.parent import ends_with_us
 
 NET = "10.213.7"
 """A private network that exists only between the namespaces and this one."""
@@ -136,7 +137,7 @@ def _peers(masters: int, folder: Path) -> Iterator[None]:
             command += ["--bind", f"{own}:7200", "--api", f"{own}:7300", "--key-file", str(key), "--slaves", "0"]
             command += ["--data", str(folder / str(number))] + ([] if not number else ["--join", f"{NET}.10:7200"])
             with open(folder / f"{number}.log", "w") as log:
-                running.append(subprocess.Popen(command, env=env, stdout=log, stderr=log))
+                running.append(subprocess.Popen(command, env=env, stdout=log, stderr=log, preexec_fn=ends_with_us()))
         yield
     finally:
         for process in running:

@@ -16,6 +16,7 @@ from typing import Any, Self
 from urllib.parse import urlencode
 
 from benchmarks.measure import ROOT, Overdue, Watched, descendants, until
+from benchmarks.parent import ends_with_us
 
 READY_S = 60.0
 AGREE_S = 90.0
@@ -184,6 +185,7 @@ class Peers:
             capture_output=True,
             text=True,
             timeout=timeout_s,
+            preexec_fn=ends_with_us(),
         )
         if ended.returncode:
             raise RuntimeError(f"p2pcrawl {arguments[0]}: exit code {ended.returncode}\n{ended.stderr[-4000:]}")

@@ -1,7 +1,8 @@
 """The slaves of this machine: started, watched, replaced.
 
 A slave is a process of its own session, so that Ctrl-C reaches the master alone; it holds one end of a
-socket pair and leaves when the other end closes, whatever happens to its master.
+socket pair and leaves when the other end closes, whatever happens to its master; if a callback holds it up by then, its
+own thread ends it five seconds later.
 """
 
 from __future__ import annotations

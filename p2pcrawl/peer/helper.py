@@ -16,7 +16,7 @@ import socket
 import sys
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import msgspec
@@ -186,7 +186,8 @@ class Helper:
             started = asyncio.get_running_loop().time()
             ours, theirs = socket.socketpair()
             desk = Desk.make()
-            with theirs:
+            with theirs, ExitStack() as on_failure:
+                on_failure.callback(desk.close)
                 reader, writer = await asyncio.open_connection(sock=ours)
                 process = await asyncio.create_subprocess_exec(
                     sys.executable,
@@ -211,6 +212,7 @@ class Helper:
                         KEY_VARIABLE: self._credentials.keys.text(),
                     },
                 )
+                on_failure.pop_all()
             self._processes.add(process)
             answering = asyncio.create_task(self._answer(reader, writer))
             watching = asyncio.create_task(self._oversee(process, desk))

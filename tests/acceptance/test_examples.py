@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.measure import ROOT, SiteProcess, items_of
+from benchmarks.parent import ends_with_us
 from tests.sites.quotes import AUTHORS
 
 pytestmark = pytest.mark.slow
@@ -66,7 +67,7 @@ def test_crawl_inside_a_web_application(site: SiteProcess, tmp_path: Path) -> No
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, str(EXAMPLES / "web_app.py"), str(port)]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as app:
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, preexec_fn=ends_with_us()) as app:
         try:
             assert app.stdout is not None and app.stdout.readline()  # It says so when it serves.
             begun = ask(port, "POST", f"/crawls?url={site.start}")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from benchmarks.parent import ends_with_us
 from tests.cli.conftest import ENDS_S, environment, until
 
 LOOPBACK = ("--bind", "127.0.0.1:0", "--api", "127.0.0.1:0", "--json")
@@ -76,6 +77,7 @@ class Cluster:
                 stdout=subprocess.PIPE,
                 stderr=stderr,
                 text=True,
+                preexec_fn=ends_with_us(),
             )
         self.processes.append(process)
         return process, said
@@ -102,6 +104,7 @@ class Cluster:
             capture_output=True,
             text=True,
             timeout=ENDS_S,
+            preexec_fn=ends_with_us(),
         )
 
     def told(self, *arguments: object) -> Any:

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.parent import ends_with_us
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 ENDS_S = 60.0
 ALLOWED = ("-s", "ALLOW_PRIVATE_NETWORKS=127.0.0.0/8")
@@ -46,6 +48,7 @@ def run(tmp_path: Path) -> Run:
             capture_output=True,
             text=True,
             timeout=ENDS_S,
+            preexec_fn=ends_with_us(),
         )
 
     return run_it
@@ -60,6 +63,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
         command = [sys.executable, "-m", "p2pcrawl", *map(str, arguments)]
         options["env"] = environment(tmp_path) | options.get("env", {})
+        options["preexec_fn"] = ends_with_us()
         process = subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.DEVNULL, **options)
         started.append(process)
         return process
