@@ -1,11 +1,13 @@
 """Connections that have not said yet who they are or what they want, bounded so that they shut nobody out.
 
 Each costs a descriptor, and whoever reaches a port can open many. When there are too many, the one goes that has waited
-longest, of those from the address that has most: so many from one address push out each other, and nobody else.
+longest, of those from the address that has most: so many from one address push out each other, and nobody else. IPv6
+addresses count by their first 64 bits, since whoever has one usually has all that begin so.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import sys
 from collections import Counter
 from collections.abc import Hashable
@@ -31,8 +33,8 @@ class Antechamber(Generic[T]):
         """``visitor`` waits from now on; returns who has to go for it, if anybody has."""
         self.leave(visitor)
         victim = self.turn_out() if len(self._waiting) >= self._max else None
-        self._waiting[visitor] = address
-        self._from[address] += 1
+        self._waiting[visitor] = whose = _whose(address)
+        self._from[whose] += 1
         return victim
 
     def turn_out(self) -> T | None:
@@ -55,6 +57,17 @@ class Antechamber(Generic[T]):
 
     def __len__(self) -> int:
         return len(self._waiting)
+
+
+def _whose(address: str) -> str:
+    """What stands for all addresses of somebody."""
+    if ":" not in address:
+        return address
+    try:
+        number = ipaddress.IPv6Address(address.partition("%")[0])
+    except ValueError:
+        return address
+    return str(number.ipv4_mapped or number.packed[:8].hex())
 
 
 def descriptors_max() -> int:

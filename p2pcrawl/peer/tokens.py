@@ -32,6 +32,7 @@ USED_MAX: Final = 10_000
 """Nonces of the last minute; more calls than that in a minute are refused."""
 
 _TOKEN: Final = re.compile(r"[0-9a-f]{64}\Z")
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}\Z")
 _NONCE: Final = re.compile(r"[0-9a-f]{80}\Z")
 _SIZE_MAX: Final = 256
 
@@ -108,7 +109,11 @@ class Doorkeeper:
             case [scheme, token] if scheme.lower() == "bearer":
                 return "" if _same(token, self._token) else None
             case [scheme, nonce, digest, signed] if scheme.lower() == "p2pcrawl" and self._is_ours(nonce):
-                if _same(signed, _signature(self._token, nonce, method, target, digest)) and self._use(nonce):
+                if (
+                    _DIGEST.match(digest)
+                    and _same(signed, _signature(self._token, nonce, method, target, digest))
+                    and self._use(nonce)
+                ):
                     return digest
         return None
 

@@ -212,6 +212,18 @@ def test_those_from_one_address_push_out_each_other_alone() -> None:
     assert len(chamber) == 7
 
 
+def test_all_addresses_of_one_network_of_ipv6_push_out_each_other_alone() -> None:
+    chamber: Antechamber[str] = Antechamber(10)
+    chamber.enter("friend", "2001:db8:2::1")
+    chamber.enter("other friend", "::ffff:10.0.0.2")
+    chamber.enter("friend of the link", "fe80::1%eth0")
+
+    turned_out = [chamber.enter(f"crowd {number}", f"2001:db8:1:1::{number:x}") for number in range(100)]
+
+    assert turned_out[:7] == [None] * 7
+    assert turned_out[7:] == [f"crowd {number}" for number in range(93)]
+
+
 def test_those_that_wait_never_take_most_of_the_descriptors() -> None:
     assert [waiting_max_of(number) for number in (64, 256, 1024, 1 << 20)] == [16, 64, 256, 256]
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.peer import tokens
 from p2pcrawl.peer.tokens import NONCE_S, Doorkeeper, authorization, digest_of, load_or_make_token
 
 TOKEN = "3f" * 32
@@ -53,6 +54,16 @@ def test_signed_call_is_admitted_once_and_for_its_body_alone() -> None:
     assert TOKEN not in said
     assert door.admits(said, "POST", "/pause?job=3") == digest_of(b"{}")
     assert door.admits(said, "POST", "/pause?job=3") is None
+
+
+@pytest.mark.parametrize("digest", ["", "0", "A" * 64, "a" * 65])
+def test_signature_of_what_is_no_digest_leaves_no_body_open(digest: str) -> None:
+    # "" stands for whatever body there is, which only the token itself allows.
+    door = Doorkeeper(TOKEN)
+    nonce = door.nonce()
+    said = f"P2PCrawl {nonce} {digest} {tokens._signature(TOKEN, nonce, 'POST', '/drain', digest)}"
+
+    assert door.admits(said, "POST", "/drain") is None
 
 
 @pytest.mark.parametrize(
