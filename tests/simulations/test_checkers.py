@@ -185,6 +185,10 @@ def serve_one_bucket_twice(evidence: Evidence) -> None:
     evidence.doubles.append("m0 and m1 both serve bucket 7")
 
 
+def grant_in_two_parts(evidence: Evidence) -> None:
+    evidence.parted.append("m0 and m1 both grant, apart for 9.0 s")
+
+
 def raise_what_nobody_catches(evidence: Evidence) -> None:
     evidence.complaints.append("KeyError")
 
@@ -331,6 +335,7 @@ FAULTS = {
     keep_a_spooled_link: "bounds",
     certify_over_the_head_of_one_that_is_away: "finish",
     serve_one_bucket_twice: "ownership",
+    grant_in_two_parts: "parts",
     raise_what_nobody_catches: "quiet",
 }
 
@@ -402,6 +407,16 @@ def test_who_was_cut_off_may_be_held_dead_for_a_while(counted_again_s: float, is
     evidence.sightings.append(Sighting(counted_again_s, "m0", "b", True))
 
     assert {violation.checker for violation in violations(evidence)} == ({"membership"} if is_amiss else set())
+
+
+@pytest.mark.parametrize("majority", [False, True])
+def test_nothing_excuses_haste_in_a_network_in_parts_where_only_one_may_go_on(majority: bool) -> None:
+    evidence = replace(flawless(), majority=majority)
+    hurry(evidence)
+
+    evidence.incidents.append(Incident("partition", frozenset({"m0", "m1"}), 0.0, inf, frozenset(), everywhere=True))
+
+    assert {violation.checker for violation in violations(evidence)} == ({"politeness"} if majority else set())
 
 
 def test_who_comes_back_before_long_need_not_be_missed() -> None:
