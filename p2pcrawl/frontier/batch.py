@@ -149,3 +149,5 @@ class Committed:
     """For pages that ended and whose items came in parts: how many items, and all of them joined by newlines."""
     touched: set[int] = field(default_factory=set)
     """Buckets in which a record that came from another master changed something."""
+    came: set[int] = field(default_factory=set)
+    """Of the fresh: those that came from other masters."""

@@ -74,6 +74,11 @@ class Buckets:
                 break
         return found, found[-1][0] if found else after
 
+    def sizes(self, buckets: Collection[int]) -> Counter[int]:
+        """How many records there are in each of these buckets that has any."""
+        self._claim(buckets)
+        return Counter(dict(self._db.execute(f"SELECT r.bucket, count(*) {_FROM} GROUP BY r.bucket").fetchall()))
+
     def rows_by_key(self, bucket: int, keys: Sequence[Key]) -> list[Told]:
         """Those of these records of a bucket that are here."""
         found = select_many(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import struct
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -125,9 +126,15 @@ class CopyStore:
         """Whether a row of any of these buckets is here."""
         return bool(self._count) and self._has("held", buckets)
 
-    def has_any(self, buckets: Collection[int]) -> bool:
-        """The same of rows and notes."""
-        return self.has_rows(buckets) or (self._noted and self._has("note", buckets))
+    def sizes(self, buckets: Collection[int]) -> Counter[int]:
+        """How many rows and notes are here of each of these buckets of which there are any."""
+        found = Counter[int]()
+        with self._errors:
+            self._ask(buckets)
+            for table in ("held", "note"):
+                counts = f"SELECT bucket, count(*) FROM asked CROSS JOIN {table} USING (bucket) GROUP BY bucket"
+                found.update(dict(self._db.execute(counts).fetchall()))
+        return found
 
     # -- copies -------------------------------------------------------------------------------
 

@@ -163,6 +163,7 @@ class Store:
         self._discover(batch, result, now)
         batch.links = links
         result.touched.update(candidate.bucket for candidate in result.fresh)
+        result.came.update(candidate.record for candidate in result.fresh)
         merging.merge(self._db, self._items, moved, batch, result, now)
 
     def _new_links(self, links: list[NewLink]) -> list[tuple[tuple[int, int], NewLink]]:
@@ -360,6 +361,11 @@ class Store:
         """
         with self._errors:
             return self._buckets.rows(buckets, after, limit, bytes_max)
+
+    def sizes(self, buckets: Collection[int]) -> Counter[int]:
+        """How many records there are in each of these buckets that has any."""
+        with self._errors:
+            return self._buckets.sizes(buckets)
 
     def rows_by_key(self, bucket: int, keys: Sequence[Key]) -> list[Told]:
         """Those of these records (hi, lo, job) of a bucket that are here, told as by ``rows_of``."""

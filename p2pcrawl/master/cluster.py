@@ -13,6 +13,7 @@ from p2pcrawl.core.ownership import Change, Ownership
 from p2pcrawl.core.ring import bucket_of_hash
 from p2pcrawl.master.absences import Absences
 from p2pcrawl.master.admission import start_of
+from p2pcrawl.master.buckets import buckets_of
 from p2pcrawl.master.budgets import Budgets
 from p2pcrawl.master.caution import Caution
 from p2pcrawl.master.completion import Completion
@@ -26,7 +27,8 @@ from p2pcrawl.master.mirroring import Mirroring
 from p2pcrawl.master.orphans import Orphanage
 from p2pcrawl.master.roll import Roll
 from p2pcrawl.master.spool import Spool
-from p2pcrawl.master.takeover import CALL_S, CLAIM_RETRY_S, Takeover, buckets_of
+from p2pcrawl.master.takeover import CLAIM_RETRY_S, Takeover
+from p2pcrawl.master.taking import CALL_S
 from p2pcrawl.master.upkeep import Upkeep
 from p2pcrawl.master.views import Turn, Views
 from p2pcrawl.model.errors import LinkError, P2PCrawlError

@@ -139,7 +139,7 @@ class Exchange:
         if copier is not None:
             copier.copying.doubt(committed.touched)
             copier.transfer(
-                [copy_of_candidate(c) for c in committed.fresh if copier.copying.holders(c.bucket)],
+                [copy_of_candidate(c) for c in committed.fresh if self._is_news(c, copier, committed)],
                 [self._copy_of(e, committed) for e in ended if self._counts(e, copier, committed)],
             )
         answered, self._answered = self._answered, []
@@ -173,6 +173,13 @@ class Exchange:
                 arrival.answer.set_result(Settled(0, arrival.refused, arrival.unknown, provisional))
         for parcel in settled:
             parcel.hold.settled()
+
+    def _is_news(self, candidate: Candidate, copier: Copier, committed: Committed) -> bool:
+        """Whether holders hear of it at once. What comes with a bucket that is not served yet is brought to them with
+        everything else of that, and held up by nobody: it is many rows, of which others have copies."""
+        if candidate.record in committed.came and not self.router.serves(candidate.bucket):
+            return False
+        return bool(copier.copying.holders(candidate.bucket))
 
     @staticmethod
     def _counts(ended: EndedPage, copier: Copier, committed: Committed) -> bool:

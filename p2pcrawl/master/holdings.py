@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -132,9 +133,9 @@ class Holdings:
         """Whether a copy of any of these buckets is here."""
         return bool(self._store.count()) and await self._in_thread(self._store.has_rows, buckets)
 
-    async def has_any(self, buckets: Collection[int]) -> bool:
-        """Whether a copy of any of these buckets is here, or anything that their hosts ask."""
-        return not self._store.bare and await self._in_thread(self._store.has_any, buckets)
+    async def sizes(self, buckets: Collection[int]) -> Counter[int]:
+        """How much is here of each of these buckets of which there is anything: copies, and what their hosts ask."""
+        return Counter() if self._store.bare else await self._in_thread(self._store.sizes, buckets)
 
     async def keep(self, rows: Sequence[CopyRow]) -> None:
         """Copies of what was ours until now."""

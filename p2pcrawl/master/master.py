@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -381,6 +382,10 @@ class Master:
     async def rows_of(self, buckets: Collection[int], after: int, limit: int) -> tuple[list[Row], int]:
         """The next records of buckets that were let go of."""
         return await self._handover.rows_of(buckets, after, limit)
+
+    async def sizes(self, buckets: Collection[int]) -> Counter[int]:
+        """How many records there are in each of these buckets that has any."""
+        return await self._in_thread(self._store.sizes, buckets)
 
     async def empty_handed(self) -> bool:
         """Whether no record is here any more, nor a link on its way."""

@@ -2,27 +2,30 @@
 
 When the view changes, every master computes the new table by itself. Who gains a bucket claims it from all others,
 and from its own copies; each lets go once its own view agrees and its leases there have ended, hands over its rows
-page by page, and makes them copies, or forgets them, when they are durable with the claimer. Only then is the bucket
-served. A claim holds in the view that it was made in: when the view changes, or all is claimed anew, it begins anew,
-whatever is answered to it later. Views come back, and what was let go of in one may have been served in another since.
-Rows are given up only by who let go of them and did not gain them back.
+portion by portion, and makes them copies, or forgets them, when they are durable with the claimer. Only then is the
+bucket served; it waits for no other bucket, so the first are served long before the last have come. A claim holds in
+the view that it was made in: when the view changes, or all is claimed anew, it begins anew, whatever is answered to it
+later. Views come back, and what was let go of in one may have been served in another since. What is served already, and
+rows that are here, need not come again. Rows are given up only by who let go of them and did not gain them back.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
 from p2pcrawl.core.ownership import Change, Ownership
-from p2pcrawl.core.politeness import HostNote
-from p2pcrawl.core.ring import BUCKETS, bucket_of_hash
+from p2pcrawl.core.ring import bucket_of_hash
 from p2pcrawl.core.standings import Standing
+from p2pcrawl.master.buckets import bitmap_of, buckets_of
 from p2pcrawl.master.copier import Copier
 from p2pcrawl.master.holdings import Holdings
 from p2pcrawl.master.master import Master
-from p2pcrawl.master.rows import copy_of_row, row_of_copy
+from p2pcrawl.master.rows import copy_of_row
+from p2pcrawl.master.taking import CALL_S, Taking
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.node import Member, NodeId, Status
 from p2pcrawl.overlay.node import OverlayNode
@@ -37,7 +40,6 @@ from p2pcrawl.wire.cluster import (
     Pulled,
     PulledCopies,
     Released,
-    Row,
     Taken,
 )
 
@@ -49,7 +51,6 @@ CLAIM_PATIENCE = 4
 PULL_ROWS = 2_000
 OFFER_S = 2.0
 """After a change of the view, before what nobody claimed of us is offered; and between offers."""
-CALL_S = 30.0
 DEMOTE_ROWS = 1_000
 
 Served = Callable[[frozenset[int]], Awaitable[None]]
@@ -89,8 +90,7 @@ class Takeover:
         self._unclaimed: frozenset[int] = frozenset()
         """Buckets that we had and that nobody has taken from us yet."""
         self._offer_at = 0.0
-        self.handovers = 0
-        """Rows that came from other masters with their buckets."""
+        self._taking = Taking(master, node, ownership, holdings)
         self.given = 0
         """Buckets that others have taken, as often as they have."""
 
@@ -118,6 +118,11 @@ class Takeover:
             task.add_done_callback(self._beginnings.discard)
         for node in change.ask:
             self._claim_from(node)
+
+    @property
+    def handovers(self) -> int:
+        """Rows that came from other masters with their buckets."""
+        return self._taking.rows
 
     @property
     def unclaimed(self) -> bool:
@@ -163,34 +168,34 @@ class Takeover:
                 return
             try:
                 own = node == self._node.id
-                ready = await (self._promote(buckets) if own else self._take_over(member, buckets))
-                if ready:
-                    await self._begin(ready)
+                agreed = await (self._promote(buckets, turn) if own else self._take_over(member, buckets, turn))
             except P2PCrawlError as error:
                 log.debug("claim from %s: %s", node[:8], error)
-                ready = None
+                agreed = False
             except Exception:
                 log.exception("a claim from %s failed", node[:8])
-                ready = None
+                agreed = False
             if self._ownership.turn != turn:
                 pause_s = CLAIM_RETRY_S
-            elif ready is None:
+            elif not agreed:
                 await asyncio.sleep(pause_s)
                 pause_s = min(CLAIM_PATIENCE * CLAIM_RETRY_S, 2 * pause_s)
 
-    async def _promote(self, buckets: frozenset[int]) -> frozenset[int] | None:
-        """Our own copies become the frontier's."""
-        turn, after = self._ownership.turn, b""
-        if await self._holdings.has_any(buckets):
-            while True:
-                copies, after = await self._holdings.rows(buckets, after)
-                if not copies:
-                    break
-                if not await self._take_in([row_of_copy(copy) for copy in copies], turn):
-                    return None
-            self._learn(await self._holdings.notes(buckets))
-            await self._holdings.drop(buckets)
-        return None if self._ownership.turn != turn else self._ownership.released(self._node.id, buckets)
+    async def _promote(self, buckets: frozenset[int], turn: int) -> bool:
+        """Our own copies become the frontier's, and are served portion by portion."""
+        async for portion in self._taking.from_here(buckets, turn):
+            if not await self._let_go(self._node.id, portion, turn):
+                return False
+        return True
+
+    async def _let_go(self, node: NodeId, portion: frozenset[int], turn: int) -> bool:
+        """``node`` has let go of these, and all that it had is here: serves those for which nobody else is waited.
+        False when it is claimed anew by now."""
+        if self._ownership.turn != turn:
+            return False
+        if ready := self._ownership.released(node, portion):
+            await self._begin(ready)
+        return True
 
     async def resume(self) -> None:
         """Goes on with what was ours before we stood still, though somebody who does not answer has not let go of it:
@@ -245,35 +250,39 @@ class Takeover:
             raise LinkError(f"{member.address} did not give up what is ours")
         return answer.empty
 
-    async def _take_over(self, member: Member, buckets: frozenset[int]) -> frozenset[int] | None:
-        """One attempt; the buckets that may be served now, or None when the other does not agree yet."""
-        bitmap, turn = bitmap_of(buckets), self._ownership.turn
-        released = await self._ask(member, Claim(0, self._ownership.view, bitmap))
+    async def _take_over(self, member: Member, buckets: frozenset[int], turn: int) -> bool:
+        """One attempt; False when the other does not agree yet, or it is claimed anew by now."""
+        released = await self._ask(member, Claim(0, self._ownership.view, bitmap_of(buckets)))
         if not isinstance(released, Released) or not released.agreed:
-            return None
+            return False
         # Before the rows: what is open to them is known here when they are.
         await self._master.learn_opened(released.opened)
-        if not released.empty and not await self._pull(member, bitmap, turn):
-            return None
-        standings = _standings(buckets, released)
-        if self._ownership.turn != turn:
-            return None
+        standings, sizes = _standings(buckets, released), _sizes(buckets, released)
+        async for portion in self._taking.from_other(member, sizes, turn):
+            if self._ownership.turn != turn:
+                return False
+            await self._hear(member, {bucket: standings[bucket] for bucket in portion})
+            if not await self._let_go(member.id, portion, turn):
+                return False
+        return True
+
+    async def _hear(self, member: Member, standings: dict[int, Standing]) -> None:
+        """All that another had of these is here: what it has of them, we have. Also of buckets that we serve."""
         self._ownership.vouch(standings)
-        before = self._ownership.standings(buckets)
+        before = self._ownership.standings(standings)
         for bucket, standing in standings.items():
             self._ownership.heard(bucket, standing)
-        settled = [b for b in buckets if self._ownership.settled(b)]
+        settled = [b for b in standings if self._ownership.settled(b)]
         if changed := [b for b, now in self._ownership.standings(settled).items() if now != before[b]]:
             # The other is about to be told that it lacks what we have: first it is on disk here that we have it.
             await self._holdings.note(self._ownership.standings(changed))
             # Copies are whole under the epoch that they know, or not: they are to know how it is now.
             self._copier.copying.doubt(changed)
-        if served := frozenset(b for b in buckets if self._ownership.settled(b)):
+        if served := frozenset(b for b in standings if self._ownership.settled(b)):
             await self._tell_taken(member, served)
             # It may have had copies of them made anywhere.
             self._filled(served)
             await self._served(frozenset())
-        return self._ownership.released(member.id, buckets) if self._ownership.turn == turn else None
 
     async def _ask(self, member: Member, claim: Claim) -> Any:
         """The answer to a claim; None as soon as it is claimed anew."""
@@ -286,49 +295,6 @@ class Takeover:
             call.cancel()
             del self._asking[member.id]
 
-    async def _pull(self, member: Member, bitmap: bytes, turn: int) -> bool:
-        """What the other has let go of, and what it holds; False when it is claimed anew by now."""
-        after = 0
-        while True:
-            page = await self._node.caller.call(member.address, Pull(0, bitmap, after), CALL_S)
-            if not isinstance(page, Pulled):
-                raise LinkError(f"{member.address} did not hand over")
-            if not await self._take_in(page.rows, turn):
-                return False
-            self.handovers += len(page.rows)
-            if page.last:
-                break
-            after = page.after
-        await self._take_copies(member, bitmap, turn)
-        return True
-
-    async def _take_copies(self, member: Member, bitmap: bytes, turn: int) -> None:
-        """What the other holds for the former owner."""
-        place = b""
-        while True:
-            page = await self._node.caller.call(member.address, PullCopies(0, bitmap, place), CALL_S)
-            if not isinstance(page, PulledCopies):
-                raise LinkError(f"{member.address} did not hand over its copies")
-            self._learn({n.key: HostNote(n.delay_s, n.penalty_s, n.pause_s) for n in page.notes})
-            if not page.rows:
-                return
-            if not await self._take_in([row_of_copy(copy) for copy in page.rows], turn):
-                raise LinkError("the view has changed meanwhile")
-            self.handovers += len(page.rows)
-            place = page.place
-
-    async def _take_in(self, rows: list[Row], turn: int) -> bool:
-        """Whether the rows are durable here; not when they are claimed anew by now, or a job is not known yet."""
-        if self._ownership.turn != turn or any(row.job not in self._master.jobs for row in rows):
-            return False
-        if rows:
-            await self._master.adopt(rows)
-        return True
-
-    def _learn(self, notes: dict[int, HostNote]) -> None:
-        for key, note in notes.items():
-            self._master.learn_host(key, note)
-
     # -- what others ask ----------------------------------------------------------------------
 
     async def let_go(self, claim: Claim, claimer: NodeId) -> Released:
@@ -340,21 +306,22 @@ class Takeover:
             return Released(0, False)
         # What says that a page is done must not go ahead of the links that the page led to.
         await self._copier.safe()
-        empty = await self._has_nothing_of(buckets)
+        sizes = await self._sizes_of(buckets)
         if self._ownership.turn != turn:
             return Released(0, False)
         # It may have claimed others before, and be about to say that it has taken all of them.
         self._let_go_of[claimer] = self._let_go_of.get(claimer, frozenset()) | buckets
         standings = list(self._ownership.standings(sorted(buckets)).values())
+        rows = [sizes[bucket] for bucket in sorted(buckets)] if sizes else []
         epochs, lacks, bases = [s.epoch for s in standings], [s.lack for s in standings], [s.base for s in standings]
-        return Released(0, True, epochs, lacks, self._master.opened(self._master.jobs), empty, bases)
+        return Released(0, True, epochs, lacks, self._master.opened(self._master.jobs), rows, bases)
 
-    async def _has_nothing_of(self, buckets: frozenset[int]) -> bool:
-        """Whether whoever pulled these would get nothing."""
-        if self._master.workbench.notes(buckets, self._master.now) or await self._holdings.has_any(buckets):
-            return False
+    async def _sizes_of(self, buckets: frozenset[int]) -> Counter[int]:
+        """How much whoever pulled these would get of each."""
+        notes = self._master.workbench.notes(buckets, self._master.now)
+        sizes = Counter(bucket_of_hash(key) for key in notes) + await self._holdings.sizes(buckets)
         # Where no job is known there are no rows.
-        return not self._master.jobs or not (await self._master.rows_of(buckets, 0, 1))[0]
+        return sizes + await self._master.sizes(buckets) if self._master.jobs else sizes
 
     async def pull(self, request: Pull) -> Pulled:
         rows, after = await self._master.rows_of(buckets_of(request.buckets), request.after, PULL_ROWS)
@@ -414,18 +381,10 @@ def _standings(buckets: frozenset[int], released: Released) -> dict[int, Standin
     return dict(zip(sorted(buckets), standings, strict=True))
 
 
-_BITS = [tuple(j for j in range(8) if byte >> j & 1) for byte in range(256)]
-
-
-def bitmap_of(buckets: Collection[int]) -> bytes:
-    bits = bytearray(BUCKETS // 8)
-    for bucket in buckets:
-        bits[bucket >> 3] |= 1 << (bucket & 7)
-    return bytes(bits)
-
-
-def buckets_of(bitmap: bytes) -> frozenset[int]:
-    """Raises LinkError for a bitmap of another size."""
-    if len(bitmap) != BUCKETS // 8:
-        raise LinkError(f"a bitmap of buckets has {BUCKETS // 8} bytes, not {len(bitmap)}")
-    return frozenset([i * 8 + j for i, byte in enumerate(bitmap) if byte for j in _BITS[byte]])
+def _sizes(buckets: frozenset[int], released: Released) -> dict[int, int]:
+    """Raises LinkError for a list of another length."""
+    if not released.rows:
+        return dict.fromkeys(buckets, 0)
+    if len(released.rows) != len(buckets):
+        raise LinkError("as many sizes as buckets are needed")
+    return dict(zip(sorted(buckets), (max(0, rows) for rows in released.rows), strict=True))

@@ -15,11 +15,11 @@ from typing import Any
 from p2pcrawl.core.copying import Copying
 from p2pcrawl.core.ownership import Ownership
 from p2pcrawl.core.ring import bucket_of_hash
+from p2pcrawl.master.buckets import bitmap_of, buckets_of
 from p2pcrawl.master.copier import Copier
 from p2pcrawl.master.holdings import Holdings
 from p2pcrawl.master.master import Master
 from p2pcrawl.master.syncing import PATROL_S, Call, Syncing
-from p2pcrawl.master.takeover import bitmap_of, buckets_of
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.node import Member, NodeId
 from p2pcrawl.overlay.node import OverlayNode

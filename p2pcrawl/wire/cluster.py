@@ -136,8 +136,8 @@ class Released(Struct, array_like=True, tag=28):
     lacks: list[int] = []
     """For each of them the epoch that is missing of it here, or 0."""
     opened: Opened = {}
-    empty: bool = False
-    """Nothing of these buckets is here, neither rows nor copies nor notes of hosts: there is nothing to pull."""
+    rows: list[int] = []
+    """For each of them how much of it is here to be pulled: rows, copies and notes of hosts. Empty: nothing of any."""
     bases: list[int] = []
     """For each of them the epoch up to which nothing is missing of it here, where anything is."""
 

@@ -13,7 +13,7 @@ from p2pcrawl.master.exchange import EndedPage, Exchange
 from p2pcrawl.master.holdings import Holdings
 from p2pcrawl.master.master import Master
 from p2pcrawl.master.rows import copy_of_ending
-from p2pcrawl.master.takeover import Takeover
+from p2pcrawl.master.taking import Taking
 from p2pcrawl.model.record import Phase
 from p2pcrawl.wire.cluster import CopyRow, Row
 from simulations.controls.control import LIMIT_S, Control
@@ -57,8 +57,8 @@ def _remove_nothing(self: ItemTable, records: Collection[int]) -> Counter[int]:
 # -- not-taken-in: what is handed over is said to be taken, and is dropped --------------------
 
 
-async def _take_nothing_in(self: Takeover, rows: list[Row], turn: int) -> bool:
-    return self._ownership.turn == turn
+async def _take_nothing_in(self: Taking, rows: list[Row], turn: int) -> None:
+    pass
 
 
 # -- never-dropped: whoever need not hold a bucket any more goes on holding it ----------------
@@ -104,7 +104,7 @@ CONTROLS = {
         "a new owner does not keep what it is handed over",
         "durability",
         Options(scenario="rolling", masters=3, pages=40, hosts=6, limit_s=LIMIT_S),
-        (swap(Takeover._take_in, _take_nothing_in),),
+        (swap(Taking._take_in, _take_nothing_in),),
     ),
     "never-dropped": Control(
         "copies stay where they need not be any more",

@@ -138,9 +138,9 @@ def test_store_says_of_which_buckets_it_has_anything(store: CopyStore) -> None:
     store.put([copy(1, bucket=1)], [NoteRow(7, 2, 1.0, 0.0, 0.0)])
 
     assert [store.has_rows([b]) for b in (1, 2, 3)] == [True, False, False]
-    assert [store.has_any([b]) for b in (1, 2, 3)] == [True, True, False]
+    assert store.sizes([1, 2, 3]) == {1: 1, 2: 1}
     store.drop([1])
-    assert not store.has_rows(EVERYTHING) and not store.has_any([1]) and not store.bare
+    assert not store.has_rows(EVERYTHING) and not store.sizes([1]) and not store.bare
 
 
 def test_dropped_row_can_come_back(store: CopyStore) -> None:

@@ -18,7 +18,7 @@ from p2pcrawl.core.ownership import Alone
 from p2pcrawl.core.ring import BUCKETS
 from p2pcrawl.core.ring_choice import table_of
 from p2pcrawl.master import cluster, mandate, takeover
-from p2pcrawl.master.takeover import bitmap_of, buckets_of
+from p2pcrawl.master.buckets import bitmap_of, buckets_of
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.model.job import START_URL, JobId

@@ -16,6 +16,7 @@ from p2pcrawl.core.standings import Standing
 from p2pcrawl.frontier.digest import Range
 from p2pcrawl.frontier.items import pages_after
 from p2pcrawl.master import cluster, syncing, takeover
+from p2pcrawl.master.buckets import bitmap_of
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.node import NodeId
 from p2pcrawl.wire.cluster import Claim, Copy, Forgotten, Offer, Taken
@@ -282,10 +283,10 @@ async def test_buckets_that_are_claimed_in_two_goes_are_all_given_up(tmp_path: P
         old, claimer = houses[0].cluster, houses[1].id
         theirs = [b for b in range(4096) if old.ownership.owner(b) == claimer][:5]
         for part in (theirs[:3], theirs[3:]):
-            released = await old.serve(Claim(0, old.ownership.view, takeover.bitmap_of(part)), claimer)
+            released = await old.serve(Claim(0, old.ownership.view, bitmap_of(part)), claimer)
             assert released.agreed
 
-        await old.serve(Taken(0, takeover.bitmap_of(theirs), [9] * 5, old.ownership.view, [9] * 5), claimer)
+        await old.serve(Taken(0, bitmap_of(theirs), [9] * 5, old.ownership.view, [9] * 5), claimer)
 
         assert [old.ownership.lacks[b] for b in theirs] == [9] * 5
 
@@ -308,7 +309,7 @@ async def test_what_made_a_bucket_whole_is_on_disk_before_who_had_it_forgets(tmp
 
         returned.takeover.taken = watched  # type: ignore[method-assign]
 
-        await owner.serve(Offer(0, takeover.bitmap_of([bucket])), houses[1].id)
+        await owner.serve(Offer(0, bitmap_of([bucket])), houses[1].id)
         await eventually(lambda: on_disk)
 
         assert on_disk == [Standing(9)]

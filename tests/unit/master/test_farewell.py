@@ -10,7 +10,7 @@ import pytest
 
 from p2pcrawl.core.ring import BUCKETS
 from p2pcrawl.master import cluster, takeover
-from p2pcrawl.master.takeover import bitmap_of
+from p2pcrawl.master.buckets import bitmap_of
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.cluster import Compare, Copy, Drop, MirrorJob, Whole
 from tests.unit.master.masters import House, eventually, finished, records, settled, submit, town_of

@@ -14,9 +14,9 @@ import pytest
 from p2pcrawl.core.copying import Copying
 from p2pcrawl.core.ownership import Change
 from p2pcrawl.master import cluster, views
+from p2pcrawl.master.buckets import bitmap_of
 from p2pcrawl.master.mirroring import charges
 from p2pcrawl.master.syncing import PATROL_HOLDERS, Syncing
-from p2pcrawl.master.takeover import bitmap_of
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.node import Address, Member, NodeId, Status
 from p2pcrawl.wire.cluster import Compare, Compared, Whole
