@@ -33,6 +33,7 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         help=f"of the whole web (default {HOSTS_MIN}, and more for more than {PAGES_OF_A_HOST * HOSTS_MIN} pages)",
     )
     add("--rate", type=float, help="share of the masters that die per minute, in churn")
+    add("--private", type=float, help="share of the web's hosts that are at private addresses (default 0)")
     add("--key", choices=KEYS, help=f"what the job shards by (default {_DEFAULT.key})")
     add(
         "--partition", choices=PARTITIONS, help="what the parts of a divided cluster do (default: as the scenario says)"

@@ -46,6 +46,8 @@ class Options:
     """What the job shards by."""
     partition: str = ""
     """What the parts of a divided cluster do; nothing: as the scenario says."""
+    private: float = 0.0
+    """Of the hosts of the web: those at private addresses. Start URLs open every other one of them."""
     control: str = ""
     """The negative control that is put into the peers: see ``simulations.controls``."""
 
@@ -64,6 +66,8 @@ class Options:
             raise ValueError(f"the key must be one of {', '.join(KEYS)}")
         if self.partition not in ("", *PARTITIONS):
             raise ValueError(f"partition must be one of {', '.join(PARTITIONS)}")
+        if not 0 <= self.private <= 1:
+            raise ValueError("the share of private hosts must be between 0 and 1")
         if not 0 <= self.latency_s < inf:
             raise ValueError("the latency must be from 0, and finite")
         if self.limit_s is not None and not 0 < self.limit_s < inf:
@@ -86,6 +90,7 @@ class Options:
             "replicas",
             "pages",
             "hosts",
+            "private",
             "key",
             "partition",
             "rate",

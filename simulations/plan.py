@@ -88,11 +88,13 @@ class Plan:
         scenario = SCENARIOS.get(options.scenario) if self.faults is None else None
         usual_web = scenario.web if scenario else WebPlan()
         usual_law = (scenario.law if scenario else None) or Law()
-        web = self.web or replace(usual_web, pages=options.pages, hosts=options.hosts_of_web)
+        web = self.web or replace(
+            usual_web, pages=options.pages, hosts=options.hosts_of_web, private=options.private or usual_web.private
+        )
         law = self.law or replace(usual_law, latency_s=options.latency_s, jitter_s=options.latency_s / 4)
         return replace(
             self,
-            options=replace(options, pages=web.pages, hosts=web.hosts, latency_s=law.latency_s),
+            options=replace(options, pages=web.pages, hosts=web.hosts, private=web.private, latency_s=law.latency_s),
             faults=self.faults or (scenario.faults if scenario else None),
             web=web,
             law=law,

@@ -73,6 +73,7 @@ def drawn(seed: int) -> Options:
         latency_s=dice.choice((0.0005, 0.02, 0.02, 0.08)),
         limit_s=LIMIT_S,
         key=dice.choice(("host", "host", "host", "url")),
+        private=dice.choice((0.0, 0.0, 0.0, 0.5)),
     )
 
 

@@ -36,7 +36,7 @@ from simulations.pins import real_clock
 from simulations.plan import Plan, names_of
 from simulations.series import Sampler
 from simulations.slaves import SlaveMachine
-from simulations.spiders import Walker
+from simulations.spiders import THOROUGH
 from simulations.stage import NotSettled, Stage
 from simulations.web import Web, WebPlan
 from simulations.world import World
@@ -54,7 +54,7 @@ PATIENCE_S = 120.0
 SETTLE_S = 10.0
 """How long the masters have, after all is over, to tidy up."""
 
-OF_THE_WALKER = frozenset({"coverage", "children", "items", "statements"})
+OF_THE_THOROUGH = frozenset({"coverage", "children", "items", "statements"})
 """The checkers that know what a crawl finds: they hold for the spider that follows every link."""
 
 Tell = Callable[[Progress], None]
@@ -87,7 +87,7 @@ class Simulation:
         self._began_s = real_clock()
         web = Web(options.seed, plan.web or WebPlan())
         # A spider's file may be named from where we are: it is read before we go elsewhere.
-        start = {} if plan.spider.start_urls else {"start_urls": web.start}
+        start = {} if plan.spider.start_urls else {"start_urls": " ".join(web.starts)}
         # What a spider of one's own says holds, unless another key is asked for.
         key = {"shard_key": options.key} if options.key != ShardKey.HOST else {}
         submission = submission_of(plan.spider, Settings(), key, start)
@@ -203,7 +203,7 @@ class Simulation:
         )  # fmt: skip
 
     def _is_judge(self, checker: str) -> bool:
-        return self.plan.spider is Walker or checker not in OF_THE_WALKER
+        return self.plan.spider in THOROUGH or checker not in OF_THE_THOROUGH
 
     # -- telling ------------------------------------------------------------------------------
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from p2pcrawl import Spider
@@ -17,3 +18,19 @@ class Walker(Spider):
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
         yield {"url": response.url}
         yield response.follow_all()
+
+
+class Thinker(Spider):
+    """Follows every link, and goes on to think about the page for longer than a session of a slave lasts."""
+
+    name = "thinker"
+    think_s = 7.0
+
+    async def parse(self, response: Response, **_: Any) -> AsyncIterator[Any]:
+        yield {"url": response.url}
+        yield response.follow_all()
+        await asyncio.sleep(self.think_s)
+
+
+THOROUGH: frozenset[type[Spider]] = frozenset({Walker, Thinker})
+"""Those that get everywhere and take one item from each page: what they left undone is somebody's fault."""

@@ -2,7 +2,8 @@
 
 Its hosts have sizes by a Zipf law. Every page is linked from an earlier one of its host and links to some others, near
 and far. Some pages redirect, are missing, are forbidden by robots.txt, always fail, or fail once or twice before they
-answer (500, 503 with Retry-After, a time-out, a reset); some hosts want a delay, some are dead.
+answer (500, 503 with Retry-After, a time-out, a reset); some hosts want a delay, some are dead. Some may be at private
+addresses; to every other one of these a start URL leads, which opens it to the crawl, and the rest must be left alone.
 
 :class:`Web` answers, and writes down every request with its begin and end by the world's clock. What a fetch does is
 drawn from the seed, its URL and how often that was asked for, so requests elsewhere change nothing.
@@ -68,6 +69,10 @@ class WebPlan:
     flaky: float = 0.06
     delayed_hosts: float = 0.2
     dead_hosts: float = 0.03
+    private: float = 0.0
+    """Of the hosts: those that are called by private addresses."""
+    listed: float = 0.0
+    """Of the pages of a host: those that its first page has a link to, beside what holds it together."""
     latency_s: float = 0.15
     """The mean over all hosts."""
 
@@ -78,7 +83,7 @@ class WebPlan:
             raise ValueError(f"zipf must be between 0 and {ZIPF_MAX}")
         if self.links < 0 or not 0 < self.latency_s < inf:
             raise ValueError("links must not be negative, and latency_s above 0 and finite")
-        for name in ("across", "hot", *KINDS, "delayed_hosts", "dead_hosts"):
+        for name in ("across", "hot", *KINDS, "delayed_hosts", "dead_hosts", "private", "listed"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be between 0 and 1")
         if sum(getattr(self, name) for name in KINDS) > 1:
@@ -106,6 +111,9 @@ class Host:
     latency_s: float
     dead: bool
     ip: str
+    private: bool = False
+    open: bool = True
+    """Not for a private one that no start URL names: nobody may ask it for anything."""
     pages: list[Page] = field(default_factory=list)
 
 
@@ -155,17 +163,21 @@ class Web:
         self.visits: list[Visit] = []
         self._seed = seed
         self._dice = Dice(seed, "web")
+        self._hidden = Dice(seed, "private")
         self._asked: Counter[str] = Counter()
         self.hosts = {host.name: host for host in self._make_hosts()}
         self.pages = {page.url: page for host in self.hosts.values() for page in host.pages}
         self.start = next(iter(self.pages))
+        opening = [host.pages[0].url for host in self.hosts.values() if host.private and host.open]
+        self.starts = list(dict.fromkeys([self.start, *opening]))
+        """Start URLs: the first page of the first host, and of each private host that is open."""
         self._link()
 
     # -- the truth ----------------------------------------------------------------------------
 
     def reachable(self, barred: frozenset[str] = frozenset()) -> set[str]:
-        """All URLs that a crawl from the start comes to know of, if pages in ``barred`` show it nothing."""
-        found, open_ = {self.start}, deque([self.start])
+        """All URLs that a crawl from its start URLs comes to know of, if pages in ``barred`` show it nothing."""
+        found, open_ = set(self.starts), deque(self.starts)
         while open_:
             page = self.pages[open_.popleft()]
             if page.url in barred or not self.opens(page):
@@ -178,7 +190,7 @@ class Web:
 
     def opens(self, page: Page) -> bool:
         """Whether a crawl that obeys robots.txt gets to see its links, in the end."""
-        return page.kind in (Kind.PLAIN, Kind.FLAKY, Kind.REDIRECT) and not self.hosts[page.host].dead
+        return page.kind in (Kind.PLAIN, Kind.FLAKY, Kind.REDIRECT) and self._is_there(page)
 
     @property
     def least_s(self) -> float:
@@ -188,7 +200,11 @@ class Web:
     def answers(self, url: str) -> bool:
         """Whether a crawl that obeys robots.txt ever gets an answer to this page."""
         page = self.pages[url]
-        return page.kind not in (Kind.FAILING, Kind.FORBIDDEN) and not self.hosts[page.host].dead
+        return page.kind not in (Kind.FAILING, Kind.FORBIDDEN) and self._is_there(page)
+
+    def _is_there(self, page: Page) -> bool:
+        host = self.hosts[page.host]
+        return host.open and not host.dead
 
     # -- answering ----------------------------------------------------------------------------
 
@@ -242,9 +258,11 @@ class Web:
             delay_s = float(2 + int(roll() * 3)) if roll() < plan.delayed_hosts and number else 0.0
             dead = roll() < plan.dead_hosts and number > 0
             latency_s = plan.latency_s * (0.3 + 1.4 * roll())
-            host = Host(
-                f"h{number}.web.test", delay_s, latency_s, dead, f"11.{number >> 16}.{number >> 8 & 255}.{number & 255}"
-            )
+            private = self._hidden.roll() < plan.private
+            ip = f"{10 if private else 11}.{number >> 16}.{number >> 8 & 255}.{number & 255}"
+            host = Host(ip if private else f"h{number}.web.test", delay_s, latency_s, dead, ip, private)
+            # The crawl begins at the first.
+            host.open = not private or number % 2 == 0
             share += weight / sum(weights) * spare
             size = 1 + round(share) - given
             given = round(share)
@@ -278,6 +296,8 @@ class Web:
             plain = [host.pages[0]]
             for page in host.pages[1:]:
                 self._pick(plain).links.append(page.url)
+                if self._hidden.roll() < self.plan.listed:
+                    host.pages[0].links.append(page.url)
                 if page.kind is Kind.PLAIN:
                     plain.append(page)
         for host in hosts:

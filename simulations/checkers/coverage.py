@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from p2pcrawl.model.job import START_URL
+from p2pcrawl.model.outcome import Drop
 from simulations.checkers.evidence import Evidence, listed, told
 from simulations.folders import DONE, DROPPED, FAILED, QUEUED, Record
-from simulations.web import NOWHERE, Kind
+from simulations.web import NOWHERE, Kind, Page, Web
 
 TRIES = 3
 """So often a page is asked for that does not answer, by default, before it is given up."""
@@ -33,21 +34,36 @@ def check(evidence: Evidence) -> Iterator[str]:
         if record is None or record.phase == QUEUED:
             continue
         page = web.pages[url]
-        wanted = DROPPED if page.kind is Kind.FORBIDDEN else DONE if web.opens(page) else FAILED
-        if web.hosts[page.host].dead:
-            wanted = FAILED
+        wanted, reason = _wanted(web, page)
         excuse = record.phase == FAILED and (_is_lost(record) or _is_tried(record, vain[url]))
         if record.phase != wanted and not excuse:
             yield f"{url} ({page.kind.value}) is {told(record)}"
+        elif record.phase == DROPPED and record.reason != reason:
+            yield f"{url} ({page.kind.value}) is {told(record)}, and the web has it that it is {reason}"
         if record.phase == DONE and url not in answered:
             yield f"{url} is done and was never fetched"
     for url in NOWHERE:
         if url in records and records[url].phase not in (FAILED, DROPPED):
             yield f"{url!r}, which leads nowhere, is {told(records[url])}"
+    closed = sorted({v.url for v in web.visits if v.host in web.hosts and not web.hosts[v.host].open})
+    if closed:
+        yield f"{len(closed)} URLs of private hosts were asked for that no start URL opens: {listed(closed)}"
     known = {*web.pages, *NOWHERE}
     invented = sorted(url for url in records if url not in known and not url.startswith(START_URL))
     if invented:
         yield f"{len(invented)} records are of no page: {listed(invented)}"
+
+
+def _wanted(web: Web, page: Page) -> tuple[int, str]:
+    """How the page must end, and if it is dropped, for what: no master is believed that there was a reason."""
+    host = web.hosts[page.host]
+    if not host.open:
+        return DROPPED, Drop.PRIVATE_NETWORK
+    if host.dead:
+        return FAILED, ""
+    if page.kind is Kind.FORBIDDEN:
+        return DROPPED, Drop.ROBOTS
+    return DONE if web.opens(page) else FAILED, ""
 
 
 def _is_tried(record: Record, vain: int) -> bool:

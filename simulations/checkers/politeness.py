@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from p2pcrawl.master.lending import TERM_S
 from simulations.checkers.evidence import Evidence
 from simulations.incidents import PAUSE, Incident
 from simulations.web import DELAY_S, Visit
 
 TELLING_S = 2.0
 """A master that lives for so long after an answer has told the others what the host asks for."""
+IN_HAND_S = TERM_S
+"""What was granted or lent of a host without a delay is not called back when one of its answers asks for patience."""
 TOLERANCE = 0.97
 """Clocks differ by 2 %, and a timer of asyncio may fire a moment early."""
 
@@ -24,14 +27,18 @@ def check(evidence: Evidence) -> Iterator[str]:
         told_at: float | None = None
         # Links may lead to hosts that there are not.
         wanted_s = evidence.web.hosts[host].delay_s if host in evidence.web.hosts else 0.0
-        free_at = spaced_at = 0.0
+        # A private host that a start URL names is the user's own, and asked for many pages at a time.
+        private = host in evidence.web.hosts and evidence.web.hosts[host].private
+        usual_s, grace_s = (0.0, IN_HAND_S) if private else (DELAY_S, 0.0)
+        free_at = spaced_at = asked_at = 0.0
         for visit in sorted(visits, key=lambda v: v.began_s):
             apart = any(began_s <= visit.began_s <= settled_s for began_s, settled_s in split)
-            if not apart and visit.began_s < free_at:
+            if not apart and asked_at + grace_s <= visit.began_s < free_at:
                 yield f"{_told(visit)} though the host had asked to be left alone until {free_at:.2f} s"
-            delay_s = max(DELAY_S, wanted_s) if told_at is not None and visit.began_s > told_at else DELAY_S
+            told = told_at is not None and visit.began_s > told_at + grace_s
+            delay_s = max(usual_s, wanted_s) if told else usual_s
             due = spaced_at + delay_s * TOLERANCE
-            if spaced_at and not apart and visit.began_s < due:
+            if spaced_at and delay_s and not apart and visit.began_s < due:
                 early = f"{due - visit.began_s:.2f} s too early"
                 yield f"{_told(visit)} {early}: the last answer ended at {spaced_at:.2f} s"
             if not apart:
@@ -40,6 +47,7 @@ def check(evidence: Evidence) -> Iterator[str]:
             if visit.failure == "cut" or _died_with(visit, evidence.incidents):
                 continue
             if visit.retry_after_s:
+                asked_at = visit.ended_s
                 free_at = max(free_at, visit.ended_s + visit.retry_after_s * TOLERANCE)
             if told_at is None and visit.is_robots and visit.status == 200:
                 told_at = visit.ended_s

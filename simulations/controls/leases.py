@@ -15,14 +15,14 @@ from simulations.options import Options
 _take = Reports.take
 
 
-def _believe(self: Reports, session: Session, batch: Batch, now: float) -> int:
+def _believe(self: Reports, session: Session, batch: Batch, now: float, *, all_of_it: bool = False) -> int:
     for message in session.inbox:
         for page in message.pages if isinstance(message, Report) else ():
             for other in self.sessions.values():
                 if page.record in other.leases and page.record not in session.leases:
                     lease = session.leases[page.record] = other.leases.pop(page.record)
                     page.lease = lease.number
-    return _take(self, session, batch, now)
+    return _take(self, session, batch, now, all_of_it=all_of_it)
 
 
 CONTROLS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulations.controls import ends, hosts, leases, members, owners, rows, storage
+from simulations.controls import ends, hosts, leases, members, openings, owners, rows, storage
 from simulations.controls.control import Control
 
 CONTROLS: dict[str, Control] = {
@@ -13,4 +13,5 @@ CONTROLS: dict[str, Control] = {
     **leases.CONTROLS,
     **ends.CONTROLS,
     **members.CONTROLS,
+    **openings.CONTROLS,
 }

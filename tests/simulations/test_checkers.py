@@ -16,7 +16,7 @@ from simulations.loads import Peak
 from simulations.options import Options
 from simulations.sightings import Presence, Sighting
 from simulations.tables import Table
-from simulations.web import Kind, Page, Visit, Web, WebPlan
+from simulations.web import Host, Kind, Page, Visit, Web, WebPlan
 
 _PHASE = {Kind.FORBIDDEN: DROPPED, Kind.MISSING: FAILED, Kind.FAILING: FAILED}
 
@@ -61,7 +61,7 @@ def flawless() -> Evidence:
     for url, page in web.pages.items():
         phase = _PHASE.get(page.kind, DONE)
         has_item = phase == DONE and page.kind is not Kind.REDIRECT
-        folder.records[print_of(url)] = Record(url, phase, "", 1, 0, int(has_item))
+        folder.records[print_of(url)] = Record(url, phase, "robots" if phase == DROPPED else "", 1, 0, int(has_item))
         if has_item:
             items[url] = 1
         if phase != DROPPED:
@@ -101,6 +101,30 @@ def a_page(evidence: Evidence) -> Page:
 
 
 LAST = print_of(a_page(flawless()).url)
+
+
+def drop_a_page_for_its_network(evidence: Evidence) -> None:
+    """The web says that it is open to all."""
+    folder, url = evidence.folders["m0"], a_page(evidence).url
+    folder.records[print_of(url)] = Record(url, DROPPED, "private-network", 1, 0, 0)
+    del evidence.items[url]
+    evidence.web.visits[:] = [visit for visit in evidence.web.visits if visit.url != url]
+    evidence.inventories[-1].held[print_of(url)] = Held(DROPPED, 2, 2)
+    count(folder)
+    agree(evidence)
+
+
+def drop_a_forbidden_page_for_its_network(evidence: Evidence) -> None:
+    folder = evidence.folders["m0"]
+    (key, record), *_ = [each for each in folder.records.items() if each[1].phase == DROPPED]
+    folder.records[key] = replace(record, reason="private-network")
+
+
+def ask_where_nobody_may(evidence: Evidence) -> None:
+    """A host whose robots.txt was asked for, and nothing else."""
+    hidden = Host("10.0.0.9", 0.0, 0.1, False, "10.0.0.9", private=True, open=False)
+    evidence.web.hosts[hidden.name] = hidden
+    evidence.web.visits.append(replace(visit("http://10.0.0.9/robots.txt", 1.0), host="10.0.0.9"))
 
 
 def lose_a_page(evidence: Evidence) -> None:
@@ -299,6 +323,9 @@ def call_an_incomplete_end_final(evidence: Evidence) -> None:
 
 
 FAULTS = {
+    drop_a_page_for_its_network: "coverage",
+    drop_a_forbidden_page_for_its_network: "coverage",
+    ask_where_nobody_may: "coverage",
     lose_a_page: "coverage",
     leave_one_queued: "coverage",
     give_up_a_good_page: "coverage",

@@ -31,6 +31,24 @@ def test_all_pages_are_reachable_while_nothing_is_barred_and_fewer_when_the_star
     assert web.reachable(frozenset({web.start})) == {web.start}
 
 
+def test_private_hosts_are_called_by_their_addresses_and_start_urls_open_every_other_one() -> None:
+    web = Web(5, WebPlan(pages=300, hosts=20, private=1.0, dead_hosts=0.0))
+
+    named = [host for host in web.hosts.values() if host.open]
+    assert web.starts == [f"http://{host.name}/" for host in named] and len(named) == 10
+    assert all(host.private and host.name == host.ip for host in web.hosts.values())
+    hidden = [page for page in web.pages.values() if not web.hosts[page.host].open]
+    assert hidden and not any(web.opens(page) or web.answers(page.url) for page in hidden)
+
+
+def test_webs_are_what_they_were_where_nothing_is_private() -> None:
+    usual, listed = Web(5, WebPlan(pages=300, hosts=20)), Web(5, WebPlan(pages=300, hosts=20, listed=1.0))
+
+    assert usual.starts == [usual.start]
+    assert [page.url for page in listed.pages.values()] == [page.url for page in usual.pages.values()]
+    assert len(listed.pages[listed.start].links) > len(usual.pages[usual.start].links)
+
+
 def test_flaky_pages_fail_as_often_as_they_should_and_answer_then() -> None:
     web = Web(2, WebPlan(pages=600, hosts=10, flaky=0.3, dead_hosts=0.0))
     flaky = [page for page in web.pages.values() if page.kind is Kind.FLAKY]

@@ -15,6 +15,8 @@ import pytest
 from simulations import Options, Plan, Simulation, Stage
 from simulations.machines import Machine
 from simulations.scenarios import newcomers
+from simulations.spiders import Thinker
+from simulations.web import WebPlan
 
 pytestmark = pytest.mark.slow
 
@@ -37,6 +39,10 @@ async def one_is_away_for_a_moment_before_another_loses_its_disk(stage: Stage) -
     await asyncio.sleep(2.0)
     stage.start(wiped)
     await stage.agree()
+
+
+async def nothing(stage: Stage) -> None:
+    """Happens."""
 
 
 async def one_is_killed_while_it_leaves(stage: Stage) -> None:
@@ -133,7 +139,55 @@ async def both_newcomers_lose_what_they_have_acknowledged(stage: Stage) -> None:
     await stage.agree()
 
 
+async def who_asked_for_the_start_page_is_killed(stage: Stage) -> None:
+    """In the middle of its callback, when others have been told of most of its links."""
+    await stage.until(lambda: len(stage.web.visits) > 20)
+    asked = {visit.master for visit in stage.web.visits if visit.url == stage.web.start}
+    hit = [machine for machine in stage.machines if machine.name in asked]
+    stage.crash(hit, power=True)
+    await asyncio.sleep(10.0)
+    for machine in hit:
+        stage.start(machine)
+    await stage.agree()
+
+
+A_LONG_START_PAGE = WebPlan(
+    pages=1_100,
+    hosts=1,
+    links=0,
+    private=1.0,
+    listed=1.0,
+    redirect=0.0,
+    missing=0.0,
+    failing=0.0,
+    forbidden=0.0,
+    flaky=0.0,
+)
+
 STORIES = {
+    "start-page-in-parts": Story(
+        "What a start URL opens travelled with the end of its page only: pages that its parts led to were dropped by "
+        "slaves that did not know, and the certificate was final.",
+        Plan(
+            Options(masters=3, slaves=1, key="url", limit_s=3_600.0),
+            faults=nothing,
+            web=A_LONG_START_PAGE,
+            spider=Thinker,
+        ),
+    ),
+    "start-page-that-dies-with-its-master": Story(
+        "The same, and it was lost with the master that had the page in hand.",
+        Plan(
+            Options(seed=2, masters=3, slaves=1, key="url", limit_s=3_600.0),
+            faults=who_asked_for_the_start_page_is_killed,
+            web=A_LONG_START_PAGE,
+            spider=Thinker,
+        ),
+    ),
+    "start-pages-in-a-churn": Story(
+        "What start URLs had opened did not come to who took over: their pages were dropped.",
+        Options(scenario="churn", seed=3, masters=4, pages=240, hosts=30, private=0.7, key="url", rate=6.0),
+    ),
     "crawl-delay": Story(
         "A bucket was handed over, and with the last page of a host its robots.txt's delay had been forgotten.",
         Options(scenario="rolling", seed=45, masters=4, pages=60, hosts=30),
