@@ -234,9 +234,15 @@ class Helper:
             await self._find_master()
 
     async def _oversee(self, process: asyncio.subprocess.Process, desk: Desk) -> None:
-        """Ends a slave that does not come back from its own work on an answer, and tells its master what on."""
+        """Ends a slave that does not come back from its own work on an answer, and tells its master what on; and one
+        whose interpreter is held by a callback for too long."""
         overseer = Overseer(process.pid, desk)
-        while (lease := overseer.look()) is None:  # noqa: ASYNC110
+        while (lease := overseer.look()) is None:
+            if overseer.silent():
+                log.warning("slave %d has given no sign of life for too long, and is replaced", process.pid)
+                with suppress(ProcessLookupError):
+                    process.kill()
+                return
             await asyncio.sleep(LOOK_S)
         log.warning("slave %d does not come back from its own work on an answer, and is replaced", process.pid)
         told = json.dumps({"pid": process.pid, "lease": lease}).encode()

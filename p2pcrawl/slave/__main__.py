@@ -61,12 +61,13 @@ def main() -> int:
     tune_memory()
     if asked.desk is not None:
         os.set_inheritable(asked.desk, False)
-    work.watch(Desk(asked.desk) if asked.desk is not None else None)
+    desk = Desk(asked.desk) if asked.desk is not None else None
+    work.watch(desk)
 
     async def serve() -> None:
         tune_collector()
         if asked.connect:
-            slave = Slave(new_loop=new_event_loop, peers_here=addresses_here)
+            slave = Slave(new_loop=new_event_loop, peers_here=addresses_here, desk=desk)
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, slave.leave)
             tls = TlsFiles(asked.tls_cert, asked.tls_key, asked.tls_ca).load() if asked.tls_cert else None
 
@@ -81,7 +82,7 @@ def main() -> int:
         stream = socket.socket(fileno=asked.fd)
         # What a spider starts must not hold the link: this slave's death would go unnoticed.
         stream.set_inheritable(False)
-        await Slave(new_loop=new_event_loop, peers_here=addresses_here).run(stream)
+        await Slave(new_loop=new_event_loop, peers_here=addresses_here, desk=desk).run(stream)
 
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:

@@ -30,6 +30,7 @@ from p2pcrawl.model.errors import LinkError
 from p2pcrawl.overlay.link import Link, OnClose, OnMessage
 from p2pcrawl.slave.fence import Fence
 from p2pcrawl.wire.codec import AnyMessage, encode
+from p2pcrawl.wire.desk import Desk
 from p2pcrawl.wire.messages import Beat, Renewed
 from p2pcrawl.wire.tls import Seal
 
@@ -154,6 +155,7 @@ class PostApart(Post):
 
     def begin(self, pulse: Pulse) -> None:
         self._pulse = pulse
+        self._thread.expect(pulse.silence_s)
         self._thread.turned()
         self._put(self._start_beats)
 
@@ -232,12 +234,15 @@ class PostApart(Post):
 class PostThread:
     """The thread, for all the links that a slave has in its life. Make it on the slave's loop."""
 
-    def __init__(self, new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    def __init__(self, new_loop: Callable[[], asyncio.AbstractEventLoop], desk: Desk | None = None) -> None:
+        """``desk``: where it shows that it has its turns."""
+        self._desk = desk
         self._main = asyncio.get_running_loop()
         self.loop = new_loop()
         self._turned_at = monotonic()
         self._thread = threading.Thread(target=self._run, name="post", daemon=True)
         self._thread.start()
+        self.call(self._sign)
         self._turn()
 
     def call(self, what: Callable[[], None]) -> None:
@@ -274,7 +279,18 @@ class PostThread:
         self.turned()
         self._ticking = self._main.call_later(BEAT_S / 2, self._turn)
 
+    def expect(self, silence_s: float) -> None:
+        """How long the process may be without a sign."""
+        if self._desk is not None:
+            self._desk.expect(silence_s)
+
+    def _sign(self) -> None:
+        if self._desk is not None:
+            self._desk.sign()
+            self.loop.call_later(BEAT_S, self._sign)
+
     def _stop_soon(self) -> None:
+        self._desk = None
         self.loop.call_soon(self.loop.stop)
 
     def _run(self) -> None:

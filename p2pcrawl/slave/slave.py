@@ -28,6 +28,7 @@ from p2pcrawl.slave.post import Post, PostApart, PostThread
 from p2pcrawl.slave.session import End, Session
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.wire.codec import AnyMessage
+from p2pcrawl.wire.desk import Desk
 from p2pcrawl.wire.messages import PROTOCOL, Bye, Hello, Welcome
 from p2pcrawl.wire.tls import Seal
 
@@ -42,7 +43,8 @@ HANG_UP_S = 2.0
 class Slave:
     """Runs on the current loop. ``classes`` are spiders that this process has at hand, by job name; others are
     imported. ``open_fetcher`` is its way to the web. With ``new_loop`` its links are in a thread of their own, on a
-    loop that this makes. ``peers_here`` tells where peers of this machine listen."""
+    loop that this makes. ``peers_here`` tells where peers of this machine listen; on ``desk`` is shown
+    that the thread has its turns."""
 
     def __init__(
         self,
@@ -50,9 +52,10 @@ class Slave:
         open_fetcher: OpenFetcher = Client,
         new_loop: Callable[[], asyncio.AbstractEventLoop] | None = None,
         peers_here: PeersHere | None = None,
+        desk: Desk | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._thread = PostThread(new_loop) if new_loop is not None else None
+        self._thread = PostThread(new_loop, desk) if new_loop is not None else None
         self._jobs = Jobs(classes or {}, open_fetcher, self._fail, Doors(peers_here))
         self._orphanage = Orphanage()
         self._numbers = count(1)

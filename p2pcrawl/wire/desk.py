@@ -20,6 +20,9 @@ LOOK_S = 0.25
 _SIZE = 4096
 _WORK = struct.Struct("=qq")
 _LIMIT = struct.Struct("=d")
+_SIGN = struct.Struct("=q")
+_SIGN_AT = 24
+_PATIENCE_AT = 32
 
 
 class Desk:
@@ -55,6 +58,19 @@ class Desk:
     def end(self) -> None:
         _WORK.pack_into(self._memory, 0, 0, 0)
 
+    def sign(self) -> None:
+        """The process lives, and its interpreter lets threads have their turn."""
+        (number,) = _SIGN.unpack_from(self._memory, _SIGN_AT)
+        _SIGN.pack_into(self._memory, _SIGN_AT, number + 1)
+
+    def expect(self, silence_s: float) -> None:
+        """From now on it may be without a sign for so long."""
+        _LIMIT.pack_into(self._memory, _PATIENCE_AT, silence_s)
+
+    def signs(self) -> tuple[int, float]:
+        """How many signs there were, and how long it may be without (0: for ever)."""
+        return (*_SIGN.unpack_from(self._memory, _SIGN_AT), *_LIMIT.unpack_from(self._memory, _PATIENCE_AT))
+
     def seen(self) -> tuple[int, int, float]:
         """The piece (0: none), its lease, and what it may take."""
         return (*_WORK.unpack_from(self._memory, 0), *_LIMIT.unpack_from(self._memory, _WORK.size))
@@ -68,6 +84,8 @@ class Overseer:
         self._desk = desk
         self._piece = 0
         self._cpu_s = 0.0
+        self._signs = 0
+        self._silent_s = 0.0
 
     def look(self) -> int | None:
         """The lease whose answer takes too long; None while none does."""
@@ -82,6 +100,16 @@ class Overseer:
         if cpu_s - self._cpu_s <= limit_s or self._desk.seen()[0] != piece:
             return None
         return lease
+
+    def silent(self) -> bool:
+        """Whether it has been without a sign for too long. Time in which nobody looked does not count: then this
+        process may have stood still, and the child with it."""
+        signs, patience_s = self._desk.signs()
+        if signs != self._signs or not patience_s:
+            self._signs, self._silent_s = signs, 0.0
+            return False
+        self._silent_s += LOOK_S
+        return self._silent_s > patience_s
 
 
 def _cpu_s(pid: int) -> float:

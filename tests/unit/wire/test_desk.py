@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from p2pcrawl.wire import desk as desk_module
-from p2pcrawl.wire.desk import Desk, Overseer
+from p2pcrawl.wire.desk import LOOK_S, Desk, Overseer
 
 
 @pytest.fixture
@@ -64,6 +64,25 @@ def test_child_that_computes_on_no_answer_may_do_so(desk: Desk, computed: list[f
     computed.append(100.0)
 
     assert overseer.look() is None
+
+
+def test_child_that_gives_no_sign_for_too_long_is_found(desk: Desk) -> None:
+    overseer = Overseer(1, desk)
+    desk.expect(10 * LOOK_S)
+    desk.sign()
+
+    seen = [overseer.silent() for _ in range(12)]
+    desk.sign()
+    after = overseer.silent()
+
+    assert seen == [False] * 11 + [True]
+    assert not after
+
+
+def test_child_that_nobody_has_expectations_of_may_be_silent(desk: Desk) -> None:
+    overseer = Overseer(1, desk)
+
+    assert not any(overseer.silent() for _ in range(1_000))
 
 
 def test_without_a_limit_nothing_takes_too_long(desk: Desk, computed: list[float]) -> None:
