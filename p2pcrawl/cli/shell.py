@@ -162,7 +162,8 @@ class Shell:
             raise ConfigurationError(f"{name}, line {error.lineno}: syntax error: {error.msg}") from error
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         try:
-            exec(compile(tree, name, "exec"), self.names)  # nosec B102  # what the user types at his own prompt
+            whole = compile(tree, name, "exec")
+            exec(whole, self.names)  # nosec B102  # what the user types at his own prompt
             if isinstance(last, ast.Expr):
                 value = eval(compile(ast.Expression(last.value), name, "eval"), self.names)  # nosec B307  # typed, too
                 if value is not None and not (isinstance(value, Response) and _is_call_of_fetch(last.value)):

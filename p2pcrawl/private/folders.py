@@ -44,8 +44,11 @@ def inner_folder(folder: Path) -> Path:
 
 
 def private(path: str, flags: int) -> int:
-    """For ``open(path, mode, opener=private)``: nobody else can read or write this file from now on. Raises OSError."""
-    number = os.open(path, flags, 0o600)
+    """For ``open(path, mode, opener=private)``: nobody else can read or write this file from now on, which is no link.
+
+    Raises OSError.
+    """
+    number = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
     if os.name == "posix":
         try:
             os.fchmod(number, 0o600)
