@@ -89,7 +89,8 @@ class Observer:
         stage, now_s = self._stage, self._stage.world.now
         agreed = stage.agreed()
         self._look_for_claims()
-        self.left -= {m.name for m in stage.machines if any(m.id in one.members() for one in stage.up if one is not m)}
+        # Who was cut off may count one that has left long after it went: it is back only when it is up.
+        self.left -= {m.name for m in stage.up if any(m.id in one.members() for one in stage.up if one is not m)}
         self._look_for_doubles()
         if agreed:
             for incident in stage.incidents:
