@@ -77,7 +77,8 @@ class DividedTrial(Trial):
             self.site = stack.enter_context(SiteProcess("benchmarks.site", "--visits", "--prefix", SITES, *asked))
             told = ("--copies", plan.copies, "--partition", self._partition, "--key-file", key, "--loglevel", "DEBUG")
             self.peers = stack.enter_context(DividedPeers(self.folder, self.network, *told))
-            self.job = submit(self.peers, self.site, {"DOWNLOAD_DELAY": plan.delay_s})
+            settings = {"DOWNLOAD_DELAY": plan.delay_s, "ALLOW_PRIVATE_NETWORKS": ",".join(self.site.hosts)}
+            self.job = submit(self.peers, self.site, settings)
             self._stack = stack.pop_all()
         self.say(f"job {self.job} is submitted")
         return self
