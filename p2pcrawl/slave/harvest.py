@@ -79,6 +79,7 @@ class Harvest:
         "ahead",
         "dropped_items",
         "filtered",
+        "items_size",
         "page_policy",
         "parts",
     )
@@ -99,6 +100,8 @@ class Harvest:
         self._patience = PATIENT if task.attempt > 1 and not start else 1
         self.filtered: Counter[str] = Counter()
         self.dropped_items = 0
+        self.items_size = 0
+        """Bytes of all items, parts included."""
         self.page_policy = ""
         """What the page says about the referrers of its links."""
         self.parts = 0
@@ -117,6 +120,7 @@ class Harvest:
     def add_item(self, data: bytes) -> None:
         self._items.append(data)
         self._size += len(data)
+        self.items_size += len(data)
 
     def pieces(self, batch: LinkBatch) -> Iterator[None]:
         """Adds a batch of any length, and pauses wherever a part may be full."""

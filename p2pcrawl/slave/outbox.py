@@ -85,6 +85,11 @@ class Outbox:
         self._size += len(result.body)
         self._schedule()
 
+    @property
+    def copied(self) -> bool:
+        """What is reported has copies with other masters."""
+        return self._orphanage is not None
+
     async def room(self) -> None:
         """Returns when the window is open."""
         await self._room.wait()

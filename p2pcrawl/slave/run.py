@@ -51,6 +51,9 @@ log = logging.getLogger(__name__)
 
 RULES_MAX = 20_000
 ITEM_MAX = 16 * 1024 * 1024
+PAGE_ITEMS_MAX = 48 * 1024 * 1024
+"""Bytes of items of one page in a cluster: a record goes to its copies in one message, with all its items, and while
+that is made and sealed its master does nothing else."""
 PARTS_AHEAD = 4
 """Parts of one page that may be on their way at once: what is reported after them waits behind them."""
 TURN_S = 0.02
@@ -311,6 +314,8 @@ class JobRun:
             data = encode_item(thing)
             if len(data) > ITEM_MAX:
                 raise ValueError(f"an item of {len(data)} bytes is over the limit of {ITEM_MAX}")
+            if outbox.copied and harvest.items_size + len(data) > PAGE_ITEMS_MAX:
+                raise ValueError(f"in a cluster the items of one page may have {PAGE_ITEMS_MAX} bytes, and no more")
             harvest.add_item(data)
         if harvest.full:
             await self._send_part(harvest, outbox)

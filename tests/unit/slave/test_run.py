@@ -22,6 +22,7 @@ from p2pcrawl.model.settings import Settings
 from p2pcrawl.slave import run as run_module
 from p2pcrawl.slave.fence import Fence
 from p2pcrawl.slave.harvest import PART_LINKS
+from p2pcrawl.slave.orphans import Orphanage
 from p2pcrawl.slave.outbox import Outbox
 from p2pcrawl.slave.run import DETAIL_MAX, PARTS_AHEAD, JobRun
 from p2pcrawl.spiders.spider import Spider
@@ -211,6 +212,33 @@ async def test_item_that_is_too_large_fails_its_page(monkeypatch: pytest.MonkeyP
 
     assert page.outcome is not None
     assert "over the limit" in page.outcome.detail
+
+
+@pytest.mark.parametrize("cluster", [True, False])
+async def test_page_with_more_items_than_copies_can_carry_fails_in_a_cluster_and_keeps_the_rest(
+    monkeypatch: pytest.MonkeyPatch, cluster: bool
+) -> None:
+    class Many(Spider):
+        name = "many"
+
+        def parse(self, response: Any) -> Any:
+            for _ in range(10):
+                yield {"text": "x" * 100}
+
+    monkeypatch.setattr(run_module, "PAGE_ITEMS_MAX", 550)
+    run = JobRun(1, Many, {}, Settings(), Networks())
+    run._chain = FakeChain(answer_of())  # type: ignore[assignment]
+    link = FakeLink()
+    orphanage = Orphanage() if cluster else None
+    outbox = Outbox(link, orphanage=orphanage)  # type: ignore[arg-type]
+
+    await run.work(task_of(), outbox, open_fence())
+    outbox.flush()
+
+    ((page,),) = [report.pages for report in link.reports]
+    assert page.outcome is not None
+    assert len(page.items) == (4 if cluster else 10)
+    assert ("may have 550 bytes" in page.outcome.detail) == cluster
 
 
 async def test_spider_may_end_the_crawl() -> None:
