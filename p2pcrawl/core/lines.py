@@ -6,6 +6,10 @@ host was busy lately, three quarters of the capacity is the most that requests o
 go first; but up to one quarter both lines take turns, so that new hosts come into their own however many trusted ones
 there are.
 
+The trusted stand in the order in which they came. Among the doubtful, hosts that were never tried go before those that
+were and came in the same ten seconds, and in an order of their own: a list of addresses of which most are dead may have
+the living ones at its end.
+
 Invariants, between rounds: a seat that is READY is in exactly one of the lines, held back or parked; ``doubted`` is the
 number of open requests of doubtful hosts, as of the last begin or end of each.
 """
@@ -13,12 +17,19 @@ number of open requests of doubtful hosts, as of the last begin or end of each.
 from __future__ import annotations
 
 import heapq
-from collections import OrderedDict, deque
+from collections import deque
 
 from p2pcrawl.core.seat import Seat, State
 
 TRUSTED_LATELY_S = 10.0
 """How long after its last begin or end a trusted host keeps capacity free for its like."""
+
+
+MIXED_S = 10.0
+"""New hosts that come within so long have their turn in the order of their hashes."""
+
+_Place = tuple[float, int, int]
+"""In the line of the doubtful."""
 
 
 class Lines:
@@ -32,6 +43,7 @@ class Lines:
         "_dry",
         "_held_back",
         "_parked",
+        "_places",
         "_trusted",
         "_trusted_at",
         "_waiting",
@@ -45,8 +57,10 @@ class Lines:
         self._capacity = 0
         self._trusted: deque[Seat] = deque()
         self._trusted_at = -TRUSTED_LATELY_S
-        self._doubtful: OrderedDict[int, Seat] = OrderedDict()
+        self._doubtful: dict[int, tuple[_Place, Seat]] = {}
         """By host: one that answers at last leaves the line from the middle."""
+        self._places: list[tuple[_Place, int]] = []
+        """A heap of these places with their hosts; those that have left may still be in it."""
         self._doubtful_last = False
         """The last turn went to a doubtful host ahead of the trusted ones."""
         self._held_back: list[Seat] = []
@@ -80,16 +94,14 @@ class Lines:
             ahead = not self._doubtful_last and self.doubted < self._capacity / 4
             if not trusted or ahead:
                 self._doubtful_last = bool(trusted)
-                return doubtful.popitem(last=False)[1]
+                return self._next_doubtful()
         self._doubtful_last = False
         return trusted.popleft() if trusted else None
 
     def line_up(self, seat: Seat, *, first: bool = False) -> None:
         """A seat that is ready, and in no line, stands in its own: at the end, unless it was its turn already."""
         if not seat.host.trusted:
-            self._doubtful[seat.host.key] = seat
-            if first:
-                self._doubtful.move_to_end(seat.host.key, last=False)
+            self._line_up_doubtful(seat, first=first)
         elif first:
             self._trusted.appendleft(seat)
         else:
@@ -177,6 +189,26 @@ class Lines:
         return {session: len(seats) for session, seats in self._parked.items()}
 
     # -- inside -------------------------------------------------------------------------------
+
+    def _line_up_doubtful(self, seat: Seat, *, first: bool) -> None:
+        host = seat.host
+        self._counter += 1
+        if first:
+            place = (-1.0, 0, -self._counter)
+        elif host.answered or host.unanswered or host.open:
+            place = (self.now, 1, self._counter)
+        else:
+            place = (self.now // MIXED_S * MIXED_S, 0, host.key)
+        self._doubtful[host.key] = place, seat
+        heapq.heappush(self._places, (place, host.key))
+
+    def _next_doubtful(self) -> Seat:
+        while True:
+            place, key = heapq.heappop(self._places)
+            found = self._doubtful.get(key)
+            if found is not None and found[0] == place:
+                del self._doubtful[key]
+                return found[1]
 
     def _doubtful_may(self) -> bool:
         return self.doubted < max(1, self._capacity * 3 // 4) or self.now - self._trusted_at >= TRUSTED_LATELY_S

@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 AddressInfo = tuple[int | socket.AddressFamily, int | socket.SocketKind, int, str, tuple[object, ...]]
 
 _NAMES_MAX: Final = 10_000
+_TRIED_MAX: Final = 100_000
+FIRST_CONNECT_S: Final = 2.0
+"""How long the first connection to a host may take, if it can be tried again. Most hosts that are reachable at all are
+within half a second, or one second more if a packet was lost; and thousands of dead ones must not hold up the others
+for ``connect_timeout`` each."""
 
 
 class Refused(OSError):
@@ -48,7 +53,9 @@ class Dialer:
 
     def __init__(self, settings: Settings, networks: Networks, clock: Standstill) -> None:
         self._networks = networks
-        self._connect_s = settings.connect_timeout
+        self._connect_s = self._first_s = settings.connect_timeout
+        if settings.retry_enabled and settings.retry_times:
+            self._first_s = min(FIRST_CONNECT_S, self._connect_s)
         self._clock = clock
         self._dns_ttl_s = settings.dnscache_ttl
         self._resolver: Names | None = None
@@ -63,6 +70,7 @@ class Dialer:
         return _Connector(
             self._clock,
             self._connect_s,
+            self._first_s,
             limit=0,
             dns_cache_max_size=_NAMES_MAX,
             use_dns_cache=self._dns_ttl_s > 0,
@@ -121,10 +129,13 @@ class Dialer:
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Makes connections that are a Line, within ``connect_s``, and lets the guard know for which host."""
+    """Makes connections that are a Line, within ``connect_s``, and lets the guard know for which host. ``first_s`` is
+    the limit for the first connection to each host."""
 
-    def __init__(self, clock: Standstill, connect_s: float, **options: Any) -> None:
+    def __init__(self, clock: Standstill, connect_s: float, first_s: float, **options: Any) -> None:
         super().__init__(**options)
+        self._first_s = first_s
+        self._tried: dict[str, None] = {}
         self._factory = partial(_line, loop=self._loop)
         self._clock = clock
         self._connect_s = connect_s
@@ -132,12 +143,21 @@ class _Connector(aiohttp.TCPConnector):
     async def _create_connection(self, req: ClientRequest, *arguments: Any) -> ResponseHandler:
         token = _HOST.set(None if req.proxy else req.url.raw_host or "")
         try:
-            with Patience(self._clock, self._connect_s):
+            with Patience(self._clock, self._patience_s(req)):
                 return await super()._create_connection(req, *arguments)
         except TimeoutError as error:
             raise aiohttp.ConnectionTimeoutError("no connection in time") from error
         finally:
             _HOST.reset(token)
+
+    def _patience_s(self, req: ClientRequest) -> float:
+        host = "" if req.proxy else req.url.raw_host or ""
+        if not host or host in self._tried:
+            return self._connect_s
+        self._tried[host] = None
+        if len(self._tried) > _TRIED_MAX:
+            del self._tried[next(iter(self._tried))]
+        return self._first_s
 
 
 def _line(loop: AbstractEventLoop) -> ResponseHandler:

@@ -415,6 +415,30 @@ def test_host_that_answers_at_last_leaves_the_line_of_those_that_do_not() -> Non
     assert turns[-1].seat is dead[0].seat
 
 
+def test_new_hosts_have_their_turns_in_another_order_than_they_came_in() -> None:
+    """A list of addresses may have the dead ones first."""
+    bench = trusted_and_dead(good=0, dead=90)
+
+    turns = bench.take(1.0, lambda seat, suspect: 1, 20, 1000)
+
+    came = [number for turn in turns for number in range(100, 190) if host_name(number) == turn.seat.host.name]
+    assert came != sorted(came)
+    assert max(came) > 170
+    assert len(set(came)) == 20
+
+
+def test_hosts_that_were_never_tried_go_before_those_that_have_failed() -> None:
+    bench = trusted_and_dead(good=0, dead=20)
+    first = bench.take(1.0, lambda seat, suspect: 1, 5, 1000)
+    for turn in first:
+        answer(turn, bench, answered=False)
+
+    turns = bench.take(1.0, lambda seat, suspect: 1, 20, 1000)
+
+    assert not {t.seat.host.name for t in turns[:15]} & {t.seat.host.name for t in first}
+    assert {t.seat.host.name for t in turns[15:]} == {t.seat.host.name for t in first}
+
+
 def test_what_is_open_at_a_host_that_falls_silent_counts_as_doubtful() -> None:
     bench = trusted_and_dead(good=1, dead=0)
     seat = bench.take(1.0, lambda seat, suspect: 1, 100, 16)[0].seat

@@ -9,6 +9,7 @@ import socket
 import pytest
 
 from p2pcrawl.fetch.guard import Networks
+from p2pcrawl.fetch.patience import Patience
 from p2pcrawl.model.errors import FetchError
 from p2pcrawl.model.outcome import Failure
 from p2pcrawl.model.request import Request
@@ -311,6 +312,28 @@ async def test_an_https_request_goes_through_a_tunnel_which_the_proxy_may_refuse
 
     assert caught.value.kind is Failure.PROXY
     assert proxy.heads[0].startswith(b"CONNECT 8.8.8.8:443 HTTP/1.1\r\n")
+
+
+@pytest.mark.parametrize(("retries", "first_s"), [(2, 0.1), (0, 0.3)])
+async def test_first_connection_to_a_host_is_given_up_early_where_it_can_be_tried_again(
+    serve, new_client, monkeypatch, retries, first_s
+):
+    monkeypatch.setattr("p2pcrawl.fetch.dial.FIRST_CONNECT_S", 0.1)
+    patience: list[float] = []
+
+    class Noted(Patience):
+        def __init__(self, clock, seconds):
+            super().__init__(clock, seconds)
+            patience.append(seconds)
+
+    monkeypatch.setattr("p2pcrawl.fetch.dial.Patience", Noted)
+    client = await new_client(connect_timeout=0.3, retry_times=retries)
+    server = await serve(b"")
+    for host in ("127.0.0.1", "127.0.0.1", "localhost"):
+        with pytest.raises(FetchError):
+            await client.fetch(Request(server.url.replace("http://127.0.0.1", f"https://{host}")))
+
+    assert patience == [first_s, 0.3, first_s]
 
 
 async def test_a_tls_handshake_that_goes_nowhere_is_a_connect_timeout(serve, new_client):
