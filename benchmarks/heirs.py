@@ -34,6 +34,8 @@ from p2pcrawl.model.record import Order, ShardKey
 MASTERS = 3
 COPIES = 2
 HOSTS = 100
+PAGES = 60 * HOSTS
+"""Of the site itself: the job must not be over before it is paused."""
 DELAY_S = 1.0
 BATCH = 20_000
 SYNC_S = 1_800.0
@@ -44,7 +46,7 @@ DYING_S = 1.0
 
 def measure(folder: Path, rows: int) -> Claims:
     claims = Claims(f"a death with {rows:,} links on {MASTERS} masters, {HOSTS} hosts, {DELAY_S:g} s apart")
-    with SiteProcess("benchmarks.site", "--visits", "--pages", HOSTS, "--hosts", HOSTS, "--size", 1_000) as site:
+    with SiteProcess("benchmarks.site", "--visits", "--pages", PAGES, "--hosts", HOSTS, "--size", 1_000) as site:
         masters = Peers(folder, MASTERS, 1, "--copies", COPIES)
         with masters as peers:
             job = submit(peers, site, {"DOWNLOAD_DELAY": DELAY_S, "ROBOTSTXT_OBEY": False})
