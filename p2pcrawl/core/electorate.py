@@ -159,6 +159,10 @@ class Canvass:
             self.decision = Decision(version, self.poll.voters)
 
 
+VOTERS_WANTED = 31
+"""So many vote at most: each of them is asked by every master each second."""
+
+
 def wanted_change(
     voters: Voters, seats: Voters, going: Callable[[NodeId], bool], here: Callable[[NodeId], bool]
 ) -> Voters | None:
@@ -173,6 +177,6 @@ def wanted_change(
                 break
             return {each: seat for each, seat in voters.items() if each != node}
     for node in sorted(seats):
-        if node not in voters and here(node) and not going(node) and len(voters) < VOTERS_MAX:
+        if node not in voters and here(node) and not going(node) and len(voters) < VOTERS_WANTED:
             return {**voters, node: seats[node]}
     return None

@@ -15,7 +15,7 @@ from math import inf
 from typing import Any
 
 from p2pcrawl.core.consent import Consent, ConsentConfig
-from p2pcrawl.core.electorate import Canvass, wanted_change
+from p2pcrawl.core.electorate import VOTERS_WANTED, Canvass, wanted_change
 from p2pcrawl.core.ownership import Ownership
 from p2pcrawl.master.roll import Roll
 from p2pcrawl.model.consent import Decision, Poll, Question, Version, Vote, Voters
@@ -164,8 +164,10 @@ class Mandate:
     def _ask(self, *, everybody: bool) -> None:
         now = self._loop.time()
         members = self._node.membership.members
-        # Those that have no vote are asked, too: they may have one the moment that somebody else has none any more.
-        asked = {*self._electorate.voters, *(m.id for m in self._node.members())}
+        asked = set(self._electorate.voters)
+        if len(asked) < VOTERS_WANTED:
+            # Those that have no vote yet are asked, too: their consent counts from the moment that they have one.
+            asked |= {member.id for member in self._node.members()}
         due = {node for node in asked if everybody or self._consent.due(node)}
         if everybody or due:
             data = encode_consent(self._consent.ask(now))

@@ -139,6 +139,31 @@ async def both_newcomers_lose_what_they_have_acknowledged(stage: Stage) -> None:
     await stage.agree()
 
 
+async def two_leave_and_come_back_in_the_smaller_part(stage: Stage) -> None:
+    left, alone, others = stage.machines[:2], stage.machines[2], stage.machines[3:]
+    await asyncio.sleep(30.0)
+    for machine in left:
+        await stage.leave(machine)
+        await asyncio.sleep(8.0)
+    stage.split([*left, alone], others)
+    for machine in left:
+        stage.start(machine)
+    await asyncio.sleep(60.0)
+    stage.join()
+    await stage.agree()
+
+
+async def a_network_comes_and_goes_faster_than_deaths_are_declared(stage: Stage) -> None:
+    flapping, others = stage.machines[:2], stage.machines[2:]
+    await asyncio.sleep(30.0)
+    for off_s in (5.0, 7.0, 3.9, 8.0, 6.5, 5.0, 7.5, 40.0):
+        stage.split(flapping, others)
+        await asyncio.sleep(off_s)
+        stage.join()
+        await asyncio.sleep(0.6)
+    await stage.agree()
+
+
 async def who_asked_for_the_start_page_is_killed(stage: Stage) -> None:
     """In the middle of its callback, when others have been told of most of its links."""
     await stage.until(lambda: len(stage.web.visits) > 20)
@@ -378,6 +403,22 @@ STORIES = {
         "The same of one that came together with another: buckets were with these two alone, and with nobody who had "
         "had them before.",
         Plan(Options(masters=4, pages=120, hosts=30), faults=one_of_two_newcomers_loses_its_disk),
+    ),
+    "two-majorities": Story(
+        "Each part of a divided cluster counted its own members: two that had left and came back on the smaller side "
+        "made that more than half of those that it knew, and both parts granted.",
+        Plan(
+            Options(masters=5, pages=300, hosts=12, partition="majority"),
+            faults=two_leave_and_come_back_in_the_smaller_part,
+        ),
+    ),
+    "flapping-majority": Story(
+        "Whether most were in reach was asked once somebody was suspect, which waited for probes that slowed down: "
+        "after a network had come and gone a few times the smaller part went on for seconds beside the larger one.",
+        Plan(
+            Options(masters=5, pages=300, hosts=12, partition="majority"),
+            faults=a_network_comes_and_goes_faster_than_deaths_are_declared,
+        ),
     ),
     "broken-slave": Story(
         "A slave that spoke of jobs, phases and fingerprints that there are not ended its master, and then the next.",

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.core.electorate import Canvass, Electorate, is_step, wanted_change
+from p2pcrawl.core.electorate import VOTERS_WANTED, Canvass, Electorate, is_step, wanted_change
 from p2pcrawl.model.consent import NOBODY, Decision, Poll, Version, Voters
 from p2pcrawl.model.node import NodeId
 
@@ -149,6 +149,15 @@ def test_who_goes_or_has_another_disk_is_let_go_before_others_are_let_in() -> No
     assert wanted_change({NodeId("a"): b"a0"}, seats, nobody, everybody) == {"a": b"a0", "b": b"b1"}
     assert wanted_change({NodeId("a"): b"a0"}, seats, everybody, everybody) is None
     assert wanted_change(voters, {NodeId("a"): b"a0"}, nobody, lambda n: n == "a") is None
+
+
+def test_no_more_have_a_vote_than_all_can_ask_each_second() -> None:
+    nodes = [NodeId(f"{number:03}") for number in range(VOTERS_WANTED + 1)]
+    seats = {node: seat_of(node) for node in nodes}
+    full = {node: seats[node] for node in nodes[:VOTERS_WANTED]}
+
+    assert wanted_change(full, seats, lambda node: False, lambda node: True) is None
+    assert wanted_change(full, seats, lambda node: node == nodes[0], lambda node: True) is not None
 
 
 # -- whatever way messages take -----------------------------------------------------------------
