@@ -263,6 +263,33 @@ def test_patient_owner_serves_only_what_is_whole() -> None:
     assert o.serves(3)
 
 
+def test_with_consent_asked_for_what_was_ours_is_served_on_and_what_is_gained_waits_for_the_new_view() -> None:
+    o = Ownership(IDS[0], consent=lambda: True)
+    view(o, members(*IDS[:2]), 1)
+    let_go(o, IDS[1], owned(o))
+    assert not any(o.serves(b) for b in range(BUCKETS))
+    ours = o.confirm()
+
+    view(o, members(IDS[0]), 2)
+
+    assert {b for b in range(BUCKETS) if o.serves(b)} == ours
+    assert o.confirm() == frozenset(range(BUCKETS)) - ours
+    assert all(o.serves(b) for b in range(BUCKETS))
+
+
+def test_without_consent_nothing_is_served_from_that_moment_on() -> None:
+    agreed = [True]
+    o = Ownership(IDS[0], consent=lambda: agreed[0])
+    view(o, members(IDS[0]), 1)
+    o.confirm()
+    assert o.serves(7)
+
+    agreed[0] = False
+
+    assert not o.serves(7)
+    assert o.settled(7)
+
+
 def test_who_did_not_hear_that_we_have_a_bucket_is_asked_again() -> None:
     o = Ownership(IDS[0])
     change = o.change(members(*IDS[:2]), 1)

@@ -30,6 +30,7 @@ from p2pcrawl.wire.messages import (
     Beat,
     Bye,
     Grant,
+    Halt,
     Hello,
     JobSpec,
     Leaving,
@@ -209,6 +210,22 @@ async def test_slave_that_is_not_renewed_gives_up_what_is_open_and_begins_nothin
     assert sorted(web.given_up) == urls(2)
     assert master.reported == 0
     assert master.orphans == []
+
+
+async def test_slave_that_is_halted_gives_up_what_is_open_at_once_and_goes_on_in_a_new_session() -> None:
+    async with crew() as (_, web, master):
+        await until(lambda: master.sessions == 1)
+        master.grant(*urls(3))
+        await until(lambda: len(web.asked) == 2)
+
+        master.link.send(Halt())
+        await until(lambda: master.sessions == 2)
+        web.answers.set()
+        master.grant(*urls(1))
+        await until(lambda: master.reported == 1)
+
+    assert sorted(web.given_up) == urls(2)
+    assert web.asked == [*urls(2), *urls(1)], "the third was not begun"
 
 
 async def test_grant_of_a_session_that_is_over_is_not_followed(monkeypatch) -> None:
