@@ -134,7 +134,7 @@ class Response:
         """parsel's view of the page, built when first asked for."""
         if self._selector is None:
             kind: Literal["xml", "html"] = "xml" if self._is_xml else "html"
-            self._selector = parsel.Selector(self._markup.decode("utf-8", "replace"), type=kind, base_url=self.url)
+            self._selector = _Selector(self._markup.decode("utf-8", "replace"), type=kind, base_url=self.url)
         return self._selector
 
     @limited
@@ -319,6 +319,16 @@ class Response:
     @property
     def _is_markup(self) -> bool:
         return not _NO_MARKUP.match(self._content_type)
+
+
+class _Selector(parsel.Selector):
+    """parsel's; what is selected from it is one, too."""
+
+    __slots__ = ()
+
+    # css goes through xpath.
+    xpath = limited(parsel.Selector.xpath)
+    re = limited(parsel.Selector.re)
 
 
 def _selected(selectors: Iterable[parsel.Selector]) -> list[str]:

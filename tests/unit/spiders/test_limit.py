@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
+from p2pcrawl.model.answer import Answer
 from p2pcrawl.model.errors import TooSlow
+from p2pcrawl.model.request import Request
+from p2pcrawl.spiders import limit
 from p2pcrawl.spiders.limit import TICK_S, Work
+from p2pcrawl.spiders.response import Response
 from p2pcrawl.wire.desk import Desk
 
 
@@ -65,6 +70,29 @@ def test_work_within_work_is_one_piece(work: Work, desk: Desk) -> None:
 
     assert outer[:2] == inner[:2] == after[:2] == (1, 77)
     assert over[:2] == (0, 0)
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch, work: Work) -> None:
+    """Answers are under this limit."""
+    monkeypatch.setattr(limit, "work", work)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda response: response.re("(?:x|x)*z"),
+        lambda response: response.css("p")[0].re("(?:x|x)*z"),
+        lambda response: response.xpath("//p").xpath("re:test(., '^(x|x)*z')"),
+    ],
+)
+def test_pattern_that_takes_exponential_time_on_a_page_is_given_up(
+    watched: None, ask: Callable[[Response], Any]
+) -> None:
+    answer = Answer("http://a.example/", 200, {"Content-Type": "text/html"}, b"<p>" + b"x" * 60, 0.1, "93.184.216.34")
+
+    with pytest.raises(TooSlow):
+        ask(Response(answer, Request("http://a.example/")))
 
 
 def test_desk_says_what_a_piece_may_take(work: Work, desk: Desk) -> None:
