@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 from aiohttp import web
 
-from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.peer.peer import Peer
+from p2pcrawl.frontier.schema import damaged
+from p2pcrawl.model.errors import ConfigurationError, DamagedError, P2PCrawlError
+from p2pcrawl.peer.peer import Peer, PeerJob
 from p2pcrawl.wire.keys import generate_key
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
@@ -79,6 +80,7 @@ def spider(folder: Path, site: Site) -> str:
         "class Small(Spider):\n"
         "    name = 'small'\n"
         f"    start_urls = ['{site.url(0)}']\n"
+        "    custom_settings = {'ALLOW_PRIVATE_NETWORKS': '127.0.0.0/8'}\n"
         "    def parse(self, response):\n"
         "        yield {'url': response.url}\n"
         "        yield response.follow_all()\n"
@@ -177,3 +179,51 @@ async def test_port_in_use_is_one_clear_line(tmp_path: Path) -> None:
             async with Peer(bind=one.address, slaves=0):
                 pass
         assert "\n" not in str(error.value)
+
+
+def overwrite(database: Path) -> None:
+    """All of it but the first page."""
+    size = database.stat().st_size
+    with open(database, "r+b") as file:
+        file.seek(4096)
+        file.write(b"\xa5" * (size - 4096))
+
+
+async def test_master_that_finds_its_frontier_damaged_ends_and_begins_anew_with_what_others_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = tmp_path / "two"
+    async with site_of() as site, peer() as one:
+        with pytest.raises(DamagedError, match=r"frontier\.db is damaged"):
+            async with peer(one.address, data=data) as two:
+                job = await two.submit(spider(tmp_path, site))
+                async with asyncio.timeout(20):
+                    await job.wait()
+                    overwrite(data / "frontier.db")
+                    two._lead.master.fail(damaged(data / "frontier.db", "as if it had been looked through"))
+                    await two.wait()
+        status = await one.ask("status", {})
+        [kept] = data.glob("frontier.db.damaged-*[0-9]")
+        async with peer(one.address, data=data) as two, asyncio.timeout(20):
+            items: list[str] = []
+            while len(items) < PAGES:
+                await asyncio.sleep(0.05)
+                with suppress(P2PCrawlError):
+                    items = [i["url"] async for i in PeerJob(two, job.id).items()]
+
+    assert len(status["missing"]) == 1
+    assert [r.getMessage() for r in caplog.records if "is kept as" in r.getMessage() and kept.name in r.getMessage()]
+
+
+async def test_peer_that_knows_of_nobody_leaves_a_damaged_folder_as_it_is(tmp_path: Path) -> None:
+    data = tmp_path / "one"
+    async with peer(data=data):
+        pass
+    (data / "frontier.db").write_bytes(b"no database at all" * 1000)
+    before = sorted(data.iterdir())
+
+    with pytest.raises(DamagedError, match="restore it, or use another"):
+        async with peer(data=data):
+            pass
+
+    assert sorted(data.iterdir()) == before
