@@ -40,7 +40,7 @@ def _open_or_raise(self: DatagramSeal, data: bytes) -> Opened | None:
 
 def _count_who_answers(self: Consent, now: float) -> None:
     self._notice(now)
-    times = sorted(at for _, _, at in self._agreed.values())
+    times = sorted(at for _, _, at in self._agreed.values() if now - at < self._config.grant_s)
     self._until = times[len(times) // 2] + self._config.grant_s if times else -inf
     self._stood = self._stood or now < self.until
 
@@ -49,7 +49,7 @@ CONTROLS = {
     "each-part-counts": Control(
         "more than half of those that answer are taken for most of the masters",
         "parts",
-        Options(scenario="majority", pages=120, hosts=10, limit_s=LIMIT_S),
+        Options(scenario="partition", partition="majority", pages=120, hosts=10, limit_s=LIMIT_S),
         (swap(Consent.recount, _count_who_answers),),
     ),
     "refutation-off": Control(
