@@ -63,6 +63,7 @@ def long_pages(folder: Path, items: int, blocks_s: tuple[float, ...], masters: i
         claim_conserved(claims, end)
         losses = sum(ask_frontier(p.data, "SELECT coalesce(sum(losses), 0) FROM record")[0][0] for p in peers.living)
         claims.claim("losses", losses, not losses, "none")
+        claims.claim("pages given out again", end["slave_losses"], not end["slave_losses"], "none")
         peers.results(job, path)
         found = Counter(_key(item) for item in items_of(path))
         wanted = len(urls) + items + PARTS * len(blocks_s)

@@ -2,7 +2,7 @@
 
 A slave is a process of its own session, so that Ctrl-C reaches the master alone; it holds one end of a
 socket pair and leaves when the other end closes, whatever happens to its master; if a callback holds it up by then, its
-own thread ends it five seconds later.
+own thread ends it ten seconds later.
 """
 
 from __future__ import annotations

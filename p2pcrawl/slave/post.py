@@ -37,8 +37,10 @@ from p2pcrawl.wire.tls import Seal
 log = logging.getLogger(__name__)
 
 BEAT_S = 1.0
-ORPHANED_S = 5.0
-"""How long a callback may go on when the only master that its process has is gone."""
+CLOSE_S = 2.0
+"""How long the thread may take to end."""
+ORPHANED_S = 10.0
+"""How long a callback, or a pipeline that closes, may go on when the only master that its process has is gone."""
 
 
 class Pulse:
@@ -273,7 +275,7 @@ class PostThread:
         self._ticking.cancel()
         # What was queued goes out in the turn that is begun here.
         self.call(self._stop_soon)
-        self._thread.join(ORPHANED_S)
+        self._thread.join(CLOSE_S)
 
     def _turn(self) -> None:
         self.turned()
