@@ -46,3 +46,16 @@ class Many(Spider):
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
         yield {"url": response.url}
+
+
+class Blocking(Spider):
+    """All links of each page, and then a sleep in which nothing else runs: of ``start_s`` for the first page, of
+    ``each_s`` for every other."""
+
+    start_s = "0"
+    each_s = "0"
+
+    def parse(self, response: Response, **_: Any) -> Iterator[Any]:
+        yield {"url": response.url}
+        yield response.follow_all()
+        time.sleep(float(self.each_s if response.depth else self.start_s))
