@@ -33,6 +33,10 @@ class Figures:
     slaves: list[tuple[int, int, int]]
     """(pid, pages in hand, bytes of memory)"""
     hosts: list[Standing]
+    tried: int = 0
+    """How many robots.txt came of hosts, or were given up: moves when nothing else does."""
+    unanswering: int = 0
+    """Requests open at hosts that have not answered yet, or no more."""
 
 
 class Meter:
@@ -65,6 +69,8 @@ class Meter:
             items=counts["items"],
             slaves=[(s.pid, len(s.leases), s.rss_bytes) for s in self._crawler.master.sessions.values() if s.ready],
             hosts=self._busiest(now),
+            tried=counts["robots"],
+            unanswering=self._crawler.master.workbench.lines.doubted,
         )
 
     def _counts(self) -> Counter[str]:

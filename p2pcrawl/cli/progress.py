@@ -64,7 +64,14 @@ def progress_line(f: Figures) -> str:
         f"items {f.items:,}",
         f"slaves {len(f.slaves)} ({_megabytes(sum(s[2] for s in f.slaves))})",
     ]
-    return "  ".join(parts)
+    return "  ".join([*parts, *_trying(f)])
+
+
+def _trying(f: Figures) -> list[str]:
+    """What goes on while hosts do not answer, which no other figure tells."""
+    if not f.unanswering:
+        return []
+    return [f"{counted(f.unanswering, 'request')} at hosts that do not answer yet (robots.txt tried {f.tried:,} times)"]
 
 
 def _table(title: str, f: Figures, draining: bool) -> Any:
@@ -83,7 +90,10 @@ def _table(title: str, f: Figures, draining: bool) -> Any:
     counts = Text.assemble(
         f"queued {f.queued:,}   leased {f.leased:,}   done {f.done:,}   items {f.items:,}   retries {f.retries:,}"
     )
-    failed = Text(f"failed {_reasons(f.failed)}   dropped {_reasons(f.dropped)}", style="yellow" if f.failed else "")
+    failed = Text(
+        "   ".join([f"failed {_reasons(f.failed)}", f"dropped {_reasons(f.dropped)}", *_trying(f)]),
+        style="yellow" if f.failed else "",
+    )
     slaves = Text(
         "slaves "
         + (

@@ -167,7 +167,7 @@ def test_folder_of_another_version_is_refused(run: Run, crawled: Path, site: dic
 
 def test_folder_of_another_program_is_refused(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "other"
-    folder.mkdir()
+    folder.mkdir(mode=0o700)
     connection = sqlite3.connect(folder / FILE)
     connection.execute("CREATE TABLE something (a)")
     connection.close()
@@ -183,7 +183,7 @@ def test_folder_of_another_crawl_is_refused(run: Run, crawled: Path, site: dict[
 
 def test_random_bytes_instead_of_a_database_are_refused(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "run1"
-    folder.mkdir()
+    folder.mkdir(mode=0o700)
     (folder / FILE).write_bytes(bytes(range(256)) * 64)
 
     for arguments in (["crawl", START], ["why", START]):

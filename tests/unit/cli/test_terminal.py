@@ -188,3 +188,11 @@ def test_guarded_stream_is_the_stream_otherwise() -> None:
     assert guarded.encoding == "utf-8"
     assert guarded.write("\x1b") == 1
     assert data.getvalue() == b"\\u001b"
+
+
+def test_line_tells_what_goes_on_while_hosts_do_not_answer() -> None:
+    idle = Figures(1.0, 1, 1.0, 1.0, 0, 0, 0, {}, {}, 0, 0, [], [], tried=7)
+    trying = Figures(1.0, 1, 1.0, 1.0, 0, 0, 0, {}, {}, 0, 0, [], [], tried=1234, unanswering=96)
+
+    assert "do not answer" not in progress_line(idle)
+    assert progress_line(trying).endswith("96 requests at hosts that do not answer yet (robots.txt tried 1,234 times)")
