@@ -31,6 +31,8 @@ STYLE_WORK_MAX = 1_000_000
 """Sum of the unclosed styles at all tags: elements that may be made again, some 360 bytes each."""
 MARKS_MAX = 1_000_000
 """Each ``<``: comments are nodes too."""
+REFERENCES_MAX = 200_000
+"""Each ``&`` of XML: references to entities are nodes, which stay unread."""
 ATTRIBUTES_MAX = 400_000
 """Of all tags."""
 ATTRIBUTE_WORK_MAX = 400_000_000
@@ -42,6 +44,7 @@ NAMES_MAX = 50_000
 _LOOK_EVERY = 64
 
 _many_marks = re.compile(rb"(?:[^<]*+<){%d}+" % MARKS_MAX).match
+_many_references = re.compile(rb"(?:[^&]*+&){%d}+" % REFERENCES_MAX).match
 _long_tag = re.compile(rb"<[a-z/][^<>]{4000}", re.IGNORECASE).search
 _quoted_mark = re.compile(rb"=\s*+(?:\"[^\"<>]*+[<>]|'[^'<>]*+[<>])").search
 """Marks within a value: where the tag ends is not seen at a glance."""
@@ -74,8 +77,10 @@ _foreign = frozenset((b"svg", b"math"))
 _merged = frozenset((b"html", b"body"))
 
 
-def bearable(body: bytes) -> int:
+def bearable(body: bytes, *, xml: bool = False) -> int:
     """How much of the page, in bytes, can be parsed in bounded time and memory."""
+    if xml and body.count(b"&") > REFERENCES_MAX and (references := _many_references(body)) is not None:
+        body = body[: references.end() - 1]
     if len(body) < SMALL_SIZE:
         return len(body)
     if len(body) < ALWAYS_SIZE:

@@ -304,7 +304,7 @@ class Response:
         else:
             whole = self.text.encode("utf-8", "replace")
         if self._bearable is None:
-            self._bearable = bearable(whole)
+            self._bearable = bearable(whole, xml=self._is_xml)
         return whole[: self._bearable]
 
     @property

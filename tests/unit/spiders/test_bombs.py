@@ -115,6 +115,13 @@ def test_bomb_in_another_encoding_is_cut_too(kind: str) -> None:
     assert response.css("a::attr(href)").getall() == ["/first"]
 
 
+def test_references_to_entities_are_counted_in_xml_only() -> None:
+    body = b"<r>" + repeated(b"&a;") + b"</r>"
+
+    assert bearable(body, xml=True) < len(body) / 2
+    assert bearable(body) == len(body)
+
+
 def test_entities_are_not_made_more_of() -> None:
     levels = "".join(f'<!ENTITY {b} "{f"&{a};" * 50}">' for a, b in zip("abcdef", "bcdefg", strict=True))
     body = f'<!DOCTYPE r [<!ENTITY a "{"y" * 1000}">{levels}]><r x="&g;">&g;</r>'
