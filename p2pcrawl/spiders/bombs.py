@@ -33,6 +33,8 @@ MARKS_MAX = 1_000_000
 """Each ``<``: comments are nodes too."""
 REFERENCES_MAX = 200_000
 """Each ``&`` of XML: references to entities are nodes, which stay unread."""
+DECLARATIONS_SIZE = 1 << 20
+"""Bytes of what a document says of its type."""
 ATTRIBUTES_MAX = 400_000
 """Of all tags."""
 ATTRIBUTE_WORK_MAX = 400_000_000
@@ -45,6 +47,9 @@ _LOOK_EVERY = 64
 
 _many_marks = re.compile(rb"(?:[^<]*+<){%d}+" % MARKS_MAX).match
 _many_references = re.compile(rb"(?:[^&]*+&){%d}+" % REFERENCES_MAX).match
+_declaration = re.compile(
+    rb"<!(?:ATTLIST|ELEMENT|ENTITY|NOTATION)(?:[^>\"']++|\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z))*+"
+).finditer
 _long_tag = re.compile(rb"<[a-z/][^<>]{4000}", re.IGNORECASE).search
 _quoted_mark = re.compile(rb"=\s*+(?:\"[^\"<>]*+[<>]|'[^'<>]*+[<>])").search
 """Marks within a value: where the tag ends is not seen at a glance."""
@@ -79,8 +84,8 @@ _merged = frozenset((b"html", b"body"))
 
 def bearable(body: bytes, *, xml: bool = False) -> int:
     """How much of the page, in bytes, can be parsed in bounded time and memory."""
-    if xml and body.count(b"&") > REFERENCES_MAX and (references := _many_references(body)) is not None:
-        body = body[: references.end() - 1]
+    if xml:
+        body = _plain_xml(body)
     if len(body) < SMALL_SIZE:
         return len(body)
     if len(body) < ALWAYS_SIZE:
@@ -91,6 +96,18 @@ def bearable(body: bytes, *, xml: bool = False) -> int:
             return len(body)
     many = _many_marks(body) if body.count(b"<") > MARKS_MAX else None
     return _Weight(body, many.end() if many is not None else len(body)).bearable()
+
+
+def _plain_xml(body: bytes) -> bytes:
+    """As much of a document as does not declare or refer too much."""
+    if body.count(b"&") > REFERENCES_MAX and (references := _many_references(body)) is not None:
+        body = body[: references.end() - 1]
+    size = 0
+    for declaration in _declaration(body):
+        size += declaration.end() - declaration.start()
+        if size > DECLARATIONS_SIZE:
+            return body[: declaration.start()]
+    return body
 
 
 class _Weight:

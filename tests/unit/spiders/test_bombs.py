@@ -122,6 +122,20 @@ def test_references_to_entities_are_counted_in_xml_only() -> None:
     assert bearable(body) == len(body)
 
 
+@pytest.mark.parametrize(
+    "declared",
+    [
+        b"<!ATTLIST a " + numbered(b'b%x CDATA "1" ') + b">",
+        numbered(b'<!ENTITY e%x "v">'),
+        b"<!-- <!ENTITY x ' -->" + numbered(b"<!ENTITY e%x 'v>'>"),
+    ],
+)
+def test_long_type_of_a_document_is_cut(declared: bytes) -> None:
+    body = b"<!DOCTYPE r [" + declared + b"]><r/>"
+
+    assert bearable(body, xml=True) < len(body) / 2
+
+
 def test_entities_are_not_made_more_of() -> None:
     levels = "".join(f'<!ENTITY {b} "{f"&{a};" * 50}">' for a, b in zip("abcdef", "bcdefg", strict=True))
     body = f'<!DOCTYPE r [<!ENTITY a "{"y" * 1000}">{levels}]><r x="&g;">&g;</r>'
