@@ -49,18 +49,23 @@ class ConsentConfig:
     """After this time, counted likewise, requests that are still open are given up."""
     heed_s: float = 0.25
     """How long it takes slaves to hear that."""
-    promise_s: float = 5.5
+    fence_s: float = 4.9
+    """How long slaves go on whose master stands still, or is gone."""
+    promise_s: float = 6.2
     """How long who agreed agrees to nothing else, from the receipt of the question."""
 
-    def validate(self, suspicion_min_s: float) -> None:
-        """Raises ValueError naming what cannot work."""
+    def validate(self, death_s: float) -> None:
+        """``death_s``: how soon after it was last heard anybody may be declared dead. Raises ValueError naming what
+        cannot work."""
         if not 0 < 3 * self.ask_s <= self.grant_s:
             raise ValueError("grant_s must be at least three times ask_s: one lost answer must stop nobody")
         if self.grant_s >= self.halt_s:
             raise ValueError("halt_s must be above grant_s: what is open gets some time to end")
         if self.halt_s / (1 - DRIFT) + self.heed_s > self.promise_s / (1 + DRIFT):
             raise ValueError("promise_s must outlast halt_s on any clocks, or two views may be granted from at once")
-        if self.promise_s / (1 - DRIFT) > suspicion_min_s:
+        if (self.ask_s + self.fence_s) / (1 - DRIFT) > self.promise_s / (1 + DRIFT):
+            raise ValueError("promise_s must outlast the slaves of a master that stood still after its last question")
+        if self.promise_s / (1 - DRIFT) > death_s:
             raise ValueError("promise_s must end before a death is declared, or the living wait for the dead")
 
 

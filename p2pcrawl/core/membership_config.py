@@ -56,6 +56,11 @@ class MembershipConfig:
     def message_max(self) -> int:
         return self.packet_max - self.seal_overhead
 
+    @property
+    def death_s(self) -> float:
+        """How long after it was last heard anybody is declared dead, at the earliest."""
+        return self.probe_timeout_s + self.suspicion_min_s
+
     def validate(self) -> None:
         """Raises ValueError naming what cannot work."""
         for name in ("probe_s", "probe_timeout_s", "gossip_s", "push_pull_s", "repair_s", "suspicion_min_s",

@@ -200,7 +200,8 @@ class Mandate:
         if self._granting and (self._consent.lapses != self._lapses or not self._consent.stands(now)):
             self._granting = False
             # What was open when the last agreement ended has the rest of its time.
-            self._halt_at = now + self._config.halt_s - self._config.grant_s - LOOK_S
+            ended_at = min(now, self._consent.until)
+            self._halt_at = ended_at + self._config.halt_s - self._config.grant_s - LOOK_S
             self._changed(False, self._reason())
         self._lapses = self._consent.lapses
         if confirmed and not self._granting:

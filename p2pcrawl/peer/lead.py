@@ -73,7 +73,7 @@ class Lead:
         self._config = config
         self._api = api
         self._folder = folder
-        ConsentConfig().validate(MembershipConfig().suspicion_min_s)
+        ConsentConfig().validate(MembershipConfig().death_s)
         self._make_master = partial(
             Master,
             folder,

@@ -184,19 +184,20 @@ def test_answer_from_a_seat_that_has_no_vote_counts_for_nothing() -> None:
     [
         ({"grant_s": 2.0}, "grant_s"),
         ({"halt_s": 4.0}, "halt_s"),
-        ({"promise_s": 5.2}, "promise_s"),
-        ({"promise_s": 6.0}, "death"),
+        ({"promise_s": 5.3}, "promise_s"),
+        ({"promise_s": 6.1}, "stood still"),
+        ({"promise_s": 6.5}, "death"),
     ],
 )
 def test_times_that_would_let_two_views_grant_at_once_are_refused(change: dict[str, float], named: str) -> None:
     with pytest.raises(ValueError, match=named):
-        replace(CONFIG, **change).validate(MembershipConfig().suspicion_min_s)
+        replace(CONFIG, **change).validate(MembershipConfig().death_s)
 
 
 def test_times_as_they_are_fit_together() -> None:
-    CONFIG.validate(MembershipConfig().suspicion_min_s)
+    CONFIG.validate(MembershipConfig().death_s)
 
-    assert DRIFT == messages.DRIFT
+    assert (DRIFT, CONFIG.fence_s) == (messages.DRIFT, messages.FENCE_S)
 
 
 # -- whatever way messages take -----------------------------------------------------------------
