@@ -146,22 +146,32 @@ class Ownership:
 
     def heard(self, bucket: int, theirs: Standing) -> None:
         """What somebody has of a bucket has been joined to what we have."""
-        # What they say may be anything.
-        epoch, lack, base = (min(max(number, 0), COUNTER_MAX) for number in theirs)
-        if not epoch:
+        if theirs.epoch <= 0:
             return  # Who never heard of an epoch of it adds nothing.
-        lack = min(lack, epoch)
         ours = self.standing(bucket)
-        known = self._known.setdefault(bucket, set())
-        if len(known) < STANDINGS_MAX:
-            known.update((ours, Standing(epoch, lack, min(base, lack - 1) if lack else 0)))
-        self._stand(bucket, joined({*known, ours}))
-        if epoch > ours.epoch:
+        if not ours.lack and theirs.epoch <= ours.epoch:
+            return  # As it is nearly always.
+        if not theirs.lack and ours.epoch <= theirs.epoch <= COUNTER_MAX:
+            self._stand(bucket, Standing(theirs.epoch))
+        else:
+            self._join(bucket, ours, theirs)
+        if self.counters[bucket] > ours.epoch:
             # Somebody served it under that epoch.
             self._since.pop(bucket, None)
             if self._serving[bucket]:
                 # Ours has to be another.
                 self.counters[bucket] = min(self.counters[bucket] + 1, COUNTER_MAX)
+
+    def _join(self, bucket: int, ours: Standing, theirs: Standing) -> None:
+        """Somebody lacks something, and others may have that."""
+        # What they say may be anything.
+        epoch = min(theirs.epoch, COUNTER_MAX)
+        lack = min(max(theirs.lack, 0), epoch)
+        base = max(theirs.base, 0)
+        known = self._known.setdefault(bucket, set())
+        if len(known) < STANDINGS_MAX:
+            known.update((ours, Standing(epoch, lack, min(base, lack - 1) if lack else 0)))
+        self._stand(bucket, joined({*known, ours}))
 
     def synced(self, bucket: int, counter: int) -> None:
         """Our copy has been brought to what the owner of that epoch has, which is whole."""

@@ -15,7 +15,11 @@ comes to the same; no epoch that none of them has is had by all together.
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 from typing import NamedTuple
+
+REMEMBERED_MAX = 4_096
+"""Thousands of buckets have the same few standings: each is worked out once."""
 
 
 class Standing(NamedTuple):
@@ -31,6 +35,11 @@ class Standing(NamedTuple):
 
 def joined(standings: Collection[Standing]) -> Standing:
     """The standing of what several have together: what one lacks may be had by others, piece by piece."""
+    return _joined(frozenset(standings))
+
+
+@lru_cache(REMEMBERED_MAX)
+def _joined(standings: frozenset[Standing]) -> Standing:
     spans = [(s.lack, s.epoch) for s in standings] + [(0, s.base) for s in standings if s.base]
     epoch = max(last for _, last in spans)
     lack, base = epoch, 0
@@ -41,12 +50,14 @@ def joined(standings: Collection[Standing]) -> Standing:
     return Standing(epoch, lack, base)
 
 
+@lru_cache(REMEMBERED_MAX)
 def following(had: Standing, epoch: int, since: int) -> Standing:
     """Of one that holds a bucket of which a new epoch begins, and is sent all of it. Behind ``since`` nothing was
     acknowledged yet."""
     return joined((had, Standing(epoch, min(since, epoch))))
 
 
+@lru_cache(REMEMBERED_MAX)
 def left_behind(had: Standing, epoch: int, since: int) -> Standing:
     """Of one that has heard of a new epoch of a bucket, and is sent nothing of it."""
     before = joined((had, Standing(epoch - 1, min(since, epoch - 1))))

@@ -146,7 +146,8 @@ class Holdings:
 
     async def note(self, standings: Mapping[int, Standing]) -> None:
         """Durable when this returns. An epoch that is known here is not forgotten for an older one."""
-        newer = {b: s for b, s in standings.items() if s.epoch >= self.standings.get(b, Standing(0)).epoch}
+        here = self.standings
+        newer = {b: s for b, s in standings.items() if b not in here or s.epoch >= here[b].epoch}
         self.standings.update(newer)
         await self._in_thread(self._store.set_standings, newer)
 
