@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from p2pcrawl.cli.control import buckets_told
 from p2pcrawl.cli.remote import Remote
-from p2pcrawl.cli.terminal import show
+from p2pcrawl.cli.terminal import show, show_json
 from p2pcrawl.cli.words import counted
 from p2pcrawl.core.control import FINISHED
 from p2pcrawl.master.absences import absent_told
@@ -49,7 +48,7 @@ def run_drain(peer: str | None, token_file: Path | None) -> int:
 
 def _tell(answer: Any, in_words: Any, as_json: bool) -> int:
     if as_json:
-        print(json.dumps(answer, ensure_ascii=False))
+        show_json(answer)
     else:
         for line in in_words(answer):
             show(line)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from p2pcrawl.cli.remote import Remote
-from p2pcrawl.cli.terminal import show
+from p2pcrawl.cli.terminal import show, show_json
 from p2pcrawl.cli.words import counted
 from p2pcrawl.master.absences import moment_told
 from p2pcrawl.master.certificate import flaws
@@ -23,7 +22,7 @@ def run_turn(verb: str, job: int, peer: str | None, token_file: Path | None, *, 
     """Lets the cluster do it, and tells what it came to."""
     answer = Remote.find(peer, token_file).post(f"/{verb}?job={job}", {})
     if as_json:
-        print(json.dumps(answer, ensure_ascii=False))
+        show_json(answer)
     else:
         show(_turned(answer))
     if answer["missing"]:
@@ -49,7 +48,7 @@ def run_certificate(job: int, peer: str | None, *, as_json: bool) -> int:
     found = list(flaws(certificate))
     sound = not found and certificate["job"] == job
     if as_json:
-        print(json.dumps({**certificate, "sound": sound, "flaws": found}, ensure_ascii=False))
+        show_json({**certificate, "sound": sound, "flaws": found})
     else:
         for line in told(certificate, found):
             show(line)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 import time
@@ -16,7 +15,7 @@ from p2pcrawl.cli.logs import log_to
 from p2pcrawl.cli.progress import progress
 from p2pcrawl.cli.relay import Relay
 from p2pcrawl.cli.summary import Ending, summary
-from p2pcrawl.cli.terminal import Terminal
+from p2pcrawl.cli.terminal import Terminal, json_line
 from p2pcrawl.cli.words import counted
 from p2pcrawl.crawler import Crawler, interruptible, new_event_loop
 from p2pcrawl.master.delivery import Output
@@ -58,7 +57,7 @@ def run_crawl(options: Options) -> int:
     for line in summary(ending):
         terminal.say(line)
     if options.as_json:
-        print(json.dumps(ending.as_json(), ensure_ascii=False), file=sys.stderr if items_on_stdout else sys.stdout)
+        print(json_line(ending.as_json()), file=sys.stderr if items_on_stdout else sys.stdout)
     return ending.exit_code
 
 

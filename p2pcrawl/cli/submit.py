@@ -12,6 +12,7 @@ from p2pcrawl.cli.control import buckets_told
 from p2pcrawl.cli.remote import Remote
 from p2pcrawl.cli.results import fetch, fetched
 from p2pcrawl.cli.summary import INTERRUPTED, fruitless
+from p2pcrawl.cli.terminal import json_line
 from p2pcrawl.cli.words import counted
 from p2pcrawl.core.control import CANCELLED, ENDS, INCOMPLETE
 from p2pcrawl.master.absences import absent_told
@@ -67,7 +68,7 @@ def run_submit(
     if output is not None:
         _say(fetched(fetch(remote, job, output), output))
     if as_json:
-        text = json.dumps({**end, "seconds": round(seconds, 3), "exit_code": code}, ensure_ascii=False)
+        text = json_line({**end, "seconds": round(seconds, 3), "exit_code": code})
         print(text, file=sys.stderr if items_on_stdout else sys.stdout)
     elif not items_on_stdout:
         print(f"job {job}")

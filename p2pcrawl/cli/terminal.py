@@ -6,6 +6,7 @@ is a terminal (in a pipe it is data, and goes on as it is). Lines for people are
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -13,16 +14,18 @@ from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
 from p2pcrawl.model.printable import on_one_line, printable
+from p2pcrawl.model.redaction import redacted
 
 
 class Guarded:
-    """A text stream that lets nothing through that a terminal obeys."""
+    """A text stream that lets nothing through that a terminal obeys, nor passwords if it ``redacts``."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, *, redacts: bool = False) -> None:
         self.stream = stream
+        self._redacts = redacts
 
     def write(self, text: str) -> int:
-        self.stream.write(printable(text))
+        self.stream.write(printable(redacted(text) if self._redacts else text))
         return len(text)
 
     def writelines(self, lines: Any) -> None:
@@ -37,7 +40,7 @@ class Guarded:
 def guarded_streams() -> Iterator[None]:
     """The process's standard streams are guarded for the length of the block."""
     out, err = sys.stdout, sys.stderr
-    sys.stderr = cast(TextIO, Guarded(err))
+    sys.stderr = cast(TextIO, Guarded(err, redacts=True))
     if out is not None and out.isatty():
         sys.stdout = cast(TextIO, Guarded(out))
     try:
@@ -49,6 +52,15 @@ def guarded_streams() -> Iterator[None]:
 def show(line: str) -> None:
     """A line for people on standard output."""
     print(on_one_line(line))
+
+
+def show_json(answer: Any) -> None:
+    """An answer as a line of JSON on standard output, without passwords."""
+    print(json_line(answer))
+
+
+def json_line(answer: Any) -> str:
+    return redacted(json.dumps(answer, ensure_ascii=False))
 
 
 class Terminal:
@@ -65,7 +77,7 @@ class Terminal:
 
     def write(self, text: str) -> None:
         """A line, above the live display if there is one."""
-        text = printable(text)
+        text = printable(redacted(text))
         if self._display is not None:
             self._display.console.print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
         else:
@@ -86,7 +98,7 @@ class Terminal:
         )
         self._display.start()
         # What others print is brought above the display, and has to be safe there too.
-        sys.stderr = cast(TextIO, Guarded(sys.stderr))
+        sys.stderr = cast(TextIO, Guarded(sys.stderr, redacts=True))
         if sys.stdout.isatty():
             sys.stdout = cast(TextIO, Guarded(sys.stdout))
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from p2pcrawl.cli.remote import Remote
-from p2pcrawl.cli.terminal import show
+from p2pcrawl.cli.terminal import show, show_json
 from p2pcrawl.cli.words import counted
 from p2pcrawl.frontier.inquiry import Inquiry
 from p2pcrawl.model.job import START_URL
@@ -29,7 +28,7 @@ def run_why(text: str, folder: Path | None, peer: str | None = None, *, as_json:
         with Inquiry(folder) as inquiry:
             found, _ = history(inquiry, url)
     if as_json:
-        print(json.dumps(found, ensure_ascii=False))
+        show_json(found)
     else:
         for line in _told(found):
             show(line)

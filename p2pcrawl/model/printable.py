@@ -10,6 +10,8 @@ from __future__ import annotations
 import logging
 import re
 
+from p2pcrawl.model.redaction import redacted
+
 _OWN_MARKS = "\x1b\\[3[12]m[\u2713\u2717]\x1b\\[0m"
 """Our ticks and crosses in colour; whoever forges one has forged a tick."""
 _controls = re.compile(
@@ -27,7 +29,8 @@ def printable(text: str) -> str:
 
 
 def on_one_line(text: str) -> str:
-    """The same for what is to be one line, whatever it holds."""
+    """The same for what is to be one line, whatever it holds, without passwords."""
+    text = redacted(text)
     return text if text.isprintable() else printable(text).replace("\n", "\\n")
 
 
@@ -39,10 +42,10 @@ def _escape(found: re.Match[str]) -> str:
 
 
 class LogLines(logging.Formatter):
-    """Lines of a log: each record begins one, and no text in it can begin another."""
+    """Lines of a log: each record begins one, no text in it can begin another, and passwords are left out."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s [%(name)s] %(levelname)s: %(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
-        return printable(super().format(record)).replace("\n", "\n    ")
+        return printable(redacted(super().format(record))).replace("\n", "\n    ")

@@ -164,7 +164,7 @@ class Settings:
         if self.http_user and not self.http_auth_domain:
             raise ConfigurationError("HTTP_USER needs HTTP_AUTH_DOMAIN, the host that the credentials are for")
         if self.http_proxy and not self.http_proxy.startswith(("http://", "https://")):
-            raise ConfigurationError(f"HTTP_PROXY must begin with http:// or https://: {self.http_proxy!r}")
+            raise ConfigurationError("HTTP_PROXY must begin with http:// or https://")
         if self.log_level.upper() not in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"):
             raise ConfigurationError(f"LOG_LEVEL is DEBUG, INFO, WARNING, ERROR or CRITICAL, not {self.log_level!r}")
         if "\n" in self.user_agent or "\r" in self.user_agent:

@@ -21,6 +21,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from p2pcrawl.core.control import VERBS
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.node import Address, format_address
+from p2pcrawl.model.redaction import redacted
 from p2pcrawl.peer.listener import BODY_S, Handler, HttpListener
 from p2pcrawl.peer.tokens import Doorkeeper, digest_of
 
@@ -144,7 +145,7 @@ class Api:
 
     async def _question(self, request: web.Request) -> web.Response:
         answer = await self._desk.ask(request.match_info["what"], dict(request.query))
-        return web.json_response(answer)
+        return web.json_response(text=redacted(json.dumps(answer)))
 
     async def _change(self, request: web.Request) -> web.Response:
         try:

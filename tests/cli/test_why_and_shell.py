@@ -56,6 +56,23 @@ async def test_why_tells_of_a_page_whose_host_is_down(tmp_path: Path, capsys: py
     assert "all else that was queued for its host" in told
 
 
+@pytest.mark.parametrize("as_json", [True, False])
+async def test_why_tells_no_passwords(tmp_path: Path, capsys: pytest.CaptureFixture[str], as_json: bool) -> None:
+    url = "http://user:geheim@a.example/page"
+    refused = Outcome(
+        Phase.FAILED, "connect", "proxy http://u:geheim@10.0.0.1:3128 refused: Authorization: Basic geheim"
+    )
+    site = Site([url])
+    slaves = Slaves(lambda task: site(task) if task.url.startswith(START_URL) else page_of(task, outcome=refused))
+    await crawl(tmp_path, slaves)
+
+    run_why(url, tmp_path, as_json=as_json)
+
+    told = capsys.readouterr().out
+    assert "a.example/page" in told and "refused" in told
+    assert "geheim" not in told
+
+
 def test_why_tells_of_each_fate(run: Run, data: Path, site: Any, truth: Any) -> None:
     start = record(run, site["start"], data)
     failing = next(r for r in (record(run, url, data) for url in truth["failing"]) if r["status"] == 500)
