@@ -8,13 +8,16 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from p2pcrawl.core.politeness import RobotsEntry
-from p2pcrawl.frontier.schema import LOCK, MappedErrors, open_for_reading
+from p2pcrawl.frontier.integrity import phase_of
+from p2pcrawl.frontier.schema import FILE, LOCK, MappedErrors, damaged, open_for_reading
+from p2pcrawl.model.errors import DamagedError
 from p2pcrawl.model.fingerprint import fingerprint, halves, pack_halves
 from p2pcrawl.model.record import Phase
 
@@ -122,6 +125,10 @@ class Inquiry:
             return 0
         return pid
 
+    def damaged(self, how: str) -> DamagedError:
+        """What to raise where something that was read here makes no sense."""
+        return damaged(self._folder / FILE, how)
+
     def jobs(self) -> list[JobRow]:
         rows = self._all("SELECT id, name, spec, state, reason FROM job ORDER BY id")
         tallies = "SELECT name, count FROM tally WHERE job = ?"
@@ -197,7 +204,7 @@ class Inquiry:
 
     def same_url(self, url: str) -> list[RecordRow]:
         """Records of this URL that are not plain GETs (a POST, dont_filter); none when the search takes too long."""
-        return [RecordRow(*_typed(row)) for row in self._search(f"SELECT {_COLUMNS} FROM record WHERE url = ?", url)]
+        return self._typed(self._search(f"SELECT {_COLUMNS} FROM record WHERE url = ?", url))
 
     def urls_of(self, host: int) -> list[str]:
         """Some URLs of a host; none when the search takes too long."""
@@ -207,7 +214,11 @@ class Inquiry:
     # -- inside -------------------------------------------------------------------------------
 
     def _records(self, where: str, *values: Any) -> list[RecordRow]:
-        return [RecordRow(*_typed(row)) for row in self._all(f"SELECT {_COLUMNS} FROM record WHERE {where}", *values)]
+        return self._typed(self._all(f"SELECT {_COLUMNS} FROM record WHERE {where}", *values))
+
+    def _typed(self, rows: Sequence[tuple[Any, ...]]) -> list[RecordRow]:
+        with self._errors:
+            return [RecordRow(*_typed(row)) for row in rows]
 
     def _all(self, sql: str, *values: Any) -> list[Any]:
         with self._errors:
@@ -230,6 +241,6 @@ class Inquiry:
 def _typed(row: tuple[Any, ...]) -> list[Any]:
     values = list(row)
     values[7] = bool(values[7])
-    values[11] = Phase(values[11])
+    values[11] = phase_of(values[11])
     *values, hi, lo = values
     return [*values, pack_halves(hi, lo)]

@@ -15,11 +15,25 @@ from pathlib import Path
 from time import monotonic
 from typing import NamedTuple
 
+from p2pcrawl.model.record import Phase
+
 OPENING_S = 3.0
 """For so long a database is looked through before it is used: about two million records. The rest is looked through
 soon afterwards, beside the crawl."""
 _STEPS = 10_000
 """Between two looks at the clock, in SQLite's steps: well under a millisecond."""
+
+
+class Nonsense(ValueError):
+    """What was read from a database was never written there."""
+
+
+def phase_of(number: int) -> Phase:
+    """A record's phase, as it is stored. Raises Nonsense."""
+    try:
+        return Phase(number)
+    except ValueError as error:
+        raise Nonsense(f"a record is in phase {number!r:.20}, which there is not") from error
 
 
 class Finding(NamedTuple):

@@ -12,7 +12,7 @@ import sqlite3
 from pathlib import Path
 from types import TracebackType
 
-from p2pcrawl.frontier.integrity import OPENING_S, look_through
+from p2pcrawl.frontier.integrity import OPENING_S, Nonsense, look_through
 from p2pcrawl.frontier.log_integrity import broken_log
 from p2pcrawl.frontier.tables import FRONTIER, READ_AS_UPGRADED, Layout
 from p2pcrawl.model.errors import ConfigurationError, DamagedError, DiskFullError, StorageError
@@ -170,7 +170,7 @@ class MappedErrors:
     ) -> None:
         if isinstance(error, sqlite3.DatabaseError):
             raise _mapped(error, self._folder / self._file) from error
-        if isinstance(error, UnicodeDecodeError):
+        if isinstance(error, UnicodeDecodeError | Nonsense):
             raise damaged(self._folder / self._file, str(error)) from error
         if isinstance(error, OSError):
             if error.errno in (errno.ENOSPC, errno.EDQUOT):

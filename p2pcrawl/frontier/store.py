@@ -18,6 +18,7 @@ from p2pcrawl.frontier.batch import Batch, Committed, NewLink
 from p2pcrawl.frontier.buckets import Buckets, Told
 from p2pcrawl.frontier.digest import Range
 from p2pcrawl.frontier.endings import write_endings
+from p2pcrawl.frontier.integrity import phase_of
 from p2pcrawl.frontier.item_table import ITEM_BYTES_MAX, ItemTable
 from p2pcrawl.frontier.known import Key, numbers_of
 from p2pcrawl.frontier.rows import run_many
@@ -409,7 +410,7 @@ class Store:
         """The records of a job by phase, counted one by one: what the counters must equal."""
         with self._errors:
             rows = self._db.execute("SELECT phase, count(*) FROM record WHERE job = ? GROUP BY phase", (job,))
-            counts = {Phase(phase).name.lower(): n for phase, n in rows}
+            counts = {phase_of(phase).name.lower(): n for phase, n in rows}
             counts["leased"] = self._one("SELECT count(*) FROM lease WHERE job = ?", job)
             return counts
 

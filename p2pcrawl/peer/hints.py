@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
+import msgspec
+
 from p2pcrawl.core.ring import key_hash
 from p2pcrawl.frontier.inquiry import Inquiry, JobRow
 from p2pcrawl.master.job import unpack_spec
-from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.job import JobSpec
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.model.url import host_of
@@ -22,7 +24,7 @@ def hints(inquiry: Inquiry, jobs: list[JobRow], url: str, other_request: bool) -
         return ["the URL is there, but not as a plain GET: another method, a body, chosen headers, or dont_filter"]
     found = [f"seen in another form: {near}" for near in _variants(url) if inquiry.find(near)]
     for job in jobs:
-        found += _of_job(job, url)
+        found += _of_job(inquiry, job, url)
     if not found:
         known = inquiry.urls_of(key_hash(host_of(url)))
         near = get_close_matches(url, known, n=3, cutoff=0.8)
@@ -48,9 +50,17 @@ def _variants(url: str) -> Iterator[str]:
     yield url.rpartition("/")[0] + "/"
 
 
-def _of_job(job: JobRow, url: str) -> Iterator[str]:
-    spec = unpack_spec(job.spec)
-    settings = Settings().updated(spec.settings)
+def spec_of(inquiry: Inquiry, job: JobRow) -> tuple[JobSpec, Settings]:
+    """A job as it was submitted, and its settings. Raises DamagedError."""
+    try:
+        spec = unpack_spec(job.spec)
+        return spec, Settings().updated(spec.settings)
+    except (msgspec.MsgspecError, ConfigurationError) as error:
+        raise inquiry.damaged(f"job {job.name}: {error}") from error
+
+
+def _of_job(inquiry: Inquiry, job: JobRow, url: str) -> Iterator[str]:
+    spec, settings = spec_of(inquiry, job)
     filtered = {name.partition(":")[2]: n for name, n in job.tallies.items() if name.startswith("filtered:")}
     domains = _domains(spec)
     if domains and settings.offsite_enabled and not Scope(domains).allows(url):

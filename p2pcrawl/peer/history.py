@@ -9,13 +9,11 @@ from typing import Any
 from p2pcrawl.core.ring import key_hash
 from p2pcrawl.fetch.robots import RobotsRules, RobotsText
 from p2pcrawl.frontier.inquiry import Inquiry, JobRow, RecordRow
-from p2pcrawl.master.job import unpack_spec
 from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.model.job import START_URL
 from p2pcrawl.model.record import Phase
-from p2pcrawl.model.settings import Settings
 from p2pcrawl.model.url import canonical, host_of, origin_of
-from p2pcrawl.peer.hints import hints
+from p2pcrawl.peer.hints import hints, spec_of
 
 
 def told_of(url: str) -> dict[str, Any]:
@@ -82,7 +80,7 @@ def _record(inquiry: Inquiry, job: JobRow, record: RecordRow) -> dict[str, Any]:
 
 
 def _host(inquiry: Inquiry, job: JobRow, record: RecordRow) -> dict[str, Any]:
-    settings = Settings().updated(unpack_spec(job.spec).settings)
+    _, settings = spec_of(inquiry, job)
     agent = settings.robots_agent
     host: dict[str, Any] = {
         "name": host_of(record.url),

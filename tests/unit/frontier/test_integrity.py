@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from p2pcrawl.frontier.inquiry import Inquiry
 from p2pcrawl.frontier.integrity import look_through, look_through_beside
 from p2pcrawl.frontier.log_integrity import broken_log
 from p2pcrawl.frontier.schema import FILE
@@ -54,6 +55,21 @@ def test_text_that_is_none_any_more_is_damage_and_no_bug(tmp_path: Path) -> None
 
     with pytest.raises(DamagedError, match="UTF-8"):
         store.troubles(1, 10)
+
+    store.close()
+
+
+def test_phase_that_there_is_not_is_damage_and_no_bug(tmp_path: Path) -> None:
+    filled(tmp_path)
+    with sqlite3.connect(tmp_path / FILE) as db:
+        db.execute("UPDATE record SET phase = 77")
+    db.close()
+    store = Store(tmp_path)
+
+    with pytest.raises(DamagedError, match="phase 77"):
+        store.census(1)
+    with Inquiry(tmp_path) as inquiry, pytest.raises(DamagedError, match="phase 77"):
+        inquiry.find("http://a.example/7")
 
     store.close()
 
