@@ -16,17 +16,19 @@ from typing import Any
 from benchmarks.measure import Claims, Setup, SiteProcess, ask_frontier, items_of
 
 MIB = 1024 * 1024
-METADATA_HOSTS = ["169.254.169.254", "[::ffff:a9fe:a9fe]", "[64:ff9b::a9fe:a9fe]", "0.0.0.0"]
-"""In scope on purpose: it is the guard that must refuse them. 127.0.0.1, however it is written, cannot be: a start URL
-on loopback opens loopback, so here the scope alone refuses it."""
+GUARDED_HOSTS = ["169.254.169.254", "[::ffff:a9fe:a9fe]", "[64:ff9b::a9fe:a9fe]", "0.0.0.0", "127.0.0.1", "localhost"]
+GUARDED_HOSTS += ["[::1]", "[::ffff:7f00:1]"]
+"""In scope on purpose: it is the guard that must refuse them. Of loopback only the site's own hosts are open."""
 
 
 def hostile(folder: Path, slaves: int, rss_mib_max: int, settings: Mapping[str, object]) -> Claims:
     """One crawl of all traps, not so deep that calendars matter."""
     claims = Claims(f"hostile site: {slaves} slaves, {' '.join(f'{k}={v}' for k, v in settings.items())}")
     with SiteProcess("tests.sites.hostile") as site:
-        setup = Setup.of_site(folder, site, slaves=slaves, settings={"DEPTH_LIMIT": 7, "RETRY_TIMES": 1, **settings})
-        setup.arguments = {**setup.arguments, "allowed_domains": " ".join([*site.hosts, *METADATA_HOSTS])}
+        opened = {"ALLOW_PRIVATE_NETWORKS": ",".join(site.hosts)}
+        all_settings = {"DEPTH_LIMIT": 7, "RETRY_TIMES": 1, **opened, **settings}
+        setup = Setup.of_site(folder, site, slaves=slaves, settings=all_settings)
+        setup.arguments = {**setup.arguments, "allowed_domains": " ".join([*site.hosts, *GUARDED_HOSTS])}
         ended = setup.run(600)
         stats, certificate = site.stats(), ended.certificate
     traps = site.ready["traps"]
