@@ -148,7 +148,7 @@ class Cluster:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self.mandate is not None:
-            await self.mandate.close()
+            await self.mandate.suffrage.close()
         await self.takeover.close()
         await self.upkeep.close()
         await self.dispatch.close()
@@ -159,7 +159,7 @@ class Cluster:
         if event.kind is EventKind.OUTLIVED:
             self.master.outlive_sessions()
         elif event.kind is EventKind.FORGOTTEN and self.mandate is not None:
-            self.mandate.forgotten(event.member.id)
+            self.mandate.suffrage.forgotten(event.member.id)
         self.views.happened(event)
 
     # -- views --------------------------------------------------------------------------------
@@ -264,9 +264,9 @@ class Cluster:
                     self._close(request.job, request.closing)
                 return self._standing(request.job)
             case Canvassed() if self.mandate is not None:
-                return await self.mandate.vote(request)
+                return await self.mandate.suffrage.vote(request)
             case AskElectorate() if self.mandate is not None:
-                return self.mandate.tell()
+                return self.mandate.suffrage.tell()
             case Query():
                 return Answered(0, await self._answer(request.what, request.arguments))
         raise P2PCrawlError(f"this master does not know {type(request).__name__}")

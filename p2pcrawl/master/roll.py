@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import os
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ class Roll:
         self._path = folder / FILE
         self._me = me
         self._turn = asyncio.Lock()
+        self._lock = threading.Lock()
+        self._asked = self._written = 0
         self.electorate = self._load()
 
     async def found(self) -> None:
@@ -68,11 +71,19 @@ class Roll:
         if not self.electorate.changed:
             return
         content = json.dumps(_row(self.electorate), indent=1).encode()
+        self._asked += 1
         try:
-            await asyncio.to_thread(replace_secret, self._path, content)
+            await asyncio.to_thread(self._write, content, self._asked)
         except OSError as error:
             raise StorageError(f"cannot write {self._path}: {error.strerror or error}") from error
         self.electorate.changed = False
+
+    def _write(self, content: bytes, number: int) -> None:
+        """In a thread, which goes on when nobody waits for it any more: what is older never replaces what is newer."""
+        with self._lock:
+            if number > self._written:
+                replace_secret(self._path, content)
+                self._written = number
 
     def _load(self) -> Electorate:
         try:
