@@ -234,7 +234,7 @@ import asyncio, json, sys
 from p2pcrawl import Peer, Spider
 
 class Few(Spider):
-    custom_settings = {"DEPTH_LIMIT": 1}
+    custom_settings = {"DEPTH_LIMIT": 1, "ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8"}
     def parse(self, response):
         yield {"url": response.url}
         yield response.follow_all()
