@@ -25,9 +25,14 @@ from p2pcrawl.model.url import host_of
 
 PER_HOST_MAX: Final = 50
 TOTAL_MAX: Final = 3_000
+"""Of a jar."""
+ALL_MAX: Final = 30_000
+"""Of all jars of a job."""
 SIZE_MAX: Final = 4_096
 """Bytes of name and value together."""
 _HEADER_MAX: Final = 8_192
+_PATH_MAX: Final = 1_024
+"""Characters; a longer path is as none, as in browsers."""
 _PER_ANSWER_MAX: Final = 50
 _LABELS_MAX: Final = 10
 _unwritable: Final = re.compile("[\x00-\x1f\x7f\ud800-\udfff]").search
@@ -116,7 +121,7 @@ class CookieJar:
         encrypted = url.startswith("https:")
         if (secure and not encrypted) or not _keeps_promise(name, secure, attributes):
             return
-        if not path.startswith("/"):
+        if not path.startswith("/") or len(path) > _PATH_MAX:
             path = _default_path(url)
         if not encrypted and self._hides_secure(host, name, path):
             return
@@ -209,7 +214,17 @@ class Cookies(Component):
     def process_answer(self, request: Request, answer: Answer) -> Answer:
         if answer.set_cookies and not (request.meta and request.meta.get("dont_merge_cookies")):
             self._jar(request).store(request.url, answer.set_cookies)
+            self._bound()
         return answer
+
+    def _bound(self) -> None:
+        """The jar that was used longest ago goes when there are too many cookies in all of them."""
+        if len(self._jars) == 1:
+            return
+        count = sum(map(len, self._jars.values()))
+        while count > ALL_MAX and len(self._jars) > 2:
+            oldest = next(key for key in self._jars if key is not None)
+            count -= len(self._jars.pop(oldest))
 
     def _jar(self, request: Request) -> CookieJar:
         key = request.meta.get("cookiejar") if request.meta else None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from p2pcrawl.fetch.cookies import PER_HOST_MAX, TOTAL_MAX, CookieJar, Cookies
+from p2pcrawl.fetch.cookies import ALL_MAX, PER_HOST_MAX, TOTAL_MAX, CookieJar, Cookies
 from p2pcrawl.model.answer import Answer
 from p2pcrawl.model.request import Request
 
@@ -60,6 +60,7 @@ def jar_with(*lines: str, url: str = URL) -> CookieJar:
         ("a=1; Path=/; Max-Age=" + "9" * 5000, "http://www.a.example/", True),
         ("a=1; Path=/; Max-Age=-" + "9" * 5000, "http://www.a.example/", False),
         ("a=1; Path=/; Max-Age=\u0665", "http://www.a.example/", True),
+        ("a=1; Path=/dir" + "/" * 2000, "http://www.a.example/dir/x", True),
         ("a=1; Path=/; Domain=", "http://www.a.example/", True),
         ("a=1; Path=/; Domain=.", "http://www.a.example/", True),
         ("a=1; Path=/; Domain=..a.example", "http://www.a.example/", False),
@@ -274,3 +275,18 @@ def test_no_line_of_a_host_raises_and_what_is_kept_can_be_sent(fields: list[tupl
 
     assert b"\r" not in header.encode("utf-8")
     assert not any(ord(c) < 0x20 or ord(c) == 0x7F for c in header)
+
+
+def test_cookies_of_many_jars_are_bounded_together() -> None:
+    cookies = Cookies(lambda: 1_000_000_000.0)
+    hosts = [f"http://h{number}.example/" for number in range(50)]
+    lines = tuple(f"c{number}=1" for number in range(50))
+
+    for jar in range(20):
+        for url in hosts:
+            cookies.process_answer(Request(url, meta={"cookiejar": jar}), Answer(url, 200, {}, b"", set_cookies=lines))
+
+    kept = [len(cookies._jar(Request(hosts[0], meta={"cookiejar": jar}))) for jar in range(20)]
+    assert sum(kept) <= ALL_MAX
+    assert kept[-1] == 2_500
+    assert kept[0] == 0
