@@ -18,8 +18,8 @@ from typing import NamedTuple
 from p2pcrawl.model.record import Phase
 
 OPENING_S = 3.0
-"""For so long a database is looked through before it is used: about two million records. The rest is looked through
-soon afterwards, beside the crawl."""
+"""For so long a database is looked through before it is used: millions of records, if they are in memory. The rest is
+looked through some minutes later, beside the crawl."""
 _STEPS = 10_000
 """Between two looks at the clock, in SQLite's steps: well under a millisecond."""
 
