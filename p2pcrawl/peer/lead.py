@@ -29,7 +29,7 @@ from p2pcrawl.master.roll import Roll
 from p2pcrawl.master.steering import Steering
 from p2pcrawl.model.errors import ConfigurationError, DamagedError, P2PCrawlError, StorageError
 from p2pcrawl.model.job import JobId, JobSpec
-from p2pcrawl.model.node import Address, Status, format_address, parse_address
+from p2pcrawl.model.node import INCARNATION_MAX, Address, Status, format_address, parse_address
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.overlay.link import Link
 from p2pcrawl.overlay.node import Credentials, OverlayNode
@@ -365,11 +365,18 @@ class Lead:
 
 
 def read_incarnation(folder: Path) -> int:
-    """The last one that is known of here; 0 at first."""
+    """The last one that is known of here; 0 at first, and where the file makes no sense, which is told."""
+    path = folder / INCARNATION_FILE
     try:
-        return int((folder / INCARNATION_FILE).read_text())
-    except (FileNotFoundError, ValueError):
+        text = path.read_text()
+        if text and 0 <= (incarnation := int(text)) < INCARNATION_MAX:
+            return incarnation
+        raise ValueError(f"it holds {text!r:.40}")
+    except FileNotFoundError:
+        return 0
+    except ValueError as error:
         # Without it the cluster still tells what it knows, and that is exceeded.
+        log.warning("%s is damaged (%s): what the others know is taken for it", path, error)
         return 0
 
 
