@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from p2pcrawl import Spider
+from p2pcrawl import Request, Spider
 from p2pcrawl.spiders.response import Response
 
 
@@ -32,5 +32,19 @@ class Thinker(Spider):
         await asyncio.sleep(self.think_s)
 
 
-THOROUGH: frozenset[type[Spider]] = frozenset({Walker, Thinker})
+class Latecomer(Walker):
+    """Begins at one start URL, and comes with the others when the crawl has long met what they open."""
+
+    name = "latecomer"
+    late_s = 20.0
+
+    async def start(self) -> AsyncIterator[Any]:
+        first, *others = self.start_urls
+        yield Request(first)
+        await asyncio.sleep(self.late_s)
+        for url in others:
+            yield Request(url)
+
+
+THOROUGH: frozenset[type[Spider]] = frozenset({Walker, Thinker, Latecomer})
 """Those that get everywhere and take one item from each page: what they left undone is somebody's fault."""

@@ -15,7 +15,7 @@ import pytest
 from simulations import Options, Plan, Simulation, Stage
 from simulations.machines import Machine
 from simulations.scenarios import newcomers
-from simulations.spiders import Thinker
+from simulations.spiders import Latecomer, Thinker
 from simulations.web import WebPlan
 
 pytestmark = pytest.mark.slow
@@ -213,6 +213,11 @@ STORIES = {
             web=A_LONG_START_PAGE,
             spider=Thinker,
         ),
+    ),
+    "start-url-that-comes-late": Story(
+        "Pages of the web led to private hosts before the start URLs that open them came: what was dropped by then "
+        "stayed dropped.",
+        Plan(Options(masters=3, pages=120, hosts=20, private=0.5, key="url"), faults=nothing, spider=Latecomer),
     ),
     "start-pages-in-a-churn": Story(
         "What start URLs had opened did not come to who took over: their pages were dropped.",
