@@ -21,6 +21,9 @@ SMALL_SIZE = 8192
 """A page of this size cannot do much harm."""
 ALWAYS_SIZE = 262_144
 """Above it a page is weighed whatever it looks like."""
+HIDING_SIZE = 65_536
+"""The attributes of a page below it take an eighth of a second, if they are all of one tag."""
+HIDDEN_TAG_SIZE = 16_384
 TAGS_SUSPECT = 2_000
 TAGS_DEEP_SUSPECT = 10_000
 TAGS_MAX = 200_000
@@ -54,9 +57,14 @@ _long_tag = re.compile(rb"<[a-z/][^<>]{4000}", re.IGNORECASE).search
 _quoted_mark = re.compile(rb"=\s*+(?:\"[^\"<>]*+[<>]|'[^'<>]*+[<>])").search
 """Marks within a value: where the tag ends is not seen at a glance."""
 
-_STYLES = rb"a|font|b|i|u|s|em|strong|small|code|tt|big|strike|nobr"
+_open_value = re.compile(
+    rb"<[a-z/](?:[^<>=]++|=\s*+(?:\"[^\"<>]*+\"|'[^'<>]*+'|(?![\"'])))*+=\s*+[\"']", re.IGNORECASE
+).finditer
+"""Tags that may go on behind a mark."""
+
+_STYLES = rb"font|b|i|u|s|em|strong|small|code|tt|big|strike|nobr"
 _styled = re.compile(rb"<(?:" + _STYLES + rb")[\s/]", re.IGNORECASE).finditer
-_style_names = frozenset(_STYLES.split(b"|"))
+_style_names = frozenset((*_STYLES.split(b"|"), b"a"))
 _plain_tag = re.compile(
     # As far as it goes without a mark or a value that holds one. Possessive throughout: each byte is read once.
     rb"<(/?)([a-z][^\s/<>]*+)((?:[^<>=]++|=(?:\s*+(?:\"[^\"<>]*+\"|'[^'<>]*+'))?+)*+)",
@@ -92,10 +100,24 @@ def bearable(body: bytes, *, xml: bool = False) -> int:
         tags = body.count(b"<")
         deep = tags > TAGS_DEEP_SUSPECT
         styled = tags > TAGS_SUSPECT and sum(1 for _ in _styled(body)) * tags > STYLE_WORK_MAX
-        if not deep and not styled and not _long_tag(body) and not _quoted_mark(body):
+        if not deep and not styled and not _long_tag(body) and not _hides_long_tag(body):
             return len(body)
     many = _many_marks(body) if body.count(b"<") > MARKS_MAX else None
     return _Weight(body, many.end() if many is not None else len(body)).bearable()
+
+
+def _hides_long_tag(body: bytes) -> bool:
+    """Whether a tag may be long that does not look so, for the marks in its values."""
+    if len(body) < HIDING_SIZE:
+        return False
+    read = 0
+    for tag in _open_value(body):
+        whole = _whole_tag(body, tag.start())
+        length = whole.end() - tag.start() if whole is not None else 0
+        read += length
+        if length > HIDDEN_TAG_SIZE or read > 2 * len(body):
+            return True
+    return False
 
 
 def _plain_xml(body: bytes) -> bytes:
