@@ -43,7 +43,7 @@ class MovedRow(NamedTuple):
     size: int
     items: int = 0
     data: bytes = b""
-    """The items of its page, joined by newlines."""
+    """The items of its page, joined by newlines, and packed if that is long."""
     visit: int = 0
 
 
@@ -146,7 +146,7 @@ class Committed:
     hosts: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
     """Rows of ``host`` for the loaded queues."""
     staged: dict[int, tuple[int, bytes]] = field(default_factory=dict)
-    """For pages that ended and whose items came in parts: how many items, and all of them joined by newlines."""
+    """For pages that ended and whose items came in parts: how many items, and all of them as they travel."""
     touched: set[int] = field(default_factory=set)
     """Buckets in which a record that came from another master changed something."""
     came: set[int] = field(default_factory=set)

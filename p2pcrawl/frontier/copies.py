@@ -69,7 +69,7 @@ class CopyRow(NamedTuple):
     """All of it but its items; what is in it does not matter here."""
     items: int
     data: bytes
-    """The items of its page, joined by newlines."""
+    """The items of its page, joined by newlines, and packed if that is long."""
 
 
 class NoteRow(NamedTuple):

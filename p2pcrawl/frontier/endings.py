@@ -14,6 +14,7 @@ from p2pcrawl.frontier.batch import Batch, Committed, Ending
 from p2pcrawl.frontier.candidates import queued
 from p2pcrawl.frontier.item_table import ItemTable
 from p2pcrawl.frontier.rows import run_many, select_many
+from p2pcrawl.model.packing import packed
 from p2pcrawl.model.record import Phase
 
 _DETAIL_MAX = 8_192
@@ -58,7 +59,7 @@ def write_endings(db: sqlite3.Connection, items: ItemTable, batch: Batch, result
         if e.staged:
             parts = items.staged(e.record)
             items.add(parts)
-            result.staged[e.record] = sum(p.number for p in parts), b"\n".join(p.data for p in parts)
+            result.staged[e.record] = sum(p.number for p in parts), packed(p.data for p in parts)
     items.unstage([e.record for e in batch.endings if e.staged])
 
 

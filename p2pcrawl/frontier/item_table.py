@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 
 from p2pcrawl.frontier.batch import ItemRow
 from p2pcrawl.frontier.rows import run_many, select_many
+from p2pcrawl.model.packing import packed, unpacked
 
 ITEM_BYTES_MAX = 8 * 1024 * 1024
 """Bytes of items that are read at once."""
@@ -42,9 +43,9 @@ class ItemTable:
         run_many(self._db, "DELETE FROM staged WHERE record IN (", [(r,) for r in records], ")")
 
     def of(self, record: int) -> tuple[int, bytes]:
-        """The items of a page: how many, and all of them joined by newlines."""
+        """The items of a page: how many, and all of them as they travel."""
         rows = self._db.execute("SELECT count, data FROM item WHERE record = ? ORDER BY id", (record,)).fetchall()
-        return sum(count for count, _ in rows), b"\n".join(data for _, data in rows)
+        return sum(count for count, _ in rows), packed(data for _, data in rows)
 
     def remove(self, records: Collection[int]) -> Counter[int]:
         """Deletes the items of these pages. How many there were, by job."""
@@ -64,8 +65,8 @@ class ItemTable:
             "SELECT id, data FROM item WHERE id > ? AND job = ? ORDER BY id LIMIT ?", (last, job, limit)
         )
         for number, data in found:
-            rows.append((number, data))
-            size += len(data)
+            rows.append((number, unpacked(data)))
+            size += len(rows[-1][1])
             if size >= bytes_max:
                 break
         found.close()

@@ -11,12 +11,13 @@ from pathlib import Path
 from p2pcrawl.frontier.rows import select_many
 from p2pcrawl.frontier.schema import MappedErrors, open_for_reading
 from p2pcrawl.model.fingerprint import pack_halves
+from p2pcrawl.model.packing import packed
 
 PAGES_MAX = 500
 BYTES_MAX = 4 * 1024 * 1024
 
 PageItems = tuple[int, bytes, bytes]
-"""A place to go on behind, the page's fingerprint, and its items joined by newlines."""
+"""A place to go on behind, the page's fingerprint, and its items as they travel."""
 
 
 def pages_after(folder: Path, job: int, after: int) -> list[PageItems]:
@@ -48,4 +49,4 @@ def pages_after(folder: Path, job: int, after: int) -> list[PageItems]:
                 data.setdefault(record, []).append(part)
     finally:
         connection.close()
-    return [(number, pack_halves(hi, lo), b"\n".join(data[record])) for number, record, hi, lo, _ in chosen]
+    return [(number, pack_halves(hi, lo), packed(data[record])) for number, record, hi, lo, _ in chosen]

@@ -15,6 +15,7 @@ from p2pcrawl.master.job import Job
 from p2pcrawl.master.steering import Steering
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.node import Address
+from p2pcrawl.model.packing import in_text
 from p2pcrawl.model.record import ShardKey
 from p2pcrawl.model.url import canonical, host_of
 from p2pcrawl.peer.counts import ASK_S, Counts
@@ -107,7 +108,7 @@ class Questions:
         mark = f"{cluster.ownership.view:016x} {cluster.takeover.handovers}"
         settled = not cluster.ownership.syncing and cluster.ownership.complete
         rows = await asyncio.to_thread(pages_after, self._folder, job, after)
-        pages = [(print_.hex(), place, items.decode()) for place, print_, items in rows]
+        pages = [(print_.hex(), place, in_text(items)) for place, print_, items in rows]
         return {"pages": pages, "mark": mark, "settled": settled}
 
     # -- owners -------------------------------------------------------------------------------

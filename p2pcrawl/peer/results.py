@@ -14,6 +14,7 @@ from typing import Any
 
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.node import Address
+from p2pcrawl.model.packing import of_text
 
 log = logging.getLogger(__name__)
 
@@ -88,11 +89,11 @@ class Gathering:
         if known != page["mark"] or not page["settled"] or len(views) > 1:
             self._at_rest = False
 
-    def _fresh(self, pages: list[tuple[str, int, str]]) -> bytes:
-        lines = []
+    def _fresh(self, pages: list[tuple[str, int, str | list[str]]]) -> bytes:
+        lines: list[bytes] = []
         for print_, _, items in pages:
             key = bytes.fromhex(print_)
             if key not in self._known:
                 self._known.add(key)
-                lines.append(items)
-        return ("\n".join(lines) + "\n").encode() if lines else b""
+                lines.append(of_text(items))
+        return b"\n".join(lines) + b"\n" if lines else b""

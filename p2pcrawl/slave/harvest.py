@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from p2pcrawl.fetch.referrer import PAGE_POLICY
 from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.model.outcome import Filter
+from p2pcrawl.model.packing import PACKED_MAX, UNPACKED_MAX, packed_size
 from p2pcrawl.model.request import Request
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.model.url import host_of
@@ -65,10 +66,12 @@ class Harvest:
     __slots__ = (
         "_depth",
         "_items",
+        "_items_ahead",
         "_keys",
         "_links",
         "_memory",
         "_ordinal",
+        "_packed_ahead",
         "_patience",
         "_rows",
         "_scope",
@@ -79,7 +82,6 @@ class Harvest:
         "ahead",
         "dropped_items",
         "filtered",
-        "items_size",
         "page_policy",
         "parts",
     )
@@ -100,8 +102,8 @@ class Harvest:
         self._patience = PATIENT if task.attempt > 1 and not start else 1
         self.filtered: Counter[str] = Counter()
         self.dropped_items = 0
-        self.items_size = 0
-        """Bytes of all items, parts included."""
+        self._items_ahead = self._packed_ahead = 0
+        """Bytes of the items in parts, as they are and packed."""
         self.page_policy = ""
         """What the page says about the referrers of its links."""
         self.parts = 0
@@ -120,7 +122,6 @@ class Harvest:
     def add_item(self, data: bytes) -> None:
         self._items.append(data)
         self._size += len(data)
-        self.items_size += len(data)
 
     def pieces(self, batch: LinkBatch) -> Iterator[None]:
         """Adds a batch of any length, and pauses wherever a part may be full."""
@@ -234,6 +235,17 @@ class Harvest:
     def full(self) -> bool:
         """Enough for a part to be sent ahead."""
         return self._rows >= PART_LINKS * self._patience or self._size >= PART_BYTES * self._patience
+
+    def has_room(self, size: int) -> bool:
+        """Whether an item of this size may be added to what a record has to carry in one message."""
+        size += self._size
+        return self._items_ahead + size <= UNPACKED_MAX and self._packed_ahead + size <= PACKED_MAX
+
+    def take_part(self) -> Page:
+        """The same as :meth:`take`, with more to come."""
+        self._items_ahead += sum(map(len, self._items))
+        self._packed_ahead += packed_size(self._items)
+        return self.take()
 
     def take(self) -> Page:
         """What has gathered, as (a part of) the task's page. From here on the links count as reported."""

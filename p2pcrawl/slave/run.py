@@ -27,6 +27,7 @@ from p2pcrawl.model.answer import Answer
 from p2pcrawl.model.errors import CloseSpider, ConfigurationError, DropItem, FetchError, IgnoreRequest, TooSlow
 from p2pcrawl.model.job import START_URL
 from p2pcrawl.model.outcome import Drop, Failure
+from p2pcrawl.model.packing import PACKED_MAX, UNPACKED_MAX
 from p2pcrawl.model.record import Phase
 from p2pcrawl.model.request import Request
 from p2pcrawl.model.settings import Settings
@@ -51,9 +52,6 @@ log = logging.getLogger(__name__)
 
 RULES_MAX = 20_000
 ITEM_MAX = 16 * 1024 * 1024
-PAGE_ITEMS_MAX = 48 * 1024 * 1024
-"""Bytes of items of one page in a cluster: a record goes to its copies in one message, with all its items, and while
-that is made and sealed its master does nothing else."""
 PARTS_AHEAD = 4
 """Parts of one page that may be on their way at once: what is reported after them waits behind them."""
 TURN_S = 0.02
@@ -290,7 +288,7 @@ class JobRun:
         return outcome
 
     async def _send_part(self, harvest: Harvest, outbox: Outbox) -> None:
-        harvest.ahead.append(outbox.put(harvest.take(), harvest.task, whole=False))
+        harvest.ahead.append(outbox.put(harvest.take_part(), harvest.task, whole=False))
         await asyncio.sleep(0)
         if len(harvest.ahead) > PARTS_AHEAD:
             await outbox.safe(harvest.ahead.popleft())
@@ -314,8 +312,11 @@ class JobRun:
             data = encode_item(thing)
             if len(data) > ITEM_MAX:
                 raise ValueError(f"an item of {len(data)} bytes is over the limit of {ITEM_MAX}")
-            if outbox.copied and harvest.items_size + len(data) > PAGE_ITEMS_MAX:
-                raise ValueError(f"in a cluster the items of one page may have {PAGE_ITEMS_MAX} bytes, and no more")
+            if outbox.copied and not harvest.has_room(len(data)):
+                raise ValueError(
+                    f"in a cluster the items of one page may have {UNPACKED_MAX >> 20} MiB, and {PACKED_MAX >> 20} MiB"
+                    " when they are packed"
+                )
             harvest.add_item(data)
         if harvest.full:
             await self._send_part(harvest, outbox)

@@ -171,7 +171,7 @@ class Row(Record):
     size: Number
     items: Number = 0
     data: bytes = b""
-    """The items of its page, joined by newlines."""
+    """The items of its page, joined by newlines, and packed if that is long."""
     visit: Number = 0
     """The number of its turn: a retry by hand begins a new one."""
 
@@ -320,7 +320,7 @@ class CopyRow(Record):
     """The Row, encoded, without its items."""
     items: Number
     data: bytes
-    """The items of its page, joined by newlines."""
+    """The items of its page, joined by newlines, and packed if that is long."""
 
 
 class Copy(Struct, array_like=True, tag=43):

@@ -19,6 +19,7 @@ from p2pcrawl.model.outcome import Failure
 from p2pcrawl.model.record import Phase
 from p2pcrawl.model.request import Request
 from p2pcrawl.model.settings import Settings
+from p2pcrawl.slave import harvest as harvest_module
 from p2pcrawl.slave import run as run_module
 from p2pcrawl.slave.fence import Fence
 from p2pcrawl.slave.harvest import PART_LINKS
@@ -225,7 +226,7 @@ async def test_page_with_more_items_than_copies_can_carry_fails_in_a_cluster_and
             for _ in range(10):
                 yield {"text": "x" * 100}
 
-    monkeypatch.setattr(run_module, "PAGE_ITEMS_MAX", 550)
+    monkeypatch.setattr(harvest_module, "UNPACKED_MAX", 550)
     run = JobRun(1, Many, {}, Settings(), Networks())
     run._chain = FakeChain(answer_of())  # type: ignore[assignment]
     link = FakeLink()
@@ -238,7 +239,7 @@ async def test_page_with_more_items_than_copies_can_carry_fails_in_a_cluster_and
     ((page,),) = [report.pages for report in link.reports]
     assert page.outcome is not None
     assert len(page.items) == (4 if cluster else 10)
-    assert ("may have 550 bytes" in page.outcome.detail) == cluster
+    assert ("the items of one page may have" in page.outcome.detail) == cluster
 
 
 async def test_spider_may_end_the_crawl() -> None:
