@@ -12,7 +12,7 @@ from p2pcrawl.model.errors import LinkError
 
 _BYTES_MAX = 128
 
-_Count = Annotated[int, Meta(ge=0, le=(1 << 53))]
+_Count = Annotated[int, Meta(ge=0, le=1 << 62)]
 _Digest = Annotated[bytes, Meta(min_length=8, max_length=8)]
 _Seat = Annotated[bytes, Meta(min_length=SEAT_BYTES, max_length=SEAT_BYTES)]
 

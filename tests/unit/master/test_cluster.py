@@ -17,7 +17,7 @@ from p2pcrawl.core.control import Control
 from p2pcrawl.core.ownership import Alone
 from p2pcrawl.core.ring import BUCKETS
 from p2pcrawl.core.ring_choice import table_of
-from p2pcrawl.master import cluster, mandate, takeover
+from p2pcrawl.master import cluster, mandate, suffrage, takeover
 from p2pcrawl.master.buckets import bitmap_of, buckets_of
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.fingerprint import fingerprint
@@ -447,6 +447,27 @@ async def test_master_that_cannot_reach_most_grants_nothing_and_claims_its_bucke
 
         assert set(web.visits) == web.reachable
         assert all(one.cluster.ownership.counters[b] > epoch for b, epoch in epochs.items())
+
+
+async def test_two_clusters_that_were_founded_apart_have_one_electorate_when_they_have_met(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = partial(ConsentConfig, ask_s=0.1, grant_s=0.4, halt_s=0.5, promise_s=0.9)
+    monkeypatch.setattr(mandate, "ConsentConfig", short)
+    monkeypatch.setattr(suffrage, "AGAIN_S", 0.2)
+
+    def found_another(town: Town) -> None:
+        later = max(town.houses.values(), key=lambda house: house.id)
+        assert later.roll is not None
+        later.roll.electorate.found(later.id, 1 << 60, 0.0)
+
+    async with town_of(tmp_path, "1", "2", answer=Web(), setup=found_another, majority=True) as (_, houses):
+        one, two = (house.roll.electorate for house in houses if house.roll is not None)
+
+        await eventually(lambda: len(one.voters) == 2 and one.decision == two.decision)
+
+        assert one.version.founded < 1 << 60
+        assert one.votes(houses[0].id) and two.votes(houses[1].id)
 
 
 async def test_master_that_cannot_reach_most_goes_on_where_no_majority_is_asked_for(tmp_path: Path) -> None:

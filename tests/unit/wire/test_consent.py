@@ -13,7 +13,7 @@ from p2pcrawl.model.consent import SEAT_BYTES, Answer, Question, Version
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.consent import decode_consent, encode_consent
 
-NUMBERS = st.integers(0, 1 << 53)
+NUMBERS = st.integers(0, 1 << 62)
 VERSIONS = st.builds(Version, NUMBERS, NUMBERS)
 SEATS = st.binary(min_size=SEAT_BYTES, max_size=SEAT_BYTES)
 MESSAGES = st.builds(Question, NUMBERS, st.integers(0, 2**64 - 1), VERSIONS, SEATS) | st.builds(
@@ -40,7 +40,7 @@ def test_whatever_comes_is_a_message_or_refused(data: bytes) -> None:
         [0, 1, bytes(8), 1, 1, bytes(9)],
         [1, 1, 1, 1, 1, bytes(8)],
         [2, 1, True, 1, 1, bytes(8)],
-        [1, 1, True, 1 << 60, 1, bytes(8)],
+        [1, 1, True, 1 << 63, 1, bytes(8)],
     ],
 )
 def test_fields_out_of_bounds_are_refused(row: list[object]) -> None:
