@@ -81,7 +81,14 @@ class Aside:
         reopened = dict(self._reopened)
         self._reopened.clear()
         for number, hosts in reopened.items():
+            self._forget_robots(hosts)
             await self._take_up_dropped(self._jobs[number], frozenset(hosts))
+
+    def _forget_robots(self, hosts: Collection[str]) -> None:
+        """While a host was closed its robots.txt could not be asked for, and seemed to allow everything."""
+        for seat in self._bench.seats.values():
+            if seat.host.robots and opened_by(f"http://{seat.host.name}/") in hosts:
+                seat.host.robots = None
 
     async def _take_up_dropped(self, job: Job, hosts: frozenset[str]) -> None:
         if not job.counts[f"dropped:{Drop.PRIVATE_NETWORK}"]:

@@ -61,7 +61,7 @@ class Granting:
             session, job = self._sessions[turn.session], self._jobs[turn.candidate.job]
             if turn.robots_origin:
                 session.robots[self._lease_last] = RobotsLease(
-                    self._lease_last, job.id, turn.robots_origin, job.pace.agent, turn.seat
+                    self._lease_last, job.id, turn.robots_origin, job.pace.agent, turn.seat, job.version
                 )
                 continue
             candidate = turn.candidate

@@ -17,6 +17,7 @@ from p2pcrawl.core.politeness import (
 from p2pcrawl.core.retry import NO_NAME_TIMES, OURS, OURS_BACKOFF_MAX_S, OURS_TIMES, SILENCES
 from p2pcrawl.core.seat import Seat
 from p2pcrawl.core.workbench import Workbench
+from p2pcrawl.fetch.guard import opened_by
 from p2pcrawl.frontier.batch import Batch, Ending, HostRow, ItemRow, NewLink
 from p2pcrawl.master.dispatch import Hold, Parcel
 from p2pcrawl.master.exchange import EndedPage, Exchange
@@ -309,6 +310,9 @@ class Intake:
             again = tries < _ROBOTS_TRIES.get(reason, ROBOTS_TRIES)
             entry.expires_at = now if again else now + ROBOTS_UNREACHABLE_TTL_S
             entry.tries = tries if again else 0
+        if self._jobs[lease.job].opened_in.get(opened_by(lease.origin), 0) > lease.version:
+            # The slave may have held it for closed.
+            entry.expires_at = now
         self._workbench.robots_known(lease.seat, lease.origin, lease.agent, entry)
         self._hear(answered=not unreachable, reason=reason, now=now)
         deaf_s = self._workbench.hearing.deaf_s(now)
@@ -317,7 +321,7 @@ class Intake:
             host.next_at = max(host.next_at, now + min(OURS_BACKOFF_MAX_S, ROBOTS_RETRY_S * 2 ** (tries - 1)))
         self._ended(lease.seat)
         batch.tallies[lease.job]["robots"] += 1
-        if not unreachable:
+        if not unreachable and not self._is_closed(self._jobs[lease.job], result.origin):
             batch.hosts.append(
                 HostRow(
                     host.key,
@@ -329,6 +333,12 @@ class Intake:
                     result.crawl_delay_s,
                 )
             )
+
+    @staticmethod
+    def _is_closed(job: Job, origin: str) -> bool:
+        """Whether nobody could ask for it: what was found out then is not to be believed when it is open."""
+        host = opened_by(origin)
+        return bool(host) and host not in job.opened_in and not job.settings.allow_private_networks
 
     # -- leases without a report --------------------------------------------------------------
 

@@ -41,6 +41,8 @@ class RobotsLease:
     origin: str
     agent: str
     seat: Seat
+    version: int = 0
+    """Of its job, when it was made."""
 
 
 @dataclass(slots=True)

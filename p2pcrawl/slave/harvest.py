@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 
+from p2pcrawl.fetch.guard import opened_by
 from p2pcrawl.fetch.referrer import PAGE_POLICY
 from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.model.outcome import Filter
@@ -151,7 +152,7 @@ class Harvest:
         urls: list[str] = []
         limit = settings.urllength_limit
         for url in some:
-            if url in memory or url in keys:
+            if (url in memory and not self._opens(url)) or url in keys:
                 filtered[Filter.SEEN] += 1
             elif limit and len(url) > limit:
                 filtered[Filter.URL_LENGTH] += 1
@@ -187,7 +188,7 @@ class Harvest:
         print_ = fingerprint(url, request.method, request.body, headers, salt)
         plain = request.method == "GET" and not request.body and not headers and not salt
         key: str | bytes = url if plain else bytes(print_)
-        if key in self._memory or key in self._keys:
+        if (key in self._memory and not self._opens(url)) or key in self._keys:
             self.filtered[Filter.SEEN] += 1
             return
         self._keys.add(key)
@@ -230,6 +231,10 @@ class Harvest:
             return ()
         names = {w.lower() for w in wanted}
         return tuple((name, value) for name, value in headers.items() if name.lower() in names)
+
+    def _opens(self, url: str) -> bool:
+        """Whether a start URL is more than a link that was reported before: its master must hear that it is one."""
+        return self._seed and bool(opened_by(url))
 
     @property
     def full(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simulations.checkers.evidence import Evidence, listed
-from simulations.folders import PHASES, QUEUED, Print, print_of
+from simulations.folders import DROPPED, PHASES, QUEUED, Print, print_of
 from simulations.inventory import Held, Inventory
 
 
@@ -24,7 +24,8 @@ def check(evidence: Evidence) -> Iterator[str]:
         gone = []
         for key, held in before.held.items() if before is not None else ():
             left = now.held.get(key)
-            if left is not None and left.phase >= held.phase:
+            if left is not None and (left.phase >= held.phase or held.phase == DROPPED):
+                # What was dropped is queued again when a start URL opens its host; how it ends, coverage judges.
                 continue
             was_through = firm.pop(key, None)
             kept_through = left is not None and left.phase > QUEUED
