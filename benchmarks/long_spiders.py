@@ -26,7 +26,7 @@ class Long(Spider):
         items, parts, block_s = json.loads(self.plan).get(response.url, (0, False, 0.0))
         yield response.follow_all()
         for number in range(items):
-            yield {"n": number, "of": response.url, "text": f"one of very many: {number:x}, which is {number ** 5}"}
+            yield {"n": number, "of": response.url, "text": f"one of very many: {number:x}, which is {number**5}"}
         if parts:
             for part in range(PARTS):
                 yield {"part": part, "of": response.url, "text": PART}
