@@ -374,7 +374,8 @@ async def test_credentials_go_to_their_host_only(site: SmallSite) -> None:
     other.pages = {"/": "other"}
     site.pages = {"/": lambda asked: Reply(answer(links(other.url + "/")))}
 
-    await crawl(Follow, site, http_user="me", http_pass="secret", http_auth_domain="127.0.0.1")
+    mine = {"http_user": "me", "http_pass": "secret", "http_auth_domain": "127.0.0.1"}
+    await crawl(Follow, site, **mine, allow_private_networks="127.0.0.2")
     await other.stop()
 
     wanted = "Basic " + base64.b64encode(b"me:secret").decode()
