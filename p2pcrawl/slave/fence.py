@@ -30,6 +30,10 @@ class Fenced(Exception):
     """The session ended before what was guarded did."""
 
 
+class _Passed(asyncio.CancelledError):
+    """Ends what is guarded, and is known from cancellations of its own."""
+
+
 class Fence:
     """Of one session. ``length_s`` 0: it never passes by itself, and does not guard anything."""
 
@@ -90,7 +94,7 @@ class Fence:
         try:
             while True:
                 if self.passed:
-                    given_up, error = True, asyncio.CancelledError()
+                    given_up, error = True, _Passed()
                 awaited = work.throw(error) if error is not None else work.send(value)
                 value = error = None
                 try:

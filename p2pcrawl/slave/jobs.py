@@ -17,6 +17,7 @@ from p2pcrawl.model.settings import Settings
 from p2pcrawl.slave.doors import Doors
 from p2pcrawl.slave.run import JobRun
 from p2pcrawl.spiders.load import load_spider
+from p2pcrawl.spiders.run import is_of_a_spider
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.spiders.trial import told
 from p2pcrawl.wire.messages import Bye, JobSpec, Robots
@@ -81,7 +82,9 @@ class Jobs:
                 try:
                     async with asyncio.timeout(CLOSE_S):
                         await run.close()
-                except Exception:
+                except BaseException as error:
+                    if not is_of_a_spider(error):
+                        raise
                     log.exception("spider %s did not close cleanly", run.spider.name)
         if self._folder is not None:
             self._folder.cleanup()
@@ -104,10 +107,14 @@ class Jobs:
         except P2PCrawlError as error:
             self._failed(Bye(str(error), error.exit_code == 2, spec.id))
             raise
-        except Exception as error:
+        except BaseException as error:
+            if not is_of_a_spider(error):
+                raise
             log.debug("spider %s could not be opened", spec.name, exc_info=True)
-            self._failed(Bye(f"spider {spec.name} could not be opened: {told(error)}", True, spec.id))
-            raise
+            reason = f"spider {spec.name} could not be opened: {told(error)}"
+            self._failed(Bye(reason, True, spec.id))
+            # Not the same again: sys.exit() would end the process before it has said why.
+            raise P2PCrawlError(reason) from error
         return run
 
     def _file_of(self, spec: JobSpec) -> str:

@@ -44,7 +44,7 @@ from p2pcrawl.spiders.limit import limited, work
 from p2pcrawl.spiders.links import LinkBatch
 from p2pcrawl.spiders.pipelines import Pipelines
 from p2pcrawl.spiders.response import Response
-from p2pcrawl.spiders.run import iterate
+from p2pcrawl.spiders.run import is_of_a_spider, iterate
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.wire.messages import Outcome, RobotsResult, RobotsTask, Task
 
@@ -181,7 +181,7 @@ class JobRun:
         except CloseSpider as close:
             outcome.close = close.reason
             return outcome
-        except Exception as error:
+        except BaseException as error:
             return self._raised(harvest.url, outcome, error)
         return await self._collect(result, harvest, outbox, outcome, None)
 
@@ -253,7 +253,7 @@ class JobRun:
             return outcome
         except TooSlow as error:
             return _too_slow(outcome, error)
-        except Exception as error:
+        except BaseException as error:
             return self._raised(request.url, outcome, error)
         return await self._collect(result, harvest, outbox, outcome, self.settings.slave_silence)
 
@@ -283,7 +283,7 @@ class JobRun:
             outcome.close = close.reason
         except TooSlow as error:
             return _too_slow(outcome, error)
-        except Exception as error:
+        except BaseException as error:
             return self._raised(harvest.url, outcome, error)
         return outcome
 
@@ -356,7 +356,10 @@ class JobRun:
                 await self._call(errback, failure, _bare(request), harvest, outbox, outcome)
         return outcome
 
-    def _raised(self, url: str, outcome: Outcome, error: Exception) -> Outcome:
+    def _raised(self, url: str, outcome: Outcome, error: BaseException) -> Outcome:
+        """The page's end, by what its spider raised. Raises again what the spider did not."""
+        if not is_of_a_spider(error):
+            raise error
         outcome.phase, outcome.reason, outcome.detail = Phase.FAILED, Failure.CALLBACK, _sendable(_trace(error))
         self._complaints.raised(url, error, outcome.detail)
         return outcome
@@ -408,5 +411,5 @@ def _sendable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def _trace(error: Exception) -> str:
+def _trace(error: BaseException) -> str:
     return "".join(traceback.format_exception(error))

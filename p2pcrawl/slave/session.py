@@ -179,7 +179,12 @@ class Session:
             await run.work(task, self._outbox, self._fence)
 
     def _worker_ended(self, worker: asyncio.Task[None]) -> None:
-        if not worker.cancelled() and (error := worker.exception()) is not None and not self._ended.done():
+        if self._ended.done():
+            return
+        if worker.cancelled():
+            # Nobody cancels one of a session that goes on, and what it had begun would never end.
+            self._ended.set_exception(LinkError("a callback cancelled the task that ran it"))
+        elif (error := worker.exception()) is not None:
             self._ended.set_exception(error)
 
     # -- the end ------------------------------------------------------------------------------

@@ -125,6 +125,7 @@ class Slave:
         except OSError as error:
             raise LinkError(f"cannot be reached: {error.strerror or error or 'no answer'}") from error
         session: Session | None = None
+        parting: Bye | None = None
         try:
             while True:
                 self._asked_at = self._loop.time()
@@ -142,12 +143,15 @@ class Slave:
                 why = "its master gave it up" if how is End.HALTED else "it was not renewed in time"
                 log.warning("the session is over, %s: what was open is given up", why)
                 self._expect_welcome()
+            parting = Bye()
         finally:
             self._session = None
             if patience_s is None or self.leaving:
                 await self._close_jobs()
-            if not gone.done():
-                post.send(self._failure or Bye())
+            # A slave that fails does not part: that something in its hands ended it has to count.
+            parting = self._failure or parting
+            if parting is not None and not gone.done():
+                post.send(parting)
                 if session is not None:
                     # What the master says meanwhile to a closed link would cost it our last words.
                     await asyncio.wait([gone], timeout=HANG_UP_S)

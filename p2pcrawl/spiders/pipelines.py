@@ -9,6 +9,7 @@ from typing import Any
 
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.load import load_object
+from p2pcrawl.spiders.run import is_of_a_spider
 from p2pcrawl.spiders.spider import Spider
 
 logger = logging.getLogger(__name__)
@@ -62,14 +63,16 @@ class Pipelines:
 
     async def close(self) -> None:
         """Calls each ``close_spider``, last opened first, even when one of them raises; then raises the first error."""
-        first: Exception | None = None
+        first: BaseException | None = None
         while self._open:
             pipeline = self._open.pop()
             if not hasattr(pipeline, "close_spider"):
                 continue
             try:
                 await _settled(_bound(pipeline, "close_spider", self._spider)())
-            except Exception as error:
+            except BaseException as error:
+                if not is_of_a_spider(error):
+                    raise
                 logger.exception("%s.close_spider failed", type(pipeline).__name__)
                 first = first or error
         if first is not None:

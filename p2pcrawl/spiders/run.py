@@ -1,7 +1,8 @@
-"""Whatever a callback returned, as one stream."""
+"""Whatever a callback returned, as one stream; and what it raised, told from what others want of its task."""
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import AsyncIterator
 from typing import Any
@@ -42,3 +43,15 @@ async def iterate(result: Any) -> AsyncIterator[Any]:
                 result.close()
     else:
         yield result
+
+
+def is_of_a_spider(error: BaseException) -> bool:
+    """Whether this is the failure of the code that raised it, and no more: any exception, also an end of the process
+    (``sys.exit``), and a cancellation that nobody asked for, as of something that it awaited.
+
+    What remains are the end of the running task, its closing, and Ctrl-C.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return type(error) is asyncio.CancelledError and task is not None and not task.cancelling()
+    return not isinstance(error, KeyboardInterrupt | GeneratorExit)

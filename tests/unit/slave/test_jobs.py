@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from p2pcrawl.fetch.client import Client
+from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.slave.doors import Doors
 from p2pcrawl.slave.jobs import Jobs
 from p2pcrawl.wire.messages import Bye, JobSpec
@@ -67,3 +68,23 @@ async def test_two_jobs_of_one_name_have_each_its_own_code(tmp_path: Path) -> No
     found = await whose([spec_of(1, file, "first"), spec_of(2, file, "second"), spec_of(3, file, "first")])
 
     assert found == ["first", "second", "first"]
+
+
+@pytest.mark.parametrize("error", ["SystemExit(3)", "asyncio.CancelledError()", "OSError('no database')"])
+async def test_pipeline_that_cannot_be_opened_is_told_whatever_it_raises(tmp_path: Path, error: str) -> None:
+    (tmp_path / "pipe.py").write_text(
+        f"import asyncio\nclass Pipe:\n    def open_spider(self, spider):\n        raise {error}\n"
+    )
+    failures: list[Bye] = []
+    jobs = Jobs({}, Client, failures.append, Doors())
+    settings = {"item_pipelines": {f"{tmp_path / 'pipe.py'}:Pipe": 1}}
+
+    try:
+        jobs.open(JobSpec(1, "shop", "shop.py", "", "Shop", [], {}, settings, [], CODE.format(whose="")))
+        with pytest.raises(P2PCrawlError):
+            await jobs.run_of(1)
+    finally:
+        await jobs.close()
+
+    (bye,) = failures
+    assert error.partition("(")[0].removeprefix("asyncio.") in bye.reason

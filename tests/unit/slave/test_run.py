@@ -104,6 +104,55 @@ async def test_page_that_raises_keeps_what_it_had_yielded_and_its_traceback() ->
     assert "ValueError: of no use" in page.outcome.detail
 
 
+class NoException(BaseException):
+    """What a library raises that wants to be caught by nobody."""
+
+
+@pytest.mark.parametrize(
+    "error", [SystemExit(3), NoException(), asyncio.CancelledError(), BaseExceptionGroup("two", [SystemExit(1)])]
+)
+async def test_whatever_a_callback_raises_fails_its_page_alone(error: BaseException) -> None:
+    (page,) = await pages_of(raising(error), answer_of())
+
+    assert page.items == [b'{"before":1}']
+    assert page.outcome is not None
+    assert (page.outcome.phase, page.outcome.reason) == (Phase.FAILED, Failure.CALLBACK)
+    assert type(error).__name__ in page.outcome.detail
+
+
+async def test_callback_that_awaits_what_was_cancelled_fails_its_page() -> None:
+    class Awaiting(Spider):
+        name = "awaiting"
+
+        async def parse(self, response: Any) -> Any:
+            other = asyncio.ensure_future(asyncio.Event().wait())
+            other.cancel()
+            await other
+
+    (page,) = await pages_of(Awaiting, answer_of())
+
+    assert page.outcome is not None
+    assert (page.outcome.phase, page.outcome.reason) == (Phase.FAILED, Failure.CALLBACK)
+
+
+async def test_callback_whose_task_is_cancelled_is_no_failure_of_its_page() -> None:
+    begun = asyncio.Event()
+
+    class Waiting(Spider):
+        name = "waiting"
+
+        async def parse(self, response: Any) -> Any:
+            begun.set()
+            await asyncio.Event().wait()
+
+    working = asyncio.create_task(pages_of(Waiting, answer_of()))
+    await begun.wait()
+    working.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await working
+
+
 @pytest.mark.parametrize(
     "message",
     ["half a character \ud800", "\udcff" * 100_000, "x" * 10_000_000],

@@ -14,6 +14,7 @@ import pytest
 
 from p2pcrawl.fetch.guard import Networks
 from p2pcrawl.model.answer import Answer
+from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.request import Request
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.overlay.link import open_link
@@ -421,3 +422,30 @@ async def test_slave_that_is_stopped_finishes_what_is_open() -> None:
         await until(lambda: bool(master.all(Bye)))
 
     assert master.reported == 2
+
+
+async def test_slave_that_a_callback_ends_does_not_part_so_that_it_counts() -> None:
+    """Said to have left in order, it would be given the same page again for ever."""
+
+    class Ending(Spider):
+        name = "quick"
+
+        async def parse(self, response: Any) -> Any:
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
+            await asyncio.sleep(1)
+
+    web, master = Web(), Master()
+    web.answers.set()
+    await master.open()
+    working = asyncio.create_task(Slave({"quick": Ending}, web).run(master.theirs))
+    await until(lambda: master.sessions > 0)
+
+    master.grant(*urls(1))
+    async with asyncio.timeout(10):
+        with pytest.raises(LinkError, match="cancelled the task that ran it"):
+            await working
+
+    assert master.reported == 0
+    assert master.all(Bye) == []
