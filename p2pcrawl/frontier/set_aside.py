@@ -7,6 +7,8 @@ the others bring what they have copies of. Of two files one may be whole, and wh
   bucket was complete here is forgotten: each is taken to lack its last epoch, until somebody comes who has that whole.
 * With the copies go these, the standing of each bucket, and the links that were kept for owners with too few copies.
   The frontier stays, and its records are facts.
+
+The same is true of one that is not there any more: it was deleted, or only the other one was restored.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from p2pcrawl.frontier import copies
 from p2pcrawl.frontier.schema import FolderLock, MappedErrors, Transaction, open_database
 from p2pcrawl.frontier.tables import FRONTIER
 from p2pcrawl.model.errors import DamagedError
+
+STORES = (FRONTIER.file, copies.LAYOUT.file)
 
 
 def set_aside(folder: Path, file: str) -> Path:
@@ -37,6 +41,26 @@ def set_aside(folder: Path, file: str) -> Path:
                 _change_store(folder)
         with MappedErrors(folder, file):
             return rename_damaged(folder / file)
+    finally:
+        lock.release()
+
+
+def note_missing(folder: Path) -> str:
+    """Puts right what one database says of the other when that is gone; its name, nothing where none is missing.
+
+    Called before any of them is made. Raises as ``set_aside`` does.
+    """
+    there = [file for file in STORES if (folder / file).exists()]
+    if len(there) != 1:
+        return ""
+    lock = FolderLock(folder)
+    try:
+        with suppress(DamagedError):  # It will be set aside.
+            if there == [copies.LAYOUT.file]:
+                _doubt_standings(folder)
+            else:
+                _change_store(folder)
+        return next(file for file in STORES if file not in there)
     finally:
         lock.release()
 

@@ -16,9 +16,7 @@ from typing import Any
 from p2pcrawl.core.consent import ConsentConfig
 from p2pcrawl.core.control import VERBS
 from p2pcrawl.core.membership_config import MembershipConfig
-from p2pcrawl.frontier import copies
-from p2pcrawl.frontier.set_aside import set_aside
-from p2pcrawl.frontier.tables import FRONTIER
+from p2pcrawl.frontier.set_aside import STORES, note_missing, set_aside
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.group import RunHere
 from p2pcrawl.master.holdings import Holdings
@@ -54,7 +52,6 @@ everything is missing till it is back. Longer than it takes to find out that an 
 PAGES_S = 5.0
 """How long pages in hand may take to end when nobody is there to take the buckets."""
 INCARNATION_FILE = "incarnation"
-STORES = (FRONTIER.file, copies.LAYOUT.file)
 
 
 class Lead:
@@ -139,6 +136,12 @@ class Lead:
 
     async def _open_stores(self) -> None:
         """Opens them. One that is damaged is set aside before, if there may be others with copies of what was in it."""
+        missing = await asyncio.to_thread(note_missing, self._folder)
+        if missing and self._acquaintances.load():
+            log.warning(
+                "%s is not there any more: this master begins with a new one, and gets from the others what they have",
+                self._folder / missing,
+            )
         for _ in STORES:
             try:
                 return await self._open_these()

@@ -10,7 +10,7 @@ from p2pcrawl.core.standings import Standing
 from p2pcrawl.frontier import copies
 from p2pcrawl.frontier.copies import CopyStore
 from p2pcrawl.frontier.schema import FILE, FolderLock
-from p2pcrawl.frontier.set_aside import set_aside
+from p2pcrawl.frontier.set_aside import note_missing, set_aside
 from p2pcrawl.frontier.store import Store
 from p2pcrawl.model.errors import ConfigurationError
 from tests.unit.frontier.batches import batch_of, link, store_with_job
@@ -65,6 +65,49 @@ def test_copies_give_way_to_none_and_the_records_stay_in_what_is_another_store_n
     assert id != before
     assert (records, held, standings) == (2, 0, {})
     assert kept.read_bytes() == NONSENSE
+
+
+def test_no_bucket_is_whole_any_more_when_the_frontier_is_not_there(tmp_path: Path) -> None:
+    before = folder_of(tmp_path)
+    (tmp_path / FILE).unlink()
+
+    missing = note_missing(tmp_path)
+
+    id, records, held, standings = look(tmp_path)
+    assert missing == FILE
+    assert id != before
+    assert (records, held, standings) == (0, 1, {7: Standing(5, 5), 8: Standing(9, 9)})
+
+
+def test_records_are_in_another_store_when_the_copies_are_not_there(tmp_path: Path) -> None:
+    before = folder_of(tmp_path)
+    (tmp_path / COPIES).unlink()
+
+    missing = note_missing(tmp_path)
+
+    id, records, held, standings = look(tmp_path)
+    assert missing == COPIES
+    assert id != before
+    assert (records, held, standings) == (2, 0, {})
+
+
+def test_nothing_is_missing_where_both_are_there_or_neither_is(tmp_path: Path) -> None:
+    assert note_missing(tmp_path / "new") == ""
+
+    folder_of(tmp_path)
+    before = look(tmp_path)
+
+    assert note_missing(tmp_path) == ""
+    assert look(tmp_path) == before
+
+
+def test_missing_one_is_told_of_until_there_is_a_new_one(tmp_path: Path) -> None:
+    folder_of(tmp_path)
+    (tmp_path / FILE).unlink()
+
+    assert [note_missing(tmp_path), note_missing(tmp_path)] == [FILE, FILE]
+    assert look(tmp_path)[3] == {7: Standing(5, 5), 8: Standing(9, 9)}
+    assert note_missing(tmp_path) == ""
 
 
 @pytest.mark.parametrize("files", [(FILE, COPIES), (COPIES, FILE)])
