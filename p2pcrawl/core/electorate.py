@@ -22,7 +22,7 @@ sets are never decided for one version; a version is decided once, and only grow
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from p2pcrawl.model.consent import NO_BALLOT, NOBODY, VOTERS_MAX, Ballot, Decision, Poll, Version, Vote, Voters
@@ -164,18 +164,28 @@ VOTERS_WANTED = 31
 
 
 def wanted_change(
-    voters: Voters, seats: Voters, going: Callable[[NodeId], bool], here: Callable[[NodeId], bool]
+    voters: Voters,
+    seats: Voters,
+    going: Callable[[NodeId], bool],
+    here: Callable[[NodeId], bool],
+    silent: Collection[NodeId] = (),
 ) -> Voters | None:
     """The next set that is wanted, if it is not this one.
 
     ``seats``: what those that were heard from vote with. ``going``: it has left, leaves, or was given up for good.
-    ``here``: it takes part. First go those that do, and those that came back with another disk; then others come.
+    ``here``: it takes part. ``silent``: it does not answer. First go those that do, and those that came back with
+    another disk; then others come. Nobody is let go by whom so few would stay that they could decide nothing more
+    themselves: as many would be needed after it as before, and who leaves may come back when others cannot.
     """
+
+    def has_vote(node: NodeId) -> bool:
+        return here(node) and node not in silent and seats.get(node, voters[node]) == voters[node]
+
     for node in sorted(voters):
         if going(node) or (here(node) and seats.get(node, voters[node]) != voters[node]):
-            if len(voters) == 1:
-                break
-            return {each: seat for each, seat in voters.items() if each != node}
+            stay = {each: seat for each, seat in voters.items() if each != node}
+            if stay and sum(map(has_vote, stay)) > len(stay) // 2:
+                return stay
     for node in sorted(seats):
         if node not in voters and here(node) and not going(node) and len(voters) < VOTERS_WANTED:
             return {**voters, node: seats[node]}

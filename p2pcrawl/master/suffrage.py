@@ -100,7 +100,7 @@ class Suffrage:
         self._tended_at = now
         stay = [node for node in voters if self._has_vote(node) and not self._going(node) and node not in silent]
         first = me == min(stay, default=me)
-        wanted = wanted_change(voters, {**self.seats, me: self._electorate.seat}, self._going, self._here)
+        wanted = wanted_change(voters, {**self.seats, me: self._electorate.seat}, self._going, self._here, silent)
         if self._pending or self._electorate.accepted is not None:
             wanted = self._electorate.accepted or wanted or voters
         elif not first:

@@ -170,6 +170,18 @@ async def a_network_comes_and_goes_faster_than_deaths_are_declared(stage: Stage)
     await stage.agree()
 
 
+async def one_leaves_while_another_is_away_that_loses_its_disk(stage: Stage) -> None:
+    lost, leaver = stage.machines[2], stage.machines[1]
+    await asyncio.sleep(20.0)
+    stage.crash([lost], power=True)
+    await asyncio.sleep(12.0)
+    await stage.leave(leaver)
+    stage.wipe([lost])
+    for machine in (leaver, lost):
+        stage.start(machine)
+    await stage.agree()
+
+
 async def who_asked_for_the_start_page_is_killed(stage: Stage) -> None:
     """In the middle of its callback, when others have been told of most of its links."""
     await stage.until(lambda: len(stage.web.visits) > 20)
@@ -424,6 +436,14 @@ STORIES = {
         Plan(
             Options(masters=5, pages=300, hosts=12, partition="majority"),
             faults=a_network_comes_and_goes_faster_than_deaths_are_declared,
+        ),
+    ),
+    "leaver-beside-a-lost-disk": Story(
+        "One of three masters left while another was away: who stayed took its vote, and with that needed the one that "
+        "was away. That came back without its disk, and so without its vote, and nothing was granted ever after.",
+        Plan(
+            Options(masters=3, pages=200, hosts=12, partition="majority", limit_s=600),
+            faults=one_leaves_while_another_is_away_that_loses_its_disk,
         ),
     ),
     "broken-slave": Story(

@@ -151,6 +151,25 @@ def test_who_goes_or_has_another_disk_is_let_go_before_others_are_let_in() -> No
     assert wanted_change(voters, {NodeId("a"): b"a0"}, nobody, lambda n: n == "a") is None
 
 
+def test_nobody_is_let_go_by_whom_the_rest_could_decide_nothing_more() -> None:
+    voters = {node: seat_of(node) for node in NODES[:3]}
+    seats = dict(voters)
+    a, b, c = NODES[:3]
+    back_without_its_disk = {**seats, c: b"c1"}
+
+    def leaves(node: NodeId) -> bool:
+        return node == b
+
+    def everybody(node: NodeId) -> bool:
+        return True
+
+    assert wanted_change(voters, seats, leaves, everybody) == {a: seats[a], c: seats[c]}
+    assert wanted_change(voters, seats, leaves, everybody, [c]) is None
+    assert wanted_change(voters, seats, leaves, lambda node: node != c) is None
+    assert wanted_change(voters, back_without_its_disk, leaves, everybody) == {a: seats[a], b: seats[b]}
+    assert wanted_change(voters, back_without_its_disk, leaves, lambda node: node != b) is None
+
+
 def test_no_more_have_a_vote_than_all_can_ask_each_second() -> None:
     nodes = [NodeId(f"{number:03}") for number in range(VOTERS_WANTED + 1)]
     seats = {node: seat_of(node) for node in nodes}
