@@ -20,7 +20,7 @@ from p2pcrawl.fetch.redirect import resolve
 from p2pcrawl.model.answer import Answer
 from p2pcrawl.model.errors import FetchError
 from p2pcrawl.model.request import Request
-from p2pcrawl.model.settings import Settings
+from p2pcrawl.model.settings import SECONDS_MAX, Settings
 from p2pcrawl.model.url import host_of
 
 SIZE_MAX: Final = 500 * 1024
@@ -95,7 +95,7 @@ class RobotsRules:
         self.unreachable = text.verdict == "disallow"
         """Nothing is allowed because robots.txt could not be had."""
         self.crawl_delay: float | None = None
-        """Seconds between requests, by Crawl-delay or Request-rate, whichever is slower."""
+        """Seconds between requests, by Crawl-delay or Request-rate, whichever is slower; SECONDS_MAX at most."""
         self._rules: Protego | None = None
         if text.verdict == "rules" and (rules := _rules_for(text.body, agent)):
             self._rules = Protego.parse(rules)
@@ -203,4 +203,4 @@ def _delay(rules: Protego) -> float | None:
         delays.append(float(delay))
     if (rate := rules.request_rate("*")) is not None and rate.requests > 0:
         delays.append(rate.seconds / rate.requests)
-    return max(delays, default=None)
+    return min(max(delays), SECONDS_MAX) if delays else None

@@ -12,7 +12,7 @@ from p2pcrawl.model.answer import Answer
 from p2pcrawl.model.errors import FetchError
 from p2pcrawl.model.outcome import Failure
 from p2pcrawl.model.request import Request
-from p2pcrawl.model.settings import Settings
+from p2pcrawl.model.settings import SECONDS_MAX, Settings
 
 
 class StatusError(FetchError):
@@ -48,7 +48,7 @@ def wants_status(meta: Mapping[str, Any], status: int) -> bool:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a Retry-After header asks for; None without a usable one.
+    """The seconds that a Retry-After header asks for, SECONDS_MAX at most; None without a usable one.
 
     A date is read against the host's own clock where it tells it: ours may be wrong.
     """
@@ -56,12 +56,12 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     if not value:
         return None
     if value.isascii() and value.isdigit():
-        return float(value[:12])
+        return min(float(value[:12]), SECONDS_MAX)
     until = _date(value)
     if until is None:
         return None
     now = _date(headers.get("Date", "")) or datetime.now(UTC)
-    return max(0.0, (until - now).total_seconds())
+    return min(max(0.0, (until - now).total_seconds()), SECONDS_MAX)
 
 
 def _date(text: str) -> datetime | None:

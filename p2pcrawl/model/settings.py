@@ -22,6 +22,11 @@ from p2pcrawl.model.placement import GroupPlacement
 from p2pcrawl.model.record import Order, ShardKey
 from p2pcrawl.model.referrer import ReferrerPolicy
 
+SECONDS_MAX = 1e9
+"""The longest time that anybody can ask for, some thirty years: messages between processes hold no more."""
+NUMBER_MAX = 1 << 62
+"""What messages and databases can hold."""
+
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
 
@@ -158,6 +163,10 @@ class Settings:
             value = getattr(self, name)
             if value is not None and value < 0:
                 raise ConfigurationError(f"setting {name.upper()} must not be negative: {value}")
+        for name, kind in _TYPES.items():
+            most = SECONDS_MAX if kind in (float, float | None) else NUMBER_MAX if kind in (int, int | None) else None
+            if most is not None and (getattr(self, name) or 0) > most:
+                raise ConfigurationError(f"setting {name.upper()} must not be above {most:.0f}")
         if self.slave_losses_max < 3:
             # A page is told from those that were leased beside it by its second loss.
             raise ConfigurationError(f"SLAVE_LOSSES_MAX must be at least 3, not {self.slave_losses_max}")

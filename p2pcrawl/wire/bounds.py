@@ -7,13 +7,15 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from p2pcrawl.model.settings import SECONDS_MAX
+
 Fingerprint = Annotated[bytes, Meta(min_length=16, max_length=16)]
 Number = Annotated[int, Meta(ge=-(1 << 62), le=1 << 62)]
 """What a database can hold."""
 Count = Annotated[int, Meta(ge=0, le=1 << 62)]
 HostHash = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 BucketNumber = Annotated[int, Meta(ge=0, lt=4096)]
-Seconds = Annotated[float, Meta(ge=0.0, le=1e9)]
+Seconds = Annotated[float, Meta(ge=0.0, le=SECONDS_MAX)]
 PhaseNumber = Annotated[int, Meta(ge=0, le=3)]
 """A model.record.Phase."""
 ENDPOINTS_MAX = 4_096

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from p2pcrawl.fetch.guard import Blocked, Networks
 from p2pcrawl.fetch.robots import SIZE_MAX, RobotsRules, RobotsText, fetch_robots
+from p2pcrawl.model.settings import SECONDS_MAX
 
 A = "http://a.example"
 
@@ -215,6 +216,8 @@ def test_the_group_that_names_us_best_speaks_for_us(body, allowed):
         ("Request-rate: 1/10", 10.0),
         ("Request-rate: 2/1m\nCrawl-delay: 3", 30.0),
         ("Request-rate: 0/0", None),
+        ("Crawl-delay: 999999999999", SECONDS_MAX),
+        ("Request-rate: 1/999999999h", SECONDS_MAX),
     ],
 )
 def test_the_delay_is_the_slower_of_both(lines, delay):

@@ -8,7 +8,7 @@ from p2pcrawl.fetch.status import HttpStatus, StatusError, retry_after_s
 from p2pcrawl.model.answer import Answer
 from p2pcrawl.model.outcome import Failure
 from p2pcrawl.model.request import Request
-from p2pcrawl.model.settings import Settings
+from p2pcrawl.model.settings import SECONDS_MAX, Settings
 
 URL = "http://a.example/"
 
@@ -71,10 +71,11 @@ def test_a_status_that_is_wanted_passes(settings, handled, meta):
         ({"Retry-After": " 0 "}, 0.0),
         ({"Retry-After": "-5"}, None),
         ({"Retry-After": "soon"}, None),
-        ({"Retry-After": "9" * 5000}, 999_999_999_999.0),
+        ({"Retry-After": "9" * 5000}, SECONDS_MAX),
         ({"Retry-After": "Wed, 21 Oct 2015 07:28:30 GMT", "Date": "Wed, 21 Oct 2015 07:28:00 GMT"}, 30.0),
         ({"Retry-After": "Wed, 21 Oct 2015 07:28:30 GMT", "Date": "Wed, 21 Oct 2015 07:30:00 GMT"}, 0.0),
         ({"Retry-After": "Wed, 21 Oct 2015 07:28:30 GMT"}, 0.0),
+        ({"Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"}, SECONDS_MAX),
         ({"Retry-After": "Wed, 99 Oct 99999999999999 07:28:30 GMT"}, None),
     ],
 )

@@ -118,6 +118,10 @@ def test_setting_like_no_other_is_refused_without_a_guess() -> None:
         ("http_user", "me"),
         ("http_proxy", "socks5://proxy"),
         ("slaves", -1),
+        ("slave_silence", "1e12"),
+        ("download_delay", 1e10),
+        ("download_maxsize", "9" * 30),
+        ("slaves", 1 << 70),
     ],
 )
 def test_value_that_cannot_work_is_refused_in_one_line_that_names_the_setting(name: str, value: object) -> None:

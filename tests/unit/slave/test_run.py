@@ -27,7 +27,8 @@ from p2pcrawl.slave.orphans import Orphanage
 from p2pcrawl.slave.outbox import Outbox
 from p2pcrawl.slave.run import DETAIL_MAX, PARTS_AHEAD, JobRun
 from p2pcrawl.spiders.spider import Spider
-from p2pcrawl.wire.messages import Page, RobotsTask, Task
+from p2pcrawl.wire.codec import FrameReader, encode
+from p2pcrawl.wire.messages import Page, Report, RobotsTask, Task
 from tests.unit.slave.tasks import FakeLink, task_of
 
 BODY = b'<title>t</title><a href="/1">1</a><a href="/2">2</a>'
@@ -200,6 +201,14 @@ async def test_host_that_asks_for_patience_is_given_it() -> None:
 
     assert page.outcome is not None
     assert (page.outcome.phase, page.outcome.slow_down, page.outcome.host_pause_s) == (Phase.QUEUED, True, 7.0)
+
+
+async def test_host_that_asks_for_patience_without_end_is_told_in_a_message_that_can_be_read() -> None:
+    busy = Answer("http://a.example/", 503, {"Retry-After": "9" * 5000}, b"", 0.1, "93.184.216.34")
+
+    pages = await pages_of(Plain, StatusError(Failure.HTTP_5XX, busy))
+
+    assert list(FrameReader().feed(encode(Report(1, pages)))) == [Report(1, pages)]
 
 
 async def test_redirect_is_done_and_leads_to_a_new_request() -> None:
