@@ -26,7 +26,8 @@ from typing import Protocol
 
 from p2pcrawl.core.ring import BUCKETS
 from p2pcrawl.core.ring_choice import table_after
-from p2pcrawl.core.standings import Standing, dropped, following, joined, left_behind
+from p2pcrawl.core.standings import Standing, dropped, following, joined, left_behind, standing_of
+from p2pcrawl.model.epoch import Span
 from p2pcrawl.model.node import Member, NodeId
 from p2pcrawl.model.placement import RingName
 
@@ -86,6 +87,8 @@ class Ownership:
     """The last epoch that is missing of each bucket, or 0."""
     bases: array[int] = field(default_factory=lambda: array("I", bytes(4 * BUCKETS)))
     """Where something is missing: up to which epoch nothing is."""
+    pieces: dict[int, tuple[Span, ...]] = field(default_factory=dict)
+    """Where something is missing: what is not, between these two."""
     keeps: bool = False
     """We hold copies: they are taken in, like what others hand over, before a bucket is served."""
     settling: bool = False
@@ -166,11 +169,9 @@ class Ownership:
         """Somebody lacks something, and others may have that."""
         # What they say may be anything.
         epoch = min(theirs.epoch, COUNTER_MAX)
-        lack = min(max(theirs.lack, 0), epoch)
-        base = max(theirs.base, 0)
         known = self._known.setdefault(bucket, set())
         if len(known) < STANDINGS_MAX:
-            known.update((ours, Standing(epoch, lack, min(base, lack - 1) if lack else 0)))
+            known.update((ours, standing_of(epoch, ((max(before, 0), last) for before, last in theirs.spans))))
         self._stand(bucket, joined({*known, ours}))
 
     def synced(self, bucket: int, counter: int) -> None:
@@ -198,7 +199,8 @@ class Ownership:
 
     def standing(self, bucket: int) -> Standing:
         """What we have of a bucket."""
-        return Standing(self.counters[bucket], self.lacks[bucket], self.bases[bucket])
+        pieces = self.pieces.get(bucket, ()) if self.pieces else ()
+        return Standing(self.counters[bucket], self.lacks[bucket], self.bases[bucket], pieces)
 
     def standings(self, buckets: Iterable[int]) -> dict[int, Standing]:
         return {bucket: self.standing(bucket) for bucket in buckets}
@@ -208,7 +210,11 @@ class Ownership:
         return self._since.get(bucket, self.counters[bucket])
 
     def _stand(self, bucket: int, standing: Standing) -> None:
-        self.counters[bucket], self.lacks[bucket], self.bases[bucket] = standing
+        self.counters[bucket], self.lacks[bucket], self.bases[bucket], pieces = standing
+        if pieces:
+            self.pieces[bucket] = pieces
+        elif self.pieces:
+            self.pieces.pop(bucket, None)
 
     def broken(self) -> list[int]:
         """The buckets that we serve though something of them is missing."""

@@ -21,10 +21,12 @@ from typing import NamedTuple
 from p2pcrawl.core.standings import Standing
 from p2pcrawl.frontier import digest
 from p2pcrawl.frontier.digest import Range, Rows
+from p2pcrawl.frontier.integrity import Nonsense
 from p2pcrawl.frontier.known import Key
 from p2pcrawl.frontier.rows import run_many, select_many
 from p2pcrawl.frontier.schema import MappedErrors, Transaction, open_database
 from p2pcrawl.frontier.tables import Layout, run_script
+from p2pcrawl.model.epoch import Span
 from p2pcrawl.model.errors import LinkError
 
 DROP_ROWS = 5_000
@@ -42,15 +44,19 @@ CREATE TABLE note (
 );
 CREATE INDEX note_bucket ON note (bucket);
 CREATE TABLE standing (
-    bucket INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, lack INTEGER NOT NULL, base INTEGER NOT NULL DEFAULT 0
+    bucket INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, lack INTEGER NOT NULL, base INTEGER NOT NULL DEFAULT 0,
+    pieces TEXT NOT NULL DEFAULT ''
 );
 CREATE TABLE spool (
     id INTEGER PRIMARY KEY, job INTEGER NOT NULL, hi INTEGER NOT NULL, lo INTEGER NOT NULL, bucket INTEGER NOT NULL,
     link BLOB NOT NULL
 )
 """
-_UPGRADES = {1: ("ALTER TABLE standing ADD COLUMN base INTEGER NOT NULL DEFAULT 0",)}
-LAYOUT = Layout("copies.db", 0x70327062, 2, lambda db: run_script(db, _TABLES), _UPGRADES)
+_UPGRADES = {
+    1: ("ALTER TABLE standing ADD COLUMN base INTEGER NOT NULL DEFAULT 0",),
+    2: ("ALTER TABLE standing ADD COLUMN pieces TEXT NOT NULL DEFAULT ''",),
+}
+LAYOUT = Layout("copies.db", 0x70327062, 3, lambda db: run_script(db, _TABLES), _UPGRADES)
 HELD = Rows("held", "stamp")
 _COLUMNS = "h.bucket, h.hi, h.lo, h.job, h.stamp, b.row, b.items, b.data"
 _PLACE = struct.Struct(">qqqq")
@@ -255,15 +261,15 @@ class CopyStore:
     def standings(self) -> dict[int, Standing]:
         """What is known of each bucket that anything is known of."""
         with self._errors:
-            rows = self._db.execute("SELECT bucket, epoch, lack, base FROM standing").fetchall()
-        return {bucket: Standing(*rest) for bucket, *rest in rows}
+            rows = self._db.execute("SELECT bucket, epoch, lack, base, pieces FROM standing").fetchall()
+            return {bucket: Standing(epoch, lack, base, _pieces_read(text)) for bucket, epoch, lack, base, text in rows}
 
     def set_standings(self, standings: Mapping[int, Standing]) -> None:
         """Replaces those of these buckets."""
         if standings:
             with self._errors, self._transaction:
-                rows = [(bucket, *standing) for bucket, standing in standings.items()]
-                run_many(self._db, "INSERT OR REPLACE INTO standing (bucket, epoch, lack, base)", rows)
+                rows = [(bucket, *s[:3], _pieces_told(s.pieces)) for bucket, s in standings.items()]
+                run_many(self._db, "INSERT OR REPLACE INTO standing (bucket, epoch, lack, base, pieces)", rows)
 
     # -- the spool ----------------------------------------------------------------------------
 
@@ -330,6 +336,22 @@ class CopyStore:
     def _ask(self, buckets: Collection[int]) -> None:
         self._db.execute("DELETE FROM asked")
         run_many(self._db, "INSERT INTO asked", [(bucket,) for bucket in sorted(buckets)])
+
+
+def _pieces_told(pieces: tuple[Span, ...]) -> str:
+    return " ".join(f"{before}-{last}" for before, last in pieces)
+
+
+def _pieces_read(text: str) -> tuple[Span, ...]:
+    """Raises Nonsense."""
+    if not text:
+        return ()
+    try:
+        return tuple(
+            (int(before), int(last)) for before, _, last in (piece.partition("-") for piece in text.split(" "))
+        )
+    except ValueError as error:
+        raise Nonsense(f"a standing has the pieces {text!r:.40}") from error
 
 
 def _place(after: bytes) -> tuple[int, ...]:

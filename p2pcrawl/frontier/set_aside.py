@@ -69,7 +69,7 @@ def _doubt_standings(folder: Path) -> None:
     if not (folder / copies.LAYOUT.file).exists():
         return
     with closing(open_database(folder, copies.LAYOUT)) as db, MappedErrors(folder, copies.LAYOUT.file), Transaction(db):
-        db.execute("UPDATE standing SET lack = epoch, base = 0")
+        db.execute("UPDATE standing SET lack = epoch, base = 0, pieces = ''")
 
 
 def _change_store(folder: Path) -> None:

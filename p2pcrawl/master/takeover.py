@@ -311,10 +311,12 @@ class Takeover:
             return Released(0, False)
         # It may have claimed others before, and be about to say that it has taken all of them.
         self._let_go_of[claimer] = self._let_go_of.get(claimer, frozenset()) | buckets
-        standings = list(self._ownership.standings(sorted(buckets)).values())
+        by_bucket = self._ownership.standings(sorted(buckets))
+        standings = list(by_bucket.values())
         rows = [sizes[bucket] for bucket in sorted(buckets)] if sizes else []
         epochs, lacks, bases = [s.epoch for s in standings], [s.lack for s in standings], [s.base for s in standings]
-        return Released(0, True, epochs, lacks, self._master.opened(self._master.jobs), rows, bases)
+        pieces = {bucket: list(s.pieces) for bucket, s in by_bucket.items() if s.pieces}
+        return Released(0, True, epochs, lacks, self._master.opened(self._master.jobs), rows, bases, pieces)
 
     async def _sizes_of(self, buckets: frozenset[int]) -> Counter[int]:
         """How much whoever pulled these would get of each."""
@@ -377,8 +379,8 @@ def _standings(buckets: frozenset[int], released: Released) -> dict[int, Standin
     """Raises LinkError for lists of other lengths."""
     if not len(released.lacks) == len(released.counters) == len(released.bases) == len(buckets):
         raise LinkError("a standing for each bucket is needed")
-    standings = map(Standing, released.counters, released.lacks, released.bases)
-    return dict(zip(sorted(buckets), standings, strict=True))
+    standings = zip(sorted(buckets), released.counters, released.lacks, released.bases, strict=True)
+    return {b: Standing(epoch, lack, base, tuple(released.pieces.get(b, ()))) for b, epoch, lack, base in standings}
 
 
 def _sizes(buckets: frozenset[int], released: Released) -> dict[int, int]:

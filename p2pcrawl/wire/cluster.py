@@ -10,6 +10,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from p2pcrawl.model.consent import SEAT_BYTES, VOTERS_MAX
+from p2pcrawl.model.epoch import PIECES_MAX
 from p2pcrawl.wire.bounds import (
     BucketNumber,
     Count,
@@ -26,6 +27,8 @@ Opened = dict[int, OpenedHosts]
 """The hosts that the start URLs of jobs have opened, by job: durable at a receiver before anything that needs it."""
 
 
+Pieces = Annotated[list[tuple[Count, Count]], Meta(max_length=PIECES_MAX)]
+"""Epochs of a bucket, in spans: behind the first number, up to the second one."""
 NodeName = Annotated[str, Meta(pattern="^([0-9a-f]{40})?$")]
 Seat = Annotated[bytes, Meta(min_length=SEAT_BYTES, max_length=SEAT_BYTES)]
 Electors = Annotated[dict[NodeName, Seat], Meta(max_length=VOTERS_MAX)]
@@ -140,6 +143,8 @@ class Released(Struct, array_like=True, tag=28):
     """For each of them how much of it is here to be pulled: rows, copies and notes of hosts. Empty: nothing of any."""
     bases: list[int] = []
     """For each of them the epoch up to which nothing is missing of it here, where anything is."""
+    pieces: dict[BucketNumber, Pieces] = {}
+    """What is here between these two, of those of which anything is."""
 
 
 class Pull(Struct, array_like=True, tag=29):

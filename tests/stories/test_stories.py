@@ -182,6 +182,25 @@ async def one_leaves_while_another_is_away_that_loses_its_disk(stage: Stage) -> 
     await stage.agree()
 
 
+async def two_are_away_in_turn_and_each_has_served_alone(stage: Stage) -> None:
+    first, second = stage.machines[:2]
+    await stage.progress(0.2)
+    for crash, machine in (
+        (True, first),
+        (True, second),
+        (False, first),
+        (True, first),
+        (False, second),
+        (False, first),
+    ):
+        if crash:
+            stage.crash([machine])
+        else:
+            stage.start(machine)
+        await stage.agree()
+        await asyncio.sleep(2.0)
+
+
 async def who_asked_for_the_start_page_is_killed(stage: Stage) -> None:
     """In the middle of its callback, when others have been told of most of its links."""
     await stage.until(lambda: len(stage.web.visits) > 20)
@@ -444,6 +463,14 @@ STORIES = {
         Plan(
             Options(masters=3, pages=200, hosts=12, partition="majority", limit_s=600),
             faults=one_leaves_while_another_is_away_that_loses_its_disk,
+        ),
+    ),
+    "masters-away-in-turn": Story(
+        "Masters were away in turn, with the only copies. Of what each had served meanwhile, what lay between two "
+        "epochs that it lacked was not counted as there, and when all were back the job stayed incomplete.",
+        Plan(
+            Options(masters=3, replicas=1, pages=400, hosts=20),
+            faults=two_are_away_in_turn_and_each_has_served_alone,
         ),
     ),
     "broken-slave": Story(

@@ -61,6 +61,8 @@ def _value(kind: msgspec.inspect.Type, dice: Random) -> Any:
             return dice.randbytes(kind.min_length or dice.randrange(20))
         case msgspec.inspect.ListType():
             return [_value(kind.item_type, dice) for _ in range(2)]
+        case msgspec.inspect.TupleType():
+            return tuple(_value(item, dice) for item in kind.item_types)
         case msgspec.inspect.DictType():
             return {_value(kind.key_type, dice): _value(kind.value_type, dice)}
         case msgspec.inspect.UnionType():

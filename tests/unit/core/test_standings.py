@@ -7,7 +7,8 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from p2pcrawl.core.standings import Standing, dropped, following, joined, left_behind
+from p2pcrawl.core.standings import Standing, dropped, following, joined, left_behind, standing_of
+from p2pcrawl.model.epoch import PIECES_MAX
 
 LAST = 9
 
@@ -15,8 +16,7 @@ LAST = 9
 @st.composite
 def _standing(draw: st.DrawFn) -> Standing:
     epoch = draw(st.integers(0, LAST))
-    lack = draw(st.integers(0, epoch))
-    return Standing(epoch, lack, draw(st.integers(0, lack - 1)) if lack else 0)
+    return standing_of(epoch, draw(st.lists(st.tuples(st.integers(0, epoch), st.integers(0, epoch)), max_size=4)))
 
 
 standings = st.lists(_standing(), min_size=1, max_size=6)
@@ -24,7 +24,7 @@ standings = st.lists(_standing(), min_size=1, max_size=6)
 
 def had(s: Standing) -> set[int]:
     """The epochs of which everything is there."""
-    return {*range(1, s.base + 1), *range(s.lack + 1, s.epoch + 1)}
+    return {epoch for before, last in s.spans for epoch in range(before + 1, last + 1)}
 
 
 @given(standings, st.randoms())
@@ -41,7 +41,7 @@ def test_nobody_together_has_what_none_of_them_has(known: list[Standing]) -> Non
     together = set().union(*map(had, known))
     it = joined(known)
 
-    assert had(it) <= together
+    assert had(it) == together
     assert bool(it.lack) == (together != set(range(1, it.epoch + 1)))
     assert it.base < it.lack <= it.epoch or it.base == it.lack == 0
 
@@ -78,6 +78,25 @@ def test_missing_epochs_may_be_had_by_several() -> None:
     assert joined([Standing(6), Standing(7, 7), Standing(7, 5)]) == Standing(7)
     assert joined([Standing(9, 7), Standing(7, 4), Standing(4)]) == Standing(9)
     assert joined([Standing(9, 7), Standing(7, 4), Standing(3)]) == Standing(9, 4, 3)
+
+
+def test_what_was_had_between_two_that_are_lacking_is_had_still() -> None:
+    alone_under_six = Standing(6, 5)
+
+    superseded = left_behind(alone_under_six, 9, 8)
+
+    assert superseded == Standing(9, 9, 0, ((5, 6),))
+    assert joined([superseded, Standing(9, 6), Standing(5)]) == Standing(9)
+    assert joined([superseded, Standing(9, 7, 4)]) == Standing(9, 7, 4, ((5, 6),))
+    assert dropped(superseded) == Standing(9, 9)
+
+
+def test_of_too_many_pieces_the_oldest_are_forgotten() -> None:
+    spans = [(n, n + 1) for n in range(1, 101, 2)]
+
+    it = standing_of(200, spans)
+
+    assert it == Standing(200, 200, 0, tuple(spans[-PIECES_MAX:]))
 
 
 def test_who_followed_an_epoch_and_who_had_what_was_before_it_have_everything_together() -> None:

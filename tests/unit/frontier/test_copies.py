@@ -176,7 +176,7 @@ def test_later_note_of_a_host_replaces_the_earlier_one(store: CopyStore) -> None
 def test_everything_is_there_again_after_a_restart(tmp_path: Path) -> None:
     store = CopyStore(tmp_path)
     store.put([copy(n) for n in range(5)], [NoteRow(7, 1, 2.5, 1.0, 0.0)])
-    store.set_standings({1: Standing(4), 2: Standing(9, 7, 3), 3: Standing(9, 7, 3)})
+    store.set_standings({1: Standing(4), 2: Standing(9, 7, 3), 3: Standing(9, 7, 3, ((4, 5), (6, 7)))})
     store.set_standings({2: Standing(10)})
     store.spool([link := SpoolRow(1, 2, 3, 4, b"link")])
     store.close()
@@ -185,7 +185,7 @@ def test_everything_is_there_again_after_a_restart(tmp_path: Path) -> None:
 
     assert (contents(store), store.count()) == ([copy(n) for n in range(5)], 5)
     assert store.notes([1]) == [NoteRow(7, 1, 2.5, 1.0, 0.0)]
-    assert store.standings() == {1: Standing(4), 2: Standing(10), 3: Standing(9, 7, 3)}
+    assert store.standings() == {1: Standing(4), 2: Standing(10), 3: Standing(9, 7, 3, ((4, 5), (6, 7)))}
     assert [row for _, row in store.spooled(0, 10)] == [link]
     store.close()
 
@@ -193,6 +193,7 @@ def test_everything_is_there_again_after_a_restart(tmp_path: Path) -> None:
 def test_standings_of_an_older_format_are_read_as_they_were_meant(tmp_path: Path) -> None:
     CopyStore(tmp_path).close()
     with sqlite3.connect(tmp_path / LAYOUT.file) as db:
+        db.execute("ALTER TABLE standing DROP COLUMN pieces")
         db.execute("ALTER TABLE standing DROP COLUMN base")
         db.execute("INSERT INTO standing VALUES (1, 4, 0), (2, 9, 9)")
         db.execute("PRAGMA user_version=1")
