@@ -1,7 +1,8 @@
 """The electorate on disk: what this master knows of it, what it has promised and accepted, and its seat.
 
 Nothing is said of a ballot before it is durable. A file that is not there, or cannot be read, makes this master a new
-voter, which has to be let in: what it had accepted is not known any more.
+voter, which has to be let in: what it had accepted is not known any more. Beside a file that cannot be read no cluster
+is founded, for there was one.
 """
 
 from __future__ import annotations
@@ -36,11 +37,12 @@ class Roll:
         self._turn = asyncio.Lock()
         self._lock = threading.Lock()
         self._asked = self._written = 0
+        self._damaged = False
         self.electorate = self._load()
 
     async def found(self) -> None:
-        """Begins a cluster, if this master has never heard of one. Raises StorageError."""
-        if not self.electorate.version.founded:
+        """Begins a cluster, if this master has never heard of one, as far as can be read. Raises StorageError."""
+        if not self.electorate.version.founded and not self._damaged:
             founded = time.time_ns() // 1_000_000 << _DICE_BITS | int.from_bytes(os.urandom(2), "big") >> 4
             async with self._turn:
                 self.electorate.found(self._me, founded, _now())
@@ -91,7 +93,12 @@ class Roll:
         except FileNotFoundError:
             pass
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            log.warning("cannot read %s: %s; this master votes when it has been let in anew", self._path, error)
+            self._damaged = True
+            log.warning(
+                "cannot read %s: %s; this master votes when it has been let in; delete the file to found a cluster",
+                self._path,
+                error,
+            )
         return Electorate(new_seat(), learnt_at=_now())
 
 

@@ -85,6 +85,20 @@ async def test_who_cannot_read_the_file_is_a_new_voter(tmp_path: Path, content: 
     assert one.electorate.unused
 
 
+@pytest.mark.parametrize("content", ["", '{"founded": 1}'])
+async def test_nothing_is_founded_beside_a_file_that_cannot_be_read(tmp_path: Path, content: str) -> None:
+    (tmp_path / FILE).write_text(content)
+
+    await Roll(tmp_path, ME).found()
+    one = Roll(tmp_path, ME)
+    await one.found()
+
+    assert one.electorate.version == NOBODY
+    known = Decision(Version(5, 3), {OTHER: new_seat()})
+    assert await one.learn(known)
+    assert Roll(tmp_path, ME).electorate.decision == known
+
+
 async def test_file_is_for_its_own_user_alone(tmp_path: Path) -> None:
     await Roll(tmp_path, ME).found()
 
