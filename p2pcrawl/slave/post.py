@@ -9,7 +9,9 @@ master, or the clock is a simulation's, there is one loop and no thread (:class:
 
 A beat says that the process lives, and for how long its loop has stood still. Who stands still for longer than its
 master has patience (``SLAVE_SILENCE``) is ended: by its own thread, or, if code in C does not let go of the interpreter
-so that not even a thread gets its turn, by whoever started it.
+so that not even a thread gets its turn, by whoever started it. Nobody may be left who could; then the system does, by a
+timer of what the process computes, which the thread sets anew with each sign. It counts no time in which the process,
+or all of the machine, stood still; it is no child's.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import asyncio
 import logging
 import os
 import resource
+import signal
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -40,7 +43,8 @@ BEAT_S = 1.0
 CLOSE_S = 2.0
 """How long the thread may take to end."""
 ORPHANED_S = 10.0
-"""How long a callback, or a pipeline that closes, may go on when the only master that its process has is gone."""
+"""How long a callback, or a pipeline that closes, may go on when the only master that its process has is gone. And
+how much longer than its master has patience a process may compute that lets no thread have its turn."""
 
 
 class Pulse:
@@ -239,6 +243,7 @@ class PostThread:
     def __init__(self, new_loop: Callable[[], asyncio.AbstractEventLoop], desk: Desk | None = None) -> None:
         """``desk``: where it shows that it has its turns."""
         self._desk = desk
+        self._silence_s = 0.0
         self._main = asyncio.get_running_loop()
         self.loop = new_loop()
         self._turned_at = monotonic()
@@ -283,12 +288,15 @@ class PostThread:
 
     def expect(self, silence_s: float) -> None:
         """How long the process may be without a sign."""
+        self._silence_s = silence_s
         if self._desk is not None:
             self._desk.expect(silence_s)
 
     def _sign(self) -> None:
         if self._desk is not None:
             self._desk.sign()
+            if self._silence_s and hasattr(signal, "setitimer"):
+                signal.setitimer(signal.ITIMER_VIRTUAL, self._silence_s + ORPHANED_S)
             self.loop.call_later(BEAT_S, self._sign)
 
     def _stop_soon(self) -> None:
