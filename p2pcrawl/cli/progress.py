@@ -13,6 +13,7 @@ from p2pcrawl.cli.terminal import Terminal
 from p2pcrawl.cli.words import counted
 from p2pcrawl.core.seat import Standing
 from p2pcrawl.crawler import Crawler
+from p2pcrawl.model.printable import on_one_line
 
 REFRESH_S = 0.5
 
@@ -82,7 +83,7 @@ def _table(title: str, f: Figures, draining: bool) -> Any:
     minutes, seconds = divmod(int(f.seconds), 60)
     state = "stopping" if draining else "crawling"
     head = Text.assemble(
-        (f"{state} {title}", "bold"),
+        (f"{state} {on_one_line(title)}", "bold"),
         f"  {minutes}:{seconds:02d}   ",
         (f"{f.recent:,.0f} pages/s", "bold cyan"),
         f" (mean {f.mean:,.0f})",

@@ -14,7 +14,8 @@ import re
 _STARTS = frozenset("=+-@\t\r'\uff0b\uff0d\uff1d\uff20")
 _runs = re.compile("'*[=+\\-@\t\r\uff0b\uff0d\uff1d\uff20]").match
 _number = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)*(?:[eE][+-]?[0-9]+)?%?\Z").match
-_controls = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_controls = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff]")
+"""And the byte-order mark: in front of a file's first cell it would be taken for the file's own."""
 
 
 def safe_cell(text: str) -> str:

@@ -17,7 +17,7 @@ import pytest
 from p2pcrawl import cli
 from p2pcrawl.cli import verbs
 from p2pcrawl.cli.figures import Figures
-from p2pcrawl.cli.progress import progress_line
+from p2pcrawl.cli.progress import _table, progress_line
 from p2pcrawl.cli.relay import Relay
 from p2pcrawl.cli.terminal import Guarded, Terminal
 from p2pcrawl.cli.why import _told
@@ -129,6 +129,19 @@ def test_progress_shows_reasons_as_escapes(look: Look) -> None:
     Terminal(live=False).say(progress_line(figures))
 
     assert screens[1].harmed == []
+
+
+def test_live_display_shows_names_of_jobs_as_escapes(look: Look) -> None:
+    figures = Figures(1.0, 1, 1.0, 1.0, 0, 0, 0, {}, {}, 0, 0, [], [])
+    screens = look()
+    terminal = Terminal(live=True)
+
+    terminal.begin("")
+    terminal.show(_table(HOSTILE, figures, False))
+    terminal.end()
+
+    assert "\\u001b]0;pwned" in screens[1].getvalue()
+    assert "\x1b]0" not in screens[1].getvalue()
 
 
 async def test_what_slaves_print_is_made_safe_beside_a_live_display(look: Look) -> None:

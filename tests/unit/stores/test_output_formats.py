@@ -102,8 +102,15 @@ def test_safe_csv_can_be_read_back_but_for_control_characters(items):
 
     rows = list(csv.reader(io.StringIO(text, newline="")))
     assert [[raw_cell(cell) for cell in row] for row in rows[1:]] == [
-        [re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", "", item[name]) for name in ("a", "=b")] for item in items
+        [re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff]", "", item[name]) for name in ("a", "=b")]
+        for item in items
     ]
+
+
+def test_csv_does_not_begin_with_a_mark_behind_which_a_formula_hides():
+    text = csv_of(encoded({"\ufeff=1+1": "\ufeff@x"}))
+
+    assert text == "'=1+1\r\n'@x\r\n"
 
 
 def test_csv_as_it_is_when_that_is_asked_for():
