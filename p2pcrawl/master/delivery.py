@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from p2pcrawl.frontier.item_table import ITEM_BYTES_MAX
 from p2pcrawl.frontier.store import Store
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.job import is_text
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.stores.files import open_sink
 from p2pcrawl.stores.sink import Sink
@@ -24,6 +26,11 @@ class Output:
 
     path: str
     replace: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises ConfigurationError for a path that cannot be stored."""
+        if not is_text(self.path):
+            raise ConfigurationError(f"the output {self.path!r} has a name that is no text: give it another")
 
 
 class Delivery:

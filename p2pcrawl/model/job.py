@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NewType
+
+from p2pcrawl.model.errors import ConfigurationError
 
 JobId = NewType("JobId", int)
 
@@ -28,7 +31,7 @@ class SpiderRef:
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """Everything that a slave needs to run a spider."""
+    """Everything that a slave needs to run a spider. Raises ConfigurationError for what cannot be sent or stored."""
 
     id: JobId
     name: str
@@ -42,3 +45,38 @@ class JobSpec:
     """The text of the spider's file, when it travels with the job."""
     module_digest: str = ""
     """The digest of the spider's module, so that all peers run the same."""
+
+    def __post_init__(self) -> None:
+        spider = self.spider
+        for what, value in (
+            ("the name of the spider", self.name),
+            ("the place of the spider", [spider.file, spider.module, spider.qualname, *spider.urls]),
+            ("an argument of the spider", self.arguments),
+            ("a setting", self.settings),
+            ("the code of the spider", self.code),
+        ):
+            if trouble := _trouble(value):
+                raise ConfigurationError(f"{what} cannot travel: {trouble}")
+
+
+def _trouble(value: Any) -> str:
+    """Why a value of plain data has no form that other processes can read; "" when it has one."""
+    if isinstance(value, str):
+        # Halves of characters: bytes that are no text, typed or in a file's name.
+        return "" if value.isascii() or is_text(value) else f"{value[:80]!r} is no text"
+    if isinstance(value, int):
+        return "" if abs(value) <= 1 << 62 else "a number is too great"
+    if isinstance(value, Mapping):
+        value = [*value, *value.values()]
+    if isinstance(value, list | tuple):
+        return next(filter(None, map(_trouble, value)), "")
+    return ""
+
+
+def is_text(value: str) -> bool:
+    """Whether it can be written in UTF-8."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

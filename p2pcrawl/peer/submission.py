@@ -58,7 +58,9 @@ class Submission:
             raise ConfigurationError("a submission names a spider: urls, code or module")
         if len(data["name"]) > NAME_MAX:
             raise ConfigurationError(f"the name of a spider has at most {NAME_MAX} characters")
-        if data.get("code") and (not _FILE.fullmatch(data.get("file", "")) or len(data["code"].encode()) > CODE_MAX):
+        if data.get("code") and (
+            not _FILE.fullmatch(data.get("file", "")) or len(data["code"].encode(errors="surrogatepass")) > CODE_MAX
+        ):
             raise ConfigurationError(
                 f"the code of a submission is a .py file of at most {CODE_MAX} bytes, and named so"
             )

@@ -48,7 +48,7 @@ def import_file(path: str | Path) -> ModuleType:
         return main
     root, dotted = _place(file)
     name = (
-        dotted if "." in dotted else f"p2pcrawl_user_{blake2b(str(file).encode(), digest_size=6).hexdigest()}_{dotted}"
+        dotted if "." in dotted else f"p2pcrawl_user_{blake2b(os.fsencode(file), digest_size=6).hexdigest()}_{dotted}"
     )
     known = sys.modules.get(name)
     if known is not None and _file_of(known) == file:
@@ -59,7 +59,7 @@ def import_file(path: str | Path) -> ModuleType:
             module = importlib.import_module(dotted)
             if _file_of(module) == file:
                 return module
-            name = f"p2pcrawl_user_{blake2b(str(file).encode(), digest_size=6).hexdigest()}"
+            name = f"p2pcrawl_user_{blake2b(os.fsencode(file), digest_size=6).hexdigest()}"
         return _load(name, file)
 
 

@@ -56,6 +56,8 @@ def refusal(result: Any) -> str:
     ("arguments", "said"),
     [
         pytest.param(["crawl", "http://"], "not a valid URL", id="url-without-host"),
+        pytest.param(["crawl", START, "-s", "USER_AGENT=\udcff"], "a setting cannot travel", id="setting-no-text"),
+        pytest.param(["crawl", START, "-O", "o\udcff.csv"], "a name that is no text", id="output-no-text"),
         pytest.param(["crawl", "ftp://example.com/"], "only http and https", id="unsupported-scheme"),
         pytest.param(["crawl", "example.com"], "did you mean https://example.com?", id="url-without-scheme"),
         pytest.param(["crawl", "gone.py"], "there is no file gone.py", id="no-such-file"),
