@@ -14,7 +14,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     standard error, with a traceback only when ``--debug`` is given.
     """
     typed = list(sys.argv[1:] if arguments is None else arguments)
+    _open_standard_streams()
     sys.exit(run(typed))
+
+
+def _open_standard_streams() -> None:
+    """Streams that whoever started this has closed lead nowhere. Left closed, the next database or socket would be what
+    error messages are written to."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest number that is free is this one. Children inherit the streams.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    if sys.stdin is None:
+        sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
 
 
 def run(typed: list[str]) -> int:
