@@ -237,6 +237,11 @@ class Harvest:
         return self._seed and bool(opened_by(url))
 
     @property
+    def gathered(self) -> bool:
+        """Whether there is anything that has not been taken."""
+        return bool(self._links or self._items)
+
+    @property
     def full(self) -> bool:
         """Enough for a part to be sent ahead."""
         return self._rows >= PART_LINKS * self._patience or self._size >= PART_BYTES * self._patience

@@ -52,6 +52,8 @@ log = logging.getLogger(__name__)
 
 RULES_MAX = 20_000
 ITEM_MAX = 16 * 1024 * 1024
+EARLY_S = 0.5
+"""After so long what a ``start()`` has yielded is sent, however little it is."""
 PARTS_AHEAD = 4
 """Parts of one page that may be on their way at once: what is reported after them waits behind them."""
 TURN_S = 0.02
@@ -183,7 +185,19 @@ class JobRun:
             return outcome
         except BaseException as error:
             return self._raised(harvest.url, outcome, error)
-        return await self._collect(result, harvest, outbox, outcome, None)
+        early = asyncio.create_task(self._send_early(harvest, outbox))
+        try:
+            return await self._collect(result, harvest, outbox, outcome, None)
+        finally:
+            early.cancel()
+            await asyncio.gather(early, return_exceptions=True)
+
+    async def _send_early(self, harvest: Harvest, outbox: Outbox) -> None:
+        """What a ``start()`` has yielded does not wait for what that waits for; for ever."""
+        while True:
+            await asyncio.sleep(EARLY_S)
+            if harvest.gathered:
+                await self._send_part(harvest, outbox)
 
     async def _page(self, task: Task, harvest: Harvest, outbox: Outbox, fence: Fence) -> Outcome:
         try:

@@ -384,6 +384,36 @@ async def test_pipeline_that_waits_for_ever_fails_the_page() -> None:
     assert (page.outcome.phase, page.outcome.reason) == (Phase.FAILED, Failure.CALLBACK)
 
 
+async def test_requests_of_a_start_that_waits_do_not_wait_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = asyncio.Event()
+
+    class Waiting(Spider):
+        name = "waiting"
+
+        async def start(self) -> Any:
+            yield Request("http://a.example/")
+            await told.wait()
+            yield Request("http://b.example/")
+
+    class Hearing(FakeLink):
+        def send(self, message: Any) -> int:
+            told.set()
+            return super().send(message)
+
+    monkeypatch.setattr(run_module, "EARLY_S", 0.01)
+    run = JobRun(1, Waiting, {}, Settings(), Networks())
+    link = Hearing()
+    outbox = Outbox(link)  # type: ignore[arg-type]
+
+    await asyncio.wait_for(run.work(task_of(f"{START_URL}1"), outbox, open_fence()), 30.0)
+    outbox.flush()
+
+    early, last = [page for report in link.reports for page in report.pages]
+    assert (early.outcome, [url for links in early.links for url in links.urls]) == (None, ["http://a.example/"])
+    assert last.outcome is not None
+    assert [url for links in last.links for url in links.urls] == ["http://b.example/"]
+
+
 async def test_start_may_wait_for_as_long_as_it_likes(monkeypatch: pytest.MonkeyPatch) -> None:
     class Feeding(Spider):
         name = "feeding"
