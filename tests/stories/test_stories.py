@@ -480,7 +480,13 @@ STORIES = {
 }
 
 
-@pytest.mark.parametrize("name", STORIES)
+LONG = {"start-page-in-parts"}
+"""What takes long, and what another story tells as well."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.soak) if name in LONG else name for name in STORIES]
+)
 def test_it_does_not_come_back(name: str) -> None:
     story = STORIES[name]
 
