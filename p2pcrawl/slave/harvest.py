@@ -150,13 +150,13 @@ class Harvest:
             filtered[Filter.DEPTH] += len(some)
             return
         urls: list[str] = []
-        limit = settings.urllength_limit
+        limit, seed = settings.urllength_limit, self._seed
         for url in some:
-            if (url in memory and not self._opens(url)) or url in keys:
+            if (url in memory and not (seed and self._opens(url))) or url in keys:
                 filtered[Filter.SEEN] += 1
             elif limit and len(url) > limit:
                 filtered[Filter.URL_LENGTH] += 1
-            elif not (self._seed or allows(url)):
+            elif not (seed or allows(url)):
                 filtered[Filter.OFFSITE] += 1
             else:
                 keys.add(url)

@@ -61,6 +61,8 @@ TURN_S = 0.02
 DETAIL_MAX = 8_000
 """Characters of an error's explanation."""
 
+_page_policy = limited(page_policy)
+
 
 class MissingRules(Exception):
     """The origin's robots.txt is not (or no longer) known here: the master must send it again."""
@@ -246,7 +248,7 @@ class JobRun:
         )
         if self.settings.referer_enabled:
             try:
-                harvest.page_policy = limited(page_policy)(answer)
+                harvest.page_policy = _page_policy(answer)
             except TooSlow as error:
                 return _too_slow(outcome, error)
         response = Response(answer, request, task.depth)

@@ -21,6 +21,8 @@ SMALL_SIZE = 8192
 """A page of this size cannot do much harm."""
 ALWAYS_SIZE = 262_144
 """Above it a page is weighed whatever it looks like."""
+LONG_TAG_SIZE = 4_000
+"""Bytes of a tag without marks that call for a closer look."""
 HIDING_SIZE = 65_536
 """The attributes of a page below it take an eighth of a second, if they are all of one tag."""
 HIDDEN_TAG_SIZE = 16_384
@@ -53,7 +55,7 @@ _many_references = re.compile(rb"(?:[^&]*+&){%d}+" % REFERENCES_MAX).match
 _declaration = re.compile(
     rb"<!(?:ATTLIST|ELEMENT|ENTITY|NOTATION)(?:[^>\"']++|\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z))*+"
 ).finditer
-_long_tag = re.compile(rb"<[a-z/][^<>]{4000}", re.IGNORECASE).search
+_long_tag = re.compile(rb"<[a-z/][^<>]{%d}" % LONG_TAG_SIZE, re.IGNORECASE).search
 _quoted_mark = re.compile(rb"=\s*+(?:\"[^\"<>]*+[<>]|'[^'<>]*+[<>])").search
 """Marks within a value: where the tag ends is not seen at a glance."""
 
@@ -100,10 +102,21 @@ def bearable(body: bytes, *, xml: bool = False) -> int:
         tags = body.count(b"<")
         deep = tags > TAGS_DEEP_SUSPECT
         styled = tags > TAGS_SUSPECT and sum(1 for _ in _styled(body)) * tags > STYLE_WORK_MAX
-        if not deep and not styled and not _long_tag(body) and not _hides_long_tag(body):
+        if not deep and not styled and not _has_long_tag(body) and not _hides_long_tag(body):
             return len(body)
     many = _many_marks(body) if body.count(b"<") > MARKS_MAX else None
     return _Weight(body, many.end() if many is not None else len(body)).bearable()
+
+
+def _has_long_tag(body: bytes) -> bool:
+    """Whether a tag looks long. Few pages have a gap between the ends of tags in which there is room for one."""
+    start = 0
+    while start + LONG_TAG_SIZE <= len(body):
+        end = body.rfind(b">", start, start + LONG_TAG_SIZE)
+        if end < 0:
+            return _long_tag(body) is not None
+        start = end + 1
+    return False
 
 
 def _hides_long_tag(body: bytes) -> bool:

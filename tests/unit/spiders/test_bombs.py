@@ -3,8 +3,11 @@
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from p2pcrawl.spiders.bombs import bearable
+from p2pcrawl.spiders import bombs
+from p2pcrawl.spiders.bombs import LONG_TAG_SIZE, bearable
 from p2pcrawl.spiders.response import Response
 from tests.unit.spiders.pages import page
 
@@ -164,3 +167,14 @@ HONEST = {
 @pytest.mark.parametrize("honest", HONEST.values(), ids=HONEST)
 def test_long_honest_page_is_read_to_its_end(honest: bytes) -> None:
     assert bearable(honest) == len(honest)
+
+
+PIECES = st.one_of(
+    st.sampled_from([b"<", b">", b"<a", b"</", b"<!", b" "]),
+    st.sampled_from([-2, -1, 0, 1]).map(lambda more: b"x" * (LONG_TAG_SIZE + more)),
+)
+
+
+@given(st.lists(PIECES, max_size=8).map(b"".join))
+def test_a_tag_is_as_long_in_a_gap_between_ends_of_tags_as_anywhere(body: bytes) -> None:
+    assert bombs._has_long_tag(body) == (bombs._long_tag(body) is not None)
