@@ -429,6 +429,7 @@ async def test_crawl_of_a_plain_url_tells_its_pages(site: SmallSite, tmp_path: P
     ]
 
 
+@pytest.mark.slow
 async def test_proxy_on_loopback_opens_nothing_and_hurries_nobody(site: SmallSite) -> None:
     """The start URL's address counts, not the proxy's. Nothing leaves this machine: all goes to the proxy."""
     public = "http://8.8.8.8"

@@ -158,6 +158,7 @@ def test_outputs_are_found_again_from_another_folder(run: Run, tmp_path: Path, s
     assert len(found) == len(set(found)) == site["pages"]
 
 
+@pytest.mark.slow
 def test_exception_of_a_callback_is_logged_once_and_then_counted(run: Run, tmp_path: Path, site: Any) -> None:
     (tmp_path / "faller.py").write_text(FALLER.format(start=site["start"], hosts=site["hosts"]))
 
@@ -168,6 +169,7 @@ def test_exception_of_a_callback_is_logged_once_and_then_counted(run: Run, tmp_p
     assert json.loads(result.stdout)["failed_by_reason"]["callback"] == site["pages"]
 
 
+@pytest.mark.slow
 def test_log_file_has_the_log_of_slaves_too(run: Run, tmp_path: Path, site: Any) -> None:
     (tmp_path / "faller.py").write_text(FALLER.format(start=site["start"], hosts=site["hosts"]))
 

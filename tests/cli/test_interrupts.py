@@ -70,6 +70,7 @@ def test_second_interrupt_stops_at_once_and_is_resumable(
     assert urls_in(tmp_path / "out.jsonl") == [site["start"]]
 
 
+@pytest.mark.slow
 def test_terminal_shows_live_figures_and_then_the_summary(start: Start, whole: list[str]) -> None:
     ours, theirs = pty.openpty()
     process = start(*whole, "-s", "DOWNLOAD_DELAY=0.02", stderr=theirs, stdout=subprocess.DEVNULL)

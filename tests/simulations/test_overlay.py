@@ -219,6 +219,7 @@ def test_idle_overlay_of_ten_stays_within_its_budget() -> None:
         assert max(size for _, size in rates) <= 10_000
 
 
+@pytest.mark.slow
 def test_overlay_of_forty_does_not_bootstrap_its_directory_for_ever() -> None:
     """A directory's node keeps some contacts, not all: fewer contacts than members is how it is meant to be."""
     with World(seed=10) as world:

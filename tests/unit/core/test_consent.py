@@ -241,6 +241,7 @@ class Peer:
 
 @settings(max_examples=1000, deadline=None)
 @given(st.integers(1, 4), st.lists(STEP, min_size=20, max_size=120))
+@pytest.mark.slow
 def test_bucket_is_never_granted_from_by_two_whatever_happens(size: int, steps: list[tuple[str, int, int]]) -> None:
     """Parts of any kind come to any views at any time; answers are late; voters restart, come and go."""
     now = 100.0

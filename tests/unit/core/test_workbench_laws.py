@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -32,6 +33,7 @@ steps = st.tuples(
     delay=st.sampled_from([0.0, 0.3]),
     capacity=st.sampled_from([1, 3, 8, CAPACITY]),
 )
+@pytest.mark.slow
 def test_every_record_is_granted_and_none_is_held_twice(story, memory, hosts_max, delay, capacity) -> None:
     bench = Workbench(memory=memory, hosts_max=hosts_max)
     for job, order in ORDERS.items():

@@ -434,6 +434,7 @@ async def test_what_is_queued_for_a_host_that_is_down_is_put_aside_at_once(tmp_p
     assert_conserved(job, census)
 
 
+@pytest.mark.slow
 async def test_host_that_answers_again_in_time_loses_nothing(tmp_path: Path) -> None:
     site, tried = Site(urls(30)), []
     down = failing("h0.example", site, tried)

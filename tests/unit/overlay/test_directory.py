@@ -13,6 +13,7 @@ from p2pcrawl.model.node import parse_address
 from tests.unit.overlay.nodes import node, until
 
 
+@pytest.mark.slow
 async def test_member_that_lies_in_the_directory_is_survived() -> None:
     """Wrong types, contacts that are no addresses, values for other keys, deep nesting: look-ups end, and rightly."""
     lies = [

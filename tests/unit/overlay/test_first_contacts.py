@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 
+import pytest
+
 from p2pcrawl.model.node import parse_address
 from p2pcrawl.overlay.node import OverlayNode
 from tests.unit.overlay.nodes import node, until
@@ -46,6 +48,7 @@ async def recorded_meeting() -> tuple[list[bytes], str]:
         return list(sent), ghost.id
 
 
+@pytest.mark.slow
 async def test_replayed_first_contacts_bring_no_ghost_into_a_cluster_that_knows_nothing_of_it() -> None:
     datagrams, ghost = await recorded_meeting()
     async with node() as one, node(join=(one.address,)) as two:
@@ -61,6 +64,7 @@ async def test_replayed_first_contacts_bring_no_ghost_into_a_cluster_that_knows_
         assert one.gossip.exchanges_failed == 0
 
 
+@pytest.mark.slow
 async def test_first_contacts_carry_nothing_but_a_knock() -> None:
     datagrams, _ = await recorded_meeting()
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from p2pcrawl.core.membership_output import EventKind
 from tests.unit.overlay.nodes import credentials, node, until
 
 
+@pytest.mark.slow
 async def test_two_nodes_meet_and_part() -> None:
     async with node() as one, node(join=(one.address,)) as two:
         await until(lambda: len(one.members()) == len(two.members()) == 2)

@@ -85,6 +85,7 @@ async def test_head_that_drips_is_not_waited_for_either(monkeypatch: pytest.Monk
         writer.close()
 
 
+@pytest.mark.slow
 async def test_body_that_does_not_come_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("p2pcrawl.peer.api.BODY_S", 0.2)
     async with api() as made, asyncio.timeout(20):

@@ -306,6 +306,7 @@ class BlockingTwice(Quick):
         yield {"url": response.url, "part": 3}
 
 
+@pytest.mark.slow
 async def test_callback_that_outlasts_a_session_costs_nobody_anything_when_the_link_is_in_a_thread() -> None:
     async with crew_of_its_own_thread(BlockingTwice) as (web, master):
         await until(lambda: master.sessions == 1)
