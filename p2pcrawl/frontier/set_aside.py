@@ -22,6 +22,7 @@ from p2pcrawl.frontier import copies
 from p2pcrawl.frontier.schema import FolderLock, MappedErrors, Transaction, open_database
 from p2pcrawl.frontier.tables import FRONTIER
 from p2pcrawl.model.errors import DamagedError
+from p2pcrawl.private.folders import sync_folder
 
 STORES = (FRONTIER.file, copies.LAYOUT.file)
 
@@ -91,9 +92,5 @@ def rename_damaged(path: Path) -> Path:
         with suppress(FileNotFoundError):
             os.replace(f"{path}{end}", f"{kept}{end}")
     Path(f"{path}-shm").unlink(missing_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(path.parent)
     return Path(kept)

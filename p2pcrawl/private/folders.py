@@ -7,6 +7,7 @@ things are left as they are: then the files are closed one by one.
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import stat
@@ -56,6 +57,20 @@ def private(path: str, flags: int) -> int:
             os.close(number)
             raise
     return number
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes the names of files in it as durable as what is in them, where that can be done. Raises OSError."""
+    if os.name != "posix":
+        return
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # Some file systems cannot, and say so.
+            raise
+    finally:
+        os.close(number)
 
 
 def new_file(path: Path) -> None:

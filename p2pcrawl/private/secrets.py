@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.private.folders import sync_folder
 
 _NO_LINKS: Final = {errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 """What file systems without hard links answer."""
@@ -73,7 +74,7 @@ def make_secret(path: Path, content: bytes) -> bool:
         made = _place(draft, path)
     finally:
         draft.unlink(missing_ok=True)
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
     return made
 
 
@@ -84,7 +85,7 @@ def replace_secret(path: Path, content: bytes) -> None:
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def _check_owner(path: Path, what: str, status: os.stat_result, *, named: bool) -> None:
@@ -131,19 +132,6 @@ def _place(draft: Path, path: Path) -> bool:
             return False
         draft.rename(path)
     return True
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name != "posix":
-        return
-    number = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # Some file systems cannot, and say so.
-            raise
-    finally:
-        os.close(number)
 
 
 def _flag(name: str) -> int:

@@ -8,8 +8,10 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from p2pcrawl.model.errors import ConfigurationError, DiskFullError, StorageError
+from p2pcrawl.private.folders import sync_folder
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -65,13 +67,4 @@ def write_all(file: io.FileIO, data: bytes) -> None:
 
 def sync_folder_of(path: str) -> None:
     """Make the name of a new file as durable as its content."""
-    if sys.platform == "win32":
-        return  # A folder cannot be opened there.
-    descriptor = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # Some file systems cannot, and say so.
-            raise
-    finally:
-        os.close(descriptor)
+    sync_folder(Path(os.path.dirname(path) or "."))
