@@ -1,4 +1,4 @@
-"""What an IP address is: of the public network, of this machine, private, or nothing that a crawler has to do with.
+"""Kinds of IP addresses: of the public network, of this machine, private, or nothing that a crawler has to do with.
 
 An IPv6 spelling of an IPv4 address is that address, for every spelling that a kernel or a gateway would unwrap.
 """
@@ -80,7 +80,7 @@ def one_spelling(host: str) -> str:
 
 @lru_cache(maxsize=4096)
 def is_of_this_machine(address: Address) -> bool:
-    """Whether one of this machine's interfaces has the address."""
+    """Tells whether one of this machine's interfaces has the address."""
     family = socket.AF_INET if isinstance(address, IPv4Address) else socket.AF_INET6
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:

@@ -30,7 +30,9 @@ RulesFor = Callable[[str], RobotsRules | None]
 def default_components(
     settings: Settings, rules_for: RulesFor, handled: Collection[int] = (), home: Home | None = None
 ) -> list[Component]:
-    """What ``settings`` ask for. ``handled``: the spider's handle_httpstatus_list. ``home``: the job's hosts."""
+    """Builds the components that ``settings`` ask for. ``handled``: the spider's handle_httpstatus_list. ``home``: the
+    job's hosts.
+    """
     components: list[Component] = [
         DefaultHeaders(settings.default_request_headers, OwnHeaders(settings.cross_origin_headers), home or Home()),
         UserAgent(settings.user_agent),

@@ -129,7 +129,7 @@ class CookieJar:
         self._keep(domain or host, cookie)
 
     def _hides_secure(self, host: str, name: str, path: str) -> bool:
-        """Whether a cookie that came in the clear would stand before one that came encrypted."""
+        """Tells whether a cookie that came in the clear would stand before one that came encrypted."""
         return any(
             cookie.secure and cookie.name == name and _path_matches(path, cookie.path)
             for domain in _domains_of(host)
@@ -254,20 +254,20 @@ def _joined(cookies: list[Cookie]) -> str:
 
 
 def _writable(name: str, value: str) -> bool:
-    """Nothing that would end the header or the pair, and not too much of it."""
+    """Tells whether a cookie holds nothing that would end the header or the pair, and is not too long."""
     text = name + value
     return len(text) <= SIZE_MAX and ";" not in text and "=" not in name and _unwritable(text) is None
 
 
 def _may_set(host: str, domain: str) -> bool:
-    """Whether an answer of ``host`` may set cookies for all of ``domain``."""
+    """Tells whether an answer of ``host`` may set cookies for all of ``domain``."""
     if domain == host:
         return True
     return host.endswith("." + domain) and not _is_ip(host) and not is_public_suffix(domain)
 
 
 def _keeps_promise(name: str, secure: bool, attributes: dict[str, str]) -> bool:
-    """Whether a cookie is what the beginning of its name says."""
+    """Tells whether a cookie is what the beginning of its name says."""
     start = name[:9].lower()
     if start == "__secure-":
         return secure

@@ -25,7 +25,7 @@ class Crowd(Protocol):
 
 
 class HeadTimeout(aiohttp.ClientError):
-    """No complete head of an answer in time."""
+    """Raised when no complete head of an answer came in time."""
 
 
 class Dropped(aiohttp.ClientError):

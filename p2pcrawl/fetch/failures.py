@@ -29,7 +29,7 @@ _OUR_ERRNOS = frozenset(
 
 
 def fetch_error(error: Exception) -> FetchError | Blocked | None:
-    """What to raise in place of ``error``; None when it is ours already, or no failure of a fetch."""
+    """Returns what to raise in place of ``error``; None when it is ours already, or no failure of a fetch."""
     if isinstance(error, P2PCrawlError):
         return None
     if isinstance(error, OSError) and (refusal := _refusal(error)):

@@ -1,4 +1,4 @@
-"""Which networks a crawl may reach.
+"""The guard of the networks: decides which addresses a crawl may reach.
 
 Public addresses always pass. Link-local, metadata, multicast and reserved addresses never pass, whoever asks. Loopback
 and private ones pass for a *host* that is open:
@@ -55,12 +55,14 @@ def opened_by(url: str) -> str:
 
 
 def is_private(ip: str) -> bool:
-    """Whether the address is one that a start URL can open: of this machine, or private."""
+    """Tells whether the address is one that a start URL can open: of this machine, or private."""
     return _kind_of(ip) in _OPENED_BY_SEEDS
 
 
 def endpoints_of(addresses: Iterable[str]) -> frozenset[Endpoint]:
-    """Where peers listen that tell of themselves so. They do by numbers: what a name leads to no guard could know."""
+    """Returns the endpoints among the addresses that peers give for themselves. Names are left out: what a name leads
+    to no guard could know.
+    """
     found = set()
     for address in addresses:
         with suppress(ConfigurationError, Blocked):
@@ -70,8 +72,9 @@ def endpoints_of(addresses: Iterable[str]) -> frozenset[Endpoint]:
 
 
 class Networks:
-    """What is open to a job: ``opened`` are hosts of its start URLs, ``allowed`` is the user's setting. And which
-    endpoints are closed."""
+    """The networks that are open to a job: ``opened`` are hosts of its start URLs, ``allowed`` is the user's setting,
+    ``closed`` are endpoints that stay closed whatever is open.
+    """
 
     def __init__(
         self, opened: Iterable[str] = (), allowed: bool | Sequence[str] = False, closed: Iterable[Endpoint] = ()
@@ -86,11 +89,11 @@ class Networks:
         self.close(closed)
 
     def open(self, host: str) -> None:
-        """A start URL has opened this host."""
+        """Opens a host: a start URL names it."""
         self._opened.add(host)
 
     def close(self, endpoints: Iterable[Endpoint]) -> None:
-        """From now on these, and no others, are closed whatever is open: peers listen there."""
+        """Closes these endpoints, and no others, whatever is open: peers listen there."""
         self._closed = frozenset((unwrapped(ip), port) for ip, port in endpoints)
         self._closed_ports = frozenset(port for _, port in self._closed)
 

@@ -121,7 +121,7 @@ def _zstd(body: bytes, room: int) -> tuple[bytes, bool]:
 
 
 class _Stream(Protocol):
-    """What the decoders of one gzip member and of one zstd frame have in common."""
+    """The interface that the decoders of one gzip member and of one zstd frame share."""
 
     @property
     def eof(self) -> bool: ...

@@ -82,7 +82,7 @@ class Names(AbstractResolver):
         pass
 
     async def _believed(self) -> bool:
-        """Whether the resolver can be believed that there is no such name. Without a witness it has to be."""
+        """Tells whether the resolver can be believed that there is no such name. Without a witness it has to be."""
         async with self._asking:
             if not self._witness or self._clock() - self._witnessed_at < WITNESS_S:
                 return True
@@ -123,7 +123,9 @@ class Names(AbstractResolver):
 
 
 def _is_far(address: object) -> bool:
-    """Whether only a name server can have told of it: names of this machine are found without a network, too."""
+    """Tells whether only a name server can have given this address: names of this machine are found without a network,
+    too.
+    """
     try:
         return ipaddress.ip_address(str(address).partition("%")[0]).is_global
     except ValueError:

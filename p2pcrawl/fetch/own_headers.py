@@ -62,7 +62,7 @@ class Home:
             del self._hosts[next(iter(self._hosts))]
 
     def has(self, request: Request) -> bool:
-        """Whether a request stays at home, and no less encrypted than what the user named."""
+        """Tells whether a request stays at home, and no less encrypted than what the user named."""
         host = host_of(request.url)
         clear = self._hosts.get(host)
         if clear is None:
@@ -73,14 +73,14 @@ class Home:
 
 
 def was_downgraded(request: Request) -> bool:
-    """Whether a redirect led to it from https to http."""
+    """Tells whether a redirect led to this request from https to http."""
     if not request.meta or not request.url.startswith("http:"):
         return False
     return any(str(url).startswith("https:") for url in request.meta.get("redirect_urls") or ())
 
 
 def same_site(before: str, after: str) -> bool:
-    """Whether what is meant for one URL may go to the other: the same origin, or its upgrade to TLS."""
+    """Tells whether what is meant for one URL may go to the other: the same origin, or its upgrade to TLS."""
     old, new = URL(before), URL(after)
     if old.host != new.host:
         return False

@@ -18,7 +18,7 @@ LATE_S = 0.1
 
 
 class Standstill:
-    """How long its loop has stood still altogether. :meth:`start` it on that loop."""
+    """Measures how long its loop has stood still altogether. :meth:`start` it on that loop."""
 
     def __init__(self) -> None:
         self._total_s = 0.0

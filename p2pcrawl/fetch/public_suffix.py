@@ -12,7 +12,9 @@ from typing import Any
 
 @lru_cache(maxsize=10_000)
 def is_public_suffix(domain: str) -> bool:
-    """Whether ``domain``, in lower case, is a public suffix. A name of one label always is; the empty one as well."""
+    """Tells whether ``domain``, in lower case, is a public suffix. A name of one label always is; the empty one as
+    well.
+    """
     domain = domain.rstrip(".")
     if "." not in domain:
         return True

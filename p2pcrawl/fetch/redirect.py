@@ -106,7 +106,7 @@ class Redirect(Component):
 
 
 def resolve(base: str, location: str) -> str | None:
-    """Where a Location leads, as a browser would request it; None when that is no http(s) URL."""
+    """Returns the URL that a Location leads to, as a browser would request it; None when that is no http(s) URL."""
     try:
         url = can_ada.parse(base) + _as_ascii(location)
     except ValueError:

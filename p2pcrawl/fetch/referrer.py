@@ -26,7 +26,7 @@ _CONTENT: Final = re.compile(rb"\scontent\s*=\s*(?:[\"']([a-z,\s-]*)[\"']|([a-z,
 
 
 def referer(policy: ReferrerPolicy, page: str, target: str) -> str:
-    """What the host of ``target`` is told of ``page``; "" for nothing."""
+    """Returns the Referer by which the host of ``target`` learns of ``page``; "" for none."""
     own = page[: page.find("/", 8) + 1]
     if policy is _USUAL and own and "@" not in own and "#" not in page and target.startswith(own):
         return page if len(page) <= _LENGTH_MAX else own

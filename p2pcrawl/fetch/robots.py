@@ -31,7 +31,7 @@ Verdict = Literal["rules", "allow", "disallow"]
 
 @dataclass(frozen=True, slots=True)
 class RobotsText:
-    """What came of asking for a robots.txt."""
+    """The result of asking for a robots.txt."""
 
     verdict: Verdict
     """``rules``: see ``body``. ``allow``: there is none. ``disallow``: unreachable, so keep out."""
@@ -149,7 +149,7 @@ def _rules_for(body: str, agent: str) -> str:
 
 
 def _score(name: str, agent: str) -> int:
-    """How well a group's name fits an agent: 0 not at all, 1 for ``*``, else by length."""
+    """Returns how well a group's name fits an agent: 0 not at all, 1 for ``*``, else by length."""
     if name == "*":
         return 1
     token = name.partition("/")[0].strip(" *")

@@ -1,4 +1,4 @@
-"""Which answers reach the spider, by their status."""
+"""The rule which answers reach the spider, by their status."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class HttpStatus(Component):
 
 
 def wants_status(meta: Mapping[str, Any], status: int) -> bool:
-    """Whether a request asked to handle ``status`` itself, by handle_httpstatus_all or handle_httpstatus_list."""
+    """Tells whether a request asked to handle ``status`` itself, by handle_httpstatus_all or handle_httpstatus_list."""
     if not meta:
         return False
     return bool(meta.get("handle_httpstatus_all")) or status in meta.get("handle_httpstatus_list", ())

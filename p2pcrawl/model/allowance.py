@@ -1,4 +1,4 @@
-"""What a user allows of loopback and private networks: nothing, all of them, or what a list names."""
+"""The user's allowance of loopback and private networks: nothing, all of them, or what a list names."""
 
 from __future__ import annotations
 

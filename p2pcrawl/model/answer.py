@@ -1,4 +1,4 @@
-"""What a host answered, before anyone interprets it."""
+"""A host's answer, before anyone interprets it."""
 
 from __future__ import annotations
 

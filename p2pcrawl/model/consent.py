@@ -1,4 +1,4 @@
-"""What masters say to each other about who may grant, and about who is asked for that."""
+"""Questions and answers between masters about who may grant, and about the voters who are asked for that."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_BALLOT: Ballot = (0, NodeId(""))
 
 
 class Version(NamedTuple):
-    """Which set: when its cluster was founded, and how often it has been changed; (0, 0) is none."""
+    """The version of an electorate: when its cluster was founded, and how often it has been changed; (0, 0) is none."""
 
     founded: int
     number: int
@@ -49,7 +49,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a voter says to a question."""
+    """A voter's answer to a question."""
 
     number: int
     agrees: bool

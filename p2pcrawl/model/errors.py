@@ -16,7 +16,7 @@ class P2PCrawlError(Exception):
 
 
 class ConfigurationError(P2PCrawlError):
-    """What the user typed or wrote cannot work: a bad URL, setting, spider, output or data folder."""
+    """A mistake in what the user typed or wrote: a bad URL, setting, spider, output or data folder."""
 
     exit_code = 2
 
@@ -26,7 +26,7 @@ class StorageError(P2PCrawlError):
 
 
 class DiskFullError(StorageError):
-    """There is no room left; what was acknowledged is safe and the crawl can be resumed."""
+    """No room is left on a disk; what was acknowledged is safe and the crawl can be resumed."""
 
 
 class DamagedError(StorageError):
@@ -54,7 +54,7 @@ class OtherCluster(Mismatch):
 
 
 class CopiedIdentity(Mismatch):
-    """Another process has our identity: its file, or the data folder that it lies in, was copied."""
+    """Raised when another process has our identity: its file, or the data folder that it lies in, was copied."""
 
 
 class FetchError(P2PCrawlError):

@@ -1,4 +1,4 @@
-"""What members say to each other about who lives.
+"""The messages by which members tell each other who lives.
 
 *Updates* are rumours: they travel on every message and are passed on. *Messages* are what one datagram
 carries; a :class:`PushPull` is a whole view and travels on a stream.
@@ -157,7 +157,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class PushPull:
-    """All that the sender knows. ``joining``: it may not know its own last incarnation yet."""
+    """A whole view, as one member sends it to another. ``joining``: the sender may not know its own last incarnation
+    yet.
+    """
 
     source: NodeId
     boot: bytes

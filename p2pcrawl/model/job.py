@@ -17,7 +17,7 @@ of this machine by its name, so that it has no delay."""
 
 @dataclass(frozen=True, slots=True)
 class SpiderRef:
-    """Where a spider's class is found.
+    """The place of a spider's class.
 
     ``file`` and ``module`` exclude each other; with neither, it is the built-in spider that follows
     links from ``urls``.
@@ -31,7 +31,7 @@ class SpiderRef:
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """Everything that a slave needs to run a spider. Raises ConfigurationError for what cannot be sent or stored."""
+    """All that a slave needs to run a spider. Raises ConfigurationError for what cannot be sent or stored."""
 
     id: JobId
     name: str
@@ -60,7 +60,7 @@ class JobSpec:
 
 
 def _trouble(value: Any) -> str:
-    """Why a value of plain data has no form that other processes can read; "" when it has one."""
+    """Returns why a value of plain data has no form that other processes can read; "" when it has one."""
     if isinstance(value, str):
         # Halves of characters: bytes that are no text, typed or in a file's name.
         return "" if value.isascii() or is_text(value) else f"{value[:80]!r} is no text"
@@ -74,7 +74,7 @@ def _trouble(value: Any) -> str:
 
 
 def is_text(value: str) -> bool:
-    """Whether it can be written in UTF-8."""
+    """Tells whether ``value`` can be written in UTF-8."""
     try:
         value.encode()
     except UnicodeEncodeError:

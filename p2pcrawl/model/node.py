@@ -34,7 +34,7 @@ _NODE_ID = re.compile(r"[0-9a-f]{40}\Z")
 
 
 class Status(IntEnum):
-    """What the cluster holds of a member. Of two verdicts on the same incarnation the greater one wins."""
+    """The cluster's verdict on a member. Of two verdicts on the same incarnation the greater one wins."""
 
     ALIVE = 0
     SUSPECT = 1
@@ -114,7 +114,7 @@ def format_address(host: str, port: int) -> Address:
 
 
 def is_address(text: str) -> bool:
-    """Whether ``text`` is a host with a port, as it may travel."""
+    """Tells whether ``text`` is a host with a port, as it may travel."""
     if len(text) > ADDRESS_CHARS_MAX:
         return False
     match = _ADDRESS.match(text)

@@ -1,4 +1,4 @@
-"""How a page can end: the vocabulary of failures and drops.
+"""The ways in which a page can end: the vocabulary of failures and drops.
 
 A ``Failure`` may be retried, by the policy of :mod:`p2pcrawl.core.retry`. A ``Drop`` is a decision
 not to fetch or not to keep, and never is. Their values are what people read in summaries.
@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class Failure(StrEnum):
-    """Why an attempt failed."""
+    """The reason why an attempt failed."""
 
     DNS = "dns"
     """The name could not be looked up: no name server answered, or it could not find out."""
@@ -47,7 +47,7 @@ class Failure(StrEnum):
 
 
 class Drop(StrEnum):
-    """Why a record was put aside without being a failure."""
+    """The reason why a record was put aside without being a failure."""
 
     ROBOTS = "robots"
     ROBOTS_UNREACHABLE = "robots-unreachable"
@@ -63,7 +63,7 @@ class Drop(StrEnum):
 
 
 class Filter(StrEnum):
-    """Why a slave did not report a link at all; counted apart from what was discovered."""
+    """The reason why a slave did not report a link at all; counted apart from what was discovered."""
 
     SEEN = "seen"
     OFFSITE = "offsite"

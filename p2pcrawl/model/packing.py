@@ -37,7 +37,7 @@ def packed(parts: Iterable[bytes]) -> bytes:
 
 
 def packed_size(items: Iterable[bytes]) -> int:
-    """How long these will about be when they are packed with others."""
+    """Returns about how many bytes these items will add when they are packed with others."""
     press = zlib.compressobj(_LEVEL)
     return sum(len(press.compress(item)) for item in items) + len(press.flush())
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class RingName(StrEnum):
-    """How buckets are shared out over the masters; one for a whole cluster."""
+    """The ways to share out buckets over the masters; one for a whole cluster."""
 
     RENDEZVOUS = "rendezvous"
     """By weight; nothing moves between those that stay."""
@@ -15,12 +15,12 @@ class RingName(StrEnum):
 
     @property
     def weighted(self) -> bool:
-        """Whether a member's share follows its weight."""
+        """True if a member's share follows its weight."""
         return self is RingName.RENDEZVOUS
 
 
 class GroupPlacement(StrEnum):
-    """How hosts are shared out over the slaves of one master."""
+    """The ways to share out hosts over the slaves of one master."""
 
     BOUNDED = "bounded"
     """Weighted consistent hashing with bounded load; weights follow measured throughput."""

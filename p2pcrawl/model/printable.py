@@ -29,7 +29,9 @@ def printable(text: str) -> str:
 
 
 def on_one_line(text: str) -> str:
-    """The same for what is to be one line, whatever it holds, without passwords."""
+    """Makes text of others printable as :func:`printable` does, but on one line whatever it holds, and without
+    passwords.
+    """
     text = redacted(text)
     return text if text.isprintable() else printable(text).replace("\n", "\\n")
 

@@ -15,7 +15,7 @@ class Phase(IntEnum):
 
 
 class ShardKey(StrEnum):
-    """What decides which master owns a URL; a job's setting."""
+    """The part of a URL that decides which master owns it; a job's setting."""
 
     HOST = "host"
     DOMAIN = "domain"
@@ -39,7 +39,7 @@ VISIT_MAX = (1 << 30) - 1
 
 
 def stamp_of(visit: int, phase: int, attempts: int, losses: int) -> int:
-    """How far a record is, in one number of 62 bits: of two, the greater one is what a merge keeps.
+    """Packs how far a record is into one number of 62 bits: of two, the greater one is what a merge keeps.
 
     Ordered by visit, then phase, then attempts, then losses.
     """
@@ -53,5 +53,5 @@ def visit_of(stamp: int) -> int:
 
 
 def phase_of(stamp: int) -> Phase:
-    """How far its turn is."""
+    """Returns the phase that a stamp holds: how far the record's visit is."""
     return Phase(stamp >> 30 & 3)

@@ -1,4 +1,4 @@
-"""What faces and logs leave out: passwords in URLs and headers, wherever a text holds them."""
+"""Takes out of texts what faces and logs leave out: passwords in URLs and headers, wherever a text holds them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of a page's address the hosts that it links to are told: the policies of W3C's Referrer Policy."""
+"""The policies of W3C's Referrer Policy: how much of a page's address the hosts that it links to are told."""
 
 from __future__ import annotations
 

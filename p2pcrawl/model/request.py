@@ -1,4 +1,4 @@
-"""What a spider asks for."""
+"""Requests, as spiders make them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PRIORITY_LIMIT = 1 << 30
 
 
 class Kind(StrEnum):
-    """Which of the two queues of its host a request waits in."""
+    """The queue of its host, of two, that a request waits in."""
 
     INDEX = "index"
     """Pages that lead on."""

@@ -33,7 +33,7 @@ _FALSE = {"0", "false", "no", "off"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """All that a user can set about a crawl."""
+    """The settings of a crawl: all that a user can choose about it."""
 
     # -- pace ---------------------------------------------------------------------------------
     concurrent_requests: int = 128
@@ -188,7 +188,7 @@ class Settings:
         return self.robotstxt_user_agent or _product(self.user_agent)
 
     def updated(self, values: Mapping[str, Any], source: str = "settings") -> Settings:
-        """These settings with some values replaced.
+        """Returns these settings with some values replaced.
 
         Names may be written in any case; text values are read by the field's type. Raises
         ConfigurationError for a name that does not exist, naming the nearest one that does.

@@ -109,7 +109,7 @@ def origin_of(url: str) -> str:
 
 
 def _authority(url: str, start: int) -> str:
-    """What stands from ``start`` to the path, without credentials."""
+    """Returns the part of a URL from ``start`` to the path, without credentials: the host and its port."""
     end = len(url)
     for stop in "/?#":
         at = url.find(stop, start, end)

@@ -1,1 +1,1 @@
-"""What no other user of the machine may read or change: files with secrets in them, and data folders."""
+"""Files that no other user of the machine may read or change: those with secrets in them, and data folders."""

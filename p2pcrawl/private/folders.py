@@ -79,7 +79,9 @@ def new_file(path: Path) -> None:
 
 
 def close_file(path: Path) -> None:
-    """Nobody else can read this file from now on; that it is not there, or somebody else's, is no error."""
+    """Takes every right to read this file from other users. A file that is gone is no error; one of somebody else is a
+    warning.
+    """
     try:
         mode = path.stat().st_mode
         if mode & _OTHERS:

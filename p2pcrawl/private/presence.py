@@ -1,4 +1,5 @@
-"""Which peers run on this machine: for faces that were not told of one, and for crawls, which keep out of their ports.
+"""A list of the peers that run on this machine: for faces that were not told of one, and for crawls, which keep out of
+their ports.
 
 Each running peer holds a small locked file in the user's state folder. The lock ends with its holder, so a file that is
 not locked is stale, whatever process has its number by now.
@@ -27,7 +28,7 @@ _SIZE_MAX = 4096
 
 
 class Presence:
-    """This peer, told of from :meth:`open` to :meth:`close`. That it cannot be is no reason not to run."""
+    """Lists this peer, from :meth:`open` to :meth:`close`. A failure to do so is no reason not to run."""
 
     def __init__(self) -> None:
         self._file: IO[str] | None = None
@@ -79,7 +80,7 @@ def peers_here() -> list[Address]:
 
 
 def addresses_here() -> list[Address]:
-    """Where the peers listen that run on this machine as this user, with all their ports."""
+    """Returns the addresses, with all their ports, where the peers listen that run on this machine as this user."""
     return [address for told in _told() for address in told.listens]
 
 
@@ -97,7 +98,7 @@ def token_file_of(address: Address) -> Path | None:
 
 
 def _names(host: str) -> set[str]:
-    """Where a peer may say that it listens if it is reached at this host."""
+    """Returns the names under which a peer may have listed itself if it is reached at this host."""
     names = {host, *(("127.0.0.1", "::1") if host == "localhost" else ())}
     return names | {"0.0.0.0", "::"} if names & {"127.0.0.1", "::1"} else names
 
@@ -108,7 +109,7 @@ def presence_folder() -> Path:
 
 
 class _Told(NamedTuple):
-    """What a peer has written of itself."""
+    """The contents of one peer's file."""
 
     api: Address
     token: Path | None

@@ -31,7 +31,7 @@ Check = Callable[[bytes], None]
 
 
 def read_secret(path: Path, what: str, size_max: int, check: Check | None = None, *, named: bool = False) -> bytes:
-    """What is in the file ``path``, a ``what``.
+    """Reads the file ``path``, a ``what``, and returns its bytes.
 
     ``named``: a user named it, so it may be a link, and root may read what belongs to others. Raises FileNotFoundError
     and other OSErrors as they are, ConfigurationError for a file that is not to be used.

@@ -37,5 +37,5 @@ def checked_url(text: str, source: str = "") -> str:
 
 
 def looks_like_domain(text: str) -> bool:
-    """Whether somebody left out the scheme: ``example.com/page``, ``localhost:8000``."""
+    """Tells whether somebody left out the scheme: ``example.com/page``, ``localhost:8000``."""
     return "://" not in text and bool(_DOMAIN.match(text))

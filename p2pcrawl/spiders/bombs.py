@@ -93,7 +93,7 @@ _merged = frozenset((b"html", b"body"))
 
 
 def bearable(body: bytes, *, xml: bool = False) -> int:
-    """How much of the page, in bytes, can be parsed in bounded time and memory."""
+    """Returns how much of the page, in bytes, can be parsed in bounded time and memory."""
     if xml:
         body = _plain_xml(body)
     if len(body) < SMALL_SIZE:
@@ -109,7 +109,7 @@ def bearable(body: bytes, *, xml: bool = False) -> int:
 
 
 def _has_long_tag(body: bytes) -> bool:
-    """Whether a tag looks long. Few pages have a gap between the ends of tags in which there is room for one."""
+    """Tells whether a tag looks long. Few pages have a gap between the ends of tags in which there is room for one."""
     start = 0
     while start + LONG_TAG_SIZE <= len(body):
         end = body.rfind(b">", start, start + LONG_TAG_SIZE)
@@ -120,7 +120,7 @@ def _has_long_tag(body: bytes) -> bool:
 
 
 def _hides_long_tag(body: bytes) -> bool:
-    """Whether a tag may be long that does not look so, for the marks in its values."""
+    """Tells whether a tag may be long that does not look so, for the marks in its values."""
     if len(body) < HIDING_SIZE:
         return False
     read = 0
@@ -134,7 +134,7 @@ def _hides_long_tag(body: bytes) -> bool:
 
 
 def _plain_xml(body: bytes) -> bytes:
-    """As much of a document as does not declare or refer too much."""
+    """Cuts a document before it declares or refers too much."""
     if body.count(b"&") > REFERENCES_MAX and (references := _many_references(body)) is not None:
         body = body[: references.end() - 1]
     size = 0
@@ -163,7 +163,7 @@ class _Weight:
         self._depth = 0
 
     def bearable(self) -> int:
-        """How much of the page stays within the bounds."""
+        """Returns how many bytes of the page stay within the bounds."""
         names, last = self._names, 0
         for number, tag in enumerate(_plain_tag(self._body, 0, self._end)):
             closing, name, rest = tag.groups()

@@ -1,4 +1,4 @@
-"""Which encoding a body is in, found as browsers do.
+"""The encoding of a body, found as browsers do.
 
 A byte-order mark wins, then the charset of Content-Type, then what the first 4,096 bytes declare. Without any of them:
 UTF-8 if it is UTF-8, else the likeliest of the web's legacy encodings. Names are those that browsers know

@@ -1,4 +1,4 @@
-"""What an errback gets."""
+"""The failure of a request, as an errback gets it."""
 
 from __future__ import annotations
 

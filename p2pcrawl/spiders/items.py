@@ -25,12 +25,16 @@ DEPTH_LIMIT = 200
 
 
 def is_item(obj: object) -> bool:
-    """Whether it can be an item: a dict or other mapping, a dataclass, an attrs or a pydantic object, a Struct."""
+    """Tells whether ``obj`` can be an item: a dict or other mapping, a dataclass, an attrs or a pydantic object, a
+    Struct.
+    """
     return isinstance(obj, dict) or _is_item_type(type(obj)) or isinstance(obj, Mapping)
 
 
 def encode_item(item: Any) -> bytes:
-    """One JSON object in UTF-8. Raises TypeError, saying which field is wrong, for what cannot become one."""
+    """Encodes an item as one JSON object in UTF-8. Raises TypeError, saying which field is wrong, for what cannot
+    become one.
+    """
     if not is_item(item):
         raise TypeError(_not_an_item(item))
     try:

@@ -57,7 +57,7 @@ class Work:
             self._desk.allow(self._limit_s * HARD_FACTOR)
 
     def begin(self, lease: int) -> None:
-        """What this task does now is on the answer of this lease."""
+        """Counts what this task does from now on for the answer of this lease."""
         _lease.set(lease)
         self._depth = 0
 

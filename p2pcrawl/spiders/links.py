@@ -52,7 +52,7 @@ def normalise(url: str, base: str = "") -> str | None:
 
 
 def page_links(tree: LexborHTMLParser, url: str) -> list[str]:
-    """Where the ``a`` and ``area`` elements of the page at ``url`` lead: normalised, each once, in order.
+    """Returns where the ``a`` and ``area`` elements of the page at ``url`` lead: normalised, each once, in order.
 
     ``<base href>`` counts. Fragments of the page itself and other schemes (``mailto:``, ``javascript:``) are left out.
     """
@@ -101,7 +101,7 @@ def _is_normal(origin: str) -> bool:
 
 
 def _prefixes(base: can_ada.URL | None) -> tuple[str, ...] | None:
-    """What the forms of ``_known_form``, by group, are to be put behind."""
+    """Returns what to put before the forms of ``_known_form``, by group."""
     if base is None or base.protocol not in ("http:", "https:"):
         return None
     page = base.href.partition("#")[0].partition("?")[0]
@@ -145,7 +145,9 @@ def _stepped(whole: str) -> str:
 
 
 def _step(taken: list[str], segment: str) -> bool:
-    """Whether the segment is one, and not a step."""
+    """Adds a segment of a path to those ``taken``, or takes the step that it means (``.``, ``..``). Tells whether it
+    was added.
+    """
     name = segment.lower()
     if name in _UP:
         del taken[-1:]

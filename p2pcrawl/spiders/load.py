@@ -25,7 +25,7 @@ _WHAT = "a URL, a file (spider.py or spider.py:Class) or module:Class"
 
 
 def parse_target(text: str) -> SpiderRef:
-    """What to crawl: a URL, ``file.py[:Spider]`` or ``module:Spider``.
+    """Reads what to crawl: a URL, ``file.py[:Spider]`` or ``module:Spider``.
 
     Code that is named is imported. Raises ConfigurationError, one line, for all that cannot work.
     """
@@ -62,7 +62,9 @@ def load_spider(ref: SpiderRef) -> type[Spider]:
 
 
 def reference_of(cls: type[Spider]) -> SpiderRef | None:
-    """Where another process finds the class; None when it cannot (defined in a function or typed at a prompt)."""
+    """Returns where another process finds the class; None when it cannot (defined in a function or typed at a
+    prompt).
+    """
     if issubclass(cls, Links) and cls.__module__ == Links.__module__:
         return SpiderRef(urls=tuple(cls.start_urls))
     if "<" in cls.__qualname__:
@@ -94,7 +96,7 @@ def merged_settings(base: Settings, cls: type[Spider]) -> Settings:
 
 
 def load_object(path: str) -> Any:
-    """What ``module.Class``, ``module:Class`` or ``file.py:Class`` names. Raises ConfigurationError."""
+    """Imports what ``module.Class``, ``module:Class`` or ``file.py:Class`` names. Raises ConfigurationError."""
     file = _FILE.match(path)
     if file is not None:
         if not file[2]:

@@ -31,7 +31,7 @@ _folders: set[Path] = set()
 
 
 def importing() -> bool:
-    """Whether a user's code is being imported right now: a crawl must not be started from there."""
+    """Tells whether a user's code is being imported right now: a crawl must not be started from there."""
     return _depth > 0
 
 
@@ -76,7 +76,7 @@ def import_module(name: str) -> ModuleType:
 
 
 def environment_of_slaves() -> dict[str, str]:
-    """What a process that runs the same spiders needs to find what this one finds, the user's folders last.
+    """Returns what a process that runs the same spiders needs to find what this one finds, the user's folders last.
 
     It is for processes started with ``-P``, which have nothing before it.
     """

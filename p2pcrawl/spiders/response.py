@@ -1,4 +1,4 @@
-"""What a callback gets: an answer that can be asked for text, selectors, links and requests.
+"""The answer that a callback gets, and can ask for text, selectors, links and requests.
 
 Everything is found when it is first asked for: a page whose links are followed and nothing else is parsed once, by
 lexbor, straight from its bytes. The tree of parsel is built by ``css``, ``xpath`` and ``re`` only.
@@ -171,7 +171,7 @@ class Response:
     @property
     @limited
     def links(self) -> list[str]:
-        """Where the page leads: absolute, normalised, each once, in order."""
+        """The links of the page: absolute, normalised, each once, in order."""
         if self._links is None:
             self._links = page_links(self.tree, self.url) if self._is_markup else []
         return self._links
@@ -187,7 +187,7 @@ class Response:
     @property
     @limited
     def base_url(self) -> str:
-        """What relative links stand on: the page's URL, or its ``<base href>``."""
+        """The URL that relative links stand on: the page's, or its ``<base href>``."""
         if self._base is None:
             href = markup.base_of(self.tree) if self._is_markup else ""
             self._base = (normalise(href, self.url) if href else None) or self.url

@@ -46,8 +46,8 @@ async def iterate(result: Any) -> AsyncIterator[Any]:
 
 
 def is_of_a_spider(error: BaseException) -> bool:
-    """Whether this is the failure of the code that raised it, and no more: any exception, also an end of the process
-    (``sys.exit``), and a cancellation that nobody asked for, as of something that it awaited.
+    """Tells whether this is the failure of the code that raised it, and no more: any exception, also an end of the
+    process (``sys.exit``), and a cancellation that nobody asked for, as of something that it awaited.
 
     What remains are the end of the running task, its closing, and Ctrl-C.
     """

@@ -16,7 +16,7 @@ from p2pcrawl.spiders.run import iterate
 
 
 class Spider:
-    """Where a crawl starts, and what it takes from each page.
+    """The class that people write: says where a crawl starts, and what it takes from each page.
 
     There is one instance in each slave: attributes are not shared between slaves.
     """

@@ -1,1 +1,1 @@
-"""Where items end up: output files that a crash can neither tear nor double."""
+"""Outputs of items: files that a crash can neither tear nor double."""

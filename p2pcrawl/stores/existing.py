@@ -36,7 +36,9 @@ class Existing:
     """The last ends of gzip members, latest last: (length of the text, length of the file)."""
 
     def end_without(self, trailing: bytes, end: int | None = None) -> int:
-        """Where the whole text ends, looking back from ``end``, when ``trailing`` bytes do not count."""
+        """Returns the position where the whole text ends, looking back from ``end``, when ``trailing`` bytes do not
+        count.
+        """
         end = self.size if end is None else end
         while end > 0:
             start = max(0, end - 4096)
@@ -49,7 +51,7 @@ class Existing:
 
 @contextmanager
 def examined(file: io.FileIO, *, gzip: bool, whole: bool) -> Iterator[Existing]:
-    """What is in ``file``, which must not be empty. Raises DamagedGzip."""
+    """Yields what is in ``file``, which must not be empty. Raises DamagedGzip."""
     if not gzip:
         with _mapped(file) as text:
             yield Existing(len(text), text[:FIRST], text[-1:], text)

@@ -25,7 +25,7 @@ class CannotContinue(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """How much of an existing text stays: anything from ``low`` to ``high`` bytes does equally well."""
+    """The part of an existing text that stays: anything from ``low`` to ``high`` bytes does equally well."""
 
     low: int
     high: int
@@ -47,7 +47,7 @@ class Format(Protocol):
         ...
 
     def state(self) -> dict[str, Any]:
-        """What ``restore`` needs, as JSON data."""
+        """Returns what ``restore`` needs, as JSON data."""
         ...
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -59,7 +59,7 @@ class Format(Protocol):
         ...
 
     def closing(self) -> bytes:
-        """What has to follow for the document to be whole."""
+        """Returns the bytes that have to follow for the document to be whole."""
         ...
 
 

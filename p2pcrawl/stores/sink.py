@@ -1,4 +1,4 @@
-"""What an output promises to the one that writes to it.
+"""The protocol of an output: what it promises to the one that writes to it.
 
 The protocol, of which each step may be the last before a crash:
 

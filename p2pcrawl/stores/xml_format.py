@@ -124,7 +124,7 @@ def _is_name(tag: str) -> bool:
 
 
 def _root(text: Existing) -> tuple[int | None, int]:
-    """Where the end tag of the root begins; or, for a root that is one empty tag, its start and its end."""
+    """Finds where the end tag of the root begins; or, for a root that is one empty tag, its start and its end."""
     whole, depth, begin, end = text.whole, 0, 0, 0
     encodings: list[str] = []
     parser = expat.ParserCreate()
