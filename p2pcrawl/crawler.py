@@ -100,7 +100,9 @@ class Crawler:
             return runner.run(self.crawl())
 
     async def crawl(self, started: Callable[[Crawler], None] | None = None) -> dict[str, Any]:
-        """The same on a running loop; ``started`` is called when the crawl begins."""
+        """Crawls to the end on a running loop and returns the certificate; ``started`` is called when the crawl
+        begins.
+        """
         async with self:
             with interruptible(self):
                 if started is not None:
@@ -127,7 +129,7 @@ class Crawler:
         return self
 
     def _check(self) -> None:
-        """Everything that can be seen not to work before anything is written."""
+        """Refuses whatever can be seen not to work before anything is written."""
         if len(self._plans) > 1 and any(output.path != STANDARD_OUTPUT for output in self._outputs):
             names = " and ".join(plan.name for plan in self._plans[:2])
             raise ConfigurationError(f"{names} are separate crawls and cannot share an output: run them one by one")
@@ -196,7 +198,7 @@ class Crawler:
             self._remove_temporary()
 
     async def wait(self) -> None:
-        """Until the crawl has ended, or was aborted. Raises what else ended it before its time."""
+        """Waits until the crawl has ended, or was aborted. Raises what else ended it before its time."""
         assert self._running is not None
         try:
             await asyncio.shield(self._running)
@@ -239,7 +241,7 @@ class Crawler:
 
     @property
     def outputs(self) -> list[str]:
-        """Where items go: absolute paths, or "-"."""
+        """The destinations of the items: absolute paths, or "-"."""
         return [output.path for output in self._outputs]
 
     @property
@@ -252,7 +254,7 @@ class Crawler:
         return all(job.state == FINISHED for job in self.jobs)
 
     def certificate(self) -> dict[str, Any]:
-        """What was discovered and what became of it; of one job, or of each under ``jobs``."""
+        """Returns what was discovered and what became of it; of one job, or of each under ``jobs``."""
         certificates = [job.certificate() for job in self.jobs]
         return certificates[0] if len(certificates) == 1 else {"jobs": certificates}
 

@@ -72,7 +72,9 @@ def _run(typed: list[str]) -> int:
 
 
 def _told(text: str, code: int, typed: list[str]) -> int:
-    """One line, whatever the message held; and where it came from, for those who asked."""
+    """Prints an error on one line, whatever the message held; with ``--debug`` also where it came from. Returns the
+    exit code.
+    """
     if "--debug" in typed and sys.exc_info()[0] is not None:
         import traceback
 

@@ -34,7 +34,7 @@ def run_jobs(peer: str | None, *, as_json: bool) -> int:
 
 
 def run_owner(url: str, key: str, peer: str | None, *, as_json: bool) -> int:
-    """Who has a URL."""
+    """Prints who has a URL."""
     return _tell(Remote.find(peer).get("/owner", url=url, key=key), _owner, as_json)
 
 

@@ -25,7 +25,7 @@ STANDARD_OUTPUT = "-"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What was typed."""
+    """The options of ``crawl``, as typed."""
 
     targets: tuple[str, ...]
     appended: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ def crawl_in(terminal: Terminal, crawler: Crawler, *, again: str) -> Ending:
 
 
 async def crawl_on_loop(terminal: Terminal, crawler: Crawler, *, again: str) -> Ending:
-    """The same on the running loop."""
+    """Runs a crawl for a terminal on the running loop, with its log, its live display and its summary."""
     relay = None
     with log_to(terminal, crawler.settings.log_level, crawler.settings.log_file) as log_descriptor:
         crawler.errors_to = log_descriptor

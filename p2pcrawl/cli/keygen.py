@@ -21,7 +21,7 @@ _SPREAD = "copy it to each machine, and let each peer read it again (kill -HUP i
 
 
 class Step(StrEnum):
-    """What to do with the key file."""
+    """A step of a key file on its way through a change of keys."""
 
     MAKE = "make"
     REPLACE = "force"
@@ -108,7 +108,7 @@ def _rewrite(path: Path, lines: list[str]) -> KeyRing:
 
 @contextmanager
 def _errors(path: Path) -> Iterator[None]:
-    """What the disk refuses, in one line."""
+    """Turns what the disk refuses into an error of one line."""
     try:
         if not path.parent.is_dir():
             raise ConfigurationError(f"cannot write {path}: there is no folder {path.parent}; make it first")

@@ -1,4 +1,4 @@
-"""Where the log goes, of this process and of its slaves."""
+"""The destination of the log, of this process and of its slaves."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ INTERRUPTED = 130
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What was typed; ``fields`` are those of PeerConfig."""
+    """The options of ``peer``, as typed; ``fields`` are those of PeerConfig."""
 
     fields: dict[str, Any]
     as_json: bool

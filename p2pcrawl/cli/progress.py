@@ -1,4 +1,4 @@
-"""How a crawl is going: a live table where there is a terminal, else a line now and then."""
+"""The progress of a crawl: a live table where there is a terminal, else a line now and then."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def _show(terminal: Terminal, crawler: Crawler) -> None:
 
 
 def progress_line(f: Figures) -> str:
-    """Everything on one line."""
+    """Writes all figures of a crawl's progress on one line."""
     parts = [
         f"{f.seconds:.0f} s",
         f"{counted(f.pages, 'page')} ({f.recent:,.1f}/s, mean {f.mean:,.1f}/s)",
@@ -69,7 +69,7 @@ def progress_line(f: Figures) -> str:
 
 
 def _trying(f: Figures) -> list[str]:
-    """What goes on while hosts do not answer, which no other figure tells."""
+    """Says how many requests are at hosts that do not answer, which no other figure tells."""
     if not f.unanswering:
         return []
     return [f"{counted(f.unanswering, 'request')} at hosts that do not answer yet (robots.txt tried {f.tried:,} times)"]

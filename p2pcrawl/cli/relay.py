@@ -1,4 +1,4 @@
-"""What slaves write to their standard error, brought to the terminal line by line.
+"""Brings to the terminal, line by line, what slaves write to their standard error.
 
 Used beside a live display only: a process that wrote there by itself would tear it.
 """

@@ -28,7 +28,7 @@ def run_results(job: int, output: str, peer: str | None) -> int:
 
 
 def gaps(status: dict[str, Any]) -> Iterator[str]:
-    """Why items of a job may be missing."""
+    """Yields the reasons why items of a job may be missing."""
     if status["not_whole"]:
         yield f"{buckets_told(status['not_whole'])}: items may be missing until who had the rest of them is back"
     if status["missing"]:

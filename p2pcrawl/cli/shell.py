@@ -102,7 +102,7 @@ class Visitor:
         return Response(answer, here)
 
     async def robots(self, url: str) -> str:
-        """What robots.txt says about a URL, in words."""
+        """Says in words what robots.txt allows of a URL."""
         origin = origin_of(url)
         try:
             text = await fetch_robots(self._client, origin, self._settings, _no_pause)
@@ -118,7 +118,9 @@ class Visitor:
         return f"forbids it to {self._agent!r}: a crawl would leave the page alone{delay}"
 
     def _welcome(self, url: str) -> None:
-        """As a start URL: what the user asked for may be on this machine, or in a private network."""
+        """Opens the URL's host, as for a start URL: what the user asked for may be on this machine, or in a private
+        network.
+        """
         if host := opened_by(url):
             self._networks.open(host)
 
@@ -193,7 +195,7 @@ class Shell:
 
 class _Console(code.InteractiveConsole):
     def showtraceback(self) -> None:
-        """Our own errors are one line, as everywhere."""
+        """Shows our own errors as one line, as everywhere; others with their traceback."""
         error = sys.exc_info()[1]
         if isinstance(error, P2PCrawlError):
             self.write(f"{error}\n")

@@ -1,4 +1,4 @@
-"""How a crawl ended: for people, as JSON, and as an exit code."""
+"""The end of a crawl: for people, as JSON, and as an exit code."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Ending:
 
 
 def fruitless(certificate: dict[str, Any]) -> bool:
-    """Whether no page at all could be had, though there were some to be had (or the start itself failed)."""
+    """Tells whether no page at all could be had, though there were some to be had (or the start itself failed)."""
     asked = certificate["discovered"] - 1
     return not certificate["pages"] and (asked > 0 or certificate["failed"] > 0)
 

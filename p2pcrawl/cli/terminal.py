@@ -64,14 +64,14 @@ def json_line(answer: Any) -> str:
 
 
 class Terminal:
-    """Where the faces speak. ``live``: whether a display that changes in place is possible; None: find out."""
+    """Writes what the faces say. ``live``: whether a display that changes in place is possible; None: find out."""
 
     def __init__(self, live: bool | None = None) -> None:
         self.live = _can_be_live() if live is None else live
         self._display: Any = None
 
     def say(self, line: str) -> None:
-        """One line of our own."""
+        """Writes one line of our own."""
         line = on_one_line(line)
         self.write(f"p2pcrawl: {line}" if line and not line.startswith(" ") else line)
 

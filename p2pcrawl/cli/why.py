@@ -77,7 +77,7 @@ def _record_told(r: dict[str, Any], writer: int) -> Iterator[str]:
 
 
 def _cluster_told(r: dict[str, Any]) -> Iterator[str]:
-    """What only a peer knows: who has it, and who has it in hand."""
+    """Says what only a peer knows of a URL: who owns it, who holds copies, and which slave has it in hand."""
     if lease := r["lease"]:
         slave = f"slave {lease['session']} (process {lease['pid']}, {lease['at']})"
         yield f"    in the hands of {slave} for {lease['since_s']:,.1f} s, attempt {lease['attempt']}"

@@ -14,7 +14,7 @@ from random import Random
 
 
 class Does(StrEnum):
-    """How a page answers."""
+    """A page's way of answering."""
 
     SHOW = "show"
     REDIRECT = "redirect"

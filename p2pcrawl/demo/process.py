@@ -22,7 +22,7 @@ READY_BYTES_MAX = 4 * 1024 * 1024
 
 
 class Site(Protocol):
-    """What can be run in a process of its own."""
+    """The interface of a site that can be run in a process of its own."""
 
     async def start(self) -> str:
         """Serves, and returns the URL to begin with."""
@@ -31,7 +31,7 @@ class Site(Protocol):
         """Serves no longer."""
 
     def ready(self) -> dict[str, Any]:
-        """What the starter needs to know, as plain data."""
+        """Returns what the starter needs to know, as plain data."""
 
 
 def site_parser(description: str) -> argparse.ArgumentParser:

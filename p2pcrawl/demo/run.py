@@ -35,7 +35,7 @@ ASK_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Something that must be so, and whether it is."""
+    """A claim about the demo's crawl, and whether it holds."""
 
     good: bool
     claim: str
@@ -92,7 +92,7 @@ async def _demo(terminal: Terminal, path: Path, pages: int, hosts: int, slaves: 
 
 
 def checks_of(truth: dict[str, Any], stats: dict[str, Any], ending: Ending, urls: list[str]) -> Iterator[Check]:
-    """What must hold, by what the site knows of itself and what it was asked for."""
+    """Checks what must hold, by what the site knows of itself and what it was asked for."""
     expected = set(truth["expected"])
     found = Counter(canonical(url) for url in urls)
     missing, strange = expected - found.keys(), found.keys() - expected
@@ -149,7 +149,7 @@ def _some(urls: Any, what: str) -> str:
 
 
 def _ask(control: str, path: str) -> dict[str, Any]:
-    """What the site says of itself. Not through a proxy, whatever the environment names."""
+    """Asks the site about itself. Not through a proxy, whatever the environment names."""
     address = urlsplit(control)
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=ASK_S)
     try:

@@ -58,7 +58,9 @@ class Reply:
 
 
 class Wire:
-    """What a stream writes to. Writing waits while the client does not read; a client that left ends the stream."""
+    """The client's end, as a stream writes to it. Writing waits while the client does not read; a client that left ends
+    the stream.
+    """
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport

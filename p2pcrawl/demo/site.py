@@ -99,7 +99,7 @@ class DemoSite:
 
     @property
     def control_url(self) -> str:
-        """Where ``/_truth`` and ``/_stats`` are."""
+        """The URL below which ``/_truth`` and ``/_stats`` are."""
         return f"http://{CONTROL}:{self._server.port}"
 
     async def start(self) -> str:
@@ -128,7 +128,9 @@ class DemoSite:
         }
 
     def stats(self) -> dict[str, Any]:
-        """What was served so far; ``repeated`` are expected pages asked for more than once (flaky ones: twice)."""
+        """Counts what was served so far; ``repeated`` are expected pages asked for more than once (flaky ones:
+        twice).
+        """
         counts: Counter[str] = Counter()
         for url, count in self.hits.items():
             counts[canonical(url)] += count
@@ -240,7 +242,7 @@ class DemoSite:
         return hrefs
 
     def _href(self, page: Page, target: Page, spelling: int) -> str:
-        """One link; to a page of another host always absolute, in one way or another."""
+        """Writes one link; to a page of another host always absolute, in one way or another."""
         url = self._url(target)
         if target.host != page.host:
             return (url, url, url + "#part", url[len("http:") :], f" {url}\n", self._other_query_order(url))[spelling]

@@ -21,7 +21,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 class Antechamber(Generic[T]):
-    """Those that wait, by the address they come from."""
+    """The connections that wait, by the address they come from."""
 
     def __init__(self, waiting_max: int = 0) -> None:
         self._max = waiting_max or waiting_max_of(descriptors_max())
@@ -38,7 +38,7 @@ class Antechamber(Generic[T]):
         return victim
 
     def turn_out(self) -> T | None:
-        """Whose turn it is to go, who does not wait any more from now on; None when nobody waits."""
+        """Takes out one of those that wait, from the address with the most, and returns it; None when nobody waits."""
         if not self._waiting:
             return None
         most = self._from.most_common(1)[0][0]
@@ -48,7 +48,7 @@ class Antechamber(Generic[T]):
         return victim
 
     def leave(self, visitor: T) -> None:
-        """It does not wait any more. May be repeated."""
+        """Takes a visitor out: it does not wait any more. May be repeated."""
         address = self._waiting.pop(visitor, None)
         if address is not None:
             self._from[address] -= 1
@@ -60,7 +60,7 @@ class Antechamber(Generic[T]):
 
 
 def _whose(address: str) -> str:
-    """What stands for all addresses of somebody."""
+    """Returns what stands for all addresses of one visitor: an IPv4 address, or a /64 of IPv6."""
     if ":" not in address:
         return address
     try:
@@ -71,7 +71,7 @@ def _whose(address: str) -> str:
 
 
 def descriptors_max() -> int:
-    """How many files and connections this process may have open."""
+    """Returns how many files and connections this process may have open."""
     if sys.platform == "win32":
         return 512
     import resource

@@ -1,4 +1,4 @@
-"""What the directory's records say: a body for each kind, read strictly, for it may come from anybody.
+"""The bodies of the directory's records, one for each kind, read strictly, for they may come from anybody.
 
 ``peer/<node id>``: where a node is. Only the node itself may say so.
 ``owner/<bucket>``: its author serves the bucket. The record's version is the counter of the bucket's epoch, so that
@@ -29,7 +29,7 @@ Seconds = Annotated[float, Meta(ge=0.0, le=DAY_S)]
 
 
 class PeerBody(Struct, frozen=True, array_like=True):
-    """Where a node is."""
+    """The addresses and the weight of a node."""
 
     address: AddressText
     api: AddressText
@@ -41,13 +41,13 @@ class PeerBody(Struct, frozen=True, array_like=True):
 
 
 class OwnerBody(Struct, frozen=True, array_like=True):
-    """Where the owner was when it said so."""
+    """The owner's address at the time it published the record."""
 
     address: AddressText
 
 
 class HostBody(Struct, frozen=True, array_like=True):
-    """What a host asks; ``pause_s`` counts from the record's arrival."""
+    """A host's wishes; ``pause_s`` counts from the record's arrival."""
 
     delay_s: Seconds
     penalty_s: Annotated[float, Meta(ge=0.0, le=PENALTY_MAX_S)]
@@ -84,7 +84,7 @@ def body_of(record: SignedRecord) -> Body | None:
 
 
 def _is_bucket(name: str) -> bool:
-    """Whether a name is the number of a bucket, in its one spelling."""
+    """Tells whether a name is the number of a bucket, in its one spelling."""
     return name.isdecimal() and len(name) <= 4 and int(name) < BUCKETS and name == str(int(name))
 
 

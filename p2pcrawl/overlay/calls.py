@@ -151,7 +151,7 @@ class _Line:
         return answer
 
     def forget(self, number: int) -> None:
-        """Nobody waits for this answer any more."""
+        """Drops the answer with this number when it comes: the caller does not wait for it any more."""
         self._waiting.pop(number, None)
 
     def _send(self, link: Link, request: Request) -> None:

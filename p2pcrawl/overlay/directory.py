@@ -48,7 +48,7 @@ CALLS_MAX = 8
 
 @dataclass(frozen=True, slots=True)
 class OwnerHint:
-    """Who was last heard to serve a bucket."""
+    """The master that was last heard to serve a bucket."""
 
     owner: NodeId
     counter: int
@@ -58,7 +58,9 @@ class OwnerHint:
 
 
 class Directory:
-    """This master's part of the directory. What is published may be refused by all, and says how many took it."""
+    """The directory as this master uses it. What it publishes may be refused by all; each method says how many
+    took it.
+    """
 
     def __init__(self, port: Port, identity: Identity, lives: Callable[[NodeId], bool]) -> None:
         """``lives`` says whether a node is a living member, as far as is known here."""
@@ -109,14 +111,14 @@ class Directory:
         return await self._publish(HOST, host, version, ttl_s, HostBody.of(note))
 
     async def owner(self, bucket: int) -> OwnerHint | None:
-        """Who says that it serves a bucket, or None."""
+        """Looks up who says that it serves a bucket; None if nobody does."""
         found = await self._find(OWNER, str(bucket))
         if found is None or not isinstance(body := body_of(found.record), OwnerBody):
             return None
         return OwnerHint(found.record.signer, found.record.version, Address(body.address), found.age_s)
 
     async def host(self, host: str) -> HostNote | None:
-        """What is known of a host, with what is left of its pause, or None."""
+        """Looks up what is known of a host, with what is left of its pause; None if nothing is."""
         found = await self._find(HOST, host)
         if found is None or not isinstance(body := body_of(found.record), HostBody):
             return None

@@ -25,7 +25,9 @@ EXCHANGES_MAX = 8
 
 
 class Gossip:
-    """See the module. Everything that happens comes out of ``on_event``, in order."""
+    """Drives a :class:`Membership` and performs what it asks for. All that happens comes out of ``on_event``, in
+    order.
+    """
 
     def __init__(self, membership: Membership, port: Port, exchange: Exchange, on_event: OnEvent) -> None:
         self.membership = membership

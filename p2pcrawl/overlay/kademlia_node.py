@@ -45,7 +45,7 @@ Answer = tuple[bool, Any]
 
 
 class _Sealed:
-    """What the protocol writes to in place of a socket."""
+    """The transport that the protocol writes to in place of a socket."""
 
     def __init__(self, send: Any) -> None:
         self._send = send
@@ -58,7 +58,9 @@ class _Sealed:
 
 
 class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has no types
-    """See the module."""
+    """The package's protocol with our own reading of datagrams: strict, sealed, and never raising for what others
+    send.
+    """
 
     def __init__(self, source_node: Node, storage: RecordStore, ksize: int) -> None:
         super().__init__(source_node, storage, ksize)
@@ -136,7 +138,7 @@ class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has 
             future.set_result((True, sender_id if unknown else body))
 
     def _waiting(self, sender_id: bytes, message_id: bytes, address: tuple[str, int]) -> asyncio.Future[Answer] | None:
-        """Who waits for this answer, if it is one."""
+        """Returns the future that waits for this answer; None, counted, if nobody asked for it."""
         waiting: tuple[asyncio.Future[Answer], tuple[str, int], bytes] | None = self._outstanding.get(message_id)
         # At the address of a node that is gone there may be another by now.
         if waiting is None or waiting[1] != address or waiting[2] not in (sender_id, _ANYBODY):
@@ -187,7 +189,7 @@ class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has 
         return answer
 
     async def ping_address(self, address: tuple[str, int]) -> Node | None:
-        """Who answers there, or None."""
+        """Asks who is at an address. Returns the node that answers, or None."""
         answer = await self._ask("ping", Node(_ANYBODY, *address))
         if not answer[0]:
             return None
@@ -211,7 +213,9 @@ class DirectoryServer(Server):  # type: ignore[misc] # kademlia has no types
         return await self.protocol.ping_address(addr)
 
     async def store(self, key: bytes, record: SignedRecord) -> int:
-        """How many nodes, this one included, acknowledged that they hold the record."""
+        """Stores a record at the nodes nearest to its key. Returns how many, this one included, acknowledged that they
+        hold it.
+        """
         target = Node(key)
         nearest = self.protocol.router.find_neighbors(target)
         acks = 0

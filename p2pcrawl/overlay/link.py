@@ -72,7 +72,7 @@ class Link(asyncio.Protocol):
 
     @property
     def peer(self) -> RemotePeer | None:
-        """Who is at the other end, once that is proven."""
+        """The peer at the other end, once that is proven."""
         return self._seal.peer if self._seal is not None else None
 
     @property

@@ -44,7 +44,7 @@ LOOKS_MAX = 5
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Who a process is and which cluster it belongs to."""
+    """The proofs of who a process is and which cluster it belongs to."""
 
     identity: Identity
     keys: KeyRing
@@ -134,7 +134,7 @@ class OverlayNode:
         self.port.close()
 
     def members(self) -> list[Member]:
-        """All that count, this one included, by id."""
+        """Returns all members that count, this one included, by id."""
         alive = self.membership.alive()
         if alive is not self._alive:
             self._alive, self._members = alive, sorted(alive, key=lambda m: m.id)
@@ -146,7 +146,7 @@ class OverlayNode:
         return member if member is not None and member.living else None
 
     def counters(self) -> dict[str, dict[str, int]]:
-        """What went over the port, and what was dropped there and why."""
+        """Counts what went over the port, and what was dropped there and why."""
         return {
             "port": dict(self.port.counters),
             "datagrams": dict(self._seal.counters),
@@ -216,7 +216,9 @@ class OverlayNode:
             await asyncio.sleep(LOOK_S)
 
     async def _settled_others(self) -> set[Address]:
-        """Where the others are; while they come or go waits a while, for to look for each of many costs too much."""
+        """Returns where the others are; while they come or go waits a while, for to look for each of many costs too
+        much.
+        """
         others = self._others()
         for _ in range(LOOKS_MAX):
             if others == self._seen:

@@ -69,12 +69,12 @@ class Port(asyncio.DatagramProtocol):
             self._transport.close()
 
     def send(self, channel: int, payload: bytes, to: tuple[str, int]) -> None:
-        """One datagram for whoever is there; like any, it may not arrive."""
+        """Sends one datagram to whoever is there; like any, it may not arrive."""
         if self._transport is not None:
             self._write(self.knocks.say(channel, payload, to, self._loop.time()))
 
     def send_to(self, channel: int, payload: bytes, address: Address) -> None:
-        """The same by ``host:port``, where the host is an IP address."""
+        """Sends one datagram to ``host:port``, where the host is an IP address."""
         self.send(channel, payload, parse_address(address))
 
     # -- called by the transport --------------------------------------------------------------

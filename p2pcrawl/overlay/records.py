@@ -1,5 +1,5 @@
-"""What this node stores of the directory: signed records, each valid, the one of its name that counts most, until it
-ends.
+"""The part of the directory that this node stores: signed records, each valid, the one of its name that counts most,
+until it ends.
 
 An owner record by a node that does not live gives way to one by a node that does, whatever their epochs: the dead own
 nothing, and who takes a bucket over from them cannot always know how far they had counted.
@@ -90,7 +90,7 @@ class RecordStore(IStorage):  # type: ignore[misc] # kademlia has no types
         return True
 
     def counts_more(self, record: SignedRecord, other: SignedRecord) -> bool:
-        """Whether ``record`` is to be believed rather than ``other``, of the same name."""
+        """Tells whether ``record`` is to be believed rather than ``other``, of the same name."""
         if record.kind == OWNER and record.signer != other.signer:
             lives, lived = self._lives(record.signer), self._lives(other.signer)
             if lives != lived:

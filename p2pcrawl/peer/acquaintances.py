@@ -43,7 +43,7 @@ class Acquaintances:
         self._lock = threading.Lock()
 
     def load(self) -> list[Row]:
-        """Everybody that was known, the departed included."""
+        """Reads all masters that were known, the departed included."""
         for file, instead in ((FILE, f"it is read from {SECOND}"), (SECOND, "who is missing is not known here")):
             path = self._folder / file
             try:

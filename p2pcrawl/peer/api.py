@@ -30,7 +30,7 @@ _http_log = logging.getLogger(f"{__name__}.http")
 
 
 def _is_ours(record: logging.LogRecord) -> bool:
-    """Whether a failure is to be told in full: what strangers send that is no HTTP is theirs."""
+    """Tells whether a failure is to be logged in full: what strangers send that is no HTTP is theirs."""
     error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
     if isinstance(error, HttpProcessingError):
         log.debug("a request that is no HTTP was refused: %s", error.message)
@@ -47,7 +47,7 @@ _DIGEST = web.RequestKey("digest", str)
 
 
 class Desk(Protocol):
-    """What the API needs of a peer."""
+    """The interface that the API needs of a peer."""
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
         """Answers a question: ``status``, ``jobs``, ``job``, ``owner``, ``why``. Raises P2PCrawlError."""
@@ -189,7 +189,7 @@ class Api:
 
 
 def _is_address(host: str) -> bool:
-    """Whether this is an address, or this machine: no name that someone else could have made resolve here."""
+    """Tells whether ``host`` is an address, or this machine: no name that someone else could have made resolve here."""
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
     name = name.strip("[]").lower()
     if name == "localhost":
@@ -202,7 +202,7 @@ def _is_address(host: str) -> bool:
 
 
 def _is_of_another_page(request: web.Request) -> bool:
-    """Whether a browser says that a page from elsewhere wants this, be it as an image or a script."""
+    """Tells whether a browser says that a page from elsewhere wants this, be it as an image or a script."""
     origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site", "none")
     return (origin is not None and origin != f"http://{request.host}") or site not in ("none", "same-origin")
 

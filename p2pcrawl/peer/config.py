@@ -1,4 +1,4 @@
-"""What a peer is told when it is started, checked and completed."""
+"""The configuration of a peer: what it is told when it is started, checked and completed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ANY_HOST = {"0.0.0.0", "::"}
 
 
 class Role(StrEnum):
-    """What a peer wants to be."""
+    """The role that a peer wants."""
 
     AUTO = "auto"
     """A master while there are too few, else a slave of the least loaded group."""
@@ -35,7 +35,7 @@ class Role(StrEnum):
 
 
 class Partition(StrEnum):
-    """What matters more when masters cannot reach each other."""
+    """The choice between going on and being sure, when masters cannot reach each other."""
 
     AVAILABLE = "available"
     """All parts go on; a host may be asked by one owner in each."""
@@ -45,7 +45,7 @@ class Partition(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeerConfig:
-    """All that can be said about a peer. :meth:`resolved` fills in what was left out."""
+    """The configuration of a peer. :meth:`resolved` fills in what was left out."""
 
     bind: str = ""
     """HOST:PORT to listen on, UDP and TCP. Empty: loopback, or the address that routes to ``join``."""
@@ -122,7 +122,7 @@ class PeerConfig:
         return self.cluster if self.ring is RingName.RENDEZVOUS else self.cluster + _of_ring(self.ring)
 
     def listen_on(self) -> tuple[str, int]:
-        """Where to bind: as told, else loopback, else the address of ours that routes to whom we join."""
+        """Returns where to bind: as told, else loopback, else the address of ours that routes to whom we join."""
         if self.bind:
             return _bound(self.bind)
         hosts = [parse_address(address, DEFAULT_PORT)[0] for address in self.join]
@@ -130,7 +130,7 @@ class PeerConfig:
         return (_route_to(far[0]) if far else "127.0.0.1"), DEFAULT_PORT
 
     def reached_at(self) -> Address | None:
-        """Where others reach this peer, with an IP address in place of a name; None: where it is bound."""
+        """Returns where others reach this peer, with an IP address in place of a name; None: where it is bound."""
         if not self.advertise:
             return None
         host, port = parse_address(self.advertise, DEFAULT_PORT)
@@ -171,7 +171,7 @@ CHOICES: Final[Mapping[str, type[StrEnum]]] = {
 
 
 def chosen(name: str, value: str) -> StrEnum:
-    """One of the choices that a field has, from text. Raises ConfigurationError naming them all."""
+    """Reads one of the choices that a field has from text. Raises ConfigurationError naming them all."""
     choices = [choice.value for choice in CHOICES[name]]
     if value not in choices:
         raise ConfigurationError(f"a peer's {name} is {', '.join(choices[:-1])} or {choices[-1]}, not {value!r}")

@@ -1,4 +1,4 @@
-"""What all masters have counted of a job, added up; and whether the sum can be relied on.
+"""The counts of a job at all masters, added up; and whether the sum can be relied on.
 
 A page whose bucket changes hands is in two frontiers for a while, or in none that answers: whoever takes it over has
 its row already, and who gives it away has it still; after a partition both sides have what both fetched. A sum that was
@@ -27,7 +27,7 @@ Stamps = dict[NodeId, dict[str, Any]]
 
 
 class Counts:
-    """See the module."""
+    """Asks all masters for their counts of jobs, and judges whether the sum is settled."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -42,7 +42,7 @@ class Counts:
         return [_judged(each, settled) | {"away": away} for each in sums]
 
     def here(self, job: Job) -> dict[str, Any]:
-        """What this master has of a job."""
+        """Returns what this master has of a job."""
         ownership = self._cluster.ownership
         return {
             "master": self._node.id,
@@ -52,7 +52,7 @@ class Counts:
         }
 
     def stamp(self) -> dict[str, Any]:
-        """What stays the same as long as no row comes here from another master, or goes to one."""
+        """Returns values that stay the same as long as no row comes here from another master, or goes to one."""
         ownership, takeover = self._cluster.ownership, self._cluster.takeover
         moving = ownership.syncing > 0 or not ownership.complete or takeover.unclaimed
         return {
@@ -64,7 +64,7 @@ class Counts:
         }
 
     async def ask_others(self, what: str, arguments: dict[str, Any]) -> list[tuple[Member, Any]]:
-        """What each other member answers; the error of who does not."""
+        """Asks each other member a question. Returns each answer, or the error of the member that gave none."""
         others, asked = [m for m in self._node.members() if m.id != self._node.id], json.dumps(arguments).encode()
         calls = (self._node.caller.query(m.address, f"ask:{what}", asked, timeout_s=ASK_S) for m in others)
         answers = await asyncio.gather(*calls, return_exceptions=True)

@@ -31,7 +31,7 @@ _DEPTH = 15
 
 
 class Explanation:
-    """See the module."""
+    """Answers ``why`` from what this master's folder holds, and from what the other holders of the bucket say."""
 
     def __init__(self, cluster: Cluster, folder: Path) -> None:
         self._cluster = cluster
@@ -40,7 +40,7 @@ class Explanation:
         self._folder = folder
 
     async def why(self, text: str) -> dict[str, Any]:
-        """What the owners of a URL tell, one for each job, as one."""
+        """Asks the owners of a URL, of which each job has one, and puts their answers together."""
         url = checked_url(text)
         answers, silent = [], []
         for owner, jobs in sorted(self._owners(url).items()):
@@ -60,7 +60,7 @@ class Explanation:
         return found
 
     async def here(self, text: str, jobs: list[int]) -> dict[str, Any]:
-        """What this master knows of it in these jobs."""
+        """Tells what this master knows of a URL in these jobs."""
         url = checked_url(text)
         found, records = await asyncio.to_thread(self._read, url, jobs)
         copies = await asyncio.gather(*(self._copies(record) for record in records))
@@ -118,7 +118,7 @@ class Explanation:
         }
 
     async def _copies(self, record: RecordRow) -> list[dict[str, Any]]:
-        """What the other holders have of it."""
+        """Asks the other holders of a record's bucket whether they have it in the same state."""
         ours = stamp_of(record.visit, record.phase, record.attempts, record.losses)
         nodes = [node for node in self._cluster.ownership.holders(record.bucket) if node != self._node.id]
         stamps = await asyncio.gather(*(self._stamp_at(node, record) for node in nodes))

@@ -113,7 +113,7 @@ class Helper:
                 process.kill()
 
     async def is_needed_as_master(self, members: list[dict[str, Any]] | None, wanted: int) -> bool:
-        """Whether too few masters have lived for long enough, and it falls to this peer to step in.
+        """Tells whether too few masters have lived for long enough, and it falls to this peer to step in.
 
         Each candidate waits a time that its identity gives it and looks again, so that they come one by one.
         """

@@ -1,4 +1,4 @@
-"""Why a URL may never have been seen."""
+"""Reasons why a URL may never have been seen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from p2pcrawl.spiders.load import load_spider
 
 
 def hints(inquiry: Inquiry, jobs: list[JobRow], url: str, other_request: bool) -> list[str]:
-    """What may explain that a plain GET of ``url`` is not in the folder; the likeliest first."""
+    """Lists what may explain that a plain GET of ``url`` is not in the folder; the likeliest first."""
     if other_request:
         return ["the URL is there, but not as a plain GET: another method, a body, chosen headers, or dont_filter"]
     found = [f"seen in another form: {near}" for near in _variants(url) if inquiry.find(near)]
@@ -39,7 +39,7 @@ def hints(inquiry: Inquiry, jobs: list[JobRow], url: str, other_request: bool) -
 
 
 def _variants(url: str) -> Iterator[str]:
-    """The same page, as people often write it otherwise."""
+    """Yields the URLs by which people often mean the same page."""
     scheme, _, rest = url.partition("://")
     yield f"{'http' if scheme == 'https' else 'https'}://{rest}"
     yield f"{scheme}://{rest[4:] if rest.startswith('www.') else 'www.' + rest}"
@@ -74,7 +74,7 @@ def _of_job(inquiry: Inquiry, job: JobRow, url: str) -> Iterator[str]:
 
 
 def _domains(spec: JobSpec) -> list[str]:
-    """What the job stays within, as far as it can be told without running the spider."""
+    """Returns the domains that the job stays within, as far as that can be told without running the spider."""
     if "allowed_domains" in spec.arguments:
         return [part for part in spec.arguments["allowed_domains"].replace(",", " ").split() if part]
     if spec.spider.urls:

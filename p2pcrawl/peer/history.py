@@ -1,4 +1,4 @@
-"""What a data folder tells of a URL, as plain data: its state and how it came to that."""
+"""The history of a URL from a data folder, as plain data: its state and how it came to that."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from p2pcrawl.peer.hints import hints, spec_of
 
 
 def told_of(url: str) -> dict[str, Any]:
-    """What is told of a URL of which nothing is known."""
+    """Returns the history of a URL of which nothing is known."""
     return {
         "url": url,
         "canonical": canonical(url),
@@ -31,7 +31,9 @@ def told_of(url: str) -> dict[str, Any]:
 
 
 def history(inquiry: Inquiry, url: str, only: Collection[int] | None = None) -> tuple[dict[str, Any], list[RecordRow]]:
-    """Everything about one URL, and the records that it is about; of these jobs ``only``, if any are given."""
+    """Tells all that is known about one URL, and the records that it is about; of these jobs ``only``, if any are
+    given.
+    """
     jobs = {job.id: job for job in inquiry.jobs() if only is None or job.id in only}
     plain = [r for r in inquiry.find(url) if r.job in jobs]
     others = [] if plain else [r for r in inquiry.same_url(url) if r.job in jobs]

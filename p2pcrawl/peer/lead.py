@@ -161,7 +161,9 @@ class Lead:
             raise
 
     async def _set_aside(self, error: DamagedError) -> bool:
-        """Whether a damaged store, which nobody has open, has given way to a new one."""
+        """Puts a damaged store, which nobody has open, aside for a new one if other masters may have what it held.
+        Tells whether it did.
+        """
         known = self._acquaintances.load()
         if error.file not in STORES or not (self._config.join or any(e.status is not Status.LEFT for e, _ in known)):
             return False
@@ -217,7 +219,9 @@ class Lead:
         await self._close_stores()
 
     async def _close_stores(self) -> None:
-        """One that is damaged gives way to a new one: the next start need not come across it once more."""
+        """Closes the stores. One that is damaged gives way to a new one: the next start need not come across it once
+        more.
+        """
         failure = self.failed.exception() if self.failed.done() else None
         for close in (self.master.__aexit__, self.holdings.close):
             try:
@@ -245,7 +249,9 @@ class Lead:
                 self.failed.set_exception(error)
 
     async def _end_pages(self) -> None:
-        """What is ours waits here till we come back. What is in hand is ended first, and need not be fetched again."""
+        """Ends the pages in hand, so that they need not be fetched again. What is queued waits here till we come
+        back.
+        """
         self.master.drain()
         await asyncio.wait(self._tasks[:1], timeout=PAGES_S)
 
@@ -261,7 +267,9 @@ class Lead:
             await asyncio.sleep(LOAD_S)
 
     def _close_ports(self) -> None:
-        """No crawl goes to where peers listen, as far as they are known: those that are away come back."""
+        """Closes to all crawls the places where peers listen, as far as they are known: those that are away come
+        back.
+        """
         members = self.node.membership.members.values()
         known = [each for member in members for each in (member.address, member.api) if each]
         self.master.slaves.close_ports([*known, self.node.address, self.bound, self._api])
@@ -270,7 +278,9 @@ class Lead:
         return any(job.state == RUNNING for job in self.master.jobs.values())
 
     async def _note_acquaintances(self) -> None:
-        """Not at each event: when a large cluster begins, as many come at once as it has members."""
+        """Saves who is known, when that has changed since or is older than AGES_S. Not at each event: when a large
+        cluster begins, as many come at once as it has members.
+        """
         revision, now = self.node.membership.revision, asyncio.get_running_loop().time()
         noted, at = self._noted
         if revision != noted or now - at >= AGES_S:
@@ -300,7 +310,7 @@ class Lead:
         self.cluster.happened(event)
 
     async def _answer(self, what: str, arguments: bytes) -> bytes:
-        """What other peers ask for their faces."""
+        """Answers what other peers ask for their faces."""
         verb, _, name = what.partition(":")
         try:
             decoded = json.loads(arguments)
@@ -395,7 +405,7 @@ async def _run_here(stream: Any) -> None:
 
 
 def _refusal(spec: JobSpec) -> str:
-    """Why this peer cannot run the job; "" when it can."""
+    """Returns why this peer cannot run the job; "" when it can."""
     ref = spec.spider
     if ref.module and spec.module_digest and module_digest(ref.module) != spec.module_digest:
         found = module_digest(ref.module)

@@ -1,4 +1,5 @@
-"""Where a peer's HTTP API takes connections: bounded in number and in the time they may take to say what they want.
+"""The listener of a peer's HTTP API: bounds the number of connections, and the time they may take to say what they
+want.
 
 aiohttp serves a connection for as long as it lasts, silent or not. Here each is watched from outside: until the head of
 a request is whole it waits in an :class:`Antechamber`, for HEAD_S at most; so does one that is kept for a next request.
@@ -45,7 +46,7 @@ class HttpListener:
         return _Visitor(self, self._serve())
 
     async def watch(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Its head is whole: from now on until it is answered the connection is busy."""
+        """Counts the connection as busy from now on, when its head is whole, until the request is answered."""
         visitor = self._visitors.get(cast(asyncio.BaseTransport, request.transport))
         if visitor is not None:
             self._begun(visitor)
@@ -70,7 +71,7 @@ class HttpListener:
         self._wait(visitor)
 
     def stalled(self, visitor: _Visitor) -> None:
-        """It does not read what it asked for."""
+        """Notes that a visitor does not read what it asked for, so that it may be turned out for another."""
         if visitor in self._busy:
             self.unread.enter(visitor, visitor.host)
 
@@ -112,7 +113,7 @@ class _Visitor(asyncio.Protocol):
         self.host = ""
 
     def give(self, seconds: float) -> None:
-        """So long to send the head of a request."""
+        """Gives the visitor so many seconds to send the head of a request."""
         self.cancel()
         self._alarm = asyncio.get_running_loop().call_later(seconds, self.transport.abort)
 

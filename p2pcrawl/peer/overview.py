@@ -1,4 +1,4 @@
-"""How the cluster stands, as one master sees it and as the others tell of themselves."""
+"""The state of the cluster, as one master sees it and as the others tell of themselves."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def warnings_of(
     not_whole: int,
     refusals: Mapping[NodeId, str],
 ) -> Iterator[str]:
-    """What a person should know of, one line each."""
+    """Yields what a person should know of, one line each."""
     if len(living) < copies:
         yield f"only {len(living)} masters live: {copies} copies cannot be kept"
     if missing:
@@ -37,7 +37,7 @@ def warnings_of(
 
 
 class Overview:
-    """See the module."""
+    """Describes the cluster as plain data, for ``status`` and its kin."""
 
     def __init__(self, cluster: Cluster, name: str) -> None:
         """``name`` is the cluster's."""
@@ -47,11 +47,13 @@ class Overview:
         self._name = name
 
     def members(self) -> list[dict[str, Any]]:
-        """All that count."""
+        """Describes all members that count."""
         return self._members(self._node.members())
 
     def status(self, others: Iterable[tuple[Member, Any]]) -> dict[str, Any]:
-        """Everything; ``others`` are what the other members say of their ``figures``, or why they do not."""
+        """Describes the whole cluster; ``others`` are the other members' answers to ``figures``, or the errors of those
+        that gave none.
+        """
         membership, copies = self._node.membership, self._cluster.ownership.copies
         figures = self.figures()
         for _, answer in others:
@@ -76,11 +78,11 @@ class Overview:
         }
 
     def figures(self) -> dict[str, int]:
-        """How records and their copies stand at this master."""
+        """Counts how records and their copies stand at this master."""
         return {**self._cluster.figures(), "moving": self._cluster.ownership.syncing}
 
     def local(self) -> dict[str, Any]:
-        """This master alone."""
+        """Describes this master alone."""
         ownership = self._cluster.ownership
         return {
             "id": self._node.id,

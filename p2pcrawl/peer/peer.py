@@ -72,7 +72,9 @@ SAME_CLUSTER = "--cluster and --ring must be the same for all peers of a cluster
 
 
 class Peer:
-    """See the module. What cannot work is a ConfigurationError from ``__aenter__``."""
+    """A peer of a cluster, from ``__aenter__`` to ``__aexit__``. What cannot work is a ConfigurationError from the
+    former.
+    """
 
     def __init__(self, config: PeerConfig | None = None, **fields: Any) -> None:
         if "join" in fields:
@@ -154,7 +156,7 @@ class Peer:
             shutil.rmtree(self._temporary, ignore_errors=True)
 
     async def wait(self) -> None:
-        """Until ``stop``. Raises what made going on impossible."""
+        """Waits for ``stop``. Raises what made going on impossible."""
         await self._stopped.wait()
         if self._failure is not None:
             raise self._failure
@@ -163,7 +165,7 @@ class Peer:
         self._stopped.set()
 
     def abort(self) -> None:
-        """What must be done before the process ends at once, without leaving the cluster."""
+        """Does what must be done before the process ends at once, without leaving the cluster."""
         self._presence.close()
         if self._helper is not None:
             self._helper.abort()
@@ -186,7 +188,7 @@ class Peer:
 
     @property
     def address(self) -> Address:
-        """Where other peers reach this one; for a slave, the master that it helps."""
+        """The address where other peers reach this one; for a slave, the master that it helps."""
         if self._lead is not None:
             return self._lead.address
         return self._helper.master if self._helper is not None else Address("")
@@ -415,12 +417,12 @@ class PeerJob:
         self.id = number
 
     async def status(self) -> dict[str, Any]:
-        """How it stands, over all masters."""
+        """Asks how the job stands, over all masters."""
         answer: dict[str, Any] = await self._peer.ask("job", {"job": self.id})
         return answer
 
     async def wait(self) -> dict[str, Any]:
-        """Until it is finished, cancelled, or incomplete; how it stands then."""
+        """Waits until the job is finished, cancelled, or incomplete. Returns how it stands then."""
         while True:
             status = await self.status()
             if status["state"] in ENDS:

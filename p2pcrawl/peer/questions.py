@@ -1,4 +1,4 @@
-"""What a master answers: how the cluster stands, how its jobs stand, who owns what."""
+"""The questions that a master answers: how the cluster stands, how its jobs stand, who owns what."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from p2pcrawl.spiders.addresses import checked_url
 
 
 class Questions:
-    """Those of faces, and those by which masters answer them together."""
+    """Answers the questions of faces, and those by which masters answer them together."""
 
     def __init__(self, cluster: Cluster, steering: Steering, folder: Path, name: str) -> None:
         """``name`` is the cluster's."""
@@ -114,7 +114,9 @@ class Questions:
     # -- owners -------------------------------------------------------------------------------
 
     async def _owner(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """What the owner itself says, so that it is the same from everybody; what is known here if it is silent."""
+        """Asks the owner itself about a URL, so that the answer is the same from everybody; tells what is known here if
+        it is silent.
+        """
         answer = self._owner_seen(str(arguments.get("url", "")), str(arguments.get("key", "host")))
         if answer["owner"] == self._node.id or arguments.get("forwarded"):
             return answer
@@ -132,7 +134,7 @@ class Questions:
         return told
 
     async def _owner_heard(self, bucket: int) -> dict[str, Any] | None:
-        """Who was last heard to serve a bucket."""
+        """Looks up in the directory who was last heard to serve a bucket."""
         hint = await self._node.directory.owner(bucket)
         if hint is None:
             return None

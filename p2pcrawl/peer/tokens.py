@@ -38,7 +38,7 @@ _SIZE_MAX: Final = 256
 
 
 def is_token(text: str) -> bool:
-    """Whether a text has the form of a token; nothing else ever opens anything."""
+    """Tells whether a text has the form of a token; nothing else ever opens anything."""
     return _TOKEN.match(text) is not None
 
 
@@ -101,7 +101,8 @@ class Doorkeeper:
         return head + self._seal(head)
 
     def admits(self, authorization: str, method: str, target: str) -> str | None:
-        """What the digest of the body has to be if this header allows this call, "" if any; None when it does not.
+        """Returns what the digest of the body has to be if this header allows this call, "" if any; None when it does
+        not.
 
         A nonce that was good is used up. Never raises.
         """

@@ -1,5 +1,6 @@
-"""What a field of a message can hold. Whatever is beyond is refused where it is read, with a LinkError: a broken peer
-loses its link, and nothing of what it said comes further."""
+"""The bounds of messages' fields. Whatever is beyond is refused where it is read, with a LinkError: a broken peer loses
+its link, and nothing of what it said comes further.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What masters say to each other, and what anyone may ask a master.
+"""The messages between masters, and the questions that anyone may ask a master.
 
 Every request carries an ``id`` that its answer repeats. Tags from 20 on; see ``wire.messages`` for the rules.
 """
@@ -102,7 +102,9 @@ class MirrorJob(Struct, array_like=True, tag=25):
 
 
 class JobMarks(Struct, array_like=True, tag=57):
-    """What the sender knows of jobs, in short. Answered with those of which the receiver knows something else."""
+    """The sender's jobs and what it knows of each, in short. Answered with those of which the receiver knows something
+    else.
+    """
 
     id: int
     jobs: list[int]
@@ -219,7 +221,7 @@ class Quiet(Struct, array_like=True, tag=33):
 
 
 class Standing(Struct, array_like=True, tag=34):
-    """How a job stands at one master."""
+    """The state of a job at one master."""
 
     id: int
     known: bool
@@ -261,7 +263,9 @@ class Borrow(Struct, array_like=True, tag=37):
 
 
 class Lent(Struct, array_like=True, tag=38):
-    """So many requests, at most ``slots`` at once, the first after ``wait_s``, none begun after ``term_s``."""
+    """An answer to a request for a loan: ``count`` requests, at most ``slots`` at once, the first after ``wait_s``,
+    none begun after ``term_s``.
+    """
 
     id: int
     granted: bool
@@ -303,7 +307,7 @@ class Offered(Struct, array_like=True, tag=42):
 
 
 class HostNote(Record):
-    """What whoever asks a host next must know of it."""
+    """The facts about a host that whoever asks it next must know."""
 
     key: HostHash
     """The hash of its name."""
@@ -350,7 +354,9 @@ class Range(Record):
 
 
 class Compare(Struct, array_like=True, tag=45):
-    """How many rows the sender has in some ranges, and their sums under a key made for this question."""
+    """A comparison of copies: how many rows the sender has in some ranges, and their sums under a key made for this
+    question.
+    """
 
     id: int
     nonce: Annotated[bytes, Meta(min_length=16, max_length=16)]
@@ -401,7 +407,9 @@ class PullCopies(Struct, array_like=True, tag=50):
 
 
 class PulledCopies(Struct, array_like=True, tag=56):
-    """No rows: there is nothing after that place. ``notes`` come with the first ones."""
+    """A piece of the copies that were pulled. No rows: there is nothing after that place. ``notes`` come with the first
+    ones.
+    """
 
     id: int
     rows: list[CopyRow]

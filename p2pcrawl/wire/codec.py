@@ -24,7 +24,7 @@ _decoder: msgspec.msgpack.Decoder[AnyMessage] = msgspec.msgpack.Decoder(AnyMessa
 
 
 def encode(message: AnyMessage) -> bytes:
-    """One frame. Raises LinkError when the message is over the limit."""
+    """Encodes a message as one frame. Raises LinkError when the message is over the limit."""
     body = _encoder.encode(message)
     if len(body) > FRAME_MAX:
         raise LinkError(f"a message of {len(body)} bytes is over the limit of {FRAME_MAX}")

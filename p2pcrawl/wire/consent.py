@@ -46,7 +46,7 @@ def encode_consent(message: Question | Answer) -> bytes:
 
 
 def decode_consent(data: bytes) -> Question | Answer:
-    """What is in a datagram's body. Raises LinkError on anything else."""
+    """Reads the body of a datagram as a question or an answer. Raises LinkError on anything else."""
     if len(data) > _BYTES_MAX:
         raise LinkError(f"a question of {len(data)} bytes is over the limit of {_BYTES_MAX}")
     try:

@@ -117,7 +117,7 @@ class DatagramSeal:
         self.counters: dict[str, int] = dict.fromkeys(REASONS, 0)
 
     def seal(self, channel: int, payload: bytes, to: bytes = ANYONE) -> bytes:
-        """One datagram, sealed with the key in use, for the process that takes datagrams at ``to``.
+        """Seals one datagram with the key in use, for the process that takes datagrams at ``to``.
 
         Raises ValueError for a payload that is too long, a channel that is not a byte, a wrong ``to``.
         """
@@ -132,7 +132,7 @@ class DatagramSeal:
         return head + self._sealing.encrypt(_NONCE_HEAD + count, payload, head + self._cluster)
 
     def open(self, data: bytes) -> Opened | None:
-        """What a member sealed for us, or None for everything else, which is counted and forgotten."""
+        """Opens what a member sealed for us; returns None for everything else, which is counted and forgotten."""
         opened = self._judge(data)
         if isinstance(opened, str):
             self.counters[opened] += 1
@@ -141,8 +141,9 @@ class DatagramSeal:
         return opened
 
     def meant_for_another(self, data: bytes) -> bool:
-        """Whether a member sealed it for another process than this one, or for a former life of this one; who says
-        so, or when, is not known. Nothing is remembered."""
+        """Tells whether a member sealed ``data`` for another process than this one, or for a former life of this one;
+        who it was, or when, is not known. Nothing is remembered.
+        """
         if self._refuse(data) != "misaddressed":
             return False
         try:
@@ -153,11 +154,11 @@ class DatagramSeal:
 
     @property
     def senders(self) -> int:
-        """How many senders are remembered."""
+        """The number of senders that are remembered."""
         return len(self._known) + len(self._strangers)
 
     def _judge(self, data: bytes) -> Opened | str:
-        """What is in a datagram, or the reason to drop it."""
+        """Opens a datagram, or returns the reason to drop it."""
         if (refused := self._refuse(data)) is not None:
             return refused
         who = data[_WHO]
@@ -175,7 +176,7 @@ class DatagramSeal:
         return Opened(data[1], sender.node_id, sender.boot, payload, addressed)
 
     def _refuse(self, data: bytes) -> str | None:
-        """What is wrong with a head: all that can be told without any cryptography."""
+        """Returns what is wrong with a head, as far as it can be told without any cryptography; None if nothing is."""
         size = len(data)
         if size < DATAGRAM_OVERHEAD:
             return "short"
@@ -224,7 +225,7 @@ class DatagramSeal:
 
 
 class ReplayWindow:
-    """Which of a sender's counters were accepted: the highest, and a bit for each of the WINDOW below."""
+    """The counters of one sender that were accepted: the highest, and a bit for each of the WINDOW below."""
 
     __slots__ = ("_seen", "_top")
 
@@ -233,7 +234,7 @@ class ReplayWindow:
         self._seen = 1  # counter 0 is never sent
 
     def refuse(self, counter: int) -> str | None:
-        """Why this one cannot be accepted, if so: "replayed", or "stale" when it is too old to tell."""
+        """Returns why a counter cannot be accepted, if so: "replayed", or "stale" when it is too old to tell."""
         age = self._top - counter
         if age < 0:
             return None

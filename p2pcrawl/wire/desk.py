@@ -68,7 +68,7 @@ class Desk:
         _LIMIT.pack_into(self._memory, _PATIENCE_AT, silence_s)
 
     def signs(self) -> tuple[int, float]:
-        """How many signs there were, and how long it may be without (0: for ever)."""
+        """Reads how many signs there were, and how long the process may be without (0: for ever)."""
         return (*_SIGN.unpack_from(self._memory, _SIGN_AT), *_LIMIT.unpack_from(self._memory, _PATIENCE_AT))
 
     def seen(self) -> tuple[int, int, float]:
@@ -102,8 +102,9 @@ class Overseer:
         return lease
 
     def silent(self) -> bool:
-        """Whether it has been without a sign for too long. Time in which nobody looked does not count: then this
-        process may have stood still, and the child with it."""
+        """Tells whether the child has been without a sign for too long. Time in which nobody looked does not count:
+        then this process may have stood still, and the child with it.
+        """
         signs, patience_s = self._desk.signs()
         if signs != self._signs or not patience_s:
             self._signs, self._silent_s = signs, 0.0
@@ -113,7 +114,7 @@ class Overseer:
 
 
 def _cpu_s(pid: int) -> float:
-    """What the process has computed so far; 0 where the system does not tell."""
+    """Returns how many seconds the process has computed so far; 0 where the system does not tell."""
     with suppress(OSError, ValueError, IndexError):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""How two ends of a stream become sure of each other.
+"""The handshake by which two ends of a stream become sure of each other.
 
     client -> server   HELLO    key id, cluster tag, ephemeral X25519 key, MAC under the cluster key
     server -> client   ANSWER   ephemeral X25519 key
@@ -53,7 +53,7 @@ PROOF_BYTES: Final = BOOT_BYTES + PUBLIC_KEY_BYTES + SIGNATURE_BYTES
 
 
 class Kind(IntEnum):
-    """What a readable message is."""
+    """The kind of a readable message."""
 
     HELLO = 1
     ANSWER = 2
@@ -61,7 +61,7 @@ class Kind(IntEnum):
 
 
 class Refusal(IntEnum):
-    """Why a server goes no further."""
+    """A server's reason to go no further."""
 
     VERSION = 1
     KEY = 2
@@ -84,7 +84,7 @@ class OwnNode(LinkError):
 
 
 class RemotePeer(NamedTuple):
-    """Who is at the other end, proven."""
+    """The peer at the other end, proven."""
 
     node_id: NodeId
     boot: bytes
@@ -92,7 +92,7 @@ class RemotePeer(NamedTuple):
 
 
 class Secrets(NamedTuple):
-    """What both ends of one connection share after HELLO and ANSWER."""
+    """The secrets that both ends of one connection share after HELLO and ANSWER."""
 
     client_to_server: ChaCha20Poly1305
     server_to_client: ChaCha20Poly1305
@@ -100,7 +100,7 @@ class Secrets(NamedTuple):
 
 
 class HalfKey:
-    """This end's part of the X25519 secret; used for one connection."""
+    """One end's part of the X25519 secret; used for one connection."""
 
     def __init__(self) -> None:
         self._private = X25519PrivateKey.from_private_bytes(os.urandom(_EPHEMERAL))
@@ -178,7 +178,7 @@ def answer(half: HalfKey) -> bytes:
 
 
 def refused(message: bytes, name: bytes, cluster: bytes) -> LinkError:
-    """What a refusal means for the client; anybody on the way may have made it up."""
+    """Explains a refusal to the client; anybody on the way may have made it up."""
     match message[PREFIX]:
         case Refusal.KEY:
             text = f"the other end uses another cluster key: ours ({name.hex()}) is not in its ring"
@@ -194,13 +194,13 @@ def refused(message: bytes, name: bytes, cluster: bytes) -> LinkError:
 
 
 def proof(identity: Identity, role: str, transcript: bytes, boot: bytes) -> bytes:
-    """Who this end is, signed for this connection and this role alone; to be sealed."""
+    """Signs who this end is, for this connection and this role alone; to be sealed."""
     signature = identity.sign(f"link 1 {role}", transcript + boot + identity.public_key)
     return boot + identity.public_key + signature
 
 
 def check_proof(message: bytes, role: str, transcript: bytes) -> RemotePeer:
-    """Who the other end is. Raises LinkError when it is not who it says."""
+    """Returns who the other end is. Raises LinkError when it is not who it says."""
     boot, public_key = message[:BOOT_BYTES], message[BOOT_BYTES : BOOT_BYTES + PUBLIC_KEY_BYTES]
     signature = message[BOOT_BYTES + PUBLIC_KEY_BYTES :]
     node_id = node_id_of(public_key)
@@ -210,7 +210,9 @@ def check_proof(message: bytes, role: str, transcript: bytes) -> RemotePeer:
 
 
 def after_server_proof(transcript: bytes, server_proof: bytes) -> bytes:
-    """What the client signs: all that the server signed, and that it saw the server's proof."""
+    """Extends a transcript by the server's proof. The client signs the result, and so all that the server signed and
+    that it saw the server's proof.
+    """
     return hashlib.sha256(transcript + server_proof).digest()
 
 

@@ -1,4 +1,4 @@
-"""Who a peer is: an Ed25519 key pair, and a node id that is the hash of its public half.
+"""The identity of a peer: an Ed25519 key pair, and a node id that is the hash of its public half.
 
 The cluster key says that a peer may take part; its identity says which one it is. Nobody can sign for
 a node id without the seed behind it, not even another holder of the cluster key. Every signature is
@@ -53,7 +53,7 @@ class Identity:
 
     @property
     def seed(self) -> bytes:
-        """What an identity file holds. Secret."""
+        """The secret that an identity file holds."""
         return self._seed
 
     def sign(self, purpose: str, data: bytes) -> bytes:
@@ -65,7 +65,7 @@ class Identity:
 
 
 def verify(public_key: bytes, signature: bytes, purpose: str, data: bytes) -> bool:
-    """Whether the holder of ``public_key`` signed this; False for rubbish of any length."""
+    """Tells whether the holder of ``public_key`` signed this; False for rubbish of any length."""
     if len(public_key) != PUBLIC_KEY_BYTES or len(signature) != SIGNATURE_BYTES:
         return False
     if public_key[:-1] + bytes((public_key[-1] & 0x7F,)) in _WEAK_KEYS:

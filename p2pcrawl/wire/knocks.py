@@ -99,7 +99,9 @@ class Knocks:
         self.counters = {"knocks": 0, "answered": 0, "unaddressed": 0, "malformed": 0}
 
     def say(self, channel: int, payload: bytes, to: Source, now: float) -> list[Sending]:
-        """One payload, sealed for the process that is known there; else a knock, and the payload waits."""
+        """Seals one payload for the process that is known at ``to``; for an unknown one knocks, and the payload
+        waits.
+        """
         known = self._known.get(to)
         if known is not None:
             known.last, known.said_at = (channel, payload), now
@@ -112,7 +114,9 @@ class Knocks:
         return [self._knock(to)]
 
     def hear(self, data: bytes, source: Source, now: float) -> tuple[Opened | None, list[Sending]]:
-        """What a member sealed for this very process, if it is to be handed on, and what to send."""
+        """Opens a datagram. Returns what a member sealed for this very process, if it is to be handed on, and what to
+        send.
+        """
         opened = self._seal.open(data)
         if opened is None:
             # Not for shorter ones: the answer would be longer than what it is an answer to.

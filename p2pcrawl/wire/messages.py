@@ -1,4 +1,4 @@
-"""What a master and a slave say to each other.
+"""The messages between a master and a slave.
 
 Structs are arrays on the wire, tagged by number. A field is only ever added at the end, with a
 default; anything else raises ``PROTOCOL``.
@@ -107,7 +107,7 @@ class Links(Struct, array_like=True):
 
 
 class Outcome(Struct, array_like=True):
-    """How a page ended."""
+    """The end of a page."""
 
     phase: PhaseNumber
     """QUEUED asks for a retry after ``retry_in_s``."""
@@ -132,7 +132,7 @@ class Outcome(Struct, array_like=True):
 
 
 class Page(Struct, array_like=True):
-    """What came of one task; without ``outcome`` it is a part, and more follows."""
+    """The result of one task; without ``outcome`` it is a part, and more follows."""
 
     lease: Number
     record: Number
@@ -143,7 +143,7 @@ class Page(Struct, array_like=True):
 
 
 class RobotsResult(Record):
-    """What came of one RobotsTask."""
+    """The result of one RobotsTask."""
 
     lease: Number
     origin: str
@@ -250,7 +250,7 @@ class Renewed(Struct, array_like=True, tag=12):
 
 
 class OrphanPage(Struct, array_like=True):
-    """What came of a task that another master granted, or an earlier session of this one.
+    """The result of a task that another master granted, or an earlier session of this one.
 
     ``page`` names that lease and that record, which mean nothing here: ``task`` says what was fetched. Without
     ``page.outcome`` only its links are told, and the page is to be fetched again.

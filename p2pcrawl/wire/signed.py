@@ -35,7 +35,7 @@ Signature = Annotated[bytes, Meta(min_length=SIGNATURE_BYTES, max_length=SIGNATU
 
 
 class SignedRecord(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """What one node says under a name. Make it with :meth:`sign`, read it with :meth:`decode`."""
+    """A statement of one node under a name. Make it with :meth:`sign`, read it with :meth:`decode`."""
 
     kind: Kind
     """``peer``, ``owner`` or ``host``."""
@@ -72,7 +72,7 @@ class SignedRecord(Struct, frozen=True, array_like=True, forbid_unknown_fields=T
         return _encoder.encode(self)
 
     def verify(self, age_s: float) -> bool:
-        """Whether its author signed it and, ``age_s`` after its arrival, it still counts."""
+        """Tells whether its author signed the record and, ``age_s`` after its arrival, it still counts."""
         content = _content(self.kind, self.name, self.version, self.expires_s, self.public_key, self.body)
         return 0 <= age_s <= self.expires_s and verify(self.public_key, self.signature, _PURPOSE, content)
 
@@ -82,7 +82,7 @@ class SignedRecord(Struct, frozen=True, array_like=True, forbid_unknown_fields=T
         return node_id_of(self.public_key)
 
     def supersedes(self, other: SignedRecord) -> bool:
-        """Whether this one counts more: the higher version, then the greater author, then the greater bytes.
+        """Tells whether this record counts more: the higher version, then the greater author, then the greater bytes.
 
         So all agree; and where the version is the counter of an epoch, the greater epoch wins.
         """

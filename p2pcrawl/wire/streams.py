@@ -99,12 +99,12 @@ class StreamSeal:
 
     @property
     def established(self) -> bool:
-        """Whether the other end is proven and data may be sent."""
+        """True once the other end is proven and data may be sent."""
         return self._state in (_State.OPEN, _State.ENDED)
 
     @property
     def ended(self) -> bool:
-        """Whether the other end said that nothing more will come."""
+        """True once the other end said that nothing more will come."""
         return self._state is _State.ENDED
 
     def begin(self) -> bytes:
@@ -115,7 +115,7 @@ class StreamSeal:
         return self._hello
 
     def take_output(self) -> bytes:
-        """What the handshake has to say; write it after each :meth:`receive`, also one that raised."""
+        """Returns what the handshake has to say; write it after each :meth:`receive`, also one that raised."""
         output, self._output = self._output, b""
         return output
 
@@ -207,7 +207,7 @@ class StreamSeal:
         return size
 
     def _answer(self, message: bytes) -> None:
-        """As the server: answers a hello and proves who we are."""
+        """Answers a hello, as the server, and proves who we are."""
         name = handshake.named_key(message)
         key = self._ring.named(name)
         public = handshake.check_hello(message, key, self._cluster)
@@ -223,7 +223,7 @@ class StreamSeal:
         self._output = answer + self._sealer.seal(_Record.PROOF, proof)
 
     def _take_answer(self, message: bytes) -> None:
-        """As the client: has the keys, and waits for the server's proof."""
+        """Takes the keys from the server's answer, as the client, and waits for the server's proof."""
         if self._half is None or not self._hello:
             raise LinkError("the other end answered before it was asked")
         secrets = self._half.secrets(self._key, self._cluster, self._hello, message, message[handshake.PREFIX :])

@@ -52,12 +52,12 @@ class TlsStream:
 
     @property
     def established(self) -> bool:
-        """Whether the other end is proven, by certificate and by seal, and data may be sent."""
+        """True once the other end is proven, by certificate and by seal, and data may be sent."""
         return self._inside.established
 
     @property
     def ended(self) -> bool:
-        """Whether the other end said that nothing more will come."""
+        """True once the other end said that nothing more will come."""
         return self._inside.ended
 
     @property
@@ -72,7 +72,7 @@ class TlsStream:
         return self.take_output()
 
     def take_output(self) -> bytes:
-        """What both handshakes have to say; write it after each :meth:`receive`, also one that raised."""
+        """Returns what both handshakes have to say; write it after each :meth:`receive`, also one that raised."""
         return self._outgoing.read()
 
     def send(self, data: bytes) -> bytes:
@@ -143,7 +143,7 @@ class TlsStream:
         return True
 
     def _read(self) -> bytes:
-        """All that TLS can open now."""
+        """Reads all that TLS can open now."""
         pieces = []
         try:
             while piece := self._tls.read(_PIECE):
@@ -176,7 +176,7 @@ Seal = StreamSeal | TlsStream
 
 
 def why_refused(error: ssl.SSLCertVerificationError) -> str:
-    """What is wrong with a certificate, for a person."""
+    """Says for a person what is wrong with a certificate."""
     return "it does not come from our CA" if error.verify_code in _NOT_OF_OUR_CA else error.verify_message
 
 
