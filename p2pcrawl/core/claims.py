@@ -1,4 +1,4 @@
-"""What others say about this very node: rumours to refute, earlier lives to outlive, impostors to report.
+"""A node's answers to claims about itself: rumours to refute, earlier lives to outlive, impostors to report.
 
 The theory. A rumour of one's own death is refuted by announcing a higher incarnation than the rumour's. An
 announcement under our id with another boot id is either an earlier life of this node, which cannot answer any
@@ -87,7 +87,7 @@ class Claims:
         return True
 
     def _may_follow(self, incarnation: int, now: float) -> bool:
-        """Whether this node may exceed it now, or near it."""
+        """Tells whether this node may exceed the incarnation now, or get near it."""
         if not is_leap(self._courier.me.incarnation, incarnation + 1):
             return True
         if now - self._leapt_at < LEAP_EVERY_S:

@@ -97,7 +97,7 @@ class Consent:
     # -- asking -------------------------------------------------------------------------------
 
     def act(self, view: int, now: float) -> None:
-        """We act in another view from now on, and have given up what is not ours in it; 0: we are through."""
+        """Acts in another view from now on; the caller has given up what is not ours in it. 0: we are through."""
         if view == self._view:
             return
         self._notice(now)
@@ -140,15 +140,15 @@ class Consent:
 
     @property
     def until(self) -> float:
-        """Until when we may grant what has been ours all along."""
+        """The time until which we may grant what has been ours all along."""
         return max(self._until, self._before_until)
 
     def stands(self, now: float) -> bool:
-        """Whether we may grant what has been ours since the view in which most agreed with us last."""
+        """Tells whether we may grant what has been ours since the view in which most agreed with us last."""
         return now < self._until or now < self._before_until
 
     def confirmed(self, now: float) -> bool:
-        """Whether most agree with us in the very view in which we act."""
+        """Tells whether most agree with us in the very view in which we act."""
         return now < self._until
 
     def silent(self, now: float) -> list[NodeId]:
@@ -160,12 +160,12 @@ class Consent:
         )
 
     def due(self, node: NodeId) -> bool:
-        """Whether this one has not answered the last question."""
+        """Tells whether this voter has not answered the last question."""
         sent_at, _ = self._sent.get(self._last, (inf, 0))
         return self._heard.get(node, -inf) < sent_at
 
     def agreeing(self, now: float) -> int:
-        """How many of the voters agree with us at this moment."""
+        """Counts the voters that agree with us at this moment."""
         voters = self._electorate.voters
         return sum(
             1

@@ -1,4 +1,4 @@
-"""Which state of a job counts, when masters tell different ones.
+"""The order of a job's states: says which one counts when masters tell different ones.
 
 The theory. Whoever changes a job's state gives the change the next version, and tells the others; they hear of
 changes late, twice and in any order. So controls are ordered, all of them, and of two the greater one counts: first
@@ -59,7 +59,7 @@ class Control(NamedTuple):
 
     @property
     def valid(self) -> bool:
-        """Whether it is one at all: what others tell may be anything."""
+        """True if it is a control at all: what others tell may be anything."""
         return self.state in _RANK and 0 <= self.version <= FINAL
 
     def then(self, state: str, reason: str = "", certificate: bytes = b"") -> Control:
@@ -74,7 +74,9 @@ def merged(one: Control, other: Control) -> Control:
 
 
 def turned(now: Control, verb: str) -> Control | None:
-    """What a verb makes of a job; the same when it is so already, None when that cannot be."""
+    """Returns the control that a verb makes of a job's; the given one when it is so already, None when that cannot
+    be.
+    """
     state = _TURNS[verb].get(now.state)
     if state is None or state == now.state:
         return None if state is None else now
@@ -82,7 +84,7 @@ def turned(now: Control, verb: str) -> Control | None:
 
 
 def refusal(now: Control, verb: str) -> str:
-    """Why a verb cannot be, in words."""
+    """Says in words why a verb cannot be."""
     if now.state == CANCELLED:
         return "it is cancelled, which is final"
     if verb == RESUME:

@@ -1,4 +1,4 @@
-"""Which copies of its buckets an owner may count on.
+"""The ledger of copies: says on which copies of its buckets an owner may count.
 
 The theory. A copy counts from the moment at which its holder has been brought to what the owner has, while all that
 happens meanwhile goes to it too. It stops counting when its holder is another process than then (it may have lost what
@@ -35,7 +35,7 @@ class _Holder:
 
 @dataclass(slots=True)
 class Copying:
-    """See the module."""
+    """Keeps, for each of an owner's buckets, which of its holders have a synced copy, and which of them lack what."""
 
     me: NodeId
     copies: int = 2
@@ -92,7 +92,7 @@ class Copying:
         return frozenset() if holder is None else frozenset(holder.held)
 
     def unsynced(self, node: NodeId) -> frozenset[int]:
-        """What has to be brought to this holder."""
+        """Returns the buckets that have to be brought to this holder."""
         holder = self._holders.get(node)
         return frozenset() if holder is None or not holder.lacking else frozenset(holder.held - holder.synced)
 
@@ -112,7 +112,9 @@ class Copying:
         return frozenset() if holder is None else frozenset(holder.synced)
 
     def doubt(self, buckets: Collection[int]) -> None:
-        """Something came into these buckets otherwise than through us: compare again."""
+        """Voids all copies of these buckets, to be compared again: something came into them otherwise than through
+        us.
+        """
         if not buckets:
             return
         for holder in self._holders.values():
@@ -120,7 +122,9 @@ class Copying:
                 self._void(holder, buckets)
 
     def provisional(self, bucket: int) -> bool:
-        """Whether a fact of this bucket has fewer stores than it should, once all living holders have answered."""
+        """Tells whether a fact of this bucket has fewer stores than it should, once all living holders have
+        answered.
+        """
         counted = 1 + sum(1 for node in self.holders(bucket) if bucket in self._holders[node].synced)
         return counted < min(self.copies, self.known)
 
@@ -134,7 +138,7 @@ class Copying:
         return 1 + len(self._holders) < min(self.copies, self.known)
 
     def lacking(self) -> int:
-        """How many copies are not there yet that living holders are to have."""
+        """Counts the copies that living holders are to have and that are not there yet."""
         if self._lacking is None:
             self._lacking = sum(holder.lacking for holder in self._holders.values())
         return self._lacking

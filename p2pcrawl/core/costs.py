@@ -1,4 +1,4 @@
-"""What a node bids for a bucket, in whole numbers.
+"""The bids of nodes for buckets, in whole numbers.
 
 All nodes with the same view must compute the same owners, so no float takes part: ``math.log`` may differ in its
 last bit between platforms, and one such bit would give a bucket two owners. Logarithms and exponentials here are

@@ -70,7 +70,7 @@ class Courier:
         return Ack(seq, me.id, me.boot, me.incarnation, self._view.digest, load, updates)
 
     def pass_on(self, ack: Ack, seq: int) -> Ack:
-        """Another's answer, for the one who asked through us."""
+        """Forwards another's answer to the one who asked through us."""
         return replace(ack, seq=seq, updates=self._fill((), len(ack.load)))
 
     def ping_request(self, seq: int, target: Member) -> PingRequest:
@@ -87,7 +87,7 @@ class Courier:
         return Gossip(self.me.id, updates) if updates else None
 
     def gossip_about(self, id: NodeId) -> Gossip:
-        """What is known of one member now, for somebody who believes something older."""
+        """Writes what is known of one member now, for somebody who believes something older."""
         verdict, facts = self._view.verdict(id), self._view.facts(id)
         first = self.charge(id)
         if verdict is not None and facts is not None:
@@ -95,7 +95,7 @@ class Courier:
         return Gossip(self.me.id, self._fill(first))
 
     def charge(self, id: NodeId) -> list[Update]:
-        """What is held against a member, for its own ears."""
+        """Returns what is held against a member, for its own ears."""
         verdict = self._view.verdict(id)
         if verdict is None:
             return []

@@ -46,13 +46,14 @@ class News:
         self._items.pop(id, None)
 
     def about(self, id: NodeId) -> bool:
-        """Whether there is news of this member."""
+        """Tells whether there is news of this member."""
         return id in self._items
 
     def fill(
         self, budget: int, members: int, first: Sequence[Update] = (), *, farewells: bool = True
     ) -> tuple[Update, ...]:
-        """What goes on one message of ``budget`` bytes: ``first``, which is not counted, then the freshest news.
+        """Chooses what goes on one message of ``budget`` bytes: ``first``, which is not counted, then the freshest
+        news.
 
         ``farewells``: also who has left in order.
         """

@@ -31,7 +31,7 @@ from p2pcrawl.model.node import NodeId
 
 @dataclass(slots=True)
 class Electorate:
-    """What one master knows, as it lies on its disk; and its votes."""
+    """One master's knowledge of the electorate, as it lies on its disk; and its votes."""
 
     seat: bytes
     version: Version = NOBODY
@@ -57,7 +57,7 @@ class Electorate:
         return Decision(self.version, self.voters)
 
     def admits(self, version: Version) -> bool:
-        """Whether who counts by this version may get consent from here."""
+        """Tells whether a master that counts by this version may get consent from here."""
         return (
             bool(self.version.founded) and version.founded == self.version.founded and version >= self.accepted_version
         )
@@ -71,7 +71,7 @@ class Electorate:
         self.learnt_at, self.changed = now, True
 
     def behind(self, version: Version) -> bool:
-        """Whether somebody who speaks of this version knows more than we do, or is of an older founding."""
+        """Tells whether a master that speaks of this version knows more than we do, or is of an older founding."""
         return _behind(self.version, version)
 
     def learn(self, decision: Decision, new_seat: Callable[[], bytes], now: float) -> bool:
@@ -88,7 +88,7 @@ class Electorate:
         return True
 
     def open_ballot(self, me: NodeId, round_min: int = 0) -> Ballot:
-        """One that nobody has used, nor ever will for anything else, once this is durable."""
+        """Opens a ballot that nobody has used, nor ever will for anything else, once this is durable."""
         self.ballot = max(self.ballot[0], round_min) + 1, me
         self.changed = True
         return self.ballot
@@ -108,7 +108,7 @@ class Electorate:
 
 
 def is_step(before: Voters, after: Voters) -> bool:
-    """Whether one voter has come, or one has gone, or nothing has changed at all."""
+    """Tells whether one voter has come, or one has gone, or nothing has changed at all."""
     come, gone = after.items() - before.items(), before.items() - after.items()
     return len(come) + len(gone) <= 1 and 0 < len(after) <= VOTERS_MAX
 

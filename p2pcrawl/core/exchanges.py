@@ -1,4 +1,5 @@
-"""When two members compare all they know: periodically, to join and soon after, and when they seem to differ.
+"""The times at which two members compare all they know: periodically, to join and soon after, and when they seem to
+differ.
 
 Invariant: one address is asked at most once per second, whatever the reasons.
 """
@@ -50,7 +51,9 @@ class Exchanges:
         self._seeds_at = now if self._seeds else math.inf
 
     def joined(self, now: float, address: Address) -> None:
-        """This member came in through that address; others that come at the same time most likely do so, too."""
+        """Plans another exchange with the address that this member joined through: others that come at the same time
+        most likely join there, too.
+        """
         self._again_with, self._again_since = address, None
         self._again_at = now + self._config.join_again_s
 

@@ -1,4 +1,4 @@
-"""Which slave of a group gets a key: consistent hashing with bounded load.
+"""The choice of the slave of a group that gets a key: consistent hashing with bounded load.
 
 A key goes to the first slave in its own order that has room. The order is weighted rendezvous hashing, so a slave is
 first for a share of the keys that follows its weight. Room is bounded: no slave is given more than 1.25 times
@@ -78,7 +78,9 @@ class Bounded:
         return slave
 
     def drain(self, key: int, urls: int = 1) -> None:
-        """So many URLs of this key are finished; with the last one its place is forgotten. Unknown keys are ignored."""
+        """Takes off so many finished URLs of this key; with the last one its place is forgotten. Unknown keys are
+        ignored.
+        """
         if key not in self._placed:
             return
         self._urls[key] -= urls
@@ -87,7 +89,7 @@ class Bounded:
             del self._urls[key]
 
     def slave_of(self, key: int) -> int | None:
-        """Where the key is placed now."""
+        """Returns the slave where the key is placed now; None if nowhere."""
         return self._placed.get(key)
 
     def order(self, key: int) -> list[int]:
@@ -95,16 +97,18 @@ class Bounded:
         return sorted(self._weights, key=lambda slave: self._cost(key, slave))
 
     def load(self, slave: int) -> int:
-        """How many keys the slave has."""
+        """Returns how many keys the slave has."""
         return len(self._keys_of[slave])
 
     def room(self, slave: int) -> int:
-        """How many keys the slave may have when one more is to be placed. The group as a whole always has room."""
+        """Returns how many keys the slave may have when one more is to be placed. The group as a whole always has
+        room.
+        """
         total = (len(self._placed) + 1) * self._weights[slave] * (100 + self._slack_percent)
         return -(-total // (self._weight_total * 100))
 
     def first_with_room(self, key: int) -> int | None:
-        """Where the key would be placed now; None: the group has no slaves."""
+        """Returns the slave where the key would be placed now; None: the group has no slaves."""
         free = [slave for slave in self._weights if self.load(slave) < self.room(slave)]
         return min(free, key=lambda slave: self._cost(key, slave), default=None)
 

@@ -1,4 +1,4 @@
-"""Whether anything can be heard at all: silence of a host is told from silence all around.
+"""Measures whether anything can be heard at all: silence of a host is told from silence all around.
 
 The theory. While anybody answers, a host that does not is silent itself. When nobody answers any more, the fault may be
 our own network's; then it is unjust to count what hosts leave unanswered. So the time in which nothing was heard from
@@ -19,7 +19,7 @@ OUTAGE_TIMES = 3.0
 
 
 class Hearing:
-    """See the module."""
+    """Measures for how long nothing was heard from any host."""
 
     __slots__ = ("_before_s", "heard_at")
 
@@ -40,5 +40,5 @@ class Hearing:
         return self._before_s + max(0.0, now - self.heard_at - GAP_S)
 
     def deaf_since(self, at: float, now: float, bound_s: float) -> bool:
-        """Whether nobody was heard since then, and that may be our own network's fault."""
+        """Tells whether nobody was heard since ``at``, and that may be our own network's fault."""
         return self.heard_at is not None and self.heard_at < at and now - self.heard_at < bound_s

@@ -22,7 +22,7 @@ from p2pcrawl.model.node import Member, NodeId, Status
 
 
 class Hearsay:
-    """All that changes the view goes through here."""
+    """Takes in what is said about members: all that changes the view goes through here."""
 
     def __init__(
         self, courier: Courier, view: View, news: News, suspicions: Suspicions, exchanges: Exchanges, claims: Claims,
@@ -39,7 +39,7 @@ class Hearsay:
         """News about this node itself should go out at once."""
 
     def take(self, update: Update, now: float, out: Output) -> None:
-        """One rumour."""
+        """Takes in one rumour: merges it, passes it on if it is news, starts or ends a suspicion."""
         id = update.id
         if id == self._courier.me.id:
             self.hurry |= self._claims.hear(update, now, out)
@@ -61,7 +61,7 @@ class Hearsay:
         self._settle(before, id, now, out)
 
     def take_entry(self, entry: Entry, by: NodeId, now: float, out: Output, *, news: bool = True) -> None:
-        """One line of another's view. ``news``: what changes ours is passed on."""
+        """Takes in one line of another's view. ``news``: what changes ours is passed on."""
         id = entry.member.id
         view = self._view
         before = view.members.get(id)
@@ -92,7 +92,7 @@ class Hearsay:
             self._settle(before, id, now, out)
 
     def silent(self, id: NodeId, now: float, out: Output) -> None:
-        """Our own probe had no answer."""
+        """Suspects a living member, because our own probe of it had no answer."""
         member = self._view.members.get(id)
         if member is not None and member.living:
             self.take(Suspect(id, member.incarnation, self._courier.me.id), now, out)

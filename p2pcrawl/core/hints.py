@@ -1,4 +1,4 @@
-"""What a master says in the directory, and when: never more than two records a second, both kinds together.
+"""The schedule of what a master says in the directory: never more than two records a second, both kinds together.
 
 The theory. A record ends two hours after it was said, so whatever stays true is said anew after an hour and a half.
 The buckets of a cluster are 4,096, so each of N masters has 4,096 / N records to say in that time: 0.38 a second for
@@ -44,7 +44,7 @@ LOOKS_MAX = 32
 
 
 class SayOwner(NamedTuple):
-    """This bucket is served here, under this counter."""
+    """An order to publish that this bucket is served here, under this counter."""
 
     bucket: int
     counter: int
@@ -67,7 +67,9 @@ class OwnerHints:
         self._free_at = 0.0
 
     def survey(self, counters: Mapping[int, int], now: float) -> None:
-        """These buckets are served at the moment, under these counters. Costs a pass."""
+        """Takes in which buckets are served at the moment, under which counters, and lines up those that are due. Costs
+        a pass.
+        """
         for bucket in self._due.keys() - counters.keys():
             del self._due[bucket]
         for bucket, counter in counters.items():
@@ -89,7 +91,7 @@ class OwnerHints:
         return None
 
     def untold(self, bucket: int, now: float) -> None:
-        """Nobody took it."""
+        """Plans another try for a bucket whose record no node has stored."""
         if bucket in self._due:
             self._due[bucket] = (self._due[bucket][0], now + RETRY_S)
 
@@ -100,7 +102,7 @@ class _Said:
     at: float
 
     def covers(self, note: HostNote, now: float) -> bool:
-        """Whether who reads what was said is as careful as ``note`` asks."""
+        """Tells whether whoever reads what was said is as careful as ``note`` asks."""
         left = self.note.pause_s - (now - self.at)
         said = self.note
         return (
@@ -148,7 +150,7 @@ class HostHints:
         return None
 
     def untold(self, key: int, now: float) -> None:
-        """Nobody took it."""
+        """Plans another try for a host whose record no node has stored."""
         self._said.pop(key, None)
         self._due.pop(key, None)
         self._put(key, now + RETRY_S)
@@ -169,7 +171,7 @@ class Hints:
         self._hosts_first = False
 
     def next(self, now: float, look: Callable[[int], HostNote | None]) -> SayOwner | SayHost | None:
-        """What is to be said now; None while there is nothing or it is too soon. See ``next`` of each."""
+        """Returns what is to be said now; None while there is nothing or it is too soon. See ``next`` of each."""
         if now < self._free_at:
             return None
         self._hosts_first = not self._hosts_first

@@ -41,7 +41,9 @@ class HostBucket:
         return bucket
 
     def drain(self, host: str, urls: int = 1) -> None:
-        """So many URLs of this host are finished; with the last one the mapping is removed. Unknown hosts: ignored."""
+        """Takes off so many finished URLs of this host; with the last one the mapping is removed. Unknown hosts:
+        ignored.
+        """
         if host not in self._placed:
             return
         finished = min(urls, self._urls[host])
@@ -51,13 +53,13 @@ class HostBucket:
             del self._placed[host], self._urls[host]
 
     def bucket_of(self, host: str) -> int | None:
-        """Where the host is mapped now."""
+        """Returns the bucket that the host is mapped to now; None if to none."""
         return self._placed.get(host)
 
     def urls_of(self, host: str) -> int:
-        """How many URLs the host is known to have."""
+        """Returns how many URLs the host is known to have."""
         return self._urls.get(host, 0)
 
     def load(self, bucket: int) -> int:
-        """How many URLs the bucket has."""
+        """Returns how many URLs the bucket has."""
         return self._loads[bucket]

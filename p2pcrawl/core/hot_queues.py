@@ -22,7 +22,9 @@ HOT_MAX = 1024
 
 
 class HotQueues:
-    """See the module. ``wake`` is told of seats that have something to ask for."""
+    """Keeps the best part of each queue in memory, and says which queues want more from the disk. ``wake`` is called
+    with seats that have something to ask for.
+    """
 
     __slots__ = ("_counter", "_delayed", "_memory", "_queues", "_wake", "_wants", "held", "members")
 
@@ -47,7 +49,7 @@ class HotQueues:
             self.want(seat, queue)
 
     def closed(self, count: int) -> None:
-        """So many queues have left memory."""
+        """Takes off so many queues that have left memory."""
         self._queues -= count
 
     def push(self, seat: Seat, queue: Queue, candidate: Candidate) -> None:
@@ -90,7 +92,7 @@ class HotQueues:
         return bool(self._wants)
 
     def want(self, seat: Seat, queue: Queue) -> None:
-        """What follows in the queue is to be loaded."""
+        """Asks for what follows in the queue to be loaded."""
         self._wants[(queue.job, seat.host.key, queue.kind)] = None
 
     def want_all(self, job: int, host: int, kind: str) -> Want:
@@ -112,7 +114,9 @@ class HotQueues:
         return found
 
     def load(self, seat: Seat, queue: Queue, after: Rank, limit: int, candidates: list[Candidate]) -> bool:
-        """What follows ``after``, in rank order; fewer than the limit means that was all. Whether it fits in."""
+        """Takes in what follows ``after``, in rank order; fewer than the limit means that was all. Tells whether it
+        fits in.
+        """
         queue.loading = False
         if queue.more and queue.horizon is not None and after > queue.horizon:
             # Memory ends before the place where this begins.
@@ -129,7 +133,7 @@ class HotQueues:
         return True
 
     def reload(self, seat: Seat, queue: Queue) -> None:
-        """There is more of the queue on disk than memory knows of, at any rank."""
+        """Asks for the whole queue again: there is more of it on disk than memory knows of, at any rank."""
         queue.more, queue.horizon = True, None
         self.want(seat, queue)
 
@@ -159,7 +163,7 @@ class HotQueues:
         self.members.discard(record)
 
     def clear(self, queue: Queue) -> None:
-        """Nothing of the queue is in memory any more, nor on disk."""
+        """Forgets a queue of which nothing is on disk any more."""
         self.members.difference_update(entry[1] for entry in queue.hot)
         self.held -= len(queue.hot)
         queue.hot.clear()
@@ -189,5 +193,5 @@ class HotQueues:
             heapq.heapify(self._delayed)
 
     def _limit(self) -> int:
-        """How many candidates of a queue should be hot."""
+        """Returns how many candidates of a queue should be hot."""
         return max(HOT_MIN, min(HOT_MAX, self._memory // max(1, self._queues) // 2))

@@ -1,4 +1,4 @@
-"""What is known of hosts beyond what they were asked here: what they told other masters, or an earlier run.
+"""Knowledge of hosts beyond what they were asked here: what they told other masters, or an earlier run.
 
 A host that has no seat yet is told of it when it gets one. What is known only ever makes a host wait longer.
 """
@@ -14,7 +14,9 @@ from p2pcrawl.core.seat import Seat
 
 
 class KnownHosts:
-    """See the module. ``seats`` and ``paces``, by host and by job, are the workbench's; ``told_max`` bounds memory."""
+    """Makes hosts wait as other masters, or an earlier run, knew that they have to. ``seats`` and ``paces``, by host
+    and by job, are the workbench's; ``told_max`` bounds memory.
+    """
 
     __slots__ = ("_paces", "_pauses", "_seats", "_told", "_told_max", "resumed_at")
 
@@ -39,7 +41,9 @@ class KnownHosts:
             host.next_at = max(host.next_at, host.paused_until)
 
     def wait_from_start(self, host: Host, job: int) -> None:
-        """Nobody knows when the host was last asked, but it was before this master went on with its buckets."""
+        """Makes a host wait its delay from the moment at which this master went on with its buckets: nobody knows when
+        it was last asked, but that was before.
+        """
         if self.resumed_at is not None:
             host.next_at = max(host.next_at, self.resumed_at + host.delay_s(self._paces[job]))
 
@@ -48,7 +52,7 @@ class KnownHosts:
         self._pauses[key] = max(self._pauses.get(key, 0.0), until)
 
     def learn(self, key: int, note: HostNote, now: float) -> None:
-        """What another master knew of a host, taken in now or when it gets a seat."""
+        """Takes in what another master knew of a host, now or when the host gets a seat."""
         seat = self._seats.get(key)
         if seat is not None:
             seat.host.learn(note, now, self._pause_max_s)
@@ -56,7 +60,7 @@ class KnownHosts:
             self._told[key] = note, now
 
     def note(self, key: int, now: float) -> HostNote | None:
-        """What a host asks beyond the delays of its jobs; None if nothing is known of it."""
+        """Returns what a host asks beyond the delays of its jobs; None if nothing is known of it."""
         seat = self._seats.get(key)
         if seat is not None:
             return seat.host.note(now, self._paces_of(seat))
@@ -66,13 +70,15 @@ class KnownHosts:
         return replace(note, pause_s=max(0.0, at + note.pause_s - now))
 
     def notes(self, buckets: Collection[int], now: float) -> dict[int, HostNote]:
-        """What the hosts in these buckets ask, as far as they ask anything. Costs a pass."""
+        """Collects what the hosts in these buckets ask, as far as they ask anything. Costs a pass."""
         keys = [*self._seats, *(key for key in self._told if key not in self._seats)]
         found = {key: self.note(key, now) for key in keys if bucket_of_hash(key) in buckets}
         return {key: note for key, note in found.items() if note}
 
     def came_over(self, buckets: Collection[int], now: float) -> None:
-        """These buckets were another master's until now, who may have asked their hosts a moment ago. Costs a pass."""
+        """Makes the hosts of these buckets wait their delay from now: the buckets were another master's, who may have
+        asked them a moment ago. Costs a pass.
+        """
         # Who has just come back may have to wait for longer than that.
         self.resumed_at = now = max(now, self.resumed_at or now)
         for key, seat in self._seats.items():

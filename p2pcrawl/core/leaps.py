@@ -1,4 +1,5 @@
-"""How far an incarnation may be ahead of what was known, so that nothing can be said of a member that it cannot refute.
+"""The bound on how far an incarnation may be ahead of what was known, so that nothing can be said of a member that it
+cannot refute.
 
 The theory. Only a member itself raises its incarnation, a step at a time; but whoever has the cluster key can say
 anything in a datagram. A rumour under the greatest incarnation that there is would stand for ever. So nobody takes in
@@ -32,7 +33,7 @@ FIRST_MAX: Final = 1 << 42
 
 
 def is_leap(known: int, incarnation: int) -> bool:
-    """Whether it is so far ahead that it is taken in only now and then."""
+    """Tells whether ``incarnation`` is so far ahead of the known one that it is taken in only now and then."""
     return incarnation > known + STEP
 
 

@@ -1,4 +1,5 @@
-"""Whose turn it is: the hosts that are ready, in two lines, and those that wait for a time or for a slave.
+"""The order in which hosts come to be asked: those that are ready, in two lines, and those that wait for a time or for
+a slave.
 
 One round gives every ready host one turn, so no host starves another. Ready hosts stand in two lines, for most hosts
 that are dead look like new ones: the *trusted*, which answer (see politeness), and the *doubtful*. While a trusted
@@ -33,7 +34,7 @@ _Place = tuple[float, int, int]
 
 
 class Lines:
-    """See the module. ``now`` is when the last round began."""
+    """Keeps the lines of ready hosts, and those that wait. ``now`` is when the last round began."""
 
     __slots__ = (
         "_capacity",
@@ -108,7 +109,7 @@ class Lines:
             self._trusted.append(seat)
 
     def wait(self, seat: Seat) -> None:
-        """Not before its host may be asked again."""
+        """Lets a seat wait until its host may be asked again."""
         seat.state = State.WAITING
         self._counter += 1
         heapq.heappush(self._waiting, (seat.host.next_at, self._counter, seat))
@@ -118,7 +119,7 @@ class Lines:
         self._held_back.append(seat)
 
     def rest(self, seat: Seat) -> None:
-        """There is nothing to ask for."""
+        """Lets a seat rest that has nothing to ask for."""
         seat.state = State.IDLE
         if not seat.host.open:
             self._dry[seat.host.key] = seat
@@ -135,7 +136,7 @@ class Lines:
     # -- what happens to a host ---------------------------------------------------------------
 
     def wake(self, seat: Seat) -> None:
-        """There is something to ask for."""
+        """Lines a resting seat up again: it has something to ask for."""
         if seat.state is State.IDLE:
             seat.state = State.READY
             self.line_up(seat)
@@ -159,7 +160,7 @@ class Lines:
         self.wake(seat)
 
     def next_at(self, now: float) -> float | None:
-        """When the next host is due; ``now`` when one is; None when nothing is timed."""
+        """Returns when the next host is due; ``now`` when one is; None when nothing is timed."""
         if self._trusted:
             return now
         times = [self._waiting[0][0]] if self._waiting else []
@@ -185,7 +186,7 @@ class Lines:
 
     @property
     def parked(self) -> dict[int, int]:
-        """How many hosts wait for which slave."""
+        """The number of hosts that wait for a slave, by slave."""
         return {session: len(seats) for session, seats in self._parked.items()}
 
     # -- inside -------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What a member does with what arrives: datagrams of others, of itself as it seems, and whole views.
+"""Decides what a member does with what arrives: datagrams of others, of itself as it seems, and whole views.
 
 Invariants: a member that has not joined takes in views only, and answers nothing; every ping that names this
 member is answered, also under a suspicion, because the answer carries the refutation.
@@ -66,7 +66,7 @@ class Listener:
                 self._prober.nacked(message)
 
     def receive_push_pull(self, now: float, sender: Address, message: PushPull, out: Output) -> None:
-        """Another's whole view."""
+        """Takes in another's whole view."""
         me = self._courier.me.id
         if message.source == me:
             self._claims.met(message.boot, sender, out)
@@ -101,7 +101,9 @@ class Listener:
         out.datagrams.append((sender, self._courier.ack(ping.seq, ping.source, ping.incarnation)))
 
     def _correct(self, sender: Address, request: PingRequest, out: Output) -> None:
-        """Who asks about a suspect that has refuted already missed the news: the suspect may be silent again by now."""
+        """Tells a member that asks about a suspect what the suspect has refuted already: it missed that news, and the
+        suspect may be silent again by now.
+        """
         charges = [u.incarnation for u in request.updates if isinstance(u, Suspect) and u.id == request.target]
         verdict = self._view.verdict(request.target)
         if charges and verdict is not None and verdict > (charges[0], Status.LEFT):
@@ -127,7 +129,7 @@ class Listener:
                 self._claims.acked(message, sender, out)
 
     def _hear_of_oneself(self, now: float, entry: Entry, out: Output) -> None:
-        """What another's view says of this node."""
+        """Takes in what another's view says of this node."""
         if not self._claims.joined and entry.member.boot != self._courier.me.boot:
             self._claims.exceed(now, entry.incarnation)
             if entry.status <= Status.SUSPECT:

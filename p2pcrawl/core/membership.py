@@ -1,4 +1,4 @@
-"""Who lives: SWIM with Lifeguard as a state machine without clock, dice or sockets.
+"""The membership of a cluster: SWIM with Lifeguard as a state machine without clock, dice or sockets.
 
 The theory. Each member probes one other per period (:mod:`p2pcrawl.core.probing`). Who does not answer is
 suspected, not condemned (:mod:`p2pcrawl.core.suspicion`): the suspicion is gossiped, and the suspect refutes
@@ -111,7 +111,7 @@ class Membership:
 
     @property
     def load(self) -> bytes:
-        """What acks tell of this member, opaque here; at most 200 bytes."""
+        """The bytes that acks tell of this member, opaque here; at most 200 of them."""
         return self._courier.load
 
     @load.setter
@@ -131,29 +131,30 @@ class Membership:
 
     @property
     def quiet(self) -> bool:
-        """No news is left to send: after :meth:`leave`, the time to go."""
+        """True when no news is left to send: after :meth:`leave`, the time to go."""
         return not self._news
 
     @property
     def next_at(self) -> float:
-        """When :meth:`tick` is due; infinite before :meth:`start`."""
+        """The time at which :meth:`tick` is due; infinite before :meth:`start`."""
         return min(
             self._forget_at, self._prober.next_at(), self._suspicions.next_at(),
             self._exchanges.next_at(), self._spreader.next_at(),
         )  # fmt: skip
 
     def alive(self) -> Sequence[Member]:
-        """Who counts for ownership, this member included: the living and the suspect."""
+        """Returns the members that count for ownership, this one included: the living and the suspect."""
         return self._view.living()
 
     @property
     def revision(self) -> int:
-        """Another number after whatever changed in what is known of anybody."""
+        """A number that changes with whatever is known of any member."""
         return self._view.revision
 
     def remember(self, entries: Iterable[Entry], now: float) -> None:
-        """What an earlier run knew of others. Who lived then, and who was dead, is taken for dead until it is heard of;
-        who had left had left."""
+        """Takes in what an earlier run knew of others. Who lived then, and who was dead, is taken for dead until it is
+        heard of; who had left had left.
+        """
         for entry in entries:
             member = entry.member
             if member.id != self.me.id and entry.age_s < self._config.dead_forget_s:
@@ -162,12 +163,14 @@ class Membership:
                 self._view.merge_verdict(member.id, entry.incarnation, status, now, entry.age_s)
 
     def acquaintances(self, now: float) -> Sequence[Entry]:
-        """What a next run should know of others, the departed included: or it would miss them."""
+        """Returns what a next run should know of others, the departed included: or it would miss them."""
         return [entry for entry in self._view.entries(now) if entry.member.id != self.me.id]
 
     def missing(self) -> list[Member]:
-        """Who is away, is not forgotten yet, and may know what nobody here knows, however it went: all but those
-        that handed everything over. Who is here with the disk of one that went is that one, whatever its name."""
+        """Returns the members that are away, are not forgotten yet, and may know what nobody here knows, however they
+        went: all but those that handed everything over. Who is here with the disk of one that went is that one,
+        whatever its name.
+        """
         here = {member.store for member in self.alive()}
         return [m for m in self._view.members.values() if m.status is Status.DEAD and m.store not in here]
 
@@ -250,7 +253,7 @@ class Membership:
         return self._end(now, out)
 
     def push_pull_message(self, now: float) -> PushPull:
-        """All that this member knows, to send on a stream."""
+        """Makes a message of all that this member knows, to send on a stream."""
         return PushPull(self.me.id, self.me.boot, not self.joined, self._view.entries(now))
 
     def receive_push_pull(self, now: float, sender: Address, message: PushPull) -> Output:

@@ -1,4 +1,4 @@
-"""What the membership protocol may be told, and what of it cannot work together."""
+"""The settings of the membership protocol, and the checks that they can work together."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class MembershipConfig:
 
     @property
     def death_s(self) -> float:
-        """How long after it was last heard anybody is declared dead, at the earliest."""
+        """The least time from a member's last sign of life to its being declared dead."""
         return self.probe_timeout_s + self.suspicion_min_s
 
     def validate(self) -> None:

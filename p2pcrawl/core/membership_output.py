@@ -1,4 +1,4 @@
-"""What the membership asks its shell to do, and what it tells it."""
+"""The output of the membership: what it asks its shell to do, and what it tells it."""
 
 from __future__ import annotations
 

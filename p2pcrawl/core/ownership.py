@@ -1,4 +1,4 @@
-"""Who owns which bucket, as one master sees it.
+"""The ownership of buckets, as one master sees it.
 
 The theory. The living members and their weights are the view; the ring says, the same for all that share the view,
 which R of them hold each bucket, the first being its owner. A bucket that comes to us is first *syncing*: we take in
@@ -37,7 +37,7 @@ STANDINGS_MAX = 64
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a new view means for this master."""
+    """The consequences of a new view for this master."""
 
     gained: frozenset[int] = frozenset()
     lost: frozenset[int] = frozenset()
@@ -50,7 +50,7 @@ class Change:
 
 
 class Router(Protocol):
-    """Whom a bucket's links go to."""
+    """The interface that says to whom a bucket's links go."""
 
     def owner(self, bucket: int) -> NodeId | None:
         """None: this master itself."""
@@ -71,7 +71,7 @@ class Alone:
 
 @dataclass(slots=True)
 class Ownership:
-    """See the module. A Router."""
+    """Decides which buckets this master owns, may serve, and lacks something of; a Router."""
 
     me: NodeId
     copies: int = 2
@@ -125,7 +125,7 @@ class Ownership:
         return self.owner(bucket) or self.me
 
     def holders(self, bucket: int) -> tuple[NodeId, ...]:
-        """All that hold the bucket by the ring, its owner first."""
+        """Returns all masters that hold the bucket by the ring, its owner first."""
         return self.table[bucket] if self.table else (self.me,)
 
     def serves(self, bucket: int) -> bool:
@@ -139,16 +139,16 @@ class Ownership:
         return confirmed
 
     def settled(self, bucket: int) -> bool:
-        """Whether everything that there is of a bucket of ours has come."""
+        """Tells whether all that there is of a bucket of ours has come, so that it is served."""
         return bool(self._serving[bucket])
 
     def recall(self, standings: Mapping[int, Standing]) -> None:
-        """What an earlier run knew."""
+        """Takes in the standings that an earlier run had."""
         for bucket, standing in standings.items():
             self._stand(bucket, standing)
 
     def heard(self, bucket: int, theirs: Standing) -> None:
-        """What somebody has of a bucket has been joined to what we have."""
+        """Takes in that what somebody with the standing ``theirs`` has of a bucket has been joined to what we have."""
         if theirs.epoch <= 0:
             return  # Who never heard of an epoch of it adds nothing.
         ours = self.standing(bucket)
@@ -166,7 +166,9 @@ class Ownership:
                 self.counters[bucket] = min(self.counters[bucket] + 1, COUNTER_MAX)
 
     def _join(self, bucket: int, ours: Standing, theirs: Standing) -> None:
-        """Somebody lacks something, and others may have that."""
+        """Joins our standing with one that lacks something, or that has what ours lacks: together they may have it
+        all.
+        """
         # What they say may be anything.
         epoch = min(theirs.epoch, COUNTER_MAX)
         known = self._known.setdefault(bucket, set())
@@ -175,13 +177,14 @@ class Ownership:
         self._stand(bucket, joined({*known, ours}))
 
     def synced(self, bucket: int, counter: int) -> None:
-        """Our copy has been brought to what the owner of that epoch has, which is whole."""
+        """Takes in that our copy has been brought to what the owner of that epoch has, which is whole."""
         if counter >= self.counters[bucket]:
             self._stand(bucket, Standing(min(counter, COUNTER_MAX)))
 
     def handed_over(self, epochs: Mapping[int, tuple[int, int]]) -> None:
-        """Somebody else has all that we had, and serves these under new epochs. By bucket: the epoch, and the last one
-        before it under which anything may have been acknowledged."""
+        """Records that another master has all that we had of these buckets, and serves them under new epochs. By
+        bucket: the epoch, and the last one before it under which anything may have been acknowledged.
+        """
         for bucket, (epoch, since) in epochs.items():
             self._known.pop(bucket, None)
             self._since.pop(bucket, None)
@@ -191,14 +194,16 @@ class Ownership:
                 self._stand(bucket, (following if follows else left_behind)(had, epoch, max(since, 0)))
 
     def dropped(self, buckets: Iterable[int]) -> dict[int, Standing]:
-        """Others have enough copies of these, and ours are about to go; which standings that changes."""
+        """Records that our copies of these buckets are about to go, since others have enough. Returns the standings
+        that change.
+        """
         changed = {b: dropped(s) for b, s in self.standings(buckets).items() if s != dropped(s)}
         for bucket, standing in changed.items():
             self._stand(bucket, standing)
         return changed
 
     def standing(self, bucket: int) -> Standing:
-        """What we have of a bucket."""
+        """Returns our standing in a bucket: of which epochs we have everything."""
         pieces = self.pieces.get(bucket, ()) if self.pieces else ()
         return Standing(self.counters[bucket], self.lacks[bucket], self.bases[bucket], pieces)
 
@@ -221,7 +226,9 @@ class Ownership:
         return sorted(bucket for bucket in self._mine if self._serving[bucket] and self.lacks[bucket])
 
     def claim_anew(self) -> Change:
-        """We stood still for so long that others may serve what is ours: nothing is until they have let go of it."""
+        """Claims every bucket of ours again: we stood still for so long that others may serve them, so none is served
+        until the others have let go of it.
+        """
         self.turn += 1
         self._vouched.clear()
         mine = self._mine
@@ -295,14 +302,16 @@ class Ownership:
         return self._ready(asked)
 
     def vouch(self, theirs: Mapping[int, Standing]) -> None:
-        """Somebody has let go, whose standings are these. Where the last epoch that it knows is ours, nobody has begun
-        another one: it would have been told before, in its own view, which is ours by now."""
+        """Takes in the standings of somebody who has let go. Where the last epoch that it knows is ours, nobody has
+        begun another one: it would have been told before, in its own view, which is ours by now.
+        """
         begun = self._begun
         self._vouched.update(b for b, standing in theirs.items() if standing.epoch == begun.get(b))
 
     def resumable(self, silent: Collection[NodeId]) -> frozenset[int]:
-        """What we served, and may go on with under the same epoch: nobody has served it after us, and all have let go
-        of it but these, who do not answer."""
+        """Returns the buckets that we served and may go on with under the same epoch: nobody has served them after us,
+        and all have let go of them but ``silent``, who do not answer.
+        """
         awaited: set[int] = set()
         for node, waiting in self._asked.items():
             if node not in silent:
@@ -347,12 +356,12 @@ class Ownership:
 
     @property
     def complete(self) -> bool:
-        """Everybody has let go of everything that is ours."""
+        """True if all others have let go of everything that is ours."""
         return not any(self._asked.values())
 
     @property
     def syncing(self) -> int:
-        """How many buckets of ours are not served yet."""
+        """The number of our buckets that are not served yet."""
         return sum(1 for bucket in self._mine if not self._serving[bucket])
 
     @property
@@ -360,7 +369,7 @@ class Ownership:
         return len(self._mine)
 
     def _ready(self, buckets: Iterable[int]) -> frozenset[int]:
-        """What nobody has to let go of any more, and is not served yet."""
+        """Returns those of the buckets that nobody has to let go of any more, and that are not served yet."""
         free = {b for b in buckets if not self._serving[b] and self._owners[b] is None}
         for waiting in self._asked.values():
             if not free:

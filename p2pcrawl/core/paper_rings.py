@@ -15,7 +15,7 @@ Node = TypeVar("Node", bound=str)
 
 
 class Modulo(Generic[Node]):
-    """One-level hashing: ``hash % node_num`` is the number of the owner. The copies are at the numbers after it."""
+    """Hashing on one level: ``hash % node_num`` is the number of the owner. The copies are at the numbers after it."""
 
     def __init__(self, nodes: Iterable[Node]) -> None:
         self._nodes = sorted(nodes)

@@ -1,4 +1,4 @@
-"""When a host may be asked, and by how many at once.
+"""The politeness towards a host: says when it may be asked, and by how many requests at once.
 
 The theory. A host is in one of two modes. *Spaced*: it has a delay (its robots.txt, the setting,
 adaptive throttling, or a penalty it earned us by 429 and 503), and then one request is open at a time
@@ -43,7 +43,7 @@ DEFAULT_DELAY_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What one job asks of the hosts it visits."""
+    """The demands of one job on the way in which it visits hosts."""
 
     delay_s: float | None
     concurrency: int
@@ -78,7 +78,7 @@ class Pace:
 
 @dataclass(slots=True)
 class RobotsEntry:
-    """What is known of one origin's robots.txt for one agent."""
+    """The knowledge of one origin's robots.txt for one agent."""
 
     verdict: str
     packed: bytes
@@ -102,7 +102,7 @@ def pack_body(body: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class HostNote:
-    """What a host asks of whoever visits it, beyond a job's own delay: what another master should know of it."""
+    """A host's wishes beyond a job's own delay, as another master should know them."""
 
     delay_s: float = 0.0
     """Its robots.txt asks for it."""
@@ -170,7 +170,7 @@ class Host:
 
     @property
     def trusted(self) -> bool:
-        """It answers, as far as is known."""
+        """True while the host answers, as far as is known."""
         return self.answered and self.unanswered < UNANSWERED_DOUBT
 
     def delay_s(self, pace: Pace) -> float:
@@ -185,7 +185,9 @@ class Host:
         return max(base, self._asked_delay_s(pace))
 
     def note(self, now: float, paces: Iterable[Pace]) -> HostNote:
-        """What the host asks beyond the delays of these jobs; not the adaptive one, which each master finds itself."""
+        """Returns what the host asks beyond the delays of these jobs; not the adaptive one, which each master finds
+        itself.
+        """
         delay = 0.0
         for pace in paces:
             asked = self._asked_delay_s(pace)

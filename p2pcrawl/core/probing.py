@@ -96,7 +96,7 @@ class Prober:
         self.awareness = max(0, min(self._config.awareness_max - 1, self.awareness + by))
 
     def void(self, now: float) -> None:
-        """This process was stopped: what it did not hear meanwhile says nothing."""
+        """Gives up the running probe, because this process was stopped: what it did not hear meanwhile says nothing."""
         if self._next_at < math.inf:
             self._probe = None
             self._next_at = now + self._config.probe_timeout_s
@@ -177,7 +177,7 @@ class Prober:
         return None
 
     def _place_newcomers(self) -> None:
-        """Who is not in this round yet gets a place in it. The dead have one too, and are passed over."""
+        """Gives a place in this round to all that have none yet. The dead have one too, and are passed over."""
         for id in self._view.members:
             if id not in self._placed and id != self._courier.me.id:
                 self._round.insert(int(self._dice.random() * (len(self._round) + 1)), id)

@@ -1,4 +1,4 @@
-"""When a failed attempt is tried again.
+"""The policy of retries: which failed attempts are tried again, and when.
 
 A table says which failures may pass with time. The delay doubles with each attempt. Losses (the slave
 died with the page in its hands) are counted apart from attempts, by the master; see

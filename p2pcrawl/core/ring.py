@@ -1,4 +1,4 @@
-"""Who gets a key: rendezvous hashing.
+"""The ring: rendezvous hashing says which nodes get a key.
 
 Each node's bid for a bucket depends on nothing but the two; the best bid wins. When a node leaves, only its buckets
 move; when one joins, it takes buckets from all and nothing moves between the others.

@@ -28,7 +28,9 @@ def table_after(
     after: Mapping[Node, int],
     copies: int,
 ) -> Sequence[tuple[Node, ...]]:
-    """What :func:`table_of` gives for ``after``, sooner when the last table is at hand and little has changed."""
+    """Returns what :func:`table_of` gives for ``after``, sooner when the last table is at hand and little has
+    changed.
+    """
     changes = len(before.items() ^ after.items())
     if name is RingName.RENDEZVOUS and table and before and after and 4 * changes <= len(after):
         return table_from(table, before, after, copies)

@@ -48,12 +48,12 @@ class Seat:
 
     @property
     def waiting(self) -> int:
-        """How many of its URLs are in memory, to be asked for."""
+        """The number of the seat's URLs in memory, to be asked for."""
         return sum([len(queue.hot) for queue in self.queues])
 
     @property
     def drained(self) -> bool:
-        """Nothing is open, or queued but for retries whose time has not come."""
+        """True if nothing is open, or queued but for retries whose time has not come."""
         return not self.host.open and not any([queue.hot or queue.more for queue in self.queues])
 
     def queue(self, job: int, kind: str) -> Queue:

@@ -1,4 +1,4 @@
-"""Who has a seat at the workbench, and what is to be done when there are more hosts than seats.
+"""The seats of the workbench: which hosts have one, and what is to be done when there are more hosts than seats.
 
 Queues of hosts without a seat are on disk only. While there may be such queues the bench is *dormant*: a sweep over the
 disk, which the shell does, brings them in as room comes free, and a queue that is new in memory knows nothing yet.
@@ -18,7 +18,7 @@ from p2pcrawl.model.url import host_of
 
 
 class Seating:
-    """See the module. ``seats`` are the workbench's, by host."""
+    """Gives hosts seats at the workbench and takes them back. ``seats`` are the workbench's, by host."""
 
     __slots__ = ("_hot", "_known", "_lines", "_missed", "_seats", "dormant", "hosts_max", "seated")
 
@@ -54,7 +54,7 @@ class Seating:
         return (self._seats.get(key) or self._give(key, name, job)).host
 
     def queue(self, seat: Seat, job: int, kind: str) -> Queue:
-        """One of a seat's queues, made if there is none."""
+        """Returns one of a seat's queues, made if there is none."""
         before = len(seat.queues)
         queue = seat.queue(job, kind)
         if len(seat.queues) > before:
@@ -73,7 +73,7 @@ class Seating:
 
     @property
     def room(self) -> int:
-        """How many more hosts may have a seat."""
+        """The number of hosts that may have a seat beside those that have one."""
         return max(0, self.hosts_max - len(self._seats))
 
     def make_room(self) -> int:
@@ -83,7 +83,7 @@ class Seating:
         return self.room
 
     def knows(self, job: int, host: int, kind: str) -> bool:
-        """Whether the queue is at the bench, so that it is loaded as it is used up."""
+        """Tells whether the queue is at the bench, so that it is loaded as it is used up."""
         seat = self._seats.get(host)
         return seat is not None and any(q.job == job and q.kind == kind for q in seat.queues)
 

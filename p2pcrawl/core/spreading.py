@@ -1,4 +1,4 @@
-"""When and to whom news goes out on its own, and how the dead are remembered.
+"""The spreading of news: when and to whom it goes out on its own, and how the dead are remembered.
 
 The theory. While there is news, it goes every ``gossip_s`` to a few members drawn at random, the newly dead
 among them, so that who is wrongly held dead hears of it. Later one dead member, drawn at random, is pinged now
@@ -44,7 +44,7 @@ class Spreader:
         return min(self._gossip_at, self._retry_at)
 
     def wake(self, now: float) -> None:
-        """There may be news: it is due at once, unless some was sent just now."""
+        """Makes gossip due at once, unless some was sent just now: there may be news."""
         if self._news and self._gossip_at == math.inf:
             self._gossip_at = max(now, self._gossiped_at + self._config.gossip_s)
 

@@ -1,4 +1,4 @@
-"""What somebody has of a bucket, in epochs.
+"""Standings: what somebody has of a bucket, in epochs.
 
 The theory. Each fact of a bucket was acknowledged under some epoch of it. A *standing* says of which epochs somebody
 has all facts: those from the first up to ``base``, those behind ``lack`` up to ``epoch``, the last one that is known
@@ -27,7 +27,7 @@ REMEMBERED_MAX = 4_096
 
 
 class Standing(NamedTuple):
-    """What somebody has of a bucket: see the module."""
+    """The epochs of a bucket of which somebody has all facts."""
 
     epoch: int
     """The last one that is known there."""
@@ -40,7 +40,7 @@ class Standing(NamedTuple):
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """All that is there."""
+        """The spans of epochs of which all facts are there."""
         return ((0, self.base), *self.pieces, (self.lack, self.epoch))
 
 

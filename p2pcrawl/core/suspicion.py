@@ -1,4 +1,4 @@
-"""How long a silent member is given to speak up.
+"""The time that a silent member is given to speak up.
 
 The theory (Lifeguard). One accuser may itself be the sick one, so a suspicion starts with a long time-out
 and shortens as independent members accuse too: with c confirmations of the k that are wanted it is
@@ -84,11 +84,13 @@ class Suspicions:
         self._running.pop(id, None)
 
     def due(self, now: float) -> list[Suspicion]:
-        """Those that nobody refuted in time."""
+        """Returns the suspicions that nobody refuted in time."""
         return [suspicion for suspicion in self._running.values() if suspicion.deadline <= now]
 
     def to_hear(self, now: float) -> list[tuple[NodeId, bool]]:
-        """Whom to ask for a last word now; and whether others should ask too, which is for the later hearings."""
+        """Returns whom to ask for a last word now; and whether others should ask too, which is for the later
+        hearings.
+        """
         found = []
         for suspicion in self._running.values():
             if self._hearing_at(suspicion) <= now:
@@ -103,7 +105,7 @@ class Suspicions:
         )
 
     def put_off(self, now: float, stalled_s: float) -> None:
-        """This process was stopped for ``stalled_s`` until ``now``."""
+        """Moves all deadlines, because this process was stopped for ``stalled_s`` until ``now``."""
         for suspicion in self._running.values():
             suspicion.started_at += stalled_s
             suspicion.deadline = max(suspicion.deadline + stalled_s, now + self._hearings * self._hearing_s)

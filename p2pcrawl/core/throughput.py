@@ -1,4 +1,4 @@
-"""How fast the slaves of a group are, measured while they work.
+"""The speed of a group's slaves, measured while they work.
 
 A slave shows its speed only while it has more in hand than it can work on. One that was starved, however few pages it
 ended, may be the fastest: what it did is then a lower bound, and can only raise its weight.
@@ -21,7 +21,7 @@ PAGES_MIN = 100
 
 
 class Work(NamedTuple):
-    """What a slave has done since it came, and whether all of its workers are busy."""
+    """The work that a slave has done since it came, and whether all of its workers are busy."""
 
     ended: int
     full: bool

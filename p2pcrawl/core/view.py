@@ -1,4 +1,4 @@
-"""Who is in the cluster: a table that merges rumours in any order to the same result.
+"""The view of the cluster: a table of members that merges rumours in any order to the same result.
 
 The theory. Of each member two things are known, and each only ever grows:
 
@@ -71,7 +71,7 @@ class View:
         return self._lines[id].since
 
     def living(self) -> tuple[Member, ...]:
-        """The same one until something changes."""
+        """Returns the living members; the same tuple until something changes."""
         if self._living is None:
             self._living = tuple(member for member in self._members.values() if member.living)
         return self._living

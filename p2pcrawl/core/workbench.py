@@ -32,7 +32,7 @@ LOSSES_SUSPECT = 2
 
 @dataclass(slots=True)
 class Turn:
-    """What a host's turn came to: a candidate to fetch, or the robots.txt that must come first."""
+    """The result of asking a host at the bench: a candidate to fetch, or the robots.txt that must come first."""
 
     seat: Seat
     candidate: Candidate
@@ -41,7 +41,9 @@ class Turn:
 
 
 class Workbench:
-    """See the module. ``memory``: how many candidates are in memory; ``hosts_max``: how many hosts have a seat."""
+    """Chooses what is fetched next, politely and in turn. ``memory``: how many candidates are in memory; ``hosts_max``:
+    how many hosts have a seat.
+    """
 
     __slots__ = (
         "_halted",
@@ -83,7 +85,7 @@ class Workbench:
         self._halted.discard(job)
 
     def halt_job(self, job: int) -> None:
-        """Nothing more of this job is granted; what is open goes on."""
+        """Grants nothing more of this job; what is open goes on."""
         self._halted.add(job)
 
     def resume_job(self, job: int) -> None:
@@ -208,7 +210,7 @@ class Workbench:
         return None
 
     def next_at(self, now: float) -> float | None:
-        """When the next host or retry is due; ``now`` when one is; None when nothing is timed."""
+        """Returns when the next host or retry is due; ``now`` when one is; None when nothing is timed."""
         times = [at for at in (self.lines.next_at(now), self.hot.next_retry_at) if at is not None]
         return min(times) if times else None
 
@@ -235,23 +237,25 @@ class Workbench:
             self.remark(seat.host.key)
 
     def note(self, key: int, now: float) -> HostNote | None:
-        """What a host asks beyond the delays of its jobs; None if nothing is known of it."""
+        """Returns what a host asks beyond the delays of its jobs; None if nothing is known of it."""
         return self.known.note(key, now)
 
     def notes(self, buckets: Collection[int], now: float) -> dict[int, HostNote]:
-        """What the hosts in these buckets ask, as far as they ask anything. Costs a pass."""
+        """Collects what the hosts in these buckets ask, as far as they ask anything. Costs a pass."""
         return self.known.notes(buckets, now)
 
     def learn(self, key: int, note: HostNote, now: float) -> None:
-        """What another master knew of a host, taken in now or when it gets a seat."""
+        """Takes in what another master knew of a host, now or when the host gets a seat."""
         self.known.learn(key, note, now)
 
     def came_over(self, buckets: Collection[int], now: float) -> None:
-        """These buckets were another master's until now, who may have asked their hosts a moment ago. Costs a pass."""
+        """Makes the hosts of these buckets wait: the buckets were another master's until now, who may have asked them a
+        moment ago. Costs a pass.
+        """
         self.known.came_over(buckets, now)
 
     def abandon(self, job: int, host: int) -> None:
-        """What is in memory of a host's queues, of one job, has left them; the rest on disk does so, too.
+        """Forgets what is in memory of a host's queues of one job; the caller takes the rest off the disk.
 
         The host is left alone for a while, so that nothing is granted before that is over.
         """
@@ -288,7 +292,7 @@ class Workbench:
         self.wake_unserved()
 
     def reload_job(self, job: int) -> None:
-        """There is more of this job on disk than memory knows of, at any rank. Costs a pass."""
+        """Loads all queues of this job anew: there is more on disk than memory knows of, at any rank. Costs a pass."""
         for seat in self.seats.values():
             for queue in seat.queues:
                 if queue.job == job:
