@@ -29,7 +29,8 @@ class Incident:
     began_s: float
     ended_s: float
     through: frozenset[Print]
-    """The URLs of which others than ``nodes`` knew that they were through when it began."""
+    """The URLs of which others than ``nodes`` knew that they were through when it began, if these were up, awake and in
+    touch with them."""
     alone: frozenset[Print] = frozenset()
     """The URLs of which only ``nodes`` knew that, whoever had fetched them."""
     everywhere: bool = False

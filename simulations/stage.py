@@ -194,7 +194,7 @@ class Stage:
             return
         names = frozenset(m.name for m in hit)
         now = self.world.now
-        through = self._through(names)
+        through = self._through(hit)
         alone = self._ended_at(hit) - through
         self.incidents.append(Incident("power loss" if power else "crash", names, now, now, through, alone))
         self._struck.update(m.name for m in hit if isinstance(m, Machine))
@@ -250,7 +250,7 @@ class Stage:
     def freeze(self, machines: Iterable[PeerMachine]) -> None:
         """Stops these in their tracks."""
         hit = list(machines)
-        self._begin(PAUSE, hit, self._through(frozenset(m.name for m in hit)))
+        self._begin(PAUSE, hit, self._through(hit))
         self._struck.update(m.name for m in hit if isinstance(m, Machine))
         for machine in hit:
             machine.node.pause()
@@ -263,7 +263,8 @@ class Stage:
     def split(self, *groups: Iterable[Machine]) -> None:
         """Nothing gets through between these groups. A slave is in the group of its master."""
         sides = [list(group) for group in groups]
-        known = [self._ended_at(side) for side in sides]
+        # What only the disk of one knows that is down or stands still, its side does not know.
+        known = [self._ended_at([m for m in side if m in self.up] or side) for side in sides]
         through = frozenset.intersection(*known) if known else frozenset()
         self._begin("partition", [m for side in sides for m in side], through, everywhere=True)
         self.world.network.partition(*([m.node for m in self._with_slaves(side)] for side in sides))
@@ -291,7 +292,7 @@ class Stage:
         with outside():
             names = frozenset({machine.name})
             now = self.world.now
-            self.incidents.append(Incident(what, names, now, now, self._through(names)))
+            self.incidents.append(Incident(what, names, now, now, self._through([machine])))
 
     def join(self) -> None:
         """Lets everything through again."""
@@ -301,7 +302,7 @@ class Stage:
     def fill(self, machines: Iterable[Machine]) -> None:
         """Nothing more can be stored on these machines' disks."""
         hit = list(machines)
-        self._begin("full disk", hit, self._through(frozenset(m.name for m in hit)))
+        self._begin("full disk", hit, self._through(hit))
         for machine in hit:
             machine.node.disk_full = True
             self._struck.add(machine.name)
@@ -393,9 +394,20 @@ class Stage:
 
     # -- incidents ----------------------------------------------------------------------------
 
-    def _through(self, names: frozenset[str]) -> frozenset[Print]:
-        """What the disks of others say."""
-        return self._ended_at([m for m in self.staying if m.name not in names])
+    def _through(self, hit: Iterable[PeerMachine]) -> frozenset[Print]:
+        """What others know that are there to take over from each of these: who is down, stands still or is out of its
+        reach at that moment may know more, and cannot tell."""
+        machines = list(hit)
+        known = {m: self._ended_at([m]) for m in self.up if m not in machines}
+        of_each = [
+            frozenset[Print]().union(*(prints for m, prints in known.items() if self._in_touch(machine, m)))
+            for machine in machines
+        ]
+        return frozenset[Print]().union(*of_each[:1]).intersection(*of_each)
+
+    def _in_touch(self, one: PeerMachine, other: PeerMachine) -> bool:
+        path = self.world.network.path
+        return not (path(one.node, other.node).cut or path(other.node, one.node).cut)
 
     def _ended_at(self, machines: Iterable[PeerMachine]) -> frozenset[Print]:
         """A slave has no disk: what only it knew counts as never ended."""

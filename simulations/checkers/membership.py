@@ -15,6 +15,9 @@ from simulations.sightings import Presence, Sighting
 
 NOTICE_S = 60.0
 """The longest suspicion lasts 36 s; before it somebody has to ask whoever died, and after it all have to hear of it."""
+SUSPICION_S = 36.0
+DOUBT_S = 8.0
+"""Whom hardly anybody answers, doubts itself, and asks no more than one in so many seconds."""
 NEW_S = 15.0
 """Who has just begun has to be heard of, and hears of others, first."""
 LOOK_S = 0.5
@@ -36,9 +39,8 @@ def _not_missed(
     evidence: Evidence, ids: dict[str, str], by_pair: dict[tuple[str, str], list[Sighting]]
 ) -> Iterator[str]:
     """Masters that were down or stood still for so long that all should have noticed."""
-    bound_s = NOTICE_S * max(1.0, log10(max(1, len(evidence.names))))
     for gone in evidence.presences:
-        due_s = gone.ended_s + bound_s
+        due_s = gone.ended_s + _bound_s(evidence, gone.ended_s)
         if any(other.name == gone.name and gone.ended_s <= other.began_s <= due_s for other in evidence.presences):
             continue
         # It may have been awake for so short a moment that nobody looked.
@@ -50,6 +52,20 @@ def _not_missed(
                 continue
             if due_s <= evidence.looked_s and _counts(by_pair.get((other.name, ids[gone.name]), []), due_s):
                 yield f"{gone.name} went at {gone.ended_s:.2f} s, and {other.name} still counted it at {due_s:.2f} s"
+
+
+def _bound_s(evidence: Evidence, gone_s: float) -> float:
+    """How long it may take all to miss who went at that moment.
+
+    Where most are there, each asks one of the others a second, and all tell each other. Who is one of the few that are
+    left asks everybody itself: two rounds at most lie between its last answer and the next question.
+    """
+    masters = len(evidence.names)
+    bound_s = NOTICE_S * max(1.0, log10(max(1, masters)))
+    there = {p.name for p in evidence.presences if p.began_s < gone_s and gone_s + bound_s <= p.ended_s}
+    if 2 * len(there) > masters:
+        return bound_s
+    return max(bound_s, SUSPICION_S + DOUBT_S * (2 * (masters - 2) + 1))
 
 
 def _held_dead(evidence: Evidence, by_pair: dict[tuple[str, str], list[Sighting]]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
+from p2pcrawl.core import suspicion
 from p2pcrawl.core.claims import Claims
 from p2pcrawl.core.consent import Consent
 from p2pcrawl.core.membership_output import Output
@@ -21,6 +22,13 @@ _hear = Claims.hear
 
 def _hear_no_rumours(self: Claims, update: Update, now: float, out: Output) -> bool:
     return isinstance(update, Alive) and _hear(self, update, now, out)
+
+
+# -- dead-never-declared: who is suspected stays so ------------------------------------------
+
+
+def _never_over(confirmations: int, wanted: int, min_s: float, max_s: float) -> float:
+    return inf
 
 
 # -- refusals-raise: a datagram that is refused is an error rather than nothing ---------------
@@ -57,6 +65,12 @@ CONTROLS = {
         "membership",
         Options(scenario="lossy", masters=2, pages=40, hosts=4, limit_s=LIMIT_S),
         (swap(Claims.hear, _hear_no_rumours),),
+    ),
+    "dead-never-declared": Control(
+        "whoever is suspected is never declared dead",
+        "membership",
+        Options(scenario="massacre", masters=4, pages=40, hosts=4, limit_s=LIMIT_S),
+        (swap(suspicion.timeout_s, _never_over),),
     ),
     "refusals-raise": Control(
         "a datagram that comes twice raises an error that nobody catches",

@@ -455,6 +455,33 @@ def test_who_comes_back_before_long_need_not_be_missed() -> None:
     assert violations(evidence) == []
 
 
+@pytest.mark.parametrize(("noticed_s", "is_amiss"), [(150.0, False), (210.0, True)])
+def test_one_that_is_left_of_nine_has_longer_to_miss_the_others_and_not_for_ever(
+    noticed_s: float, is_amiss: bool
+) -> None:
+    evidence = flawless()
+    others = [f"m{n}" for n in range(2, 9)]
+    evidence.names.update({name: name for name in others})
+    evidence.presences[1].ended_s = 50.0
+    evidence.presences.extend([Presence(name, 1, 0.0, 50.0) for name in others])
+
+    evidence.sightings.append(Sighting(noticed_s, "m0", "b", False))
+
+    assert bool([*CHECKERS["membership"](evidence)]) is is_amiss
+
+
+def test_most_of_nine_miss_one_within_a_minute() -> None:
+    evidence = flawless()
+    others = [f"m{n}" for n in range(2, 9)]
+    evidence.names.update({name: name for name in others})
+    evidence.presences[1].ended_s = 50.0
+    evidence.presences.extend([Presence(name, 1, 0.0) for name in others])
+
+    evidence.sightings.append(Sighting(120.0, "m0", "b", False))
+
+    assert [*CHECKERS["membership"](evidence)] == ["m1 went at 50.00 s, and m0 still counted it at 110.00 s"]
+
+
 def test_who_was_awake_for_a_moment_between_two_looks_need_not_be_missed() -> None:
     evidence = flawless()
     miss_nobody(evidence)

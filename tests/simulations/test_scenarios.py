@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from io import StringIO
 from itertools import combinations
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from simulations.folders import DONE, print_of
 from simulations.machines import Machine
 from simulations.options import Options
 from simulations.outcome import Report
@@ -19,6 +20,7 @@ from simulations.simulation import Simulation
 from simulations.stage import Stage
 from simulations.web import Web, WebPlan
 from simulations.world import World
+from tests.simulations.test_observing import JOB, ONE, record
 
 OF_PAGES = {"coverage", "durability", "items", "fetches", "politeness", "finish", "ownership", "quiet"}
 """The checkers that say whether a page was lost, or asked for when it should not have been."""
@@ -105,6 +107,45 @@ def test_who_dies_is_counted_until_everything_is_whole_again(stage: Stage) -> No
     stage.crash(stage.machines[1:2], power=True)
 
     assert (before, after_one, stage.spare) == (2, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("before", "is_known"),
+    [
+        (lambda stage: None, True),
+        (lambda stage: stage.split(stage.machines[:1], stage.machines[1:]), False),
+        (lambda stage: stage.silence(stage.machines[:1], stage.machines[1:]), False),
+        (lambda stage: stage.freeze(stage.machines[:1]), False),
+        (lambda stage: stage.crash(stage.machines[:1]), False),
+    ],
+    ids=["whole", "parted", "unheard", "still", "down"],
+)
+def test_what_only_one_knows_that_cannot_be_asked_is_not_known_to_those_that_take_over(
+    stage: Stage, before: Callable[[Stage], None], is_known: bool
+) -> None:
+    """Two have a page that is through; one of them is away, or out of reach, when the other one dies."""
+    stage.job = JOB
+    for machine in stage.machines:
+        machine.node.start(_nothing)
+    for machine in stage.machines[:2]:
+        record(machine.folder, ONE, DONE)
+
+    before(stage)
+    stage.crash(stage.machines[1:2])
+
+    assert (print_of(ONE) in stage.incidents[-1].through) is is_known
+
+
+def test_a_side_of_a_split_does_not_know_what_only_one_of_it_knows_that_is_down(stage: Stage) -> None:
+    stage.job = JOB
+    for machine in stage.machines[:4]:
+        machine.node.start(_nothing)
+    for machine in (stage.machines[0], stage.machines[4]):
+        record(machine.folder, ONE, DONE)
+
+    stage.split(stage.machines[:1], stage.machines[1:])
+
+    assert print_of(ONE) not in stage.incidents[-1].through
 
 
 @pytest.mark.slow

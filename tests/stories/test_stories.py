@@ -201,6 +201,17 @@ async def two_are_away_in_turn_and_each_has_served_alone(stage: Stage) -> None:
         await asyncio.sleep(2.0)
 
 
+async def one_dies_while_another_is_out_of_reach(stage: Stage) -> None:
+    apart, *others = stage.machines
+    await stage.progress(0.4)
+    stage.split([apart], others)
+    stage.crash(others[:1], power=True)
+    await asyncio.sleep(40.0)
+    stage.join()
+    stage.start(others[0])
+    await stage.agree()
+
+
 async def who_asked_for_the_start_page_is_killed(stage: Stage) -> None:
     """In the middle of its callback, when others have been told of most of its links."""
     await stage.until(lambda: len(stage.web.visits) > 20)
@@ -472,6 +483,16 @@ STORIES = {
             Options(masters=3, replicas=1, pages=400, hosts=20),
             faults=two_are_away_in_turn_and_each_has_served_alone,
         ),
+    ),
+    "one-dead-one-apart": Story(
+        "What two of five masters had was fetched again when one of them died while the other one was cut off, as it "
+        "must be where only these two knew; that was held against the masters.",
+        Plan(Options(masters=5, pages=120, hosts=12), faults=one_dies_while_another_is_out_of_reach),
+    ),
+    "one-left-of-nine": Story(
+        "The only one of nine masters that did not stand still was to miss the others as soon as most of nine miss "
+        "one; it asks one in eight seconds, for it must doubt itself.",
+        Options(scenario="alone", masters=9, slaves=1, pages=60, hosts=15),
     ),
     "broken-slave": Story(
         "A slave that spoke of jobs, phases and fingerprints that there are not ended its master, and then the next.",
