@@ -35,8 +35,8 @@ from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.node import Member, NodeId
 from p2pcrawl.model.placement import RingName
 from p2pcrawl.overlay.node import OverlayNode
+from p2pcrawl.wire.ask import Answered, Reply
 from p2pcrawl.wire.cluster import (
-    Answered,
     AskElectorate,
     Borrow,
     Canvassed,
@@ -58,7 +58,6 @@ from p2pcrawl.wire.cluster import (
     Query,
     Quiet,
     Repay,
-    Reply,
     Settled,
     Standing,
     Taken,

@@ -96,7 +96,7 @@ class Completion:
         replies = await asyncio.gather(
             *(self._node.caller.call(m.address, Quiet(0, job.id, job.closing)) for m in members), return_exceptions=True
         )
-        standings = [reply if isinstance(reply, Standing) else None for reply in replies]
+        standings = [None if isinstance(reply, BaseException) else reply for reply in replies]
         for standing in standings:
             if standing is not None and standing.closing:
                 self._close(job.id, standing.closing)

@@ -137,8 +137,6 @@ class Mirroring:
         now, opened = job.standing, job.spec.opened
         request = MirrorJob(0, job.wire(), now.state, now.reason, now.version, certificate=now.certificate)
         reply = await self._node.caller.call(member.address, request)
-        if not isinstance(reply, Mirrored):
-            raise LinkError(f"{member.address} did not mirror the job")
         if reply.refusal:
             self.refusals[member.id] = reply.refusal
         else:

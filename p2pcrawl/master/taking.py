@@ -19,7 +19,7 @@ from p2pcrawl.master.rows import row_of_copy
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.node import Member
 from p2pcrawl.overlay.node import OverlayNode
-from p2pcrawl.wire.cluster import Pull, PullCopies, Pulled, PulledCopies, Row
+from p2pcrawl.wire.cluster import Pull, PullCopies, Row
 
 CALL_S = 30.0
 PORTION_ROWS = 5_000
@@ -70,8 +70,6 @@ class Taking:
         after = 0
         while True:
             page = await self._node.caller.call(member.address, Pull(0, bitmap, after), CALL_S)
-            if not isinstance(page, Pulled):
-                raise LinkError(f"{member.address} did not hand over")
             await self._take_in(page.rows, turn)
             self.rows += len(page.rows)
             if page.last:
@@ -84,8 +82,6 @@ class Taking:
         place = b""
         while True:
             page = await self._node.caller.call(member.address, PullCopies(0, bitmap, place), CALL_S)
-            if not isinstance(page, PulledCopies):
-                raise LinkError(f"{member.address} did not hand over its copies")
             self._learn({n.key: HostNote(n.delay_s, n.penalty_s, n.pause_s) for n in page.notes})
             if not page.rows:
                 return

@@ -11,13 +11,13 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any
 
 from p2pcrawl.model.errors import ConfigurationError, LinkError, P2PCrawlError
 from p2pcrawl.model.node import Address, NodeId, parse_address
 from p2pcrawl.overlay.antechamber import Antechamber
 from p2pcrawl.overlay.link import Link
-from p2pcrawl.wire.cluster import Answered, Introduce, Query, Reply, Request
+from p2pcrawl.wire.ask import Answered, R, Reply, Request, due
+from p2pcrawl.wire.cluster import Introduce, Query
 from p2pcrawl.wire.codec import AnyMessage
 from p2pcrawl.wire.messages import Hello
 from p2pcrawl.wire.tls import Seal
@@ -32,7 +32,7 @@ that it lives: after a partition TCP repeats too rarely what was lost, while a n
 OPEN_MAX = 256
 """Requests of one link that are being served at once; the next one ends the link."""
 
-Serve = Callable[[Any, NodeId], Awaitable[Reply]]
+Serve = Callable[[Request[Reply], NodeId], Awaitable[Reply]]
 OnSlave = Callable[[Link, Hello], None]
 
 
@@ -44,13 +44,14 @@ class Caller:
         self._role = role
         self._lines: dict[Address, _Line] = {}
         self._last = 0
-        self._due: dict[int, tuple[float, asyncio.Future[Any]]] = {}
+        self._due: dict[int, tuple[float, asyncio.Future[Reply]]] = {}
         """Until when each answer is waited for."""
         self._alarm: asyncio.TimerHandle | None = None
         """One for all of them, for most come long before their time."""
 
-    async def call(self, address: Address, request: Request, timeout_s: float = CALL_S) -> Any:
-        """The answer to ``request``, whose ``id`` is set here. Raises LinkError when there is none in time."""
+    async def call(self, address: Address, request: Request[R], timeout_s: float = CALL_S) -> R:
+        """Returns the reply to ``request``, whose ``id`` is set here. Raises LinkError when there is none in time, and
+        for one of another type than the request names."""
         self._last += 1
         request.id = self._last
         line = self._lines.get(address)
@@ -61,7 +62,7 @@ class Caller:
         self._due[number] = until, answer
         self._wake_at(until)
         try:
-            return await answer
+            return due(request, await answer, address)
         except TimeoutError:
             if self._lines.get(address) is line:
                 self.renew(address)
@@ -73,8 +74,6 @@ class Caller:
     async def query(self, address: Address, what: str, arguments: bytes = b"{}", timeout_s: float = CALL_S) -> bytes:
         """The JSON answer to a question. Raises LinkError, or the other's own error."""
         answer = await self.call(address, Query(0, what, arguments), timeout_s)
-        if not isinstance(answer, Answered):
-            raise LinkError(f"{address} gave no answer to {what}")
         if answer.error:
             raise ConfigurationError(answer.error) if answer.usage else P2PCrawlError(answer.error)
         return answer.body
@@ -120,8 +119,8 @@ class _Line:
         self._address = address
         self._seal = seal
         self._role = role
-        self._waiting: dict[int, asyncio.Future[Any]] = {}
-        self._unsent: list[Request] = []
+        self._waiting: dict[int, asyncio.Future[Reply]] = {}
+        self._unsent: list[Request[Reply]] = []
         """They wait for the link to open."""
         self._link: Link | None = None
         self._opening: asyncio.Task[Link | None] | None = None
@@ -135,9 +134,9 @@ class _Line:
         """For how long answers have been due, and none has come."""
         return 0.0 if self._asked_at is None else asyncio.get_running_loop().time() - self._asked_at
 
-    def ask(self, request: Request) -> asyncio.Future[Any]:
+    def ask(self, request: Request[Reply]) -> asyncio.Future[Reply]:
         """The answer, or LinkError when the link ends before it. Whoever does not wait any longer says ``forget``."""
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         if self.closed:
             answer.set_exception(self._error or LinkError(f"the link to {self._address} is closed"))
             return answer
@@ -154,7 +153,7 @@ class _Line:
         """Drops the answer with this number when it comes: the caller does not wait for it any more."""
         self._waiting.pop(number, None)
 
-    def _send(self, link: Link, request: Request) -> None:
+    def _send(self, link: Link, request: Request[Reply]) -> None:
         if self._asked_at is None:
             self._asked_at = asyncio.get_running_loop().time()
         try:
@@ -274,7 +273,7 @@ class _Visitor:
         self._requests += 1
         self._tasks[self._requests] = asyncio.create_task(self._answer(self._requests, message))
 
-    async def _answer(self, number: int, request: Any) -> None:
+    async def _answer(self, number: int, request: Request[Reply]) -> None:
         peer = self.link.peer
         assert peer is not None
         try:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import cast
 
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire.codec import AnyMessage, FrameReader, encode
+from p2pcrawl.wire.codec import AnyMessage, FrameReader, Said, encode
 from p2pcrawl.wire.handshake import RemotePeer
 from p2pcrawl.wire.tls import Seal
 
@@ -47,7 +47,7 @@ class Link(asyncio.Protocol):
         self._waiting: list[bytes] = []
         self._alarm: asyncio.TimerHandle | None = None
 
-    def send(self, message: AnyMessage) -> int:
+    def send(self, message: Said) -> int:
         """Queues one message and returns its size; a link that is closed swallows it."""
         frame = encode(message)
         self.send_frame(frame)

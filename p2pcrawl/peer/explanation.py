@@ -22,7 +22,7 @@ from p2pcrawl.model.record import Phase, ShardKey, phase_of, stamp_of, visit_of
 from p2pcrawl.model.url import canonical, host_of
 from p2pcrawl.peer.history import history, told_of
 from p2pcrawl.spiders.addresses import checked_url
-from p2pcrawl.wire.cluster import Listed, ListKeys, Range
+from p2pcrawl.wire.cluster import ListKeys, Range
 
 ASK_S = 10.0
 COPY_S = 3.0
@@ -138,8 +138,6 @@ class Explanation:
         try:
             listed = await self._node.caller.call(member.address, request, COPY_S)
         except P2PCrawlError:
-            return None
-        if not isinstance(listed, Listed):
             return None
         for number, (job, stamp) in enumerate(zip(listed.jobs, listed.stamps, strict=False)):
             if job == record.job and listed.keys[16 * number : 16 * number + 16] == record.fingerprint:

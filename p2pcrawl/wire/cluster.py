@@ -1,6 +1,7 @@
 """The messages between masters, and the questions that anyone may ask a master.
 
-Every request carries an ``id`` that its answer repeats. Tags from 20 on; see ``wire.messages`` for the rules.
+Each request stands behind the reply that it names; see ``wire.ask``. Tags from 20 on; see ``wire.messages`` for the
+rules.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from msgspec import Meta, Struct
 
 from p2pcrawl.model.consent import SEAT_BYTES, VOTERS_MAX
 from p2pcrawl.model.epoch import PIECES_MAX
+from p2pcrawl.wire.ask import Answered, Reply, Request
 from p2pcrawl.wire.bounds import (
     BucketNumber,
     Count,
@@ -42,15 +44,15 @@ class Introduce(Struct, array_like=True, tag=20):
     pid: int = 0
 
 
-class Sync(Struct, array_like=True, tag=21):
-    """Push/pull of the membership: all that the sender knows, encoded by ``wire.gossip``."""
+class Synced(Reply, tag=22):
+    """The receiver's view of the membership, as it was before."""
 
-    id: int
     members: bytes
 
 
-class Synced(Struct, array_like=True, tag=22):
-    id: int
+class Sync(Request[Synced], tag=21):
+    """Push/pull of the membership: all that the sender knows, encoded by ``wire.gossip``."""
+
     members: bytes
 
 
@@ -68,30 +70,33 @@ class Found(Record):
     extra: bytes
 
 
-class Discover(Struct, array_like=True, tag=23):
-    """Links of one job for the owner of their buckets. Answered when they are durable there."""
-
-    id: int
-    job: int
-    links: list[Found]
-    opened: OpenedHosts = []
-    """The hosts that the job's start URLs have opened, as the sender knows."""
-
-
-class Settled(Struct, array_like=True, tag=24):
+class Settled(Reply, tag=24):
     """The links are durable, except those at ``refused`` (positions): these buckets are not the receiver's."""
 
-    id: int
     refused: list[int] = []
     unknown_job: bool = False
     provisional: list[int] = []
     """Positions of links that have fewer copies than they should: the sender is to keep them, and say them again."""
 
 
-class MirrorJob(Struct, array_like=True, tag=25):
+class Discover(Request[Settled], tag=23):
+    """Links of one job for the owner of their buckets. Answered when they are durable there."""
+
+    job: int
+    links: list[Found]
+    opened: OpenedHosts = []
+    """The hosts that the job's start URLs have opened, as the sender knows."""
+
+
+class Mirrored(Reply, tag=26):
+    """``refusal``: why the receiver cannot run the job, if it cannot."""
+
+    refusal: str = ""
+
+
+class MirrorJob(Request[Mirrored], tag=25):
     """A job that every master keeps. Answered when it is durable."""
 
-    id: int
     job: JobSpec
     state: str
     reason: str
@@ -101,40 +106,25 @@ class MirrorJob(Struct, array_like=True, tag=25):
     """How it ended; see master.certificate."""
 
 
-class JobMarks(Struct, array_like=True, tag=57):
+class JobsDiffering(Reply, tag=58):
+    """The jobs of which the receiver knows something else, or nothing."""
+
+    jobs: list[int] = []
+
+
+class JobMarks(Request[JobsDiffering], tag=57):
     """The sender's jobs and what it knows of each, in short. Answered with those of which the receiver knows something
     else.
     """
 
-    id: int
     jobs: list[int]
     marks: list[bytes]
     """As many as jobs; see master.job."""
 
 
-class JobsDiffering(Struct, array_like=True, tag=58):
-    id: int
-    jobs: list[int] = []
-
-
-class Mirrored(Struct, array_like=True, tag=26):
-    id: int
-    refusal: str = ""
-
-
-class Claim(Struct, array_like=True, tag=27):
-    """The sender owns these buckets in its view: the receiver is to let go of them."""
-
-    id: int
-    view: int
-    buckets: bytes
-    """A bitmap."""
-
-
-class Released(Struct, array_like=True, tag=28):
+class Released(Reply, tag=28):
     """``agreed`` False: the receiver's view differs or leases are still open; ask again."""
 
-    id: int
     agreed: bool
     counters: list[int] = []
     """The epochs of the claimed buckets, in their order."""
@@ -149,10 +139,25 @@ class Released(Struct, array_like=True, tag=28):
     """What is here between these two, of those of which anything is."""
 
 
-class Pull(Struct, array_like=True, tag=29):
+class Claim(Request[Released], tag=27):
+    """The sender owns these buckets in its view: the receiver is to let go of them."""
+
+    view: int
+    buckets: bytes
+    """A bitmap."""
+
+
+class Pulled(Reply, tag=30):
+    """``last`` True: there is nothing after this."""
+
+    rows: list[Row]
+    after: int
+    last: bool
+
+
+class Pull(Request[Pulled], tag=29):
     """The next rows of released buckets after a cursor."""
 
-    id: int
     buckets: bytes
     after: int
 
@@ -183,19 +188,16 @@ class Row(Record):
     """The number of its turn: a retry by hand begins a new one."""
 
 
-class Pulled(Struct, array_like=True, tag=30):
-    """``last`` True: there is nothing after this."""
+class Forgotten(Reply, tag=32):
+    """What was let go of is a copy at the receiver, or gone."""
 
-    id: int
-    rows: list[Row]
-    after: int
-    last: bool
+    empty: bool = False
+    """The receiver holds nothing of those that it is not to hold."""
 
 
-class Taken(Struct, array_like=True, tag=31):
+class Taken(Request[Forgotten], tag=31):
     """All rows of these buckets are durable with the sender: the receiver may forget them."""
 
-    id: int
     buckets: bytes
     counters: list[int] = []
     """The epochs under which the sender serves them, or will at least, in their order."""
@@ -205,25 +207,9 @@ class Taken(Struct, array_like=True, tag=31):
     """For each of them the last epoch under which anything may have been acknowledged till now."""
 
 
-class Forgotten(Struct, array_like=True, tag=32):
-    id: int
-    empty: bool = False
-    """The receiver holds nothing of those that it is not to hold."""
-
-
-class Quiet(Struct, array_like=True, tag=33):
-    """Asks how a job stands, for the decision that it is finished."""
-
-    id: int
-    job: int
-    closing: str = ""
-    """Why it is being closed before its queue is empty, if it is."""
-
-
-class Standing(Struct, array_like=True, tag=34):
+class Standing(Reply, tag=34):
     """The state of a job at one master."""
 
-    id: int
     known: bool
     busy: int
     """Records queued or leased, pages held until their links are settled, links in flight."""
@@ -235,39 +221,26 @@ class Standing(Struct, array_like=True, tag=34):
     """The same at all masters that know of the same hosts that the job has opened."""
 
 
-class Query(Struct, array_like=True, tag=35):
+class Quiet(Request[Standing], tag=33):
+    """Asks how a job stands, for the decision that it is finished."""
+
+    job: int
+    closing: str = ""
+    """Why it is being closed before its queue is empty, if it is."""
+
+
+class Query(Request[Answered], tag=35):
     """A question for a face: ``what`` with JSON arguments."""
 
-    id: int
     what: str
     arguments: bytes = b"{}"
 
 
-class Answered(Struct, array_like=True, tag=36):
-    id: int
-    body: bytes
-    error: str = ""
-    usage: bool = False
-    """The error is the asker's: what was asked for cannot be."""
-
-
-class Borrow(Struct, array_like=True, tag=37):
-    """Asks the owner of a host for the right to fetch from it. Answered when its turn has come, or in vain."""
-
-    id: int
-    host: str
-    job: int
-    delay_s: float
-    number: int = 0
-    """Of the loan that may come of it. The sender counts them: an earlier one that comes later has been given up."""
-
-
-class Lent(Struct, array_like=True, tag=38):
+class Lent(Reply, tag=38):
     """An answer to a request for a loan: ``count`` requests, at most ``slots`` at once, the first after ``wait_s``,
     none begun after ``term_s``.
     """
 
-    id: int
     granted: bool
     count: int = 0
     slots: int = 0
@@ -278,10 +251,23 @@ class Lent(Struct, array_like=True, tag=38):
     """How long the question waited for this answer: the term counts from the loan, not from when one hears of it."""
 
 
-class Repay(Struct, array_like=True, tag=39):
+class Borrow(Request[Lent], tag=37):
+    """Asks the owner of a host for the right to fetch from it. Answered when its turn has come, or in vain."""
+
+    host: str
+    job: int
+    delay_s: float
+    number: int = 0
+    """Of the loan that may come of it. The sender counts them: an earlier one that comes later has been given up."""
+
+
+class Repaid(Reply, tag=40):
+    """The loan is over at the owner, too."""
+
+
+class Repay(Request[Repaid], tag=39):
     """A loan is over, or was not heard of; what was learnt of the host."""
 
-    id: int
     host: str
     delay_s: float
     wait_s: float
@@ -291,19 +277,14 @@ class Repay(Struct, array_like=True, tag=39):
     """Of the question."""
 
 
-class Repaid(Struct, array_like=True, tag=40):
-    id: int
+class Offered(Reply, tag=42):
+    """The offer was heard."""
 
 
-class Offer(Struct, array_like=True, tag=41):
+class Offer(Request[Offered], tag=41):
     """The sender had these buckets and thinks that they are the receiver's: it is to claim them, if so."""
 
-    id: int
     buckets: bytes
-
-
-class Offered(Struct, array_like=True, tag=42):
-    id: int
 
 
 class HostNote(Record):
@@ -332,17 +313,16 @@ class CopyRow(Record):
     """The items of its page, joined by newlines, and packed if that is long."""
 
 
-class Copy(Struct, array_like=True, tag=43):
+class Copied(Reply, tag=44):
+    """The facts are durable."""
+
+
+class Copy(Request[Copied], tag=43):
     """Facts for a holder of their buckets. Answered when they are durable there."""
 
-    id: int
     rows: list[CopyRow]
     notes: list[HostNote] = []
     opened: Opened = {}
-
-
-class Copied(Struct, array_like=True, tag=44):
-    id: int
 
 
 class Range(Record):
@@ -353,126 +333,102 @@ class Range(Record):
     prefix: Annotated[int, Meta(ge=0)]
 
 
-class Compare(Struct, array_like=True, tag=45):
+class Compared(Reply, tag=46):
+    """The positions of the ranges that are not the same here, and how many rows they have here."""
+
+    differing: list[int]
+    counts: list[int]
+
+
+class Compare(Request[Compared], tag=45):
     """A comparison of copies: how many rows the sender has in some ranges, and their sums under a key made for this
     question.
     """
 
-    id: int
     nonce: Annotated[bytes, Meta(min_length=16, max_length=16)]
     ranges: list[Range]
     counts: list[int]
     sums: list[int]
 
 
-class Compared(Struct, array_like=True, tag=46):
-    """The positions of the ranges that are not the same here, and how many rows they have here."""
-
-    id: int
-    differing: list[int]
-    counts: list[int]
-
-
-class ListKeys(Struct, array_like=True, tag=47):
-    """Asks for all keys in some ranges."""
-
-    id: int
-    ranges: list[Range]
-
-
-class Listed(Struct, array_like=True, tag=48):
+class Listed(Reply, tag=48):
     """For each row: its fingerprint (16 bytes in ``keys``), job and stamp."""
 
-    id: int
     keys: bytes
     jobs: list[int]
     stamps: list[int]
 
 
-class PullKeys(Struct, array_like=True, tag=49):
-    """Asks for the rows of a bucket with these keys. Answered with PulledCopies."""
+class ListKeys(Request[Listed], tag=47):
+    """Asks for all keys in some ranges."""
 
-    id: int
-    bucket: BucketNumber
-    keys: bytes
-    jobs: list[int]
+    ranges: list[Range]
 
 
-class PullCopies(Struct, array_like=True, tag=50):
-    """The next copies of released buckets after a place, which is empty at first."""
-
-    id: int
-    buckets: bytes
-    after: bytes
-
-
-class PulledCopies(Struct, array_like=True, tag=56):
+class PulledCopies(Reply, tag=56):
     """A piece of the copies that were pulled. No rows: there is nothing after that place. ``notes`` come with the first
     ones.
     """
 
-    id: int
     rows: list[CopyRow]
     place: bytes = b""
     notes: list[HostNote] = []
 
 
-class Whole(Struct, array_like=True, tag=51):
+class PullKeys(Request[PulledCopies], tag=49):
+    """Asks for the rows of a bucket with these keys. Answered with PulledCopies."""
+
+    bucket: BucketNumber
+    keys: bytes
+    jobs: list[int]
+
+
+class PullCopies(Request[PulledCopies], tag=50):
+    """The next copies of released buckets after a place, which is empty at first."""
+
+    buckets: bytes
+    after: bytes
+
+
+class Noted(Reply, tag=52):
+    """The copies count, and the receiver knows it, durably."""
+
+
+class Whole(Request[Noted], tag=51):
     """The sender owns these buckets, and the receiver's copies of them are synced."""
 
-    id: int
     buckets: bytes
     counters: list[int]
     """The epochs of the buckets, in their order."""
 
 
-class Noted(Struct, array_like=True, tag=52):
-    id: int
+class Dropped(Reply, tag=54):
+    """``agreed`` False: the receiver's view differs; ask again."""
+
+    agreed: bool
 
 
-class Drop(Struct, array_like=True, tag=53):
+class Drop(Request[Dropped], tag=53):
     """The sender owns these buckets, all their holders are synced, and the receiver is none of them."""
 
-    id: int
     view: int
     buckets: bytes
     few: bool = False
     """Fewer live than there should be copies, and all of them have these: the receiver leaves, and keeps its own."""
 
 
-class Dropped(Struct, array_like=True, tag=54):
-    """``agreed`` False: the receiver's view differs; ask again."""
-
-    id: int
-    agreed: bool
-
-
-class Merge(Struct, array_like=True, tag=55):
+class Merge(Request[Settled], tag=55):
     """Facts for whoever owns their buckets. Answered with Settled, as links are."""
 
-    id: int
     rows: list[Row]
     notes: list[HostNote] = []
     """What hosts have just asked for."""
     opened: Opened = {}
 
 
-class Canvassed(Struct, array_like=True, tag=59):
-    """A ballot on who is asked for consent from now on: it is prepared; or, with ``voters``, to be accepted."""
-
-    id: int
-    founded: Count
-    number: Count
-    """Of the version that it is to follow."""
-    round: Count
-    opener: NodeName
-    voters: Electors | None = None
-
-
-class Voted(Struct, array_like=True, tag=60):
+class Voted(Reply, tag=60):
     """A voter's answer, which is durable there."""
 
-    id: int
     seat: Seat
     given: bool
     round: Count
@@ -485,63 +441,71 @@ class Voted(Struct, array_like=True, tag=60):
     """The sender knows a later version than the one that was asked about."""
 
 
-class AskElectorate(Struct, array_like=True, tag=61):
-    """Asks for the version that was decided last, as the receiver knows it."""
+class Canvassed(Request[Voted], tag=59):
+    """A ballot on who is asked for consent from now on: it is prepared; or, with ``voters``, to be accepted."""
 
-    id: int
+    founded: Count
+    number: Count
+    """Of the version that it is to follow."""
+    round: Count
+    opener: NodeName
+    voters: Electors | None = None
 
 
-class Elected(Struct, array_like=True, tag=62):
-    id: int
+class Elected(Reply, tag=62):
+    """The version that was decided last; without ``voters`` none is known."""
+
     founded: Count
     number: Count
     voters: Electors
 
 
-Request = (
-    Sync
+class AskElectorate(Request[Elected], tag=61):
+    """Asks for the version that was decided last, as the receiver knows it."""
+
+
+ClusterMessage = (
+    Introduce
+    | Answered
+    | Sync
+    | Synced
     | Discover
+    | Settled
     | MirrorJob
+    | Mirrored
     | JobMarks
+    | JobsDiffering
     | Claim
+    | Released
     | Pull
+    | Pulled
     | Taken
+    | Forgotten
     | Quiet
+    | Standing
     | Query
     | Borrow
+    | Lent
     | Repay
+    | Repaid
     | Offer
+    | Offered
     | Copy
+    | Copied
     | Compare
+    | Compared
     | ListKeys
+    | Listed
     | PullKeys
     | PullCopies
+    | PulledCopies
     | Whole
+    | Noted
     | Drop
+    | Dropped
     | Merge
     | Canvassed
-    | AskElectorate
-)
-Reply = (
-    Synced
-    | Settled
-    | Mirrored
-    | JobsDiffering
-    | Released
-    | Pulled
-    | Forgotten
-    | Standing
-    | Answered
-    | Lent
-    | Repaid
-    | Offered
-    | Copied
-    | Compared
-    | Listed
-    | Noted
-    | Dropped
-    | PulledCopies
     | Voted
+    | AskElectorate
     | Elected
 )
-ClusterMessage = Introduce | Request | Reply

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import msgspec
 
 from p2pcrawl.model.errors import LinkError
+from p2pcrawl.wire.ask import Reply, Request
 from p2pcrawl.wire.cluster import ClusterMessage
 from p2pcrawl.wire.messages import Message
 
@@ -19,11 +20,14 @@ _HEAD = 4
 
 _encoder = msgspec.msgpack.Encoder()
 AnyMessage = Message | ClusterMessage
+"""What may arrive."""
+Said = AnyMessage | Request[Reply] | Reply
+"""What may be said: any of these; who carries requests and replies need not know which they are."""
 
 _decoder: msgspec.msgpack.Decoder[AnyMessage] = msgspec.msgpack.Decoder(AnyMessage)
 
 
-def encode(message: AnyMessage) -> bytes:
+def encode(message: Said) -> bytes:
     """Encodes a message as one frame. Raises LinkError when the message is over the limit."""
     body = _encoder.encode(message)
     if len(body) > FRAME_MAX:

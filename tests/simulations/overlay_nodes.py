@@ -11,7 +11,7 @@ from random import Random
 from p2pcrawl.core.membership_output import Event, EventKind
 from p2pcrawl.model.node import BOOT_BYTES, STORE_BYTES, Address
 from p2pcrawl.overlay.node import Credentials, OverlayNode
-from p2pcrawl.wire.cluster import Answered, Reply
+from p2pcrawl.wire.ask import Answered, Reply
 from p2pcrawl.wire.identity import Identity
 from p2pcrawl.wire.keys import KeyRing
 from simulations.node import Node

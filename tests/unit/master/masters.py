@@ -23,7 +23,7 @@ from p2pcrawl.model.job import JobId
 from p2pcrawl.model.node import Address, Member, NodeId, Status, format_address, parse_address
 from p2pcrawl.model.placement import RingName
 from p2pcrawl.model.settings import Settings
-from p2pcrawl.wire.cluster import Answered
+from p2pcrawl.wire.ask import Answered, due
 from p2pcrawl.wire.codec import FrameReader, encode
 from p2pcrawl.wire.datagrams import Opened
 from tests.unit.master.slaves import Slaves, spec_of
@@ -189,7 +189,7 @@ class House:
             async def call(self, address: Address, request: Any, timeout_s: float = 10.0) -> Any:
                 try:
                     async with asyncio.timeout(timeout_s):
-                        return await town.carry(me, address, request)
+                        return due(request, await town.carry(me, address, request), address)
                 except TimeoutError:
                     raise LinkError(f"{address} did not answer") from None
 

@@ -12,7 +12,7 @@ from typing import Any
 from p2pcrawl.core.membership_config import MembershipConfig
 from p2pcrawl.core.membership_output import Event
 from p2pcrawl.overlay.node import Credentials, OverlayNode
-from p2pcrawl.wire.cluster import Answered, Reply
+from p2pcrawl.wire.ask import Answered, Reply
 from p2pcrawl.wire.datagrams import DatagramSeal
 from p2pcrawl.wire.identity import Identity
 from p2pcrawl.wire.keys import KeyRing, generate_key

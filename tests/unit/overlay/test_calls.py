@@ -14,7 +14,8 @@ from p2pcrawl.model.node import parse_address
 from p2pcrawl.overlay import calls
 from p2pcrawl.overlay.calls import Caller
 from p2pcrawl.wire import codec
-from p2pcrawl.wire.cluster import Answered, Introduce, Query
+from p2pcrawl.wire.ask import Answered
+from p2pcrawl.wire.cluster import Introduce, Query
 from p2pcrawl.wire.keys import generate_key
 from tests.unit.overlay.nodes import Seen, credentials, node, until
 

@@ -20,7 +20,7 @@ from p2pcrawl.overlay import link
 from p2pcrawl.overlay.calls import Caller
 from p2pcrawl.overlay.node import Credentials
 from p2pcrawl.overlay.tls import TlsContexts, TlsFiles
-from p2pcrawl.wire.cluster import Answered
+from p2pcrawl.wire.ask import Answered
 from tests.certificates import Authority
 from tests.unit.overlay.nodes import Seen, credentials, node, until
 

@@ -1,0 +1,54 @@
+"""A request of one peer to another, and the reply that is due to it.
+
+A request names the type of its reply (``class Discover(Request[Settled])``), so whoever asks knows what comes back,
+and an answer of any other type is refused here, once for all. Every request carries an ``id`` that its reply repeats.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar, cast
+
+from msgspec import Struct
+
+from p2pcrawl.model.errors import LinkError
+
+
+class Reply(Struct, array_like=True):
+    """An answer of one peer to another."""
+
+    id: int
+
+
+R = TypeVar("R", bound=Reply, covariant=True)
+
+
+class Request(Struct, Generic[R], array_like=True):
+    """A request of one peer to another; ``R`` is the type of its reply."""
+
+    id: int
+
+
+class Answered(Reply, tag=36):
+    """Answers a question, in JSON; or says, with an ``error``, why a request of any kind was refused."""
+
+    body: bytes
+    error: str = ""
+    usage: bool = False
+    """The error is the asker's: what was asked for cannot be."""
+
+
+def reply_type(request: type[Request[R]]) -> type[R]:
+    """Returns the type of the reply that requests of this type name."""
+    (base,) = request.__orig_bases__  # type: ignore[attr-defined]
+    (reply,) = base.__args__
+    return cast("type[R]", reply)
+
+
+def due(request: Request[R], reply: Reply, who: str) -> R:
+    """Returns the reply of ``who``, if it is of the type that the request names. Raises LinkError for any other."""
+    if isinstance(reply, reply_type(type(request))):
+        return reply
+    asked = type(request).__name__
+    if isinstance(reply, Answered):
+        raise LinkError(f"{who} refused {asked}: {reply.error}")
+    raise LinkError(f"{who} answered {asked} with {type(reply).__name__}")
