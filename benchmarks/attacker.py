@@ -1,4 +1,4 @@
-"""Somebody without a key who means harm: ``python -m benchmarks.attacker PEER API RECORDED``.
+"""Attacks a peer as somebody without a key who means harm: ``python -m benchmarks.attacker PEER API RECORDED``.
 
 For so many seconds it sends to a peer's port and to its API what a stranger can: random, truncated and oversized bytes,
 what it has overheard (benchmarks.recorded_peer) again as it was, and the same forged. Prints how much that was.
@@ -127,7 +127,7 @@ class Attacker:
         self._say(kind, self._api, data)
 
     def _say(self, kind: str, where: tuple[str, int], data: bytes) -> None:
-        """As far as the other end takes it at once. The connection stays until others have taken its place."""
+        """Sends as much as the other end takes at once. The connection stays until others have taken its place."""
         stream = socket.socket()
         stream.setblocking(False)
         self._open.append(stream)

@@ -125,7 +125,7 @@ def note_speed(claims: Claims, who: str, stats: Mapping[str, Any], done: Crawled
 
 
 def pages_of(peer: PeerProcess, job: int) -> Counter[str]:
-    """What a master fetched itself, by host, as its own data folder says."""
+    """Counts the pages that a master fetched itself, by host, as its own data folder says."""
     rows = ask_frontier(peer.data, "SELECT url FROM record WHERE job = ? AND size > 0 AND status = 200", job)
     return Counter(host_of(url) for (url,) in rows)
 
@@ -229,7 +229,7 @@ def joins(
 
 
 def _fetches(peer: PeerProcess, job: int) -> int:
-    """How many pages a master asked for itself, whoever has their records now."""
+    """Returns how many pages a master asked for itself, whoever has their records now."""
     return sum(n for (n,) in ask_frontier(peer.data, "SELECT count FROM tally WHERE job = ? AND name = 'fetches'", job))
 
 
@@ -241,7 +241,7 @@ def _kept_items(peer: PeerProcess, job: int) -> set[str]:
 
 @contextmanager
 def _told_of(claims: Claims, what: str) -> Iterator[None]:
-    """What does not come about in time is a claim that does not hold, and the rest is still measured."""
+    """Makes what does not come about in time a claim that does not hold; the rest is still measured."""
     try:
         yield
     except Overdue as error:

@@ -1,4 +1,4 @@
-"""What copies cost: ``python -m benchmarks.copies_cost``. The same crawl with each number of copies in turn.
+"""Measures what copies cost: ``python -m benchmarks.copies_cost``. The same crawl with each number of copies in turn.
 
 The crawls are interleaved, so that a machine that is busy for a while slows all of them alike.
 """
@@ -22,7 +22,7 @@ from benchmarks.peers import Peers
 def copies_cost(
     folder: Path, pages: int, hosts: int, masters: int, slaves: int, copies: Sequence[int], rounds: int
 ) -> Claims:
-    """Nothing is claimed of the figures: they are for comparing."""
+    """Crawls with each number of copies in turn. Nothing is claimed of the figures: they are for comparing."""
     claims = Claims(f"cost of copies: {pages} pages, {hosts} hosts, {masters} masters with {slaves} slaves, no delay")
     settings = {"CONCURRENT_REQUESTS": CONCURRENCY, "CONCURRENT_REQUESTS_PER_DOMAIN": CONCURRENCY}
     cpu_ms: dict[int, list[float]] = defaultdict(list)

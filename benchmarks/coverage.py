@@ -10,7 +10,7 @@ from benchmarks.measure import Claims, Setup, SiteProcess, claim_items
 
 
 def coverage(folder: Path, pages: int, hosts: int, slaves: int, *, size: int = 20_000) -> Claims:
-    """One crawl that nothing disturbs."""
+    """Runs one crawl that nothing disturbs, and checks that it covers the site."""
     claims = Claims(f"coverage: {pages} pages, {hosts} hosts, {slaves} slaves")
     with SiteProcess("benchmarks.site", "--pages", pages, "--hosts", hosts, "--size", size) as site:
         ended = Setup.of_site(folder, site, slaves=slaves).run(120 + pages / 100)

@@ -21,7 +21,7 @@ FIRST = 10
 
 
 def why_not() -> str:
-    """Why this machine cannot do it; "" when it can."""
+    """Returns why this machine cannot do it; "" when it can."""
     return "needs root and the command ip (Debian's iproute2)" if os.geteuid() or not shutil.which("ip") else ""
 
 
@@ -59,15 +59,15 @@ class DivisibleNetwork:
         return f"p2ps{number}"
 
     def among(self, number: int) -> str:
-        """Where the others reach it."""
+        """Returns the address where the other machines reach this one."""
         return f"{AMONG}.{FIRST + number}"
 
     def out(self, number: int) -> str:
-        """Where this side reaches it, and what a site sees as its address."""
+        """Returns the address where this side reaches a machine, and what a site sees as its address."""
         return f"{OUT}.{FIRST + number}"
 
     def cut(self, numbers: Iterable[int]) -> None:
-        """These reach each other, but not the rest."""
+        """Cuts these off: they reach each other, but not the rest."""
         for number in numbers:
             _ip("link", "set", _among(number), "master", ISLAND)
 

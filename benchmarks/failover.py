@@ -60,7 +60,7 @@ def _wipe(data: Path) -> None:
 
 
 def _tell_first_fetches(trial: Trial, visits: Sequence[Visit], *, claims_time: bool) -> None:
-    """How long a host of a dead master waited, and what the others got meanwhile.
+    """Reports how long a host of a dead master waited, and what the others got meanwhile.
 
     Only of local slaves can it be told from outside whose request it was: orphans go on with what they have.
     """

@@ -1,4 +1,4 @@
-"""How often membership errs, by simulation: ``python benchmarks/run.py false_deaths --runs 1000``.
+"""Measures how often membership errs, by simulation: ``python benchmarks/run.py false_deaths --runs 1000``.
 
 Ten masters' whole overlay on the simulated network, in virtual time: with one of them standing still at a time, with
 four, and with 30 % of the datagrams lost; the same rules as ``stalls`` and ``loss`` have for real processes. Each run
@@ -34,7 +34,7 @@ BOUND = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What the masters have to bear."""
+    """A trouble that the masters have to bear."""
 
     name: str
     stalled: int = 0
@@ -59,7 +59,7 @@ class Run:
 
 
 def run(seed: int, trouble: Trouble, seconds: float, stall_s_max: float) -> Run:
-    """One run; nobody is killed in it, so each death is a false one."""
+    """Plays one run; nobody is killed in it, so each death is a false one."""
     with World(seed=seed) as world:
         world.network.change_law(loss=trouble.loss)
         peers = peers_of(world, MASTERS)
@@ -118,7 +118,7 @@ def at_most(bad: int, runs: int) -> float:
 
 
 def _chance(hits: int, runs: int, rate: float) -> float:
-    """That just so many of the runs are hit."""
+    """Returns the probability that just so many of the runs are hit."""
     ways = math.lgamma(runs + 1) - math.lgamma(hits + 1) - math.lgamma(runs - hits + 1)
     return math.exp(ways + hits * math.log(rate) + (runs - hits) * math.log1p(-rate))
 

@@ -1,4 +1,4 @@
-"""Whether a job that says it is finished is: ``python -m benchmarks.finish --crawls 100``.
+"""Checks whether a job that says it is finished is: ``python -m benchmarks.finish --crawls 100``.
 
 Crawls of small random sites go on beside each other on a few masters. About half of them ask for a master to be killed
 with -9 at a moment of their own; a new one joins at once. A kill waits until what the one before has torn is mended:
@@ -86,7 +86,7 @@ class Stage:
         self._wanted.set()
 
     def kill_as_wanted(self) -> None:
-        """Until the end."""
+        """Kills a master whenever a crawl asks for it, until the end."""
         while self._wanted.wait() and not self._over.is_set():
             until(lambda: self._over.is_set() or self.calm(), CALM_S, "the cluster is mended", every_s=0.5)
             self._wanted.clear()
@@ -104,7 +104,7 @@ class Stage:
             self.say(f"killed {victim.id[:8]} ({victim.folder.name}); {peer.id[:8]} ({peer.folder.name}) has joined")
 
     def calm(self) -> bool:
-        """Whether all agree and every record has all its copies."""
+        """Tells whether all agree and every record has all its copies."""
         with contextlib.suppress(OSError):
             copies = self.peers.living[0].ask("status")["copies"]
             behind = any(copies[name] for name in ("unsynced", "uncopied", "spooled", "moving", "not_whole"))
@@ -114,7 +114,7 @@ class Stage:
     # -- crawls -------------------------------------------------------------------------------
 
     def run(self, number: int) -> Crawl:
-        """One crawl from its site to its results."""
+        """Runs one crawl from its site to its results."""
         crawl = Crawl(number, self.seed + number)
         drawn = random.Random(crawl.seed)
         site = self.sites.open(number, crawl.seed)
@@ -198,7 +198,7 @@ class Stage:
 
 
 def _troubles_of(told: dict[str, Any], over_s: float, site: SmallSite) -> Iterator[str]:
-    """What is wrong with the end of a job."""
+    """Yields what is wrong with the end of a job."""
     if told["state"] != "finished":
         yield f"it is {told['state']}"
     missed = site.targets - {(v.host, v.target) for v in site.visits if v.begin_s <= over_s}

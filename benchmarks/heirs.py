@@ -1,4 +1,5 @@
-"""How long the hosts of a killed master wait, by how many links there are: ``python -m benchmarks.heirs --rows 9999``.
+"""Measures how long the hosts of a killed master wait, by how many links there are: ``python -m benchmarks.heirs --rows
+9999``.
 
 Three masters crawl hosts that answer at once, one request a second each. Each has its part of ``--rows`` links queued,
 written into the stopped masters' frontiers, and copied by themselves. Then one is killed with -9.

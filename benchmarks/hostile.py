@@ -22,7 +22,7 @@ GUARDED_HOSTS += ["[::1]", "[::ffff:7f00:1]"]
 
 
 def hostile(folder: Path, slaves: int, rss_mib_max: int, settings: Mapping[str, object]) -> Claims:
-    """One crawl of all traps, not so deep that calendars matter."""
+    """Runs one crawl of all traps, not so deep that calendars matter."""
     claims = Claims(f"hostile site: {slaves} slaves, {' '.join(f'{k}={v}' for k, v in settings.items())}")
     with SiteProcess("tests.sites.hostile") as site:
         opened = {"ALLOW_PRIVATE_NETWORKS": ",".join(site.hosts)}
@@ -67,7 +67,7 @@ def _ends(data: Path) -> dict[str, tuple[str, str, list[str]]]:
 
 
 def _word(phase: int, reason: str) -> str:
-    """What the traps' table calls it."""
+    """Returns the word of the traps' table for how a page ended."""
     if phase == 3:
         return "redirected" if reason == "redirect" else "done"
     return reason if phase else "queued"

@@ -124,7 +124,7 @@ def _counters(peer: PeerProcess) -> dict[str, Counter[str]]:
 def _note_attack(
     claims: Claims, sent: Counter[str], before: dict[str, Counter[str]], after: dict[str, Counter[str]]
 ) -> None:
-    """What was sent, and what became of the datagrams."""
+    """Reports what was sent, and what became of the datagrams."""
     for kind, number in sorted(sent.items()):
         claims.note(f"sent: {kind}", number)
     dropped = after["datagrams"] - before["datagrams"]

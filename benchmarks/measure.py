@@ -1,4 +1,4 @@
-"""What the scenarios share: sites and crawls in processes of their own, watched, killed and weighed."""
+"""The tools that the scenarios share: sites and crawls in processes of their own, watched, killed and weighed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PEAK = re.compile(rb"^VmHWM:\s*(\d+)", re.MULTILINE)
 
 
 class Overdue(Exception):
-    """Something that was waited for did not come about in time."""
+    """Raised when something that was waited for did not come about in time."""
 
 
 def until(condition: Callable[[], Any], timeout_s: float, what: str = "", *, every_s: float = POLL_S) -> Any:
@@ -49,7 +49,7 @@ def until(condition: Callable[[], Any], timeout_s: float, what: str = "", *, eve
 
 @dataclass
 class Claims:
-    """What a scenario measured, and whether it is as it must be."""
+    """The measurements of a scenario, and whether they are as they must be."""
 
     title: str
     rows: list[tuple[str, str, str]] = field(default_factory=list)
@@ -117,7 +117,7 @@ def is_slave(pid: int) -> bool:
 
 @dataclass(frozen=True)
 class Ended:
-    """What a crawl's process left: CPU is user and system of the whole tree."""
+    """The remains of a crawl's process: CPU is user and system of the whole tree."""
 
     code: int
     out: str
@@ -218,13 +218,13 @@ class Watched:
         )
 
     def said(self) -> str:
-        """All that went to standard error so far."""
+        """Reads all that went to standard error so far."""
         return self._err.read_text(errors="replace")
 
 
 @dataclass
 class Setup:
-    """How to start a crawl, again and again."""
+    """The way to start a crawl, again and again."""
 
     folder: Path
     target: str = str(SPIDERS)
@@ -302,7 +302,7 @@ class SiteProcess:
         self._process.stdout.close()
 
     def ask(self, path: str) -> Any:
-        """One of the site's control pages."""
+        """Reads one of the site's control pages."""
         with urllib.request.urlopen(self.ready["control"] + path, timeout=30) as answer:
             return json.loads(answer.read())
 
@@ -351,7 +351,7 @@ def items_of(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def claim_items(claims: Claims, path: Path, expected: Mapping[str, int] | Sequence[str]) -> None:
-    """One item for each URL, and no other."""
+    """Claims that there is one item for each URL, and no other."""
     found, wanted = Counter(item["url"] for item in items_of(path)), Counter(expected)
     missing, extra = wanted - found, found - wanted
     value = f"{found.total()} of {wanted.total()}"

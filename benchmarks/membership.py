@@ -1,5 +1,6 @@
-"""Who is taken for alive, and what it costs: real peers that are killed, left alone, made to stand still, or hard of
-hearing."""
+"""Measures who is taken for alive, and what that costs: real peers that are killed, left alone, made to stand still, or
+hard of hearing.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +96,7 @@ def _seen_dead(peers: Peers, victim: PeerProcess, killed_at: float) -> list[floa
 
 
 def idle(folder: Path, masters: int, seconds: float) -> Claims:
-    """What a cluster costs that has no job."""
+    """Measures what a cluster costs that has no job."""
     claims = Claims(f"idle: {masters} masters without slaves and jobs, {seconds:.0f} s")
     with Peers(folder, masters, 0) as peers:
         before = [_costs(peer) for peer in peers.living]
@@ -113,7 +114,7 @@ def idle(folder: Path, masters: int, seconds: float) -> Claims:
 
 @dataclass(frozen=True)
 class _Costs:
-    """What a peer has sent and used so far."""
+    """The messages, bytes and CPU that a peer has used so far."""
 
     at_s: float
     messages: int
@@ -147,7 +148,7 @@ def _watch(seconds: float) -> None:
 
 
 def stalls(folder: Path, masters: int, stalled: int, seconds: float, seed: int) -> Claims:
-    """So many stand still at a time, each for up to 5 s, then another; nobody may be taken for dead."""
+    """Makes so many stand still at a time, each for up to 5 s, then another; nobody may be taken for dead."""
     chosen = random.Random(seed)
     claims = Claims(f"stalls: {stalled} of {masters} masters at a time, {seconds:.0f} s, seed {seed}")
     with Peers(folder, masters, 0) as peers:
@@ -159,7 +160,9 @@ def stalls(folder: Path, masters: int, stalled: int, seconds: float, seed: int) 
 
 
 def _stall(peers: Sequence[PeerProcess], at_a_time: int, seconds: float, chosen: random.Random) -> tuple[int, float]:
-    """How many stalls there were and how long they were together. All run again at the end."""
+    """Stops and continues peers in turn. Returns how many stalls there were and how long they were together. All run
+    again at the end.
+    """
     end_s = time.monotonic() + seconds
     standing: dict[PeerProcess, float] = {}
     stops, total_s = 0, 0.0
@@ -190,7 +193,7 @@ def _stall(peers: Sequence[PeerProcess], at_a_time: int, seconds: float, chosen:
 
 
 def loss(folder: Path, masters: int, fraction: float, seconds: float, seed: int) -> Claims:
-    """So much of all datagrams is lost, and nobody may be taken for dead; who is killed at the end is found out."""
+    """Loses so much of all datagrams, and nobody may be taken for dead; who is killed at the end is found out."""
     claims = Claims(f"loss: {masters} masters, {fraction:.0%} of the datagrams lost, {seconds:.0f} s, seed {seed}")
 
     def lossy(number: int) -> tuple[object, ...]:
@@ -216,7 +219,7 @@ def loss(folder: Path, masters: int, fraction: float, seconds: float, seed: int)
 
 
 def _datagrams(peers: Peers) -> tuple[int, int]:
-    """How many all ports have sent and received; what is on its way hardly counts over minutes."""
+    """Returns how many all ports have sent and received; what is on its way hardly counts over minutes."""
     ports = [peer.ask("status")["here"]["counters"]["port"] for peer in peers.living]
     return sum(port["sent"] for port in ports), sum(port["received"] for port in ports)
 
@@ -225,7 +228,7 @@ def _datagrams(peers: Peers) -> tuple[int, int]:
 
 
 def _claim_verdicts(claims: Claims, peers: Peers, before: Counter[str]) -> None:
-    """Nobody has died since, and in the end all agree on that."""
+    """Claims that nobody has died since, and that in the end all agree on that."""
     try:
         until(peers.agreed, SETTLE_S, every_s=1.0)
         agreed = True
@@ -241,5 +244,7 @@ def _claim_verdicts(claims: Claims, peers: Peers, before: Counter[str]) -> None:
 
 
 def _verdicts(peers: Peers) -> Counter[str]:
-    """What all logs say, so that nobody has to be asked while he stands still and no verdict is missed."""
+    """Counts the verdicts in all logs, so that nobody has to be asked while he stands still and no verdict is
+    missed.
+    """
     return Counter(word for peer in peers.living for _, word in peer.told())

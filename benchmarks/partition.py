@@ -69,7 +69,7 @@ def _status(number: int) -> dict[str, Any]:
 
 
 def _views(masters: int, numbers: range | None = None) -> set[int]:
-    """How many masters each counts as alive, if those asked agree on one view digest."""
+    """Returns how many masters each counts as alive, if those asked agree on one view digest."""
     try:
         told = [_status(n) for n in (numbers or range(masters))]
     except OSError:

@@ -78,13 +78,13 @@ class PeerProcess(Watched):
         self.api: str = ready["api"]
 
     def ask(self, question: str, timeout_s: float = 30.0, **query: object) -> Any:
-        """What its API answers: ``status``, ``job``, ``owner`` and so on. Raises OSError."""
+        """Asks its API a question: ``status``, ``job``, ``owner`` and so on. Raises OSError."""
         url = f"http://{self.api}/{question}" + ("?" + urlencode(query) if query else "")
         with urllib.request.urlopen(url, timeout=timeout_s) as answer:
             return json.loads(answer.read())
 
     def state_of(self, member: str) -> str:
-        """How it sees another; "" when it knows of none such, "unknown" when it does not answer."""
+        """Returns how it sees another; "" when it knows of none such, "unknown" when it does not answer."""
         try:
             members = self.ask("status", 5.0)["members"]
         except OSError:
@@ -101,7 +101,9 @@ class PeerProcess(Watched):
         return self.wait(LEAVE_S).code
 
     def told(self) -> list[tuple[str, str]]:
-        """What its log says of members: the beginnings of their ids, and "joined", "suspected", "died" and so on."""
+        """Reads what its log says of members: the beginnings of their ids, and "joined", "suspected", "died" and
+        so on.
+        """
         return _EVENT.findall(self.said())
 
     def _line(self) -> str | bool:
@@ -143,7 +145,9 @@ class Peers:
         self.helping.clear()
 
     def start(self, data: Path | None = None, *arguments: object) -> PeerProcess:
-        """One more, a master unless the arguments say otherwise; with the data folder of an earlier one, that again."""
+        """Starts one more, a master unless the arguments say otherwise; with the data folder of an earlier one, that
+        again.
+        """
         self._begun += 1
         name = f"peer-{self._begun}"
         joins = ("--join", self.living[0].address) if self.living else ()
@@ -154,11 +158,11 @@ class Peers:
         return peer
 
     def drop(self, peer: PeerProcess) -> None:
-        """It has ended, and counts no more."""
+        """Counts a peer no more that has ended."""
         self.living.remove(peer)
 
     def agreed(self) -> bool:
-        """Whether all that live see each other, and nobody else, and each serves all that it owns."""
+        """Tells whether all that live see each other, and nobody else, and each serves all that it owns."""
         try:
             seen = [peer.ask("status") for peer in self.living]
         except OSError:
@@ -175,7 +179,7 @@ class Peers:
         until(self.agreed, AGREE_S, f"{len(self.living)} masters agree", every_s=0.1)
 
     def run(self, *arguments: object, at: PeerProcess | None = None, timeout_s: float = 120.0) -> str:
-        """What a verb prints, at the API of this peer or the first one. Raises RuntimeError."""
+        """Runs a verb at the API of this peer or the first one, and returns what it prints. Raises RuntimeError."""
         command = [sys.executable, "-m", "p2pcrawl", *map(str, arguments), "--peer", (at or self.living[0]).api]
         ended = subprocess.run(
             command,
@@ -202,7 +206,7 @@ class Peers:
         return dict(self.living[0].ask("job", job=number))
 
     def until_over(self, number: int, timeout_s: float) -> dict[str, Any]:
-        """How the job ended. Raises Overdue, with how it stands."""
+        """Waits for the end of the job, and returns how it ended. Raises Overdue, with how it stands."""
         found: dict[str, Any] = {}
 
         def over() -> bool:

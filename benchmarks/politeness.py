@@ -32,7 +32,7 @@ REMEMBERED_S = 0.3
 
 @dataclass(frozen=True)
 class Manners:
-    """What is asked of the crawl, and what is done to it."""
+    """The demands on the crawl, and what is done to it."""
 
     name: str
     hosts: int = 50
@@ -71,7 +71,7 @@ FULL = [
 
 
 def politeness(folder: Path, manners: Manners, seed: int = 1, *, measured_by_s: float | None = None) -> Claims:
-    """One crawl under observation. ``measured_by_s``: the delay that the site looks for, if not the crawl's."""
+    """Watches one crawl. ``measured_by_s``: the delay that the site looks for, if not the crawl's."""
     m, chosen = manners, random.Random(seed)
     total = m.hosts * m.pages
     claims = Claims(f"politeness: {m.name}; {m.hosts} hosts, {m.pages} pages each, {m.slaves} slaves, seed {seed}")
@@ -123,7 +123,7 @@ def politeness(folder: Path, manners: Manners, seed: int = 1, *, measured_by_s: 
 
 
 def most_open(visits: Iterable[Mapping[str, Any]]) -> int:
-    """How many requests of a host were open at once."""
+    """Returns how many requests of a host were open at once."""
     steps = sorted(
         step
         for visit in visits

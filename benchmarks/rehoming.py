@@ -1,4 +1,4 @@
-"""Who steps in for a master that is killed: ``python benchmarks/run.py rehoming``.
+"""Measures who steps in for a master that is killed: ``python benchmarks/run.py rehoming``.
 
 Promotion: of three masters with ``--role auto`` peers beyond them one is killed; a peer becomes a master in its place.
 Re-homing: a ``--role slave`` peer's processes lose their master in mid-crawl, and hold leases of another. With
@@ -83,7 +83,7 @@ def promotion(folder: Path, kills: int, seed: int) -> Claims:
 
 
 def _promoted(peers: Peers) -> bool:
-    """Whether there are enough masters again, as the first of them sees it; whoever has become one is noted."""
+    """Tells whether there are enough masters again, as the first of them sees it; whoever has become one is noted."""
     for peer in list(peers.helping):
         told = _told(peer)
         if told.get("role") == "master":
@@ -96,7 +96,7 @@ def _promoted(peers: Peers) -> bool:
 
 
 def _told(peer: PeerProcess) -> dict[str, str]:
-    """What a peer says of itself. A slave's answer comes through its master: there is none while that one is gone."""
+    """Asks a peer about itself. A slave's answer comes through its master: there is none while that one is gone."""
     try:
         return dict(peer.ask("status", 10.0)["peer"])
     except OSError:
@@ -155,8 +155,9 @@ def rehoming(folder: Path, kills: int, slaves: int, silent: bool) -> Claims:
 
 
 def _until_led(masters: Sequence[PeerProcess], helper: PeerProcess, slaves: int, leases: int, timeout_s: float) -> None:
-    """Until so many of a peer's slave processes, as it has them now, were seen with these masters, holding so many
-    leases at least, each at its time. Raises Overdue."""
+    """Waits until so many of a peer's slave processes, as it has them now, were seen with these masters, holding so
+    many leases at least, each at its time. Raises Overdue.
+    """
     seen: set[int] = set()
 
     def all_seen() -> bool:
@@ -167,7 +168,7 @@ def _until_led(masters: Sequence[PeerProcess], helper: PeerProcess, slaves: int,
 
 
 def _led(masters: Sequence[PeerProcess], helper: PeerProcess, leases: int = 0) -> set[int]:
-    """Those of a peer's slave processes that are with these masters, holding so many leases at least."""
+    """Returns those of a peer's slave processes that are with these masters, holding so many leases at least."""
     sessions = [s for master in masters for s in master.ask("status", 10.0)["here"]["slaves"]]
     return {s["pid"] for s in sessions if s["leases"] >= leases}.intersection(helper.slaves())
 

@@ -256,7 +256,7 @@ def _http(body: bytes, kind: bytes, status: bytes = b"200 OK") -> bytes:
 
 
 def _listeners(addresses: list[str]) -> list[socket.socket]:
-    """One port that is free on all addresses."""
+    """Binds one port that is free on all addresses."""
     for attempt in range(50):
         sockets: list[socket.socket] = []
         try:

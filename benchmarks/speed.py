@@ -90,7 +90,7 @@ class OwnSite(SiteProcess):
 
 
 def run_case(case: Case, site: OwnSite | SharedSite, folder: Path) -> dict[str, float]:
-    """One crawl of the whole site. Raises RuntimeError when it did not fetch and tell every page."""
+    """Runs one crawl of the whole site. Raises RuntimeError when it did not fetch and tell every page."""
     out = folder / "items.jsonl"
     out.unlink(missing_ok=True)
     site.reset()

@@ -104,7 +104,7 @@ class DividedTrial(Trial):
         self.say(f"all agree at {self.fetched} pages")
 
     def _look(self) -> float:
-        """Who has noticed the cut by now; and when now is."""
+        """Notes who has noticed the cut by now, and returns when now is."""
         for number in self.smaller:
             if number not in self.noticed_s and NOTICED in self.peers.living[number].said():
                 self.noticed_s[number] = time.monotonic()
@@ -117,7 +117,7 @@ class DividedTrial(Trial):
         return sum(1 for v, client in told if client in noticed_s and noticed_s[client] < v.begin_s < self.healed_s)
 
     def sides(self, visits: Sequence[Visit]) -> tuple[list[Visit], list[Visit]]:
-        """Those of the larger part and those of the smaller one."""
+        """Parts the visits into those of the larger part and those of the smaller one."""
         cut_off = {self.network.out(number) for number in self.smaller}
         larger: list[Visit] = []
         smaller: list[Visit] = []
@@ -185,7 +185,7 @@ def _tell_sides(trial: DividedTrial, visits: Sequence[Visit], partition: str) ->
 
 
 def _again(trial: DividedTrial, larger: Sequence[Visit], smaller: Sequence[Visit]) -> dict[str, int]:
-    """When those requests came that were not the first for their page, robots.txt apart."""
+    """Counts by their time the requests that were not the first for their page, robots.txt apart."""
     seen: dict[tuple[str, str], int] = defaultdict(int)
     found: Counter[str] = Counter()
     parted = [(visit, "larger") for visit in larger] + [(visit, "smaller") for visit in smaller]

@@ -41,7 +41,7 @@ PAGE_BYTES = 4_000
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What is crawled, and by whom."""
+    """The plan of a trial: what is crawled, and by whom."""
 
     pages: int
     hosts: int
@@ -61,7 +61,7 @@ class Plan:
 
     @property
     def crawl_s(self) -> float:
-        """How long the crawl lasts at least: each host has as many pages as any other."""
+        """The time that the crawl lasts at least: each host has as many pages as any other."""
         return self.pages / self.hosts * (self.delay_s + LATENCY_S)
 
 
@@ -199,7 +199,7 @@ class Trial:
         return visits
 
     def _claim_copies(self) -> None:
-        """What is on the disks of those that live, whatever they say of it."""
+        """Claims that all records are on the disks of those that live, whatever they say of it."""
 
         def at_rest() -> bool:
             copies = self.peers.living[0].ask("status")["copies"]
@@ -223,7 +223,9 @@ class Trial:
         self.claims.claim("of them, in no frontier or in several", astray, not astray, "none")
 
     def _until_over(self) -> dict[str, Any]:
-        """How the job ended; what is told of it and of each master, when it does not."""
+        """Waits for the end of the job, and returns how it ended; reports how it stands at each master, when it does
+        not end.
+        """
         found: dict[str, Any] = {}
 
         def over() -> bool:
@@ -263,7 +265,7 @@ def records_of(data: Path, job: int) -> Iterator[tuple[bytes, int]]:
 
 
 def copies_of(data: Path, job: int) -> Iterator[tuple[bytes, int]]:
-    """The same of what it holds for others."""
+    """Yields the fingerprints and stamps of what a master holds for others."""
     for hi, lo, stamp in ask_store(data / "copies.db", "SELECT hi, lo, stamp FROM held WHERE job = ?", job):
         yield pack_halves(hi, lo), stamp
 

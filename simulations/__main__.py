@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _stopping() -> Iterator[None]:
-    """What stops a run lets it put away its folders and end its processes, and is not itself stopped at that."""
+    """Lets what stops a run put away its folders and end its processes, without being stopped at that itself."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         for each in _STOPS:

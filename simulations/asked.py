@@ -1,4 +1,4 @@
-"""What the command line asks to simulate: a scenario with its options, or a plan in a file."""
+"""Reads from the command line what to simulate: a scenario with its options, or a plan in a file."""
 
 from __future__ import annotations
 

@@ -30,11 +30,11 @@ _CANCELLED_MIN = 200
 
 
 class Deadlock(RuntimeError):
-    """Nothing is scheduled any more, and somebody still waits."""
+    """Raised when nothing is scheduled any more, and somebody still waits."""
 
 
 class Livelock(RuntimeError):
-    """So much happened in one moment that time seems to stand still."""
+    """Raised when so much happens in one moment that time seems to stand still."""
 
 
 class OutOfTime(RuntimeError):
@@ -51,7 +51,7 @@ class Mishap(NamedTuple):
 
 
 class Clockwork(asyncio.BaseEventLoop):
-    """See the module. Sockets, names and threads are added by :class:`simulations.loop.SimLoop`."""
+    """The loop without a network: sockets, names and threads are added by :class:`simulations.loop.SimLoop`."""
 
     def __init__(self) -> None:
         super().__init__()

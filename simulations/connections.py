@@ -84,7 +84,7 @@ class End:
             self.reader.broken(error)
 
     def close(self, *, polite: bool = True) -> None:
-        """No more reading or writing here. What was written still arrives; impolite ends say so at once."""
+        """Ends reading and writing here. What was written still arrives; impolite ends say so at once."""
         if self.closed:
             return
         self.closed = True
@@ -135,7 +135,7 @@ class Pipe:
         self._ended = False
 
     def room(self) -> int:
-        """How many bytes may be sent now."""
+        """Returns how many bytes may be sent now."""
         acks, now = self._acks, self._loop.now
         while acks and acks[0][0] <= now:
             self._unread -= acks.popleft()[1]

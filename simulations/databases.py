@@ -28,7 +28,7 @@ class Database(sqlite3.Connection):
 
 
 def _full() -> sqlite3.OperationalError:
-    """As SQLite says it."""
+    """Makes the error that SQLite raises when a disk is full."""
     error = sqlite3.OperationalError("database or disk is full")
     error.sqlite_errorcode = sqlite3.SQLITE_FULL
     error.sqlite_errorname = "SQLITE_FULL"

@@ -14,8 +14,9 @@ MEMORY_FREE_MIN = 2 << 30
 
 
 def place_for_disks() -> str:
-    """Where the folders of simulated disks lie: in memory if there is plenty, for what is written there needs not
-    outlive the run; wherever TMPDIR says, if that is set."""
+    """Chooses where the folders of simulated disks lie: in memory if there is plenty, for what is written there needs
+    not outlive the run; wherever TMPDIR says, if that is set.
+    """
     if "TMPDIR" in os.environ or not os.access(MEMORY, os.W_OK):
         return tempfile.gettempdir()
     free = shutil.disk_usage(MEMORY).free

@@ -43,7 +43,7 @@ class Fault:
     """What else the word takes."""
 
     def hit(self, stage: Stage) -> list[PeerMachine]:
-        """Those whom it happens to, now."""
+        """Returns the machines that the fault happens to, now."""
         if self.some is not None:
             share = isinstance(self.some, float)
             return list(stage.some(max(1, round(self.some * len(stage.up))) if share else int(self.some)))
@@ -56,7 +56,7 @@ Act = Callable[[Stage, Fault, list[PeerMachine]], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """What a plan may say after ``do``."""
+    """A word that a plan may say after ``do``."""
 
     summary: str
     begin: Act

@@ -93,7 +93,7 @@ class SimFetcher:
 
 
 def fetchers(web: Web, loop: SimLoop, works_for: WorksFor | None = None) -> OpenFetcher:
-    """What a slave opens in place of its HTTP client. ``works_for`` names its master, if that is another node."""
+    """Makes what a slave opens in place of its HTTP client. ``works_for`` names its master, if that is another node."""
 
     def open_fetcher(settings: Settings, networks: Networks) -> SimFetcher:
         return SimFetcher(web, loop, settings, networks, works_for)

@@ -1,4 +1,4 @@
-"""What lies in the data folder of a master, read straight from its files, without the code that wrote them."""
+"""Reads what lies in the data folder of a master straight from its files, without the code that wrote them."""
 
 from __future__ import annotations
 
@@ -80,8 +80,9 @@ def read_folder(path: Path, job: int) -> Folder:
 
 
 def read_phases(path: Path, job: int) -> dict[Print, int]:
-    """How far this folder knows each URL to be, as record or as copy; what is damaged knows nothing. Cheap: a run asks
-    for it again and again."""
+    """Reads how far this folder knows each URL to be, as record or as copy; what is damaged knows nothing. Cheap: a run
+    asks for it again and again.
+    """
     phases: dict[Print, int] = {}
     held = f"SELECT hi, lo, stamp >> {_PHASE_SHIFT} & 3 FROM held WHERE job = ?"
     for file, sql in (("frontier.db", "SELECT hi, lo, phase FROM record WHERE job = ?"), ("copies.db", held)):

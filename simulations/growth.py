@@ -1,4 +1,4 @@
-"""What a cluster says to itself as it grows: messages and bytes, per master and per page, at several sizes.
+"""Measures what a cluster says to itself as it grows: messages and bytes, per master and per page, at several sizes.
 
 Each size crawls a web that grows with it, so that every master has as much to do as in a small cluster, and nothing
 fails. Three things are told apart: how all meet, which happens once; the crawl; and what goes on when there is nothing
@@ -43,7 +43,7 @@ EXAMPLES = """\
 
 
 class Count(NamedTuple):
-    """What was sent in some time."""
+    """The messages and bytes that were sent in some time."""
 
     virtual_s: float
     cpu_s: float
@@ -70,7 +70,7 @@ class Count(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What was counted at one size."""
+    """The counts at one size."""
 
     masters: int
     pages: int
@@ -142,7 +142,7 @@ def measure(masters: int, seed: int) -> Size:
 
 
 def table(sizes: list[Size]) -> str:
-    """As Markdown, a column for each size."""
+    """Writes the counts as Markdown, a column for each size."""
     rows: list[tuple[str, str, Callable[[Size], float]]] = [
         ("pages", ",.0f", lambda one: one.pages),
         ("messages for a page, of all together", ".1f", lambda one: one.per_page),
@@ -165,7 +165,7 @@ def table(sizes: list[Size]) -> str:
 
 
 def panels(sizes: list[Size]) -> list[Panel]:
-    """What the picture shows."""
+    """Makes the panels of the picture."""
 
     def panel(heading: str, form: str, values: list[float]) -> Panel:
         return Panel(heading, form, [(f"{one.masters} masters", v) for one, v in zip(sizes, values, strict=True)])

@@ -1,4 +1,4 @@
-"""What a scenario did to the machines, and which fetches that excuses.
+"""Incidents: what a scenario did to the machines, and which fetches that excuses.
 
 A page may be fetched once more for each time that a lease on it ended without a report. Whether one did is judged from
 outside: the web knows who had asked for a page by then, and the disks of the others whether they had heard of its end.
@@ -22,7 +22,7 @@ PAUSE = "pause"
 
 @dataclass(slots=True)
 class Incident:
-    """Something that happened to ``nodes`` from ``began_s`` to ``ended_s``."""
+    """An incident that befell ``nodes`` from ``began_s`` to ``ended_s``."""
 
     what: str
     nodes: frozenset[str]
@@ -45,13 +45,13 @@ class Incident:
         return self.ended_s == inf
 
     def covers(self, visit: Visit) -> bool:
-        """Whether this request may have been made in vain."""
+        """Tells whether this request may have been made in vain."""
         if self._in_order or visit.began_s > self.settled_s:
             return False
         return self.everywhere or self.hit(visit) or print_of(visit.url) in self.alone
 
     def hit(self, visit: Visit) -> bool:
-        """Whether it happened to the slave that made this request, or to the master that had it made."""
+        """Tells whether the incident befell the slave that made this request, or the master that had it made."""
         return not self._in_order and (visit.node in self.nodes or visit.master in self.nodes)
 
     @property
@@ -60,7 +60,7 @@ class Incident:
 
 
 def excused(incidents: Iterable[Incident], visits: Iterable[Visit]) -> Counter[str]:
-    """How many more fetches than one each URL may have had."""
+    """Counts how many more fetches than one each URL may have had."""
     allowance: Counter[str] = Counter()
     by_url: dict[str, list[Visit]] = {}
     for visit in visits:

@@ -1,4 +1,4 @@
-"""What the disks of all masters hold together at one moment, read from their files.
+"""Inventories: what the disks of all masters hold together at one moment, read from their files.
 
 A crash takes nothing away from a disk, so those of masters that are down count too, as long as they are not lost.
 """
@@ -14,7 +14,7 @@ from simulations.folders import Print, read_phases
 
 
 class Held(NamedTuple):
-    """How one URL stands on all disks."""
+    """The state of one URL on all disks."""
 
     phase: int
     """The furthest that any of them knows."""
@@ -26,7 +26,7 @@ class Held(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """See the module."""
+    """The contents of all disks together, at one moment."""
 
     now_s: float
     held: dict[Print, Held]

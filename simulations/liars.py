@@ -82,7 +82,7 @@ class Liar(Slave):
         await super().connect(host, port, Tongue(self, self._credentials))
 
     def hears(self, message: AnyMessage) -> None:
-        """What its master says."""
+        """Takes in what its master says."""
         match message:
             case Welcome():
                 self.held.clear()
@@ -101,14 +101,14 @@ class Liar(Slave):
                     self.tasks.append(task)
 
     def swallows(self, message: AnyMessage) -> bool:
-        """Whether this is not said at all."""
+        """Tells whether this message is not said at all."""
         if isinstance(message, Beat) and self._silent:
             self._silent -= 1
             return True
         return False
 
     def adds(self, message: AnyMessage) -> list[bytes]:
-        """What it says after a truth, in frames."""
+        """Returns what the liar says after a truth, in frames."""
         if isinstance(message, Report):
             self.reports.append(message)
             for page in message.pages:
@@ -135,7 +135,7 @@ class Liar(Slave):
         return self.reports[-1].sequence if self.reports else 0
 
     def fall_silent(self) -> None:
-        """Its session is to end; what was open in it then is lost."""
+        """Swallows Beats till the session ends; what was open in it then is lost."""
         self._silent, self._was_silent = SILENT_BEATS, True
 
 
@@ -183,8 +183,9 @@ def _of_another_session(liar: Liar) -> AnyMessage | None:
 
 
 def _said_again(liar: Liar, report: Report) -> AnyMessage | None:
-    """What this session holds under the same number is left out, and what may be on its way to it: that would be about
-    a page that it was leased."""
+    """Repeats a report under the same number, but for what this session holds and what may be on its way to it: that
+    would be about a page that it was leased.
+    """
     pages = [page for page in report.pages if page.record not in liar.held and page.lease <= liar.last_lease]
     return Report(liar.sequence, pages) if pages else None
 
@@ -202,7 +203,7 @@ def _given_back(liar: Liar) -> AnyMessage | None:
 
 
 def _robots_unasked(liar: Liar) -> AnyMessage | None:
-    """That a host forbids everything."""
+    """Claims that a host forbids everything."""
     if not liar.tasks:
         return None
     origin = "/".join(random.choice(liar.tasks).url.split("/", 3)[:3])
@@ -215,7 +216,7 @@ def _of_no_job(liar: Liar) -> AnyMessage | None:
 
 
 def _links_of_nonsense(liar: Liar) -> AnyMessage | None:
-    """They are facts like all links, so they are looked at, and found to be none.
+    """Reports links that are none: they are facts like all links, so they are looked at, and found to be nonsense.
 
     Told when all is over they would open the job again, as news does. While a page is in hand it is not over.
     """
@@ -230,7 +231,7 @@ def _links_of_nonsense(liar: Liar) -> AnyMessage | None:
 
 
 def _silence(liar: Liar) -> AnyMessage | None:
-    """No Beats: its session ends, though it lives and its link is in order."""
+    """Sends no Beats: its session ends, though it lives and its link is in order."""
     liar.fall_silent()
     return None
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Closing(Protocol):
-    """What ends with the process that opened it, as the system sees to it: files, locks, connections."""
+    """A thing that ends with the process that opened it, as the system sees to it: files, locks, connections."""
 
     def close(self) -> object: ...
 
@@ -52,7 +52,7 @@ class Clock:
         self._rate = rate
 
     def local(self, now: float) -> float:
-        """What this clock shows at a moment of the world."""
+        """Returns what this clock shows at a moment of the world."""
         if self._rate == 1.0 and self._read == self._since:
             return now
         return self._read + (now - self._since) * self._rate
@@ -69,7 +69,7 @@ class Clock:
 
 
 class Life:
-    """See the module."""
+    """One run of one process on a node, with all that ends with it."""
 
     __slots__ = ("context", "dead", "ends", "halted", "held", "node", "number", "opened", "queue", "random", "waiting")
 

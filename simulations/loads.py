@@ -27,7 +27,7 @@ class Peak(NamedTuple):
 
 @dataclass(slots=True)
 class Loads:
-    """See the module. Give it the same masters each time."""
+    """Finds the greatest loads that any master ever had. Give it the same masters each time."""
 
     peaks: dict[str, Peak] = field(default_factory=dict)
     _sent: dict[str, int] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Loads:
     _window_s: float = 0.0
 
     def look(self, now_s: float, machines: Iterable[Machine]) -> None:
-        """What each has in hand at this moment."""
+        """Notes what each machine has in hand at this moment."""
         for machine in machines:
             lead = machine.lead
             if lead is None:
@@ -48,7 +48,7 @@ class Loads:
             self._peak("connections", len(machine.node.ends), machine, now_s)
 
     def count(self, now_s: float, machines: list[Machine]) -> None:
-        """What takes longer to count; every ``WINDOW_S``."""
+        """Notes what takes longer to count; every ``WINDOW_S``."""
         if not machines or now_s < self._window_s + WINDOW_S:
             return
         lives = [task.life for task in pending(machines[0].world.loop)]

@@ -33,7 +33,7 @@ _NAME_DELAY_S = 0.001
 
 
 class SimLoop(Clockwork):
-    """See the module. The world gives it its network."""
+    """The event loop that all nodes of a world share. The world gives it its network."""
 
     network: Network
 

@@ -34,7 +34,7 @@ KEYS = base64.b64encode(bytes(range(32))).decode()
 
 
 class PeerMachine(ABC):
-    """What masters and slaves have in common. It survives its lives: the identity stays."""
+    """The base of the machines of masters and slaves. A machine survives its lives: the identity stays."""
 
     def __init__(self, world: World, name: str) -> None:
         self.world = world
@@ -54,7 +54,7 @@ class PeerMachine(ABC):
 
     @property
     def address(self) -> Address:
-        """Where a master listens. A slave listens nowhere; its machine is known by it all the same."""
+        """The address where a master listens. A slave listens nowhere; its machine is known by it all the same."""
         return Address(f"{self.node.address}:{PORT}")
 
     def start(self, contacts: Sequence[Address] | None = None) -> None:
@@ -78,7 +78,7 @@ class PeerMachine(ABC):
         """A life."""
 
     def _credentials(self) -> Credentials:
-        """Those of one life."""
+        """Makes the credentials of one life."""
         return Credentials(self._identity, KeyRing.parse(KEYS), CLUSTER, os.urandom(BOOT_BYTES))
 
     def _ended(self, outcome: asyncio.Future[None]) -> None:
@@ -121,12 +121,12 @@ class Machine(PeerMachine):
 
     @property
     def lead(self) -> Lead | None:
-        """Its master, while it runs and has opened its folder and its port."""
+        """The machine's master, while it runs and has opened its folder and its port."""
         return self._lead if self.node.up else None
 
     @property
     def failing(self) -> bool:
-        """Whether its master has given up, and its process is about to end."""
+        """True if its master has given up, and its process is about to end."""
         return self.lead is not None and self.lead.failed.done()
 
     # -- life ---------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ class Machine(PeerMachine):
         return frozenset(m.id for m in self.lead.node.members()) if self.lead is not None else frozenset()
 
     def served(self) -> tuple[int, frozenset[int]]:
-        """Its view, and the buckets that it would grant from."""
+        """Returns its view, and the buckets that it would grant from."""
         if self.lead is None:
             return 0, frozenset()
         ownership, agreed = self.lead.cluster.ownership, self._agreed()
@@ -200,7 +200,7 @@ class Machine(PeerMachine):
         return ownership.view, self._served
 
     def _agreed(self) -> bool:
-        """Whether most agree with it at this moment, where that is asked for: by its own clock."""
+        """Tells whether most agree with it at this moment, where that is asked for: by its own clock."""
         consent = self.lead.cluster.ownership.consent if self.lead is not None else None
         return consent is None or self._as_itself(consent)
 

@@ -36,7 +36,7 @@ _LOCAL = {"localhost": ["127.0.0.1"], "127.0.0.1": ["127.0.0.1"], "::1": ["::1"]
 
 @dataclass(slots=True)
 class Traffic:
-    """What was sent, by one node or by all, and what became of datagrams."""
+    """The traffic of one node or of all, and what became of datagrams."""
 
     datagrams: int = 0
     datagram_bytes: int = 0
@@ -51,7 +51,7 @@ class Traffic:
 
 
 class Network:
-    """See the module. Made by the world."""
+    """The network of a world: carries every packet by the law of its path. Made by the world."""
 
     def __init__(self, loop: SimLoop, seed: object, log: EventLog, law: Law | None = None) -> None:
         self.loop = loop
@@ -105,7 +105,7 @@ class Network:
         proto: int = 0,
         flags: int = 0,
     ) -> list[AddressInfo]:
-        """As socket.getaddrinfo."""
+        """Resolves names as socket.getaddrinfo does."""
         if not host:
             addresses = ["0.0.0.0" if flags & socket.AI_PASSIVE else "127.0.0.1"]
         else:

@@ -25,7 +25,7 @@ DISK_S = 0.001
 
 
 class Node:
-    """See the module. Made by :meth:`simulations.world.World.node`."""
+    """A machine of a world, which has at most one life at a time. Made by :meth:`simulations.world.World.node`."""
 
     def __init__(self, world: World, name: str) -> None:
         self.name = name

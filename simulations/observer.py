@@ -33,7 +33,7 @@ STOCK_S = 10.0
 
 
 class Told(NamedTuple):
-    """What a master said of the job."""
+    """A master's answer to a question about the job."""
 
     now_s: float
     who: str
@@ -43,7 +43,7 @@ class Told(NamedTuple):
 
 
 class Observer:
-    """See the module."""
+    """Looks at a stage from outside, and keeps what it saw."""
 
     def __init__(self, stage: Stage) -> None:
         self.claims: list[tuple[float, str, bool]] = []
@@ -162,7 +162,9 @@ class Observer:
                 self.overlooked.append(f"{said}, and {away.name} was away and had not left in order")
 
     def _taking_part(self) -> int:
-        """How many masters share out the buckets, as one of them says. Who is about to leave does not take part."""
+        """Counts the masters that share out the buckets, as one of them says. Who is about to leave does not take
+        part.
+        """
         leads = [machine.lead for machine in self._stage.up if machine.lead is not None]
         return sum(not member.leaving for member in leads[0].node.members()) if leads else 0
 

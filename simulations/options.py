@@ -1,4 +1,4 @@
-"""What a run of a simulation is made from: with the code, these determine it."""
+"""The options of a simulation: with the code, these determine a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RATE_MAX = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """See the module. Raises ValueError for what cannot be simulated."""
+    """The options of one run. Raises ValueError for what cannot be simulated."""
 
     scenario: str = "steady"
     seed: int = 1
@@ -75,14 +75,14 @@ class Options:
 
     @property
     def hosts_of_web(self) -> int:
-        """How many hosts the web has."""
+        """The number of hosts that the web has."""
         return max(HOSTS_MIN, self.pages // PAGES_OF_A_HOST) if self.hosts is None else self.hosts
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)
 
     def command(self) -> str:
-        """What runs this again."""
+        """Returns the command that runs this again."""
         default = Options()
         names = (
             "masters",

@@ -1,4 +1,4 @@
-"""What came of a run, and how far one is that goes on."""
+"""The outcome of a run, and the progress of one that goes on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simulations.stage import Stage
 
 
 class Progress(NamedTuple):
-    """How far a run is. As text it is a line for a person."""
+    """The progress of a run. As text it is a line for a person."""
 
     virtual_s: float
     real_s: float
@@ -33,7 +33,7 @@ class Progress(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What came of a run. ``trace`` is the same whenever the run is."""
+    """The outcome of a run. ``trace`` is the same whenever the run is."""
 
     options: Options
     trace: str
@@ -62,7 +62,7 @@ class Report:
 
 
 def figures(stage: Stage, items: int, series: Series) -> dict[str, Any]:
-    """What the run was like, beside its verdict."""
+    """Returns figures of what the run was like, beside its verdict."""
     pages = [visit for visit in stage.web.visits if not visit.is_robots]
     answers = Counter(visit.url for visit in pages if visit.answered)
     traffic = stage.world.network.traffic

@@ -1,4 +1,4 @@
-"""Who grants in which part of the network: with ``--partition majority`` only one part may.
+"""Checks who grants in which part of the network: with ``--partition majority`` only one part may.
 
 A part is what is in touch both ways, be it through others. For as long as consent lasts after the parts have become
 what they are, two of them may go on with what each of their masters had all along; after that one of them grants, or
@@ -21,7 +21,7 @@ LASTS_S = ConsentConfig().grant_s / (1 - DRIFT) + LOOK_S
 
 @dataclass(slots=True)
 class Parts:
-    """See the module. Give it the same masters each time."""
+    """Watches the parts of the network, and who grants in each. Give it the same masters each time."""
 
     network: Network
     found: list[str] = field(default_factory=list)

@@ -15,7 +15,7 @@ _MASK = 0xFFFF_FFFF_FFFF_FFFF
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """How one direction between two machines behaves. Fractions are of datagrams (or TCP segments)."""
+    """The behaviour of one direction between two machines. Fractions are of datagrams (or TCP segments)."""
 
     latency_s: float = 0.02
     """The least time from one to the other."""
@@ -76,7 +76,7 @@ class Path:
 
     @property
     def closed(self) -> bool:
-        """Nothing gets through now: cut, or nobody there."""
+        """True if nothing gets through now: cut, or nobody there."""
         return self.cut or self.target.off
 
     def loses(self) -> bool:
@@ -84,14 +84,14 @@ class Path:
         return loss > 0 and self._dice.roll() < loss
 
     def delay(self) -> float:
-        """How long something takes that is small or has its turn."""
+        """Draws how long something takes that is small or has its turn."""
         law = self.law
         if law.jitter_s > 0:
             return law.latency_s - log(1.0 - self._dice.roll()) * law.jitter_s
         return law.latency_s
 
     def turn(self, now: float, size: int) -> float:
-        """When the last of ``size`` bytes has left, behind all that was sent before."""
+        """Returns when the last of ``size`` bytes has left, behind all that was sent before."""
         width = self.law.bytes_per_s
         if width is None:
             return now
@@ -99,7 +99,7 @@ class Path:
         return self.busy_until
 
     def arrivals(self, now: float, size: int) -> tuple[float, ...]:
-        """When copies of a datagram sent now arrive: none, one or two."""
+        """Draws when copies of a datagram sent now arrive: none, one or two."""
         law = self.law
         if self.cut or self.loses():
             return ()

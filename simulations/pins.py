@@ -48,7 +48,7 @@ _DICE = (
 
 
 class Source(Protocol):
-    """Whose clocks and dice to use."""
+    """The interface of whose clocks and dice are used."""
 
     def monotonic(self) -> float: ...
 
@@ -208,7 +208,7 @@ def _nanoseconds(read: Callable[[Source], float]) -> Callable[[Source], int]:
 
 
 def _replacements() -> dict[tuple[ModuleType, str], tuple[Any, Any]]:
-    """What is replaced by what, by its home."""
+    """Returns what is replaced by what, by its home."""
     found: dict[tuple[ModuleType, str], tuple[Any, Any]] = {}
 
     def pin(module: ModuleType, name: str, pinned: Any) -> None:

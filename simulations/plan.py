@@ -28,7 +28,7 @@ Faults = Callable[[Stage], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class MachinePlan:
-    """What is special about one master's machine."""
+    """The peculiarities of one master's machine."""
 
     name: str
     """Masters are called m0, m1 and so on."""
@@ -50,7 +50,7 @@ class MachinePlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """See the module. Raises ConfigurationError for a scenario that there is not, or that needs more slaves."""
+    """A plan of one run. Raises ConfigurationError for a scenario that there is not, or that needs more slaves."""
 
     options: Options
     faults: Faults | None = None
@@ -76,14 +76,14 @@ class Plan:
 
     @property
     def command(self) -> str:
-        """What runs this again; nothing does from a shell when its parts were made in Python."""
+        """The command that runs this again; "" when its parts were made in Python, so that none does."""
         if self.path:
             return f"python -m simulations run {quote(self.path)} --seed {self.options.seed}"
         made = (self.faults, self.web, self.law, self.machines, self.weights) != (None, None, None, (), ())
         return "" if made or self.spider is not Walker else self.options.command()
 
     def completed(self) -> Plan:
-        """The same with everything filled in, and options that say what is."""
+        """Returns this plan with everything filled in, and options that say what is."""
         options = self.options
         scenario = SCENARIOS.get(options.scenario) if self.faults is None else None
         usual_web = scenario.web if scenario else WebPlan()
@@ -103,7 +103,7 @@ class Plan:
 
     @property
     def partition(self) -> Partition:
-        """What the parts of a divided cluster do."""
+        """The rule for the parts of a divided cluster: given, or the scenario's own."""
         usual = (
             SCENARIOS[self.options.scenario].partition if self.options.scenario in SCENARIOS else Partition.AVAILABLE
         )
@@ -127,5 +127,5 @@ class Plan:
 
 
 def names_of(masters: int) -> list[str]:
-    """What so many masters are called."""
+    """Returns the names of so many masters."""
     return [f"m{number}" for number in range(masters)]

@@ -228,7 +228,7 @@ class _Table:
         return _Table(f"{self.place}: [{key}]", self.take(key, dict) or {})
 
     def tables(self, key: str) -> list[_Table]:
-        """Those of an array of tables, each with its number in its place."""
+        """Reads an array of tables, each with its number in its place."""
         found = self.take(key, object)
         if found is None:
             return []

@@ -1,4 +1,4 @@
-"""The same work on many things, in several processes, which all end when one has had enough of it."""
+"""Does the same work on many things, in several processes, which all end when one has had enough of it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 def in_processes(work: Callable[[T], R], over: Sequence[T], jobs: int) -> Iterator[R]:
-    """What ``work`` makes of each, in their order; with one process it is this one.
+    """Yields what ``work`` makes of each, in their order; with one process it is this one.
 
     Whatever ends this early, such as Ctrl-C, ends the others as well, and what they had opened is put away.
     """

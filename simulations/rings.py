@@ -44,7 +44,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one contender showed with one number of copies and one choice of weights."""
+    """The results of one contender with one number of copies and one choice of weights."""
 
     name: str
     copies: int
@@ -67,7 +67,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What looking up costs on this machine."""
+    """The cost of looking up on this machine."""
 
     name: str
     look_up_us: float
@@ -135,7 +135,7 @@ class Tally:
 
 
 def movement(before: Table, after: Table, newcomer: str) -> tuple[int, int]:
-    """How many slots got another holder, and how many of these went to one who was there before."""
+    """Counts the slots that got another holder, and how many of these went to one who was there before."""
     gained = [node for old, new in zip(before, after, strict=True) for node in set(new) - set(old)]
     return len(gained), sum(node != newcomer for node in gained)
 

@@ -40,7 +40,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(asked: argparse.Namespace) -> int:
-    """One scenario, or one plan."""
+    """Runs one scenario, or one plan."""
     return _play(plan_of(asked.scenario, asked), asked)
 
 
@@ -50,7 +50,7 @@ def add_replay_options(parser: argparse.ArgumentParser) -> None:
 
 
 def replay(asked: argparse.Namespace) -> int:
-    """One seed of a swarm again."""
+    """Runs one seed of a swarm again."""
     return _play(Plan(drawn(asked.seed)), asked)
 
 

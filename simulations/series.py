@@ -1,4 +1,4 @@
-"""What a run was like over time: samples in small arrays, when each master was away, and who noticed it when.
+"""The course of a run: samples in small arrays, when each master was away, and who noticed it when.
 
 Watching changes nothing that the masters can see. However long a run is, it has at most ``SAMPLES_MAX`` samples: when
 there are more, every other one is dropped and the step doubles.
@@ -62,7 +62,7 @@ class Absence:
 
 @dataclass(slots=True)
 class Detection:
-    """How others noticed that a master was away: after how many seconds the first and the last of them."""
+    """The time in which others noticed that a master was away: the first and the last of them."""
 
     name: str
     began_s: float
@@ -73,7 +73,7 @@ class Detection:
 
 @dataclass(slots=True)
 class Series:
-    """See the module."""
+    """The samples, absences and detections of one run."""
 
     samples: list[Sample] = field(default_factory=list)
     step_s: float = STEP_S
@@ -85,7 +85,7 @@ class Series:
     """Moments of the run as such: when all had met, when everything was healed, when nothing was left to do."""
 
     def rates(self, count: str) -> list[tuple[float, float]]:
-        """How much of a count came in each second, between each two samples; at the end of each step."""
+        """Returns how much of a count came in each second, between each two samples; at the end of each step."""
         return [
             (later.now_s, (getattr(later, count) - getattr(one, count)) / (later.now_s - one.now_s))
             for one, later in pairwise(self.samples)
@@ -167,7 +167,7 @@ class Sampler:
         )
 
     def _count_visits(self) -> None:
-        """Those that are over since the last time."""
+        """Counts the visits that have ended since the last time."""
         visits, now = self._stage.web.visits, self._stage.world.now
         begun = [*self._unanswered, *visits[self._looked :]]
         self._looked = len(visits)
@@ -206,7 +206,7 @@ class Sampler:
                 del self._unnoticed[machine]
 
     def _hear(self, machine: Machine) -> None:
-        """How the job stands there, for the log."""
+        """Notes in the log how the job stands at a machine, when that has changed."""
         before = self._states.get(machine, RUNNING)
         # One that has just begun again does not know yet.
         state = self._states[machine] = self._stage.state(machine) or before
@@ -224,7 +224,7 @@ class Sampler:
         return "with a slow disk" if node.executor_delay_s > self._usual_disk_s[machine] else ""
 
     def _see(self, machine: Machine | None, what: str) -> None:
-        """How somebody is now, or the network."""
+        """Notes how a machine is now, or the network: begins or ends its absence."""
         now, absence = self._stage.world.now, self._open.get(machine)
         if absence is not None and absence.what != what:
             absence.ended_s = now

@@ -1,4 +1,6 @@
-"""Who was there when, and who counted whom as a member: told in changes, as seen by one who looks at all at once."""
+"""Sightings: who was there when, and who counted whom as a member; told in changes, as seen by one who looks at all at
+once.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ class Presence:
 
 @dataclass(slots=True)
 class Sightings:
-    """See the module."""
+    """Collects the changes in who is there, and in who counts whom."""
 
     sightings: list[Sighting] = field(default_factory=list)
     presences: list[Presence] = field(default_factory=list)

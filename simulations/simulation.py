@@ -61,7 +61,7 @@ Tell = Callable[[Progress], None]
 
 
 class Simulation:
-    """See the module. Runs once."""
+    """One run of a plan, from the first node to the verdict. Runs once."""
 
     def __init__(self, what: Options | Plan, tell: Tell | None = None, narrate_to: TextIO | None = None) -> None:
         """``tell`` is called with each word of progress; ``narrate_to`` gets all that happens, for a person to read.
@@ -182,7 +182,7 @@ class Simulation:
             stage.start(slave)
 
     async def _submit(self, stage: Stage, submission: Submission) -> None:
-        """One of them is given the job."""
+        """Gives the job to one of the masters."""
         stage.job = (await stage.random.choice(stage.up).tell("submit", submission.plain()))["job"]
 
     def _evidence(self, stage: Stage) -> Evidence:
@@ -225,7 +225,7 @@ class Simulation:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """What the masters log goes into the event log, if anybody wants one; only who asks for it sees it elsewhere."""
+    """Sends what the masters log into the event log, if anybody wants one; only who asks for it sees it elsewhere."""
     root, nowhere = logging.getLogger(), logging.NullHandler()
     root.addHandler(nowhere)
     try:

@@ -1,4 +1,4 @@
-"""What code sees when it asks a simulated transport or server for its socket."""
+"""The sockets that code sees when it asks a simulated transport or server for its socket."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_numeric(host: str) -> bool:
 
 
 class SimSocket:
-    """As much of a socket as asyncio and its users touch. It may be passed as ``sock=`` when connected."""
+    """The part of a socket that asyncio and its users touch. It may be passed as ``sock=`` when connected."""
 
     def __init__(
         self,

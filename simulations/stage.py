@@ -1,4 +1,4 @@
-"""What a scenario acts on: machines, their network and the progress of their job, with faults said in words.
+"""The stage of a scenario: machines, their network and the progress of their job, with faults said in words.
 
 Every fault goes through here, so that it is known afterwards what was done to whom and when.
 """
@@ -36,7 +36,7 @@ class NotSettled(Exception):
 
 
 class Stage:
-    """See the module."""
+    """The machines, network and job of one run, for a scenario to act on."""
 
     def __init__(
         self,
@@ -78,16 +78,16 @@ class Stage:
 
     @property
     def staying(self) -> list[Machine]:
-        """All that are to be there in the end."""
+        """The machines that are to be there in the end."""
         return [m for m in self.machines if m not in self.gone]
 
     @property
     def up(self) -> list[Machine]:
-        """Those that run, paused ones left out."""
+        """The machines that run, paused ones left out."""
         return [m for m in self.machines if m.node.up and not m.node.paused]
 
     def some(self, count: int) -> list[Machine]:
-        """That many of those that run, at random."""
+        """Draws that many of those that run."""
         return self.random.sample(self.up, min(count, len(self.up)))
 
     @property
@@ -100,7 +100,7 @@ class Stage:
         return [s for s in self.up_slaves if s.works_for == machine.name]
 
     def owners_of(self, url: str) -> list[Machine]:
-        """Those of them that serve the host of this URL; one, when all agree."""
+        """Returns those that serve the host of this URL; one, when all agree."""
         bucket = bucket_of_hash(host_key(url))
         return [m for m in self.up if bucket in m.served()[1]]
 
@@ -108,33 +108,33 @@ class Stage:
 
     @property
     def ended(self) -> bool:
-        """Whether all that are up say that nothing of the job is left to do, be it finished or incomplete."""
+        """True if all that are up say that nothing of the job is left to do, be it finished or incomplete."""
         return bool(self.up) and all(self.state(m) not in ("", RUNNING) for m in self.up)
 
     @property
     def finished(self) -> bool:
-        """Whether all that are up say that the job is finished."""
+        """True if all that are up say that the job is finished."""
         return bool(self.up) and all(self.state(m) == FINISHED for m in self.up)
 
     @property
     def unspooled(self) -> bool:
-        """Whether nobody keeps links any more for want of copies."""
+        """True if nobody keeps links any more for want of copies."""
         return all(m.lead is not None and not m.lead.cluster.spool.size for m in self.up)
 
     def state(self, machine: Machine) -> str:
-        """How the job stands at one master; "" when that does not know it."""
+        """Returns how the job stands at one master; "" when that does not know it."""
         lead = machine.lead
         job = lead.master.jobs.get(self.job) if lead is not None else None
         return job.state if job is not None else ""
 
     def certificate(self, machine: Machine) -> bytes:
-        """What one master has signed at the job's end; nothing before that."""
+        """Returns what one master has signed at the job's end; nothing before that."""
         lead = machine.lead
         job = lead.master.jobs.get(self.job) if lead is not None else None
         return job.signed if job is not None else b""
 
     def share(self) -> float:
-        """How much of the web has answered."""
+        """Returns how much of the web has answered."""
         visits = self.web.visits
         while self._looked < len(visits):
             visit = visits[self._looked]
@@ -149,7 +149,7 @@ class Stage:
             await asyncio.sleep(LOOK_S)
 
     async def progress(self, share: float) -> None:
-        """Until so much of the web has answered, or the job has ended."""
+        """Waits until so much of the web has answered, or the job has ended."""
         await self.until(lambda: self.share() >= share or self.ended)
 
     async def pause(self, mean_s: float) -> None:
@@ -157,7 +157,7 @@ class Stage:
         await asyncio.sleep(self.random.expovariate(1.0 / mean_s))
 
     async def agree(self, patience_s: float = PATIENCE_S) -> None:
-        """Until all that are up count each other and have what is theirs. Raises NotSettled."""
+        """Waits until all that are up count each other and have what is theirs. Raises NotSettled."""
         try:
             async with asyncio.timeout(patience_s):
                 await self.until(self.agreed)
@@ -165,7 +165,7 @@ class Stage:
             raise NotSettled(f"no agreement after {patience_s:g} s: {self._disagreement()}") from None
 
     async def sync(self, patience_s: float = PATIENCE_S) -> None:
-        """Until, besides, every copy that they are to have is whole. Raises NotSettled."""
+        """Waits until, besides, every copy that they are to have is whole. Raises NotSettled."""
         try:
             async with asyncio.timeout(patience_s):
                 await self.until(self.whole)
@@ -173,12 +173,13 @@ class Stage:
             raise NotSettled(f"copies are not whole after {patience_s:g} s: {self._disagreement()}") from None
 
     def whole(self) -> bool:
-        """Whether all that are up agree, nothing is missing, and there are as many copies as there should be."""
+        """Tells whether all that are up agree, nothing is missing, and there are as many copies as there should be."""
         return self.agreed() and all(_is_whole(m) for m in self.up)
 
     @property
     def spare(self) -> int:
-        """How many masters may die now: R-1 between two moments at which everything was whole, fewer if few were up.
+        """The number of masters that may die now: R-1 between two moments at which everything was whole, fewer if few
+        were up.
 
         With R = 1 it is one, which takes what it has away with it till it is back.
         """
@@ -261,7 +262,7 @@ class Stage:
             self._end(PAUSE, machine.name)
 
     def split(self, *groups: Iterable[Machine]) -> None:
-        """Nothing gets through between these groups. A slave is in the group of its master."""
+        """Lets nothing through between these groups. A slave is in the group of its master."""
         sides = [list(group) for group in groups]
         # What only the disk of one knows that is down or stands still, its side does not know.
         known = [self._ended_at([m for m in side if m in self.up] or side) for side in sides]
@@ -270,7 +271,7 @@ class Stage:
         self.world.network.partition(*([m.node for m in self._with_slaves(side)] for side in sides))
 
     def silence(self, sources: Iterable[Machine], targets: Iterable[Machine]) -> None:
-        """Nothing gets from these sources to these targets; the other way it does."""
+        """Lets nothing through from these sources to these targets; the other way it does."""
         ends = [list(sources), list(targets)]
         known = [self._ended_at([m]) for m in self.up]
         through = frozenset.intersection(*known) if known else frozenset()
@@ -288,7 +289,7 @@ class Stage:
                 self.world.network.cut(machines[one].node, machines[other].node, both_ways=True)
 
     def stumble(self, machine: PeerMachine, what: str) -> None:
-        """Something that a machine did to itself may have cost it what it had in hand."""
+        """Records an incident that a machine brought on itself, and that may have cost it what it had in hand."""
         with outside():
             names = frozenset({machine.name})
             now = self.world.now
@@ -300,7 +301,7 @@ class Stage:
         self._end("partition", None)
 
     def fill(self, machines: Iterable[Machine]) -> None:
-        """Nothing more can be stored on these machines' disks."""
+        """Fills these machines' disks, so that nothing more can be stored on them."""
         hit = list(machines)
         self._begin("full disk", hit, self._through(hit))
         for machine in hit:
@@ -309,7 +310,7 @@ class Stage:
             self.world.log.add(self.world.now, machine.name, "has no room left on its disk")
 
     def free(self, machines: Iterable[Machine]) -> None:
-        """There is room again on these machines' disks."""
+        """Makes room again on these machines' disks."""
         for machine in machines:
             if machine.failing:
                 # Room comes too late for it: whoever restarts it has to find that it has ended.
@@ -327,7 +328,7 @@ class Stage:
             self.world.log.add(self.world.now, machine.name, f"its disk takes {disk_s:g} s for everything")
 
     def quicken(self, machines: Iterable[Machine]) -> None:
-        """These machines' disks are as fast as any."""
+        """Makes these machines' disks as fast as any."""
         for machine in list(machines):
             machine.node.executor_delay_s = DISK_S
             if machine in self._slowed:
@@ -345,7 +346,7 @@ class Stage:
             self._usual_law = None
 
     def heal(self) -> None:
-        """Everything that is not gone is up, awake and in touch, as it was."""
+        """Brings everything that is not gone up, awake and in touch, as it was."""
         self.join()
         self.restore()
         self.quicken(self._slowed)
@@ -369,11 +370,11 @@ class Stage:
                 self._keepers = len(self.up)
 
     def untroubled(self) -> bool:
-        """Whether all that are to stay are up, and have agreed since anything happened."""
+        """Tells whether all that are to stay are up, and have agreed since anything happened."""
         return all(m in self.up for m in self.staying) and not any(i.settled_s == inf for i in self.incidents)
 
     def agreed(self) -> bool:
-        """Whether all that are up count each other, have shared out the buckets by that, and have what is theirs.
+        """Tells whether all that are up count each other, have shared out the buckets by that, and have what is theirs.
 
         Who had been out of reach may still have pages, and know pauses of hosts, of buckets that another has served all
         along. That one does not know what to ask for, and is offered it.
@@ -395,8 +396,9 @@ class Stage:
     # -- incidents ----------------------------------------------------------------------------
 
     def _through(self, hit: Iterable[PeerMachine]) -> frozenset[Print]:
-        """What others know that are there to take over from each of these: who is down, stands still or is out of its
-        reach at that moment may know more, and cannot tell."""
+        """Returns what others know that are there to take over from each of these: who is down, stands still or is out
+        of its reach at that moment may know more, and cannot tell.
+        """
         machines = list(hit)
         known = {m: self._ended_at([m]) for m in self.up if m not in machines}
         of_each = [
@@ -410,7 +412,7 @@ class Stage:
         return not (path(one.node, other.node).cut or path(other.node, one.node).cut)
 
     def _ended_at(self, machines: Iterable[PeerMachine]) -> frozenset[Print]:
-        """A slave has no disk: what only it knew counts as never ended."""
+        """Returns the URLs that have ended by these machines' disks. A slave has none: nothing has ended by it."""
         if not self.job:
             return frozenset()
         masters = [m for m in machines if isinstance(m, Machine)]
@@ -433,7 +435,7 @@ class Stage:
 
 
 def _is_whole(machine: Machine) -> bool:
-    """Whether a master serves all that is its own, lacks nothing of it, and has all the copies of it."""
+    """Tells whether a master serves all that is its own, lacks nothing of it, and has all the copies of it."""
     if machine.lead is None or machine.node.disk_full:
         return False
     cluster = machine.lead.cluster

@@ -34,7 +34,7 @@ SIZES = (1, 7, 60, 400, 1_400, 9_000, 65_507)
 
 
 class Stranger:
-    """See the module. ``thrown`` counts what it threw."""
+    """Overhears the network and throws bytes at the masters. ``thrown`` counts what it threw."""
 
     def __init__(self, world: World, targets: Sequence[Machine]) -> None:
         self.thrown: Counter[str] = Counter()
@@ -120,7 +120,7 @@ class Stranger:
                             writer.close()
 
     async def _call_with_another_key(self) -> None:
-        """What a peer of another cluster would say that has the name of this one."""
+        """Calls masters again and again as a peer of another cluster would that has the name of this one."""
         dice = self._dice
         ring = KeyRing([dice.randbytes(32)])
         credentials = Credentials(Identity(dice.randbytes(32)), ring, CLUSTER, dice.randbytes(BOOT_BYTES))
@@ -155,7 +155,7 @@ class Stranger:
                 return bytes(changed)
 
     def _stream(self) -> list[bytes]:
-        """What is written into one connection; perhaps nothing."""
+        """Draws what is written into one connection; perhaps nothing."""
         heard = list(self._pieces)
         first = self._dice.randint(0, len(heard))
         pieces = heard[first : first + self._dice.randint(1, 5)]

@@ -24,7 +24,7 @@ RAISED = "raised"
 
 
 class Outcome(NamedTuple):
-    """What came of one seed."""
+    """The outcome of one seed."""
 
     seed: int
     report: Report | None
@@ -33,7 +33,7 @@ class Outcome(NamedTuple):
 
     @property
     def failures(self) -> list[tuple[str, str]]:
-        """What is amiss: the checker and what it found."""
+        """The failures of the run: each the checker and what it found."""
         if self.report is None:
             return [(RAISED, self.error.strip().rpartition("\n")[2])]
         return [(violation.checker, violation.what) for violation in self.report.violations]
@@ -74,7 +74,7 @@ def swarm(asked: argparse.Namespace) -> int:
 
 
 def command(seed: int) -> str:
-    """What runs one of them again."""
+    """Returns the command that runs one of them again."""
     return f"python -m simulations replay {seed}"
 
 

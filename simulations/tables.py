@@ -1,4 +1,4 @@
-"""Which master served which bucket, each time that all agreed on it anew."""
+"""Tables of which master served which bucket, each time that all agreed on it anew."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What all agreed on at a moment. Members are named by their ids."""
+    """A sharing-out of the buckets that all agreed on at a moment. Members are named by their ids."""
 
     now_s: float
     weights: Mapping[str, int]

@@ -53,7 +53,7 @@ def pending(loop: asyncio.AbstractEventLoop) -> list[SimTask[Any]]:
 
 
 def describe(tasks: Iterable[SimTask[Any]], limit: int = 50) -> str:
-    """One line for each task of a living node: who waits, and where in its code."""
+    """Writes one line for each task of a living node: who waits, and where in its code."""
     lines = []
     for task in tasks:
         life = task.life

@@ -1,4 +1,4 @@
-"""What ``python -m simulations`` can do: one verb per simulation."""
+"""The verbs of ``python -m simulations``, one for each kind of simulation."""
 
 from __future__ import annotations
 

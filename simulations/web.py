@@ -34,7 +34,7 @@ ZIPF_MAX = 10
 
 
 class Kind(Enum):
-    """What a page does when it is asked for."""
+    """A page's behaviour when it is asked for."""
 
     PLAIN = "plain"
     FLAKY = "flaky"
@@ -50,7 +50,7 @@ KINDS = tuple(kind.value for kind in Kind if kind is not Kind.PLAIN)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebPlan:
-    """How large and how unpleasant a web is. Fractions are of the pages, or of the hosts."""
+    """The size of a web, and how unpleasant it is. Fractions are of the pages, or of the hosts."""
 
     pages: int = 500
     hosts: int = 40
@@ -119,7 +119,7 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What becomes of one request. ``failure`` names what went wrong below HTTP: reset, refused, silence."""
+    """The end of one request. ``failure`` names what went wrong below HTTP: reset, refused, silence."""
 
     takes_s: float
     ip: str = ""
@@ -147,7 +147,7 @@ class Visit:
 
     @property
     def answered(self) -> bool:
-        """It brought what there was to bring: a page, a redirect, or the word that there is none."""
+        """True if the visit brought what there was to bring: a page, a redirect, or the word that there is none."""
         return not self.failure and self.status < 500 and self.status != 429
 
     @property
@@ -156,7 +156,7 @@ class Visit:
 
 
 class Web:
-    """See the module."""
+    """A web drawn from a seed and a plan; answers requests, and keeps who visited what."""
 
     def __init__(self, seed: object, plan: WebPlan) -> None:
         self.plan = plan
@@ -189,16 +189,16 @@ class Web:
         return found
 
     def opens(self, page: Page) -> bool:
-        """Whether a crawl that obeys robots.txt gets to see its links, in the end."""
+        """Tells whether a crawl that obeys robots.txt gets to see the page's links, in the end."""
         return page.kind in (Kind.PLAIN, Kind.FLAKY, Kind.REDIRECT) and self._is_there(page)
 
     @property
     def least_s(self) -> float:
-        """How long a polite crawl takes at least: as long as its slowest host."""
+        """The time that a polite crawl takes at least: as long as its slowest host."""
         return max(len(h.pages) * (max(h.delay_s, DELAY_S) + h.latency_s) for h in self.hosts.values())
 
     def answers(self, url: str) -> bool:
-        """Whether a crawl that obeys robots.txt ever gets an answer to this page."""
+        """Tells whether a crawl that obeys robots.txt ever gets an answer to this page."""
         page = self.pages[url]
         return page.kind not in (Kind.FAILING, Kind.FORBIDDEN) and self._is_there(page)
 
@@ -209,7 +209,7 @@ class Web:
     # -- answering ----------------------------------------------------------------------------
 
     def reply(self, url: str) -> Reply:
-        """What a request gets that begins now."""
+        """Draws what a request gets that begins now."""
         host = self.hosts.get(url.split("/", 3)[2])
         self._asked[url] += 1
         times = self._asked[url]

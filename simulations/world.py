@@ -39,7 +39,7 @@ _PID_FIRST = 1000
 
 
 class World:
-    """See the module. A world runs once, inside its ``with`` block; one at a time in a process."""
+    """A world of nodes that runs once, inside its ``with`` block; one at a time in a process."""
 
     def __init__(self, seed: int = 0, *, law: Law | None = None) -> None:
         self.seed = seed

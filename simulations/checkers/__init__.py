@@ -1,4 +1,4 @@
-"""What must hold after every run, whatever happened in it. Each checker says in words what it found amiss.
+"""The checkers of what must hold after every run, whatever happened in it. Each says in words what it found amiss.
 
 They look at what the web saw, at the files in the data folders and at the results, not at what the masters say of
 themselves.
@@ -53,7 +53,7 @@ CHECKERS: dict[str, Callable[[Evidence], Iterator[str]]] = {
 
 
 def violations(evidence: Evidence) -> list[Violation]:
-    """All that is amiss."""
+    """Runs all checkers over the evidence and returns all that is amiss."""
     return [Violation(name, what) for name, check in CHECKERS.items() for what in check(evidence)]
 
 

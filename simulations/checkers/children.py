@@ -43,7 +43,7 @@ def check(evidence: Evidence) -> Iterator[str]:
 
 
 def _of_unfinished(now: Inventory, children: dict[Print, list[Print]]) -> set[Print]:
-    """What pages link to that have not ended, and will tell it (again).
+    """Returns what pages link to that have not ended, and will tell it (again).
 
     Such a page may have told a link first, and waits till that is safe; another that leads to it, too, leaves the
     telling to it, and may be done before (docs/guarantees.md says so).

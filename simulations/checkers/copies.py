@@ -32,5 +32,5 @@ def check(evidence: Evidence) -> Iterator[str]:
 
 
 def _held(folder: Folder) -> dict[Print, Copy]:
-    """All that is there, its own or others'."""
+    """Returns all that is in a folder, its own or others'."""
     return {**folder.copies, **{key: Copy(each.phase, each.items) for key, each in folder.records.items()}}

@@ -1,4 +1,4 @@
-"""Nothing is lost: what a crawl can reach is through, and what is through was really fetched."""
+"""Checks that nothing is lost: what a crawl can reach is through, and what is through was really fetched."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def check(evidence: Evidence) -> Iterator[str]:
 
 
 def _wanted(web: Web, page: Page) -> tuple[int, str]:
-    """How the page must end, and if it is dropped, for what: no master is believed that there was a reason."""
+    """Returns how the page must end, and if it is dropped, for what: no master is believed that there was a reason."""
     host = web.hosts[page.host]
     if not host.open:
         return DROPPED, Drop.PRIVATE_NETWORK
@@ -67,10 +67,12 @@ def _wanted(web: Web, page: Page) -> tuple[int, str]:
 
 
 def _is_tried(record: Record, vain: int) -> bool:
-    """It did not answer, and had all its attempts: leases that were lost are among them, and the web knows of none."""
+    """Tells whether a page did not answer and had all its attempts: leases that were lost are among them, and the web
+    knows of none.
+    """
     return vain >= TRIES or (vain > 0 and record.attempts >= TRIES)
 
 
 def _is_lost(record: Record) -> bool:
-    """It was in the hands of too many that died."""
+    """Tells whether a page was in the hands of too many slaves that died."""
     return record.reason == "slave-lost"

@@ -1,4 +1,5 @@
-"""Nothing that was safe is ever less: what disks know only grows, but for what is lost with the disks themselves.
+"""Checks that nothing that was safe is ever less: what disks know only grows, but for what is lost with the disks
+themselves.
 
 Without the loss of a disk nothing may vanish from all disks together, whatever crashes, leaves, or moves. What was once
 on as many disks as there are to be outlives the loss of one less, as often as the copies were made whole in between.

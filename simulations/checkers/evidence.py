@@ -1,4 +1,4 @@
-"""What is left of a run for checkers to look at."""
+"""The evidence of a run: what is left of it for checkers to look at."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simulations.web import Visit, Web
 
 
 class Violation(NamedTuple):
-    """Something that must never be."""
+    """A promise that was broken."""
 
     checker: str
     what: str
@@ -25,7 +25,7 @@ class Violation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """See the module."""
+    """The evidence of one run."""
 
     options: Options
     web: Web

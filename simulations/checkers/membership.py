@@ -1,4 +1,4 @@
-"""Who is gone is missed before long, and who is there is not held dead.
+"""Checks that who is gone is missed before long, and who is there is not held dead.
 
 Seen from outside: when each master was up and awake, and whom each other counted as a member, twice a second.
 """
@@ -84,14 +84,14 @@ def _held_dead(evidence: Evidence, by_pair: dict[tuple[str, str], list[Sighting]
 
 
 def _moments(evidence: Evidence, names: set[str], from_s: float, until_s: float) -> list[float]:
-    """When to judge a stretch of time: as it begins, and each time that something is no excuse any more."""
+    """Returns when to judge a stretch of time: as it begins, and each time that something is no excuse any more."""
     new = [p.began_s + NEW_S for p in evidence.presences if p.name in names]
     over = [_over_s(incident) + LOOK_S for incident in evidence.incidents if incident.nodes & names]
     return sorted({from_s, *(moment for moment in (*new, *over) if from_s < moment < until_s)})
 
 
 def _counts(sightings: list[Sighting], now_s: float) -> bool:
-    """Whether the last thing that was seen of it is that it was counted."""
+    """Tells whether a member was counted when it was looked at last."""
     before = [sighting for sighting in sightings if sighting.now_s <= now_s]
     return bool(before) and before[-1].seen
 
@@ -101,12 +101,13 @@ def _is_there(presences: list[Presence], name: str, now_s: float) -> bool:
 
 
 def _is_troubled(evidence: Evidence, names: set[str], now_s: float) -> bool:
-    """Whether something that happened to one of them explains it."""
+    """Tells whether an incident of one of these machines explains what is seen."""
     return any(i.began_s <= now_s <= _over_s(i) and i.nodes & names for i in evidence.incidents)
 
 
 def _over_s(incident: Incident) -> float:
-    """Until when it explains that somebody is held dead. What did not last does not: both are up, and have been for a
-    while."""
+    """Returns until when an incident explains that somebody is held dead. One that did not last does not: both are up,
+    and have been for a while.
+    """
     lasted = incident.what != LEAVE and incident.ended_s > incident.began_s
     return incident.ended_s + (TROUBLE_S if lasted else 0.0)

@@ -54,13 +54,15 @@ def check(evidence: Evidence) -> Iterator[str]:
 
 
 def _end(visit: Visit, incidents: list[Incident]) -> float:
-    """When it ended for whoever owns the host. A process that stands still cannot hang up, and nobody can for it."""
+    """Returns when a visit ended for whoever owns the host. A process that stands still cannot hang up, and nobody can
+    for it.
+    """
     pauses = [i.began_s for i in incidents if i.what == PAUSE and visit.node in i.nodes]
     return min([visit.ended_s, *(began_s for began_s in pauses if began_s > visit.began_s)])
 
 
 def _died_with(visit: Visit, incidents: list[Incident]) -> bool:
-    """Whether what this answer asked for may have been lost with the one that it was told to."""
+    """Tells whether what this answer asked for may have been lost with the one that it was told to."""
     return any(
         incident.hit(visit) and visit.ended_s - TELLING_S <= incident.began_s <= visit.ended_s + TELLING_S
         for incident in incidents

@@ -1,4 +1,4 @@
-"""No master gave up, and no exception got lost."""
+"""Checks that no master gave up, and no exception got lost."""
 
 from __future__ import annotations
 

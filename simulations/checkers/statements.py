@@ -1,4 +1,5 @@
-"""What masters state of a job in the end is true: the certificate that all have signed, and what they answer.
+"""Checks that what masters state of a job in the end is true: the certificate that all have signed, and what they
+answer.
 
 Held against the disks, the results, and what the web saw; the masters' counters are not asked.
 """
@@ -48,7 +49,7 @@ def check(evidence: Evidence) -> Iterator[str]:
 
 
 def _exaggerated(evidence: Evidence) -> Iterator[str]:
-    """No sum is ever greater than what there is to be counted, unless it is said that it may be."""
+    """Yields the answers whose sums are greater than what there is to be counted, unless they say that they may be."""
     for now_s, name, answer, known in evidence.told:
         if answer.get("settled", True) and answer["discovered"] > known:
             yield (
@@ -58,7 +59,7 @@ def _exaggerated(evidence: Evidence) -> Iterator[str]:
 
 
 def _left(evidence: Evidence) -> frozenset[str]:
-    """Who left in order and never came back. They handed over all that they had, and are not missed."""
+    """Returns who left in order and never came back. They handed over all that they had, and are not missed."""
     leaves = [i for i in evidence.incidents if i.what == LEAVE and i.heirs and not i.open]
     left_s = {name: incident.ended_s for incident in leaves for name in incident.nodes}
     last_s = {presence.name: presence.began_s for presence in evidence.presences}
@@ -66,7 +67,7 @@ def _left(evidence: Evidence) -> frozenset[str]:
 
 
 def _truth(evidence: Evidence) -> dict[str, int]:
-    """What was counted by others."""
+    """Counts what a certificate should count, from the disks, the results and the web."""
     records = evidence.phases()
     by_phase = Counter(PHASES[record.phase] for record in records.values())
     done = {url for url, record in records.items() if record.phase == DONE}

@@ -1,4 +1,4 @@
-"""What a negative control is."""
+"""Negative controls: mistakes on purpose, each with the checker that must tell of it."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ SEEDS = 6
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of a control."""
+    """The result of trying a control."""
 
     name: str
     checker: str
@@ -26,7 +26,7 @@ class Trial:
 
     @property
     def passed(self) -> bool:
-        """The cause was told of, and is the cause."""
+        """True if the cause was told of, and is the cause."""
         return bool(self.said)
 
 

@@ -31,7 +31,7 @@ class Frame:
 
     @property
     def floor(self) -> float:
-        """Where the horizontal axis lies."""
+        """The height at which the horizontal axis lies."""
         return self.height - BOTTOM
 
     def rows(self, form: Form) -> list[str]:
@@ -78,7 +78,7 @@ def round_up(value: float) -> float:
 
 
 def top_of(values: list[float]) -> float:
-    """Where an axis for these ends: at a round value that is not below the greatest."""
+    """Returns where an axis for these values ends: at a round value that is not below the greatest."""
     most = max(values, default=0.0)
     if most <= 0:
         return 1.0

@@ -170,7 +170,7 @@ def kind_of(absence: Absence) -> str:
 
 
 def shaded(frame: Frame, bands: Iterable[Band]) -> list[str]:
-    """What happened meanwhile, behind the data."""
+    """Draws what happened meanwhile, behind the data."""
     parts = []
     bands = list(bands)
     # Where many lie on each other they should still let the data through.

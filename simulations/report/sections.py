@@ -31,13 +31,13 @@ def name_of(report: Report) -> str:
 
 
 def verdict(report: Report) -> tuple[bool, str]:
-    """Whether all is well, and the same in words."""
+    """Tells whether all is well, and says so in words."""
     count = len(report.violations)
     return not count, "nothing is amiss" if not count else f"{count} violation{'s' if count > 1 else ''}"
 
 
 def finished_s(report: Report) -> float | None:
-    """How long the job took; None when it did not end."""
+    """Returns how long the job took; None when it did not end."""
     marks = report.series.marks
     ends = [moment for moment, what in marks if what == FINISHED]
     return ends[-1] - marks[0][0] if ends else None
@@ -242,7 +242,9 @@ def _row(report: Report, incident: Incident) -> str:
 
 
 def _back_s(report: Report, name: str, since_s: float) -> float:
-    """When a master was there again after something that began then; at once, if that was too short to be seen."""
+    """Returns when a master was there again after something that began then; at once, if that was too short to be
+    seen.
+    """
     absences = [each for each in report.series.absences if each.name == name and each.what in AWAY]
     ends = [each.ended_s for each in absences if each.began_s <= since_s + SEEN_S and each.ended_s > since_s]
     return ends[0] if ends else since_s

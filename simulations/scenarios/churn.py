@@ -40,7 +40,7 @@ class Churn:
         self._due = self._died = 0
 
     async def run(self) -> None:
-        """Until most of the web has answered. Whoever is away then is still to come back."""
+        """Lets masters come and go until most of the web has answered. Whoever is away then is still to come back."""
         comings = [asyncio.create_task(self._come_and_go(machine)) for machine in self._stage.machines]
         try:
             await self._stage.progress(0.9)

@@ -57,7 +57,7 @@ class Sequence:
 
     @property
     def _steady(self) -> list[Machine]:
-        """Those that run and do not leave."""
+        """The machines that run and do not leave."""
         return [machine for machine in self._stage.up if machine not in self._leaving]
 
     def _shuffled(self) -> list[Machine]:
@@ -68,7 +68,7 @@ class Sequence:
         self._dice.choice(CUTS)(self._stage, self._shuffled())
 
     async def _flap(self) -> None:
-        """The same two parts, again and again."""
+        """Cuts the network into two parts and joins it, the same two again and again."""
         machines = self._shuffled()
         edge = self._dice.randint(1, len(machines) // 2)
         for _ in range(self._dice.randint(2, 6)):
@@ -90,7 +90,7 @@ class Sequence:
         self._stage.join()
 
     async def _leave(self) -> None:
-        """One begins to leave in order, whatever part it is in."""
+        """Lets one begin to leave in order, whatever part it is in."""
         if len(self._steady) > 1:
             machine = self._dice.choice(self._steady)
             self._leaving[machine] = asyncio.create_task(self._go(machine))
@@ -102,7 +102,7 @@ class Sequence:
             self._leaving.pop(machine, None)
 
     async def _come_back(self) -> None:
-        """All that are down come back, in whatever part they are."""
+        """Starts all that are down, in whatever part they are."""
         for machine in self._stage.staying:
             if not machine.node.up:
                 self._stage.start(machine)
@@ -119,8 +119,9 @@ class Sequence:
             self._stage.thaw([machine])
 
     async def _wipe(self) -> None:
-        """One loses its disk and comes back without: only where everything is whole, and all have a vote. Who loses
-        the disks of most voters has to begin anew."""
+        """Takes one's disk, and starts it without: only where everything is whole, and all have a vote. Who loses the
+        disks of most voters has to begin anew.
+        """
         if self._stage.whole() and self._stage.spare > 0 and len(self._steady) > 2 and self._all_vote():
             machine = self._dice.choice(self._steady)
             self._stage.wipe([machine])

@@ -1,4 +1,4 @@
-"""As many masters as the copies allow die at the same moment, with their disks, and never come back."""
+"""Massacre: as many masters as the copies allow die at the same moment, with their disks, and never come back."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def halves(stage: Stage, machines: list[Machine]) -> None:
 
 
 def isolated(stage: Stage, machines: list[Machine]) -> None:
-    """One alone, and all the others."""
+    """Parts one machine from all the others."""
     stage.split(machines[:1], machines[1:])
 
 

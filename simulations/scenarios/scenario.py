@@ -1,4 +1,4 @@
-"""What a scenario is."""
+"""Scenarios: what each is made of."""
 
 from __future__ import annotations
 

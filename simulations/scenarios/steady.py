@@ -1,4 +1,4 @@
-"""Nothing happens."""
+"""Steady: nothing happens."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ Fault = Callable[[Stage], Awaitable[None]]
 
 
 async def crash(stage: Stage) -> None:
-    """One dies and comes back."""
+    """Crashes one, and starts it again."""
     if stage.spare > 0 and len(stage.up) > 1:
         hit = stage.some(1)
         stage.crash(hit, power=stage.random.random() < 0.5)
@@ -41,7 +41,7 @@ async def crash(stage: Stage) -> None:
 
 
 async def pause(stage: Stage) -> None:
-    """One stands still."""
+    """Lets one stand still for a while."""
     if len(stage.up) > 1:
         hit = stage.some(1)
         stage.freeze(hit)
@@ -58,7 +58,7 @@ async def cut(stage: Stage) -> None:
 
 
 async def one_way(stage: Stage) -> None:
-    """One is not heard by some others."""
+    """Keeps some others from hearing one."""
     machine, *others = stage.random.sample(stage.machines, len(stage.machines))
     stage.silence([machine], others[: stage.random.randint(1, len(others))])
     await asyncio.sleep(stage.random.choice(APART_S))
@@ -73,7 +73,7 @@ async def loss(stage: Stage) -> None:
 
 
 async def slow_disk(stage: Stage) -> None:
-    """One is late with everything that it stores."""
+    """Makes one late with everything that it stores."""
     hit = stage.some(1)
     stage.slow(hit, stage.random.choice(DISK_S))
     await stage.pause(SPELL_S)
@@ -81,7 +81,7 @@ async def slow_disk(stage: Stage) -> None:
 
 
 async def full_disk(stage: Stage) -> None:
-    """One can store nothing, and may stop."""
+    """Fills the disk of one, which can store nothing then, and may stop."""
     if stage.spare > 0 and len(stage.up) > 1:
         hit = stage.some(1)
         stage.fill(hit)
@@ -96,7 +96,7 @@ async def clock(stage: Stage) -> None:
 
 
 async def wipe(stage: Stage) -> None:
-    """As many as the copies allow lose their disks and come back empty."""
+    """Takes the disks of as many as the copies allow, and starts these empty."""
     hit = stage.some(min(stage.options.replicas - 1, len(stage.up) - 1))
     stage.wipe(hit)
     await stage.pause(AWAY_S)
@@ -105,7 +105,7 @@ async def wipe(stage: Stage) -> None:
 
 
 async def leave(stage: Stage) -> None:
-    """One leaves in order and comes back."""
+    """Lets one leave in order and come back."""
     (machine,) = stage.some(1)
     await stage.leave(machine)
     await stage.pause(AWAY_S)
@@ -135,7 +135,7 @@ async def faults(stage: Stage) -> None:
 
 
 def _draw(stage: Stage) -> list[Fault]:
-    """What happens in one round: of cuts one, for there is one network."""
+    """Draws what happens in one round: of cuts one, for there is one network."""
     dice = stage.random
     if dice.random() < 0.25:
         return [dice.choice(ALONE if stage.options.replicas > 1 else (leave,))]
