@@ -22,7 +22,7 @@ from p2pcrawl.master.job import Job, job_of, pack_job, pack_spec, unpack_control
 from p2pcrawl.master.lifecycle import Lifecycle
 from p2pcrawl.master.loading import Loading
 from p2pcrawl.master.openings import Openings
-from p2pcrawl.master.outputs import InThread
+from p2pcrawl.master.recorder import Recorder
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.model.job import START_URL, JobId, JobSpec
@@ -46,8 +46,7 @@ class Admission:
         folder: Path,
         jobs: Mapping[int, Job],
         workbench: Workbench,
-        store: Store,
-        in_thread: InThread,
+        recorder: Recorder,
         lifecycle: Lifecycle,
         openings: Openings,
         loading: Loading,
@@ -59,8 +58,7 @@ class Admission:
         self._folder = folder
         self._jobs = jobs
         self._bench = workbench
-        self._store = store
-        self._in_thread = in_thread
+        self._recorder = recorder
         self._lifecycle = lifecycle
         self._openings = openings
         self._loading = loading
@@ -74,7 +72,7 @@ class Admission:
 
     async def recover(self) -> None:
         """The jobs that an earlier run left. Raises DamagedError for one that cannot be read."""
-        for number, name, packed, state, reason in await self._in_thread(self._store.jobs):
+        for number, name, packed, state, reason in await self._recorder.run(Store.jobs):
             try:
                 spec, control = unpack_spec(packed), unpack_control(packed, state, reason)
                 Settings().updated(spec.settings)
@@ -87,7 +85,7 @@ class Admission:
         if control.state == RUNNING and not self._clustered:
             control = control._replace(state=PAUSED)
         job = job_of(replace(spec, id=JobId(number)), control)
-        job.counts.update(await self._in_thread(self._store.tallies, number))
+        job.counts.update(await self._recorder.run(Store.tallies, number))
         self._lifecycle.open(job)
         self._openings.recovered(job)
         self._loading.sweep_all()
@@ -116,7 +114,7 @@ class Admission:
             bucket_of_hash(host_key(url)),
         )
         batch = Batch(orders={number: job.settings.queue_order})
-        committed = await self._in_thread(self._store.add_job, number, spec.name, pack_spec(spec), link, batch)
+        committed = await self._recorder.run(Store.add_job, number, spec.name, pack_spec(spec), link, batch)
         self._lifecycle.open(job)
         job.counts.update(batch.tallies[number])
         self._bench.add(committed.fresh)
@@ -141,7 +139,7 @@ class Admission:
     async def add(self, spec: JobSpec, control: Control | None = None) -> Job:
         """A job of the cluster, durable here when this returns; its start is somebody's record."""
         job = job_of(with_code(self._folder, spec), control or Control())
-        await self._in_thread(self._store.add_job, spec.id, spec.name, pack_job(job), None, Batch())
+        await self._recorder.run(Store.add_job, spec.id, spec.name, pack_job(job), None, Batch())
         if job.state != RUNNING:
             self._lifecycle.save_state(job)
         self._lifecycle.open(job)

@@ -17,7 +17,7 @@ from p2pcrawl.frontier.store import Store
 from p2pcrawl.master.exchange import Exchange
 from p2pcrawl.master.job import Job
 from p2pcrawl.master.loading import Loading
-from p2pcrawl.master.outputs import InThread
+from p2pcrawl.master.recorder import Recorder
 from p2pcrawl.model.outcome import Drop
 from p2pcrawl.model.record import Order
 
@@ -38,8 +38,7 @@ class Aside:
         down: dict[tuple[int, int], None],
         reopened: dict[int, set[str]],
         workbench: Workbench,
-        store: Store,
-        in_thread: InThread,
+        recorder: Recorder,
         loading: Loading,
         exchange: Exchange,
         wake: Callable[[], None],
@@ -49,8 +48,7 @@ class Aside:
         self._down = down
         self._reopened = reopened
         self._bench = workbench
-        self._store = store
-        self._in_thread = in_thread
+        self._recorder = recorder
         self._loading = loading
         self._exchange = exchange
         self._wake = wake
@@ -74,7 +72,7 @@ class Aside:
             await self._abandon(*key)
         retries, self._retries = self._retries, []
         for job, count in retries:
-            changes, touched = await self._in_thread(self._store.retry, job.id, dict(self._orders))
+            changes, touched = await self._recorder.run(Store.retry, job.id, dict(self._orders))
             self._took_up(job, changes, touched)
             if not count.done():
                 count.set_result(changes["queued"])
@@ -97,7 +95,7 @@ class Aside:
         def is_open(url: str) -> bool:
             return opened_by(url) in hosts
 
-        changes, touched = await self._in_thread(self._store.take_up_dropped, job.id, is_open, dict(self._orders))
+        changes, touched = await self._recorder.run(Store.take_up_dropped, job.id, is_open, dict(self._orders))
         if changes:
             log.info("%d pages of job %d are queued again: their host is open", changes["queued"], job.id)
             self._took_up(job, changes, touched)
@@ -110,7 +108,7 @@ class Aside:
 
     async def _abandon(self, number: int, host: int) -> None:
         """Such a host is granted nothing meanwhile."""
-        changes, touched = await self._in_thread(self._store.abandon, number, host, ABANDON_ROWS)
+        changes, touched = await self._recorder.run(Store.abandon, number, host, ABANDON_ROWS)
         self._doubt(touched)
         if number in self._jobs:
             self._jobs[number].counts.update(changes)

@@ -24,7 +24,8 @@ from p2pcrawl.master.job import Job
 from p2pcrawl.master.lifecycle import Lifecycle
 from p2pcrawl.master.loading import Loading
 from p2pcrawl.master.openings import Openings
-from p2pcrawl.master.outputs import InThread, Outputs
+from p2pcrawl.master.outputs import Outputs
+from p2pcrawl.master.recorder import Recorder
 from p2pcrawl.master.reports import LOOK_AGAIN_S, Reports
 
 IDLE_S = 1.0
@@ -37,8 +38,7 @@ class Cycle:
 
     jobs: Mapping[int, Job]
     workbench: Workbench
-    store: Store
-    in_thread: InThread
+    recorder: Recorder
     reports: Reports
     """What slaves sent,"""
     intake: Intake
@@ -78,7 +78,7 @@ class Cycle:
         items = bool(batch.items) or any(ending.staged for ending in batch.endings)
         committed = Committed()
         if batch.writes or batch.wants:
-            committed = await self.in_thread(self.store.commit, batch)
+            committed = await self.recorder.run(Store.commit, batch)
             for number, counter in batch.tallies.items():
                 self.jobs[number].counts.update(counter)
             self._apply(committed, retries, forgotten)

@@ -15,7 +15,7 @@ from p2pcrawl.core.ring import bucket_of_hash
 from p2pcrawl.core.workbench import Workbench
 from p2pcrawl.frontier.store import Store
 from p2pcrawl.master.job import Job
-from p2pcrawl.master.outputs import InThread
+from p2pcrawl.master.recorder import Recorder
 from p2pcrawl.master.rows import row_of_columns
 from p2pcrawl.master.session import Session
 from p2pcrawl.model.job import START_URL
@@ -35,8 +35,7 @@ class Handover:
         jobs: Mapping[int, Job],
         orders: Mapping[int, Order],
         workbench: Workbench,
-        store: Store,
-        in_thread: InThread,
+        recorder: Recorder,
         sessions: Mapping[int, Session],
         held_in: Collection[int],
         lent_of: Callable[[], Iterable[int]],
@@ -45,8 +44,7 @@ class Handover:
         self._jobs = jobs
         self._orders = orders
         self._bench = workbench
-        self._store = store
-        self._in_thread = in_thread
+        self._recorder = recorder
         self._sessions = sessions
         self._held_in = held_in
         self._lent_of = lent_of
@@ -75,7 +73,7 @@ class Handover:
 
     async def rows_of(self, buckets: Collection[int], after: int, limit: int) -> tuple[list[Row], int]:
         """The next records of buckets that were let go of."""
-        rows, last = await self._in_thread(self._store.rows_of, buckets, after, limit)
+        rows, last = await self._recorder.run(Store.rows_of, buckets, after, limit)
         return [row_of_columns(*row) for row in rows], last
 
     @property
@@ -87,7 +85,7 @@ class Handover:
         """A turn begins."""
         forgets, self._forgets = self._forgets, []
         for buckets, done in forgets:
-            tallies = await self._in_thread(self._store.forget, buckets, dict(self._orders))
+            tallies = await self._recorder.run(Store.forget, buckets, dict(self._orders))
             for number, counter in tallies.items():
                 if number in self._jobs:
                     self._jobs[number].counts.update(counter)

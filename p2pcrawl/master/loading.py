@@ -17,7 +17,7 @@ from p2pcrawl.core.workbench import Workbench
 from p2pcrawl.frontier.batch import Committed
 from p2pcrawl.frontier.store import Store
 from p2pcrawl.master.job import RUNNING, Job
-from p2pcrawl.master.outputs import InThread
+from p2pcrawl.master.recorder import Recorder
 
 LOADS_MAX = 256
 ACTIVATE = 512
@@ -29,12 +29,11 @@ ROOM_SEATS_PER_S = 100_000
 class Loading:
     """The cycle asks for :meth:`wants` before its commit and gives the answers to :meth:`take` after it."""
 
-    def __init__(self, jobs: Mapping[int, Job], workbench: Workbench, store: Store, in_thread: InThread) -> None:
+    def __init__(self, jobs: Mapping[int, Job], workbench: Workbench, recorder: Recorder) -> None:
         self._jobs = jobs
         self._bench = workbench
         self._seating = workbench.seating
-        self._store = store
-        self._in_thread = in_thread
+        self._recorder = recorder
         self._sweeping = False
         self._cursor: tuple[int, int, str] | None = None
         self._room_at = 0.0
@@ -79,7 +78,7 @@ class Loading:
         seating = self._seating
         if not seating.room:
             return []
-        found = await self._in_thread(self._store.queues_after, self._cursor, min(ACTIVATE, seating.room))
+        found = await self._recorder.run(Store.queues_after, self._cursor, min(ACTIVATE, seating.room))
         if not found:
             self._cursor = None
             self._sweeping = False

@@ -10,10 +10,9 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any
 
 from p2pcrawl.core.control import Control
 from p2pcrawl.core.ownership import Change, Ownership
@@ -42,6 +41,7 @@ from p2pcrawl.master.looking import Looking
 from p2pcrawl.master.openings import Openings
 from p2pcrawl.master.outputs import Outputs
 from p2pcrawl.master.placing import placing_of
+from p2pcrawl.master.recorder import Recorder
 from p2pcrawl.master.reports import Reports
 from p2pcrawl.master.session import Session
 from p2pcrawl.master.slaves import Slaves
@@ -54,8 +54,6 @@ from p2pcrawl.wire.cluster import Found, Row, Settled
 from p2pcrawl.wire.messages import VOID_S, Bye, Forget
 
 log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 STOP_S = 15.0
 
@@ -93,7 +91,7 @@ class Master:
         self.exchange = Exchange(self.jobs, self._keys, self._openings)
         self._intake = Intake(self.jobs, self.workbench, self._keys, self.exchange, self._openings)
         self._wake = asyncio.Event()
-        self._make_slaves: Callable[[], Slaves] = lambda: Slaves(
+        self.slaves = Slaves(
             settings,
             slaves,
             run_here,
@@ -103,48 +101,40 @@ class Master:
             errors_to=errors_to,
             fenced=forever,
         )
+        self.recorder = Recorder(folder, clustered=forever)
         self._timer: asyncio.TimerHandle | None = None
         self._fatal: Exception | None = None
+        self._compose()
 
     # -- life ---------------------------------------------------------------------------------
 
     async def __aenter__(self) -> Master:
-        self._loop = asyncio.get_running_loop()
-        self._thread = ThreadPoolExecutor(1, "frontier")
-        self.slaves = self._make_slaves()
-        self.reports = Reports(self.jobs, self.sessions, self.slaves.gone, self._intake)
-        placing = placing_of(self._settings.group_placement)
-        self.granting = Granting(self.jobs, self.workbench, self.sessions, placing)
+        await self.recorder.open()
         try:
-            self._store: Store = await self._in_thread(lambda: Store(self._folder, clustered=self._forever))
-            self._compose()
-            try:
-                await self._recover()
-            except BaseException:
-                await self._in_thread(self._store.close)
-                raise
+            await self._recover()
         except BaseException:
-            self._thread.shutdown()
+            await self.recorder.close()
             raise
         return self
 
     def _compose(self) -> None:
-        """What works with the store."""
-        jobs, bench, store, in_thread, wake = self.jobs, self.workbench, self._store, self._in_thread, self._wake.set
-        self.outputs = Outputs(store, in_thread)
-        self._loading = Loading(jobs, bench, store, in_thread)
+        """Makes what works with the store, and the cycle that turns it all."""
+        jobs, bench, recorder, wake = self.jobs, self.workbench, self.recorder, self._wake.set
+        self.reports = Reports(jobs, self.sessions, self.slaves.gone, self._intake)
+        self.granting = Granting(jobs, bench, self.sessions, placing_of(self._settings.group_placement))
+        self.outputs = Outputs(recorder)
+        self._loading = Loading(jobs, bench, recorder)
         self._lifecycle = Lifecycle(jobs, bench, self._loading, wake, clustered=self._forever)
         orders = self._lifecycle.orders
         down, held_in, exchange = self._intake.down, self._intake.held_in, self.exchange
         reopened = self._openings.reopened
-        self._handover = Handover(jobs, orders, bench, store, in_thread, self.sessions, held_in, exchange.lent_of, wake)
-        self._aside = Aside(jobs, orders, down, reopened, bench, store, in_thread, self._loading, exchange, wake)
+        self._handover = Handover(jobs, orders, bench, recorder, self.sessions, held_in, exchange.lent_of, wake)
+        self._aside = Aside(jobs, orders, down, reopened, bench, recorder, self._loading, exchange, wake)
         self._admission = Admission(
             self._folder,
             jobs,
             bench,
-            store,
-            in_thread,
+            recorder,
             self._lifecycle,
             self._openings,
             self._loading,
@@ -155,8 +145,7 @@ class Master:
         self._cycle = Cycle(
             jobs=jobs,
             workbench=bench,
-            store=store,
-            in_thread=in_thread,
+            recorder=recorder,
             reports=self.reports,
             intake=self._intake,
             exchange=exchange,
@@ -171,13 +160,13 @@ class Master:
 
     async def _recover(self) -> None:
         """What an earlier run left."""
-        self.store_id = await self._in_thread(self._store.store_id)
-        self.recovered = await self._in_thread(self._store.recover)
+        self.store_id = await self.recorder.run(Store.store_id)
+        self.recovered = await self.recorder.run(Store.recover)
         await self._admission.recover()
         if self.recovered and self._forever:
             self.outlive_sessions()
         now = monotonic()
-        for host, seconds in await self._in_thread(self._store.pauses):
+        for host, seconds in await self.recorder.run(Store.pauses):
             self.workbench.known.pause(host, now + seconds)
 
     def outlive_sessions(self) -> None:
@@ -194,13 +183,7 @@ class Master:
         try:
             await self.outputs.close()
         finally:
-            try:
-                await self._in_thread(self._store.close)
-            finally:
-                self._thread.shutdown()
-
-    def _in_thread(self, call: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
-        return self._loop.run_in_executor(self._thread, call, *arguments)
+            await self.recorder.close()
 
     # -- jobs ---------------------------------------------------------------------------------
 
@@ -311,7 +294,7 @@ class Master:
             await asyncio.sleep(0)
             return
         self._wake.clear()
-        self._timer = self._loop.call_later(delay, self._wake.set)
+        self._timer = asyncio.get_running_loop().call_later(delay, self._wake.set)
         await self._wake.wait()
         self._timer.cancel()
 
@@ -385,25 +368,25 @@ class Master:
 
     async def sizes(self, buckets: Collection[int]) -> Counter[int]:
         """How many records there are in each of these buckets that has any."""
-        return await self._in_thread(self._store.sizes, buckets)
+        return await self.recorder.run(Store.sizes, buckets)
 
     async def empty_handed(self) -> bool:
         """Whether no record is here any more, nor a link on its way."""
         dispatch = self.exchange.dispatch
         if self._intake.held_in or self.exchange.waiting or (dispatch is not None and dispatch.under_way):
             return False
-        return not await self._in_thread(self._store.size)
+        return not await self.recorder.run(Store.size)
 
     async def digests(self, nonce: bytes, ranges: Sequence[Range]) -> list[tuple[int, int]]:
         """How many records there are in each range, and their sum."""
-        return await self._in_thread(self._store.digests, nonce, ranges)
+        return await self.recorder.run(Store.digests, nonce, ranges)
 
     async def keys(self, ranges: Sequence[Range]) -> list[tuple[int, int, int, int]]:
         """(hi, lo, job, stamp) of each record in these ranges."""
-        return await self._in_thread(self._store.keys, ranges)
+        return await self.recorder.run(Store.keys, ranges)
 
     async def rows_by_key(self, bucket: int, keys: Sequence[tuple[int, int, int]]) -> list[tuple[Any, ...]]:
-        return await self._in_thread(self._store.rows_by_key, bucket, keys)
+        return await self.recorder.run(Store.rows_by_key, bucket, keys)
 
     def bucket_of_row(self, row: Row) -> int:
         """Raises P2PCrawlError for a row of an unknown job."""
@@ -449,15 +432,15 @@ class Master:
 
     async def census(self, job: Job) -> dict[str, int]:
         """The records counted one by one."""
-        return await self._in_thread(self._store.census, job.id)
+        return await self.recorder.run(Store.census, job.id)
 
     async def troubles(self, job: Job, limit: int) -> list[tuple[str, str, str]]:
         """Some pages that failed or were dropped: (url, reason, detail)."""
-        return await self._in_thread(self._store.troubles, job.id, limit)
+        return await self.recorder.run(Store.troubles, job.id, limit)
 
     async def tallies(self, job: Job) -> dict[str, int]:
         """The counters as they are stored, which is what a resumed crawl will know."""
-        return await self._in_thread(self._store.tallies, job.id)
+        return await self.recorder.run(Store.tallies, job.id)
 
     # -- slaves -------------------------------------------------------------------------------
 

@@ -6,30 +6,21 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable
 from time import monotonic
-from typing import Any, Protocol, TypeVar
 
 from p2pcrawl.frontier.store import Store
 from p2pcrawl.master.delivery import Delivery, Output
 from p2pcrawl.master.job import Job
-
-T = TypeVar("T")
+from p2pcrawl.master.recorder import Recorder
 
 DELIVER_S = 0.5
 READ_ROWS = 100
 
 
-class InThread(Protocol):
-    """Runs a call in the storage thread."""
-
-    def __call__(self, call: Callable[..., T], *arguments: Any) -> Awaitable[T]: ...
-
-
 class Outputs:
     """The outputs of all jobs. What is to be stored of them waits in ``delivered`` for the master's next commit."""
 
-    def __init__(self, store: Store, in_thread: InThread) -> None:
-        self._store = store
-        self._in_thread = in_thread
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
         self._deliveries: list[Delivery] = []
         self._undelivered = False
         self._delivered: list[tuple[int, str, int, str]] = []
@@ -40,10 +31,10 @@ class Outputs:
     async def open(self, job: Job, outputs: Iterable[Output]) -> None:
         """Those asked for and those that the store knows. Raises ConfigurationError for one that cannot work."""
         wanted = {o.path: o for o in outputs}
-        for path, *_ in await self._in_thread(self._store.sinks, job.id):
+        for path, *_ in await self._recorder.run(Store.sinks, job.id):
             wanted.setdefault(path, Output(path))
         for output in wanted.values():
-            opened = await self._in_thread(Delivery.open, self._store, job.id, output, job.settings)
+            opened = await self._recorder.run(Delivery.open, job.id, output, job.settings)
             self._deliveries.append(opened)
             self._undelivered = True
 
@@ -69,7 +60,7 @@ class Outputs:
         """One step of every output; what came of it is stored with the next commit."""
         more = behind = False
         for delivery in self._deliveries:
-            told = await self._in_thread(delivery.step, self._store)
+            told = await self._recorder.run(delivery.step)
             if told is not None:
                 self._delivered.append(told)
                 more = True
@@ -85,19 +76,19 @@ class Outputs:
             await self.deliver()
             await commit()
         for delivery in self._deliveries:
-            await self._in_thread(delivery.finish)
+            await self._recorder.in_thread(delivery.finish)
         await commit()
 
     async def close(self) -> None:
         for delivery in self._deliveries:
-            await self._in_thread(delivery.close)
+            await self._recorder.in_thread(delivery.close)
 
     async def items_after(self, job: Job, last: int) -> list[tuple[int, bytes]]:
         """The next items of a job, waiting for them; empty when the crawl has ended and there are no more."""
         while True:
             # Looked at before the store is, so that nothing can come in between unnoticed.
             ended, grew = self._ended, self._grew
-            rows = await self._in_thread(self._store.items_after, job.id, last, READ_ROWS)
+            rows = await self._recorder.run(Store.items_after, job.id, last, READ_ROWS)
             if rows or ended:
                 return rows
             await grew.wait()
@@ -109,7 +100,7 @@ class Outputs:
 
     async def counts(self, job: Job) -> dict[str, int]:
         """Items written so far, by output."""
-        rows = await self._in_thread(self._store.sinks, job.id)
+        rows = await self._recorder.run(Store.sinks, job.id)
         return {path: int(json.loads(position).get("count", 0)) for path, _, _, position in rows}
 
     def _tell(self) -> None:

@@ -309,6 +309,6 @@ async def books(houses: Iterable[House], job: int = 77) -> Counter[str]:
 
 async def records(house: House, job: int = 77) -> list[tuple[str, int]]:
     """(url, phase) of every record at a master."""
-    return await house.master._in_thread(
-        lambda: house.master._store._db.execute("SELECT url, phase FROM record WHERE job = ?", (job,)).fetchall()
+    return await house.master.recorder.run(
+        lambda store: store._db.execute("SELECT url, phase FROM record WHERE job = ?", (job,)).fetchall()
     )

@@ -17,6 +17,7 @@ from p2pcrawl.core.control import Control
 from p2pcrawl.core.ownership import Alone
 from p2pcrawl.core.ring import BUCKETS
 from p2pcrawl.core.ring_choice import table_of
+from p2pcrawl.frontier.store import Store
 from p2pcrawl.master import cluster, mandate, suffrage, takeover
 from p2pcrawl.master.buckets import bitmap_of, buckets_of
 from p2pcrawl.model.errors import LinkError
@@ -193,17 +194,19 @@ async def test_finished_job_is_not_declared_before_it_has_begun(tmp_path: Path) 
         await assert_whole(web, houses)
 
 
-async def test_job_stays_unfinished_while_its_first_record_is_being_stored(tmp_path: Path) -> None:
+async def test_job_stays_unfinished_while_its_first_record_is_being_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     web = Web()
     async with town_of(tmp_path, "1", answer=web) as (_town, [house]):
-        commit, looked = house.master._store.commit, []
+        commit, looked = Store.commit, []
 
-        def watched(batch: Any) -> Any:
+        def watched(store: Store, batch: Any) -> Any:
             if batch.links and 77 in house.master.jobs:
                 looked.append(house.cluster._standing(77).busy)
-            return commit(batch)
+            return commit(store, batch)
 
-        house.master._store.commit = watched  # type: ignore[method-assign]
+        monkeypatch.setattr(Store, "commit", watched)
         await submit(house)
         await finished([house])
 

@@ -15,6 +15,7 @@ from p2pcrawl.core.ring import BUCKETS
 from p2pcrawl.core.standings import Standing
 from p2pcrawl.frontier.digest import Range
 from p2pcrawl.frontier.items import pages_after
+from p2pcrawl.frontier.store import Store
 from p2pcrawl.master import cluster, syncing, takeover
 from p2pcrawl.master.buckets import bitmap_of
 from p2pcrawl.model.errors import LinkError
@@ -71,7 +72,7 @@ async def assert_copies_equal(houses: list[House]) -> None:
         for bucket, holders in enumerate(ownership.table):
             if holders[0] != house.id:
                 continue
-            own = house.master._store.keys([takeover_range(bucket)])
+            own = await house.master.recorder.run(Store.keys, [takeover_range(bucket)])
             for node in holders[1:]:
                 copies = by_id[node].cluster.holdings._store.keys([takeover_range(bucket)])
                 assert sorted(copies) == sorted(own), bucket

@@ -13,6 +13,7 @@ import pytest
 from p2pcrawl.core.ownership import Alone
 from p2pcrawl.core.politeness import UNANSWERED_REST
 from p2pcrawl.core.ring import BUCKETS
+from p2pcrawl.frontier.store import Store
 from p2pcrawl.master import aside as aside_module
 from p2pcrawl.master import delivery as delivery_module
 from p2pcrawl.master import outputs as outputs_module
@@ -352,22 +353,22 @@ async def test_aborted_crawl_is_resumed_with_only_its_open_pages_fetched_again(t
     assert_conserved(job, census)
 
 
-async def test_full_disk_ends_the_crawl_and_a_resume_finds_everything(tmp_path: Path) -> None:
+async def test_full_disk_ends_the_crawl_and_a_resume_finds_everything(tmp_path: Path, monkeypatch) -> None:
     site = Site(urls(30, hosts=3))
     slaves = Slaves(site)
     async with master_of(tmp_path, slaves) as master:
         await master.submit(spec_of())
-        commit, calls = master._store.commit, 0
+        commit, calls = Store.commit, 0
 
-        def full(batch):
+        def full(store, batch):
             nonlocal calls
             calls += 1
             if calls == 4:
                 raise DiskFullError("no room")
-            return commit(batch)
+            return commit(store, batch)
 
-        master._store.commit = full
-        with pytest.raises(DiskFullError):
+        with monkeypatch.context() as patch, pytest.raises(DiskFullError):
+            patch.setattr(Store, "commit", full)
             await master.run()
 
     job, census = await crawl(tmp_path, slaves)
@@ -521,10 +522,10 @@ async def test_items_come_as_they_are_safe_and_end_with_the_crawl(tmp_path: Path
     assert items == 40
 
 
-async def test_items_end_though_nobody_says_that_they_have_after_the_last_look(tmp_path: Path) -> None:
+async def test_items_end_though_nobody_says_that_they_have_after_the_last_look(tmp_path: Path, monkeypatch) -> None:
     async with master_of(tmp_path, Slaves(Site([]))) as master:
         job = await master.submit(spec_of())
-        read, release = master._store.items_after, asyncio.Event()
+        read, release = Store.items_after, asyncio.Event()
 
         loop = asyncio.get_running_loop()
 
@@ -533,7 +534,7 @@ async def test_items_end_though_nobody_says_that_they_have_after_the_last_look(t
             asyncio.run_coroutine_threadsafe(release.wait(), loop).result()
             return rows
 
-        master._store.items_after = slow
+        monkeypatch.setattr(Store, "items_after", slow)
         waiting = asyncio.create_task(master.outputs.items_after(job, 0))
         running = asyncio.create_task(master.run())
         await asyncio.sleep(0)

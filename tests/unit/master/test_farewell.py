@@ -32,8 +32,8 @@ async def rows_at(house: House) -> set[str]:
     held = await house.cluster.holdings._in_thread(
         lambda: house.cluster.holdings._store._db.execute("SELECT DISTINCT hi, lo FROM held").fetchall()
     )
-    own = await house.master._in_thread(
-        lambda: house.master._store._db.execute("SELECT DISTINCT hi, lo FROM record").fetchall()
+    own = await house.master.recorder.run(
+        lambda store: store._db.execute("SELECT DISTINCT hi, lo FROM record").fetchall()
     )
     return {f"{hi} {lo}" for hi, lo in [*held, *own]}
 

@@ -138,7 +138,7 @@ async def resumed_times(folder: Path, **settings: object) -> tuple[float, float]
         await master.resume(1, spec_of(**settings))
         running = asyncio.create_task(master.run())
         await until(lambda: host_key(urls(1)[0]) in master.workbench.seats)
-        await master._in_thread(lambda: None)
+        await master.recorder.in_thread(lambda: None)
         at = master.workbench.seats[host_key(urls(1)[0])].host.next_at
         master.drain()
         await running

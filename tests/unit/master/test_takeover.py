@@ -67,7 +67,7 @@ async def plant(houses: list[House], phase: Phase = Phase.DONE, hosts: int = 60,
 
 async def planted(house: House) -> set[str]:
     """Those of them that a master has in its frontier."""
-    found = await house.master._in_thread(lambda: house.master._store._db.execute("SELECT url FROM record").fetchall())
+    found = await house.master.recorder.run(lambda store: store._db.execute("SELECT url FROM record").fetchall())
     return {url for (url,) in found if "planted" in url}
 
 
