@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from simulations import asked, growth, rings, run, swarm
 from simulations.controls import verb as controls
+from simulations.journey import verb as journey
 from simulations.report import verb as report
 
 
@@ -35,6 +36,12 @@ VERBS: dict[str, Verb] = {
         controls.add_options,
         controls.run,
         controls.EXAMPLES,
+    ),
+    "journey": Verb(
+        "one URL, or one death, followed through the code",
+        journey.add_options,
+        journey.run,
+        journey.EXAMPLES,
     ),
     "growth": Verb(
         "messages and bytes as a cluster grows, and how fast it is simulated",
