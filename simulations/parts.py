@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from p2pcrawl.core.consent import DRIFT, ConsentConfig
+from p2pcrawl.model.timings import TIMINGS
 from simulations.machines import Machine
 from simulations.network import Network
 
 LOOK_S = 0.1
-LASTS_S = ConsentConfig().grant_s / (1 - DRIFT) + LOOK_S
+LASTS_S = TIMINGS.grant_s / (1 - TIMINGS.drift) + LOOK_S
 
 
 @dataclass(slots=True)

@@ -18,13 +18,14 @@ from typing import Any
 
 from p2pcrawl.core.courier import Courier
 from p2pcrawl.core.dissemination import News
-from p2pcrawl.core.leaps import LEAP, LEAP_EVERY_S, is_leap
+from p2pcrawl.core.leaps import LEAP, is_leap
 from p2pcrawl.core.membership_config import MembershipConfig
 from p2pcrawl.core.membership_output import Event, EventKind, Output
 from p2pcrawl.core.probing import Prober
 from p2pcrawl.core.view import View
 from p2pcrawl.model.gossip import Ack, Alive, Update
 from p2pcrawl.model.node import INCARNATION_MAX, Address, Member
+from p2pcrawl.model.timings import TIMINGS
 
 _BOOTS_MAX = 64
 
@@ -90,7 +91,7 @@ class Claims:
         """Tells whether this node may exceed the incarnation now, or get near it."""
         if not is_leap(self._courier.me.incarnation, incarnation + 1):
             return True
-        if now - self._leapt_at < LEAP_EVERY_S:
+        if now - self._leapt_at < TIMINGS.leap_every_s:
             return False
         self._leapt_at = now
         return True

@@ -26,58 +26,23 @@ Invariants:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import inf
 
 from p2pcrawl.core.electorate import Electorate
 from p2pcrawl.model.consent import Answer, Question
 from p2pcrawl.model.node import NodeId
-
-DRIFT = 0.02
-"""How much faster or slower one machine's clock may run than true time."""
-
-
-@dataclass(frozen=True, slots=True)
-class ConsentConfig:
-    """The times that the safety of ``--partition majority`` rests on; :meth:`validate` states how."""
-
-    ask_s: float = 1.0
-    """Everybody is asked this often, and who does not answer once more in between."""
-    grant_s: float = 4.0
-    """How long an agreement may be used, from the sending of the question; long enough for 30 % loss."""
-    halt_s: float = 5.0
-    """After this time, counted likewise, requests that are still open are given up."""
-    heed_s: float = 0.25
-    """How long it takes slaves to hear that."""
-    fence_s: float = 4.9
-    """How long slaves go on whose master stands still, or is gone."""
-    promise_s: float = 6.2
-    """How long who agreed agrees to nothing else, from the receipt of the question."""
-
-    def validate(self, death_s: float) -> None:
-        """``death_s``: how soon after it was last heard anybody may be declared dead. Raises ValueError naming what
-        cannot work."""
-        if not 0 < 3 * self.ask_s <= self.grant_s:
-            raise ValueError("grant_s must be at least three times ask_s: one lost answer must stop nobody")
-        if self.grant_s >= self.halt_s:
-            raise ValueError("halt_s must be above grant_s: what is open gets some time to end")
-        if self.halt_s / (1 - DRIFT) + self.heed_s > self.promise_s / (1 + DRIFT):
-            raise ValueError("promise_s must outlast halt_s on any clocks, or two views may be granted from at once")
-        if (self.ask_s + self.fence_s) / (1 - DRIFT) > self.promise_s / (1 + DRIFT):
-            raise ValueError("promise_s must outlast the slaves of a master that stood still after its last question")
-        if self.promise_s / (1 - DRIFT) > death_s:
-            raise ValueError("promise_s must end before a death is declared, or the living wait for the dead")
+from p2pcrawl.model.timings import Timings
 
 
 class Consent:
     """One master's side, as asker and as voter."""
 
-    def __init__(self, me: NodeId, electorate: Electorate, config: ConsentConfig, now: float) -> None:
+    def __init__(self, me: NodeId, electorate: Electorate, timings: Timings, now: float) -> None:
         """``electorate`` changes while this is used; :meth:`recount` when it has."""
         self._me = me
         self._electorate = electorate
-        self._config = config
-        self._agrees_from = now if electorate.unused else now + config.promise_s
+        self._timings = timings
+        self._agrees_from = now if electorate.unused else now + timings.promise_s
         self._view = 0
         self._held: dict[NodeId, tuple[int, float]] = {}
         """To which view each asker holds us, and until when."""
@@ -109,7 +74,7 @@ class Consent:
         """The question of this moment, for all voters; we answer it ourselves at once."""
         self._last += 1
         self._sent[self._last] = now, self._view
-        for number in [n for n, (sent_at, _) in self._sent.items() if now - sent_at > self._config.grant_s]:
+        for number in [n for n, (sent_at, _) in self._sent.items() if now - sent_at > self._timings.grant_s]:
             del self._sent[number]
         question = Question(self._last, self._view, self._electorate.version, self._electorate.seat)
         if self._view:
@@ -135,7 +100,7 @@ class Consent:
         voters = self._electorate.voters
         times = sorted((at for node, (seat, _, at) in self._agreed.items() if voters.get(node) == seat), reverse=True)
         needed = len(voters) // 2 + 1
-        self._until = times[needed - 1] + self._config.grant_s if len(times) >= needed else -inf
+        self._until = times[needed - 1] + self._timings.grant_s if len(times) >= needed else -inf
         self._stood = self._stood or now < self.until
 
     @property
@@ -156,7 +121,7 @@ class Consent:
         return sorted(
             node
             for node in self._electorate.voters
-            if node != self._me and now - self._heard.get(node, -inf) >= self._config.grant_s
+            if node != self._me and now - self._heard.get(node, -inf) >= self._timings.grant_s
         )
 
     def due(self, node: NodeId) -> bool:
@@ -170,7 +135,7 @@ class Consent:
         return sum(
             1
             for node, (seat, _, at) in self._agreed.items()
-            if voters.get(node) == seat and now < at + self._config.grant_s
+            if voters.get(node) == seat and now < at + self._timings.grant_s
         )
 
     def _notice(self, now: float) -> None:
@@ -186,7 +151,7 @@ class Consent:
         if not question.view:
             self._held.pop(asker, None)
         elif question.view == self._view:
-            self._held[asker] = self._view, now + self._config.promise_s
+            self._held[asker] = self._view, now + self._timings.promise_s
             agrees = (
                 now >= self._agrees_from
                 and self._electorate.admits(question.version)

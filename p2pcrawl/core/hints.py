@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from p2pcrawl.core.politeness import HostNote
+from p2pcrawl.model.timings import TIMINGS
 
 EVERY_S = 0.5
 """Between any two records."""
@@ -31,7 +32,6 @@ SPREAD_S = 1_800.0
 """All buckets of a master are said in this time, or more slowly because of the limit."""
 GAP_MAX_S = 60.0
 """The longest time between two of them: a master with few buckets says them sooner."""
-RENEW_S = 5_400.0
 RETRY_S = 300.0
 """Before what nobody took is said again."""
 SAME_HOST_S = 60.0
@@ -85,7 +85,7 @@ class OwnerHints:
             bucket = self._line.popleft()
             counter, at = self._due.get(bucket, (0, now + 1.0))
             if at <= now:
-                self._due[bucket] = (counter, now + RENEW_S)
+                self._due[bucket] = (counter, now + TIMINGS.record_renew_s)
                 self._free_at = now + min(GAP_MAX_S, SPREAD_S / len(self._due))
                 return SayOwner(bucket, counter)
         return None
@@ -141,12 +141,12 @@ class HostHints:
             said, note = self._said.get(key), look(key)
             if note is None or not (note.delay_s or note.penalty_s or note.pause_s >= PAUSE_MIN_S):
                 self._said.pop(key, None)
-            elif said is None or now >= said.at + RENEW_S or not said.covers(note, now):
+            elif said is None or now >= said.at + TIMINGS.record_renew_s or not said.covers(note, now):
                 self._said[key] = _Said(note, now)
-                self._put(key, now + RENEW_S)
+                self._put(key, now + TIMINGS.record_renew_s)
                 return SayHost(key, note)
             else:
-                self._put(key, said.at + RENEW_S)
+                self._put(key, said.at + TIMINGS.record_renew_s)
         return None
 
     def untold(self, key: int, now: float) -> None:

@@ -6,7 +6,7 @@ anything in a datagram. A rumour under the greatest incarnation that there is wo
 an incarnation that is out of reach:
 
 * of a member that is known, one that is more than LEAP ahead; and one that is more than STEP ahead only when the last
-  such leap was LEAP_EVERY_S ago;
+  such leap was ``leap_every_s`` ago;
 * of a member that is not known, one above FIRST_MAX.
 
 A member that hears a rumour about itself follows under the same law: it exceeds it, or gets as near as it may, and the
@@ -23,13 +23,13 @@ from __future__ import annotations
 from typing import Final
 
 from p2pcrawl.model.node import Status
+from p2pcrawl.model.timings import LEAPS_TO_FIRST_MAX, TIMINGS
 
 STEP: Final = 1 << 10
 """More than a member says of itself within the time that news of it may get lost."""
 LEAP: Final = 1 << 32
 """More than it says of itself in any partition."""
-LEAP_EVERY_S: Final = 10.0
-FIRST_MAX: Final = 1 << 42
+FIRST_MAX: Final = LEAPS_TO_FIRST_MAX * LEAP
 
 
 def is_leap(known: int, incarnation: int) -> bool:
@@ -41,7 +41,7 @@ def reached(known: int, incarnation: int, status: Status, leapt_at: float, now: 
     """The incarnation to take in for a greater one that was told of a known member; None: nothing."""
     if not is_leap(known, incarnation):
         return incarnation
-    if now - leapt_at < LEAP_EVERY_S:
+    if now - leapt_at < TIMINGS.leap_every_s:
         return None
     if incarnation > known + LEAP:
         return known + LEAP if status is Status.ALIVE else None

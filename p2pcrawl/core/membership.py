@@ -53,7 +53,8 @@ class Membership:
     """One member's part in the protocol.
 
     ``me.incarnation`` is one above the last that this identity is known to have used, 1 if none is; what the
-    cluster remembers is exceeded when joining. Raises ValueError when ``me`` or ``config`` cannot work.
+    cluster remembers is exceeded when joining. Raises ConfigurationError when ``config`` cannot work,
+    ValueError when ``me`` cannot.
     """
 
     def __init__(self, me: Member, config: MembershipConfig, dice: Dice) -> None:

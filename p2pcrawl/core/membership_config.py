@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.gossip import HEAD_SIZE_MAX, MEMBER_SIZE_MAX
+from p2pcrawl.model.timings import TIMINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +15,7 @@ class MembershipConfig:
 
     probe_s: float = 1.0
     """Each member probes one other this often, in a shuffled round."""
-    probe_timeout_s: float = 0.5
+    probe_timeout_s: float = TIMINGS.probe_timeout_s
     """How long the direct answer is waited for before others are asked to try; several LAN round trips."""
     indirect: int = 3
     """How many others are asked."""
@@ -24,7 +26,7 @@ class MembershipConfig:
     """How often the whole view is compared with one other's over a stream."""
     repair_s: float = 5.0
     """Least time between two such comparisons for the reason that an ack showed another view."""
-    suspicion_min_s: float = 6.0
+    suspicion_min_s: float = TIMINGS.suspicion_min_s
     """A stall of 5 s is forgiven; at 4 s a quarter of such stalls would be declared dead."""
     suspicion_max_factor: float = 6.0
     """How much longer a suspicion lasts while nobody confirms it."""
@@ -56,29 +58,26 @@ class MembershipConfig:
     def message_max(self) -> int:
         return self.packet_max - self.seal_overhead
 
-    @property
-    def death_s(self) -> float:
-        """The least time from a member's last sign of life to its being declared dead."""
-        return self.probe_timeout_s + self.suspicion_min_s
-
     def validate(self) -> None:
-        """Raises ValueError naming what cannot work."""
+        """Raises ConfigurationError naming what cannot work, among these or with the times of other arguments."""
         for name in ("probe_s", "probe_timeout_s", "gossip_s", "push_pull_s", "repair_s", "suspicion_min_s",
                      "join_retry_s", "join_again_s", "dead_retry_s", "dead_forget_s"):  # fmt: skip
             if not getattr(self, name) > 0.0:
-                raise ValueError(f"{name} must be above 0")
+                raise ConfigurationError(f"{name} must be above 0")
         for name in ("gossip_fanout", "awareness_max", "retransmit_factor"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1")
+                raise ConfigurationError(f"{name} must be at least 1")
         if self.indirect < 0 or self.hearings < 0 or self.confirmations < 0 or self.dead_gossip_s < 0.0:
-            raise ValueError("indirect, hearings, confirmations and dead_gossip_s must not be negative")
+            raise ConfigurationError("indirect, hearings, confirmations and dead_gossip_s must not be negative")
         if self.probe_timeout_s >= self.probe_s:
-            raise ValueError("probe_timeout_s must be below probe_s: the rest is for indirect probes")
+            raise ConfigurationError("probe_timeout_s must be below probe_s: the rest is for indirect probes")
         if self.suspicion_min_s < 2 * self.probe_s:
-            raise ValueError("suspicion_min_s must be at least twice probe_s: a refutation needs time to travel")
+            raise ConfigurationError("suspicion_min_s must be twice probe_s at least: refutations need time to travel")
         if self.hearings * self.probe_timeout_s >= self.suspicion_min_s:
-            raise ValueError("the hearings must fit into suspicion_min_s")
+            raise ConfigurationError("the hearings must fit into suspicion_min_s")
         if self.suspicion_max_factor < 1.0:
-            raise ValueError("suspicion_max_factor must be at least 1")
+            raise ConfigurationError("suspicion_max_factor must be at least 1")
         if self.message_max < MEMBER_SIZE_MAX + HEAD_SIZE_MAX:
-            raise ValueError(f"packet_max must leave {MEMBER_SIZE_MAX + HEAD_SIZE_MAX} bytes for a message")
+            raise ConfigurationError(f"packet_max must leave {MEMBER_SIZE_MAX + HEAD_SIZE_MAX} bytes for a message")
+        times = replace(TIMINGS, probe_timeout_s=self.probe_timeout_s, suspicion_min_s=self.suspicion_min_s)
+        times.validate()

@@ -35,9 +35,6 @@ UNANSWERED_REST = 10
 """Requests in a row without an answer after which a host is left alone between single tries."""
 REST_START_S = 1.0
 REST_MAX_S = 30.0
-ROBOTS_TTL_S = 24 * 3600.0
-ROBOTS_UNREACHABLE_TTL_S = 600.0
-"""How long "keep out, robots.txt cannot be read" is believed before it is asked again."""
 DEFAULT_DELAY_S = 1.0
 
 

@@ -16,16 +16,10 @@ from p2pcrawl.master.takeover import Takeover
 from p2pcrawl.master.upkeep import Upkeep
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.model.node import Member
+from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.node import OverlayNode
 
 log = logging.getLogger(__name__)
-
-PATIENCE_S = 30.0
-"""How long one that was here before waits for those that it knew before it serves what they may have."""
-STOOD_STILL_S = 4.5
-"""A master whose loop stood still for so long may have been taken for dead, and its slaves have stopped."""
-LOOK_S = 0.5
-"""Between two looks at the clock."""
 
 
 class Caution:
@@ -82,7 +76,7 @@ class Caution:
     def wait_for_missing(self) -> None:
         """Only what is whole is served till all are back that may have the rest, or long enough were waited for."""
         self._ownership.patient = True
-        asyncio.get_running_loop().call_later(PATIENCE_S, self._wait_no_longer)
+        asyncio.get_running_loop().call_later(TIMINGS.patience_s, self._wait_no_longer)
 
     def _wait_no_longer(self) -> None:
         if self._ownership.patient:
@@ -107,9 +101,9 @@ class Caution:
         loop = asyncio.get_running_loop()
         while True:
             before = loop.time()
-            await asyncio.sleep(LOOK_S)
-            stood_s = loop.time() - before - LOOK_S
-            if stood_s > STOOD_STILL_S and len(self._node.members()) > 1:
+            await asyncio.sleep(TIMINGS.clock_look_s)
+            stood_s = loop.time() - before - TIMINGS.clock_look_s
+            if stood_s > TIMINGS.stood_still_s and len(self._node.members()) > 1:
                 self._claim_anew(f"stood still for {stood_s:.1f} s")
             try:
                 await self._takeover.resume()

@@ -9,8 +9,6 @@ from typing import NamedTuple
 from p2pcrawl.core.candidate import Candidate
 from p2pcrawl.core.hearing import OUTAGE_TIMES
 from p2pcrawl.core.politeness import (
-    ROBOTS_TTL_S,
-    ROBOTS_UNREACHABLE_TTL_S,
     RobotsEntry,
     pack_body,
 )
@@ -30,6 +28,7 @@ from p2pcrawl.model.job import START_URL
 from p2pcrawl.model.node import NodeId
 from p2pcrawl.model.outcome import Failure
 from p2pcrawl.model.record import Phase
+from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.wire.cluster import Found
 from p2pcrawl.wire.messages import Links, Outcome, Page, RobotsResult
 
@@ -303,12 +302,12 @@ class Intake:
         tries = (before.tries if before is not None else 0) + 1
         unreachable = result.verdict == "disallow"
         entry = RobotsEntry(
-            result.verdict, pack_body(result.body), result.reason, result.crawl_delay_s, now + ROBOTS_TTL_S
+            result.verdict, pack_body(result.body), result.reason, result.crawl_delay_s, now + TIMINGS.robots_ttl_s
         )
         reason = result.reason.partition(":")[0] if unreachable else ""
         if unreachable:
             again = tries < _ROBOTS_TRIES.get(reason, ROBOTS_TRIES)
-            entry.expires_at = now if again else now + ROBOTS_UNREACHABLE_TTL_S
+            entry.expires_at = now if again else now + TIMINGS.robots_unreachable_ttl_s
             entry.tries = tries if again else 0
         if self._jobs[lease.job].opened_in.get(opened_by(lease.origin), 0) > lease.version:
             # The slave may have held it for closed.
@@ -410,7 +409,7 @@ class Intake:
         if before is not None:
             entry.crawl_delay_s, entry.tries, entry.losses = before.crawl_delay_s, before.tries, before.losses + blamed
         if entry.losses >= pace.losses_max:
-            entry.expires_at, entry.losses = now + ROBOTS_UNREACHABLE_TTL_S, 0
+            entry.expires_at, entry.losses = now + TIMINGS.robots_unreachable_ttl_s, 0
         self._workbench.robots_known(lease.seat, lease.origin, lease.agent, entry)
         host.release(now, pace)
         self._ended(lease.seat)

@@ -28,18 +28,13 @@ from p2pcrawl.core.workbench import Workbench
 from p2pcrawl.master.job import Job, lasting_delay_s
 from p2pcrawl.master.lives import Lives
 from p2pcrawl.model.node import NodeId
+from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.wire.cluster import Borrow, Lent, Repaid, Repay
-from p2pcrawl.wire.messages import DRIFT
 
-TERM_S = 5.0
-SPACED_S = 2.0
-"""About how long an exclusive loan lasts: its number of requests follows from the delay."""
 COUNT_MAX = 16
 FREE_COUNT = 1 << 20
 WAIT_S = 20.0
 """How long a borrower waits in line before it asks again."""
-DEAD_S = 7.0
-"""After a borrower is declared dead, before its loan counts as ended: its slaves' sessions end sooner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +193,7 @@ class Lending:
             for borrower, lent in ledger.lent.items():
                 if not gone(borrower):
                     continue
-                wait_s = max(DEAD_S, lent.until - monotonic())
+                wait_s = max(TIMINGS.loan_dead_s, lent.until - monotonic())
                 asyncio.get_running_loop().call_later(wait_s, self._expire, key, borrower, lent)
 
     def _expire(self, key: int, borrower: NodeId, lent: _Lent) -> None:
@@ -248,8 +243,8 @@ class Lending:
             count = self._count(host) if spaced else FREE_COUNT
             now = monotonic()
             wait = max(0.0, host.next_at - now)
-            term, waited = wait + TERM_S, now - asker.since
-            until = now + term * (1.0 + 2 * DRIFT)
+            term, waited = wait + TIMINGS.loan_term_s, now - asker.since
+            until = now + term * (1.0 + 2 * TIMINGS.drift)
             ledger.lent[asker.node] = _Lent(asker.request.number, limit, self._lives.of(asker.node), until)
             asker.answer.set_result(Lent(0, True, count, limit, wait, term, self._delay_s(host), waited))
         seat = self._bench.seats.get(host.key)
@@ -260,7 +255,7 @@ class Lending:
 
     def _count(self, host: Host) -> int:
         delay = self._delay_s(host)
-        return max(1, min(COUNT_MAX, int(SPACED_S / delay))) if delay > 0.0 else COUNT_MAX
+        return max(1, min(COUNT_MAX, int(TIMINGS.loan_spaced_s / delay))) if delay > 0.0 else COUNT_MAX
 
     def _delay_s(self, host: Host) -> float:
         return lasting_delay_s(host, self._jobs.values())

@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from time import monotonic
 
 from p2pcrawl.core.candidate import Want
-from p2pcrawl.core.politeness import ROBOTS_TTL_S, RobotsEntry
+from p2pcrawl.core.politeness import RobotsEntry
 from p2pcrawl.core.seat import Seat
 from p2pcrawl.core.workbench import Workbench
 from p2pcrawl.frontier.batch import Committed
 from p2pcrawl.frontier.store import Store
 from p2pcrawl.master.job import RUNNING, Job
 from p2pcrawl.master.recorder import Recorder
+from p2pcrawl.model.timings import TIMINGS
 
 LOADS_MAX = 256
 ACTIVATE = 512
@@ -93,6 +94,6 @@ class Loading:
         for _, origin, agent, verdict, body, reason, delay, _ in committed.hosts.get(host.key, ()):
             if host.robots is None:
                 host.robots = {}
-            known = RobotsEntry(verdict, body, reason, delay, now + ROBOTS_TTL_S)
+            known = RobotsEntry(verdict, body, reason, delay, now + TIMINGS.robots_ttl_s)
             host.robots.setdefault((origin, agent), known)
         self._bench.known.wait_from_start(host, job)

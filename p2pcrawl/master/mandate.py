@@ -11,7 +11,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
-from p2pcrawl.core.consent import Consent, ConsentConfig
+from p2pcrawl.core.consent import Consent
 from p2pcrawl.core.electorate import VOTERS_WANTED
 from p2pcrawl.core.ownership import Ownership
 from p2pcrawl.master.roll import Roll
@@ -19,13 +19,12 @@ from p2pcrawl.master.suffrage import Call, Suffrage
 from p2pcrawl.model.consent import Question
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.node import NodeId, Status
+from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.node import OverlayNode
 from p2pcrawl.overlay.port import CONSENT
 from p2pcrawl.wire.consent import decode_consent, encode_consent
 from p2pcrawl.wire.datagrams import Opened
 
-LOOK_S = 0.25
-"""Between two looks at how it stands."""
 FAREWELL_TIMES = 3
 NAMED_MAX = 5
 
@@ -51,10 +50,10 @@ class Mandate:
         self._confirmed = confirmed
         self._halt = halt
         self._loop = asyncio.get_running_loop()
-        self._config = ConsentConfig()
-        self._consent = Consent(node.id, roll.electorate, self._config, self._loop.time())
+        self._timings = TIMINGS
+        self._consent = Consent(node.id, roll.electorate, self._timings, self._loop.time())
         self._electorate = roll.electorate
-        self.suffrage = Suffrage(node, roll, call, self._config.promise_s, self._silent, self._learnt)
+        self.suffrage = Suffrage(node, roll, call, self._timings.promise_s, self._silent, self._learnt)
         self._granting = False
         self._lapses = 0
         self._halt_at = inf
@@ -78,28 +77,28 @@ class Mandate:
             await self._roll.found()
         while True:
             now = self._loop.time()
-            if now >= self._asked_at + self._config.ask_s:
+            if now >= self._asked_at + self._timings.ask_s:
                 self._asked_at, self._repeated = now, False
                 self._ask(everybody=True)
-            elif not self._repeated and now >= self._asked_at + self._config.ask_s / 2:
+            elif not self._repeated and now >= self._asked_at + self._timings.ask_s / 2:
                 self._repeated = True
                 self._ask(everybody=False)
             self._review()
             if not self._through:
                 self.suffrage.tend()
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(TIMINGS.consent_look_s)
 
     async def part(self, patience_s: float) -> None:
         """We leave, and have nothing open any more: waits till the others do without our vote, and gives up all that
         was promised to us."""
         until = self._loop.time() + patience_s
         while self.suffrage.awaited and self._loop.time() < until:  # noqa: ASYNC110 - no event tells of it
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(TIMINGS.consent_look_s)
         self._through = True
         self._consent.act(0, self._loop.time())
         for _ in range(FAREWELL_TIMES):
             self._ask(everybody=True)
-            await asyncio.sleep(LOOK_S / 5)
+            await asyncio.sleep(TIMINGS.consent_look_s / 5)
 
     def standing(self) -> dict[str, Any]:
         """For the faces."""
@@ -155,7 +154,7 @@ class Mandate:
             self._granting = False
             # What was open when the last agreement ended has the rest of its time.
             ended_at = min(now, self._consent.until)
-            self._halt_at = ended_at + self._config.halt_s - self._config.grant_s - LOOK_S
+            self._halt_at = ended_at + self._timings.halt_s - self._timings.grant_s - TIMINGS.consent_look_s
             self._changed(False, self._reason())
         self._lapses = self._consent.lapses
         if confirmed and not self._granting:

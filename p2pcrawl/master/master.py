@@ -50,8 +50,9 @@ from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.model.job import JobSpec
 from p2pcrawl.model.record import ShardKey
 from p2pcrawl.model.settings import Settings
+from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.wire.cluster import Found, Row, Settled
-from p2pcrawl.wire.messages import VOID_S, Bye, Forget
+from p2pcrawl.wire.messages import Bye, Forget
 
 log = logging.getLogger(__name__)
 
@@ -172,7 +173,7 @@ class Master:
     def outlive_sessions(self) -> None:
         """This master has crashed a moment ago. Slaves on other machines may be at work till their sessions end: until
         then no host is asked, and no bucket let go of."""
-        self.workbench.known.resumed_at = self._handover.closed_until = monotonic() + VOID_S
+        self.workbench.known.resumed_at = self._handover.closed_until = monotonic() + TIMINGS.void_s
 
     async def __aexit__(self, *_: object) -> None:
         self._cycle.draining = True

@@ -19,7 +19,8 @@ from p2pcrawl.core.politeness import Host, HostNote
 from p2pcrawl.core.ring import BUCKETS, bucket_of_hash
 from p2pcrawl.core.workbench import Workbench
 from p2pcrawl.model.node import Address
-from p2pcrawl.overlay.directory import HOST_TTL_S, Directory
+from p2pcrawl.model.timings import TIMINGS
+from p2pcrawl.overlay.directory import Directory
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +79,7 @@ class Notes:
     def view_changed(self, change: Change) -> None:
         """Buckets came; costs a pass over all seats if some of them came from a master that is gone."""
         now = monotonic()
-        asked_from = now - HOST_TTL_S
+        asked_from = now - TIMINGS.record_ttl_s
         self._bereft = {b: at for b, at in self._bereft.items() if at > asked_from and b not in change.lost}
         if not change.bereft:
             return
@@ -97,7 +98,7 @@ class Notes:
     def _seated(self, host: Host) -> None:
         """The host is at the bench: if a dead master may have known of it, it waits for the answer."""
         at, now = self._bereft.get(bucket_of_hash(host.key)), monotonic()
-        if at is None or now >= at + HOST_TTL_S:
+        if at is None or now >= at + TIMINGS.record_ttl_s:
             return
         if self._ownership.copies == 1:
             # Who holds copies is told of each pause, but there is nobody; and the directory knows of long ones only.

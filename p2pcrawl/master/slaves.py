@@ -38,13 +38,12 @@ from p2pcrawl.master.group import Group, RunHere
 from p2pcrawl.master.session import Session
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.settings import Settings
+from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.link import Link, open_link
 from p2pcrawl.wire.bounds import ENDPOINTS_MAX
 from p2pcrawl.wire.codec import AnyMessage
 from p2pcrawl.wire.messages import (
-    FENCE_S,
     PROTOCOL,
-    VOID_S,
     Adopted,
     Beat,
     Bye,
@@ -62,7 +61,6 @@ from p2pcrawl.wire.messages import (
 
 log = logging.getLogger(__name__)
 
-WATCH_S = 1.0
 LATE_S = 0.5
 """A look that comes later than this by so much has found the loop standing still."""
 HEAR_S = 0.1
@@ -162,12 +160,14 @@ class Slaves:
         """Ends sessions that could not be renewed; replaces slaves that have fallen silent."""
         while True:
             before = monotonic()
-            await asyncio.sleep(WATCH_S)
-            late_s = monotonic() - before - WATCH_S
+            await asyncio.sleep(TIMINGS.watch_s)
+            late_s = monotonic() - before - TIMINGS.watch_s
             if late_s > LATE_S:
                 await asyncio.sleep(HEAR_S)
             for session in self.overdue(monotonic()):
-                log.warning("slave %d: its session was not renewed for %.1f s and is over", _pid(session), VOID_S)
+                log.warning(
+                    "slave %d: its session was not renewed for %.1f s and is over", _pid(session), TIMINGS.void_s
+                )
                 # It may live. Whether it died of what it held shows when it says Hello anew, or its link ends.
                 session.blamed = False
                 self._end(session)
@@ -196,7 +196,7 @@ class Slaves:
         """The sessions that are void by now."""
         if not self._fenced:
             return []
-        return [s for s in self.sessions.values() if s.ready and not s.lost and now - s.renewed_at > VOID_S]
+        return [s for s in self.sessions.values() if s.ready and not s.lost and now - s.renewed_at > TIMINGS.void_s]
 
     def silent(self, now: float, late_s: float) -> list[Session]:
         """The slaves to be replaced. For the time in which this process itself stood still none is blamed."""
@@ -242,7 +242,7 @@ class Slaves:
         session = self.sessions[number] = Session(number, link, slots + slots // 2, monotonic())
         link.on_message = partial(self.received, session)
         link.on_close = partial(self._lost, session)
-        fence_s = FENCE_S if self._fenced else 0.0
+        fence_s = TIMINGS.fence_s if self._fenced else 0.0
         level, silence_s = self._settings.log_level.upper(), self._settings.slave_silence
         link.send(Welcome(PROTOCOL, number, slots, level, fence_s, silence_s))
         if self._closed:
@@ -269,7 +269,7 @@ class Slaves:
 
     def _renew(self, session: Session, beat: int) -> None:
         now = monotonic()
-        if now - session.renewed_at <= VOID_S:
+        if now - session.renewed_at <= TIMINGS.void_s:
             session.renewed_at = now
             session.link.send(Renewed(session.id, beat))
 
@@ -302,7 +302,7 @@ class Slaves:
                 guilty = session.hung is None or session.hung == lease.number
                 lease.candidate.losses += guilty and not session.parted
             return
-        void_in_s = session.renewed_at + VOID_S - monotonic()
+        void_in_s = session.renewed_at + TIMINGS.void_s - monotonic()
         certain = session.parted or session.hung is not None
         if self._fenced and session.remote and session.in_hand and not certain and void_in_s > 0:
             session.lost = True

@@ -18,12 +18,11 @@ from p2pcrawl.core.membership_output import Event, EventKind
 from p2pcrawl.core.ownership import Change, Ownership
 from p2pcrawl.master.caution import Caution
 from p2pcrawl.model.node import Member, NodeId
+from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.node import OverlayNode
 
 log = logging.getLogger(__name__)
 
-LOOKING_S = 5.0
-"""How long one that knows of others looks for them before it begins alone."""
 VIEW_S = 0.05
 """Between two views that are taken."""
 QUIET_S = 0.3
@@ -75,7 +74,7 @@ class Views:
         """Takes the first view. ``looking``: there may be others, who are being looked for."""
         if looking:
             self._caution.look()
-            asyncio.get_running_loop().call_later(LOOKING_S, self._look_no_longer)
+            asyncio.get_running_loop().call_later(TIMINGS.looking_s, self._look_no_longer)
         self.take()
 
     def happened(self, event: Event) -> None:

@@ -21,6 +21,7 @@ from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.placement import GroupPlacement
 from p2pcrawl.model.record import Order, ShardKey
 from p2pcrawl.model.referrer import ReferrerPolicy
+from p2pcrawl.model.timings import TIMINGS
 
 SECONDS_MAX = 1e9
 """The longest time that anybody can ask for, some thirty years: messages between processes hold no more."""
@@ -170,6 +171,11 @@ class Settings:
         if self.slave_losses_max < 3:
             # A page is told from those that were leased beside it by its second loss.
             raise ConfigurationError(f"SLAVE_LOSSES_MAX must be at least 3, not {self.slave_losses_max}")
+        if self.slave_silence < TIMINGS.silence_min_s:
+            raise ConfigurationError(
+                f"SLAVE_SILENCE must be at least {TIMINGS.silence_min_s:g} s, not {self.slave_silence:g}: slaves that "
+                f"live give a sign of it every {TIMINGS.beat_s:g} s"
+            )
         if self.http_user and not self.http_auth_domain:
             raise ConfigurationError("HTTP_USER needs HTTP_AUTH_DOMAIN, the host that the credentials are for")
         if self.http_proxy and not self.http_proxy.startswith(("http://", "https://")):

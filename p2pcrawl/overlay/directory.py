@@ -16,6 +16,7 @@ from math import ceil
 
 from p2pcrawl.core.politeness import HostNote
 from p2pcrawl.model.node import Address, Member, NodeId, parse_address
+from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.bodies import (
     HOST,
     OWNER,
@@ -36,10 +37,8 @@ from p2pcrawl.wire.signed import EXPIRES_MAX_S, SignedRecord
 
 log = logging.getLogger(__name__)
 
-PEER_TTL_S = 2 * 3600
-OWNER_TTL_S = 2 * 3600
-HOST_TTL_S = 2 * 3600
-"""A pause that is longer is told of until it is over."""
+TTL_S = int(TIMINGS.record_ttl_s)
+"""How long a record counts. A pause that is longer is told of until it is over."""
 CALL_S = 10.0
 """A look-up or a publication takes no longer, whatever the others do."""
 CALLS_MAX = 8
@@ -91,14 +90,14 @@ class Directory:
         if not self._version and (before := await self.look_up(PEER, me.id)) is not None:
             self._version = before.version
         self._version += 1
-        return await self._publish(PEER, me.id, self._version, PEER_TTL_S, PeerBody.of(me))
+        return await self._publish(PEER, me.id, self._version, TTL_S, PeerBody.of(me))
 
     async def publish_owner(self, bucket: int, counter: int, address: Address) -> int:
         """Says that this node serves a bucket under the epoch of this counter; how many nodes hold it then.
 
         None do while they hold a greater epoch.
         """
-        return await self._publish(OWNER, str(bucket), counter, OWNER_TTL_S, OwnerBody(address))
+        return await self._publish(OWNER, str(bucket), counter, TTL_S, OwnerBody(address))
 
     async def publish_host(self, host: str, note: HostNote) -> int:
         """Says what a host asks, in place of what was said before; how many nodes hold it then.
@@ -107,7 +106,7 @@ class Directory:
         """
         before = await self.look_up(HOST, host)
         version = before.version + 1 if before is not None else 1
-        ttl_s = min(EXPIRES_MAX_S, max(HOST_TTL_S, ceil(note.pause_s)))
+        ttl_s = min(EXPIRES_MAX_S, max(TTL_S, ceil(note.pause_s)))
         return await self._publish(HOST, host, version, ttl_s, HostBody.of(note))
 
     async def owner(self, bucket: int) -> OwnerHint | None:

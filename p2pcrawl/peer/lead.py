@@ -13,9 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from p2pcrawl.core.consent import ConsentConfig
 from p2pcrawl.core.control import VERBS
-from p2pcrawl.core.membership_config import MembershipConfig
 from p2pcrawl.frontier.set_aside import STORES, note_missing, set_aside
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.group import RunHere
@@ -29,6 +27,7 @@ from p2pcrawl.model.errors import ConfigurationError, DamagedError, P2PCrawlErro
 from p2pcrawl.model.job import JobId, JobSpec
 from p2pcrawl.model.node import INCARNATION_MAX, Address, Status, format_address, parse_address
 from p2pcrawl.model.settings import Settings
+from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.link import Link
 from p2pcrawl.overlay.node import Credentials, OverlayNode
 from p2pcrawl.peer.acquaintances import AGES_S, Acquaintances
@@ -46,9 +45,6 @@ SUBMIT_S = 15.0
 LOAD_S = 1.0
 DRAIN_S = 10.0
 """How long a master that leaves waits for the others to take its buckets; pages in hand must end first."""
-DRAIN_ON_S = 30.0
-"""How much longer, when pages in hand that did not end in time have been given up: who goes before others have
-everything is missing till it is back. Longer than it takes to find out that an heir is dead."""
 PAGES_S = 5.0
 """How long pages in hand may take to end when nobody is there to take the buckets."""
 INCARNATION_FILE = "incarnation"
@@ -70,7 +66,7 @@ class Lead:
         self._config = config
         self._api = api
         self._folder = folder
-        ConsentConfig().validate(MembershipConfig().death_s)
+        TIMINGS.validate()
         self._make_master = partial(
             Master,
             folder,
@@ -202,7 +198,7 @@ class Lead:
         self.master.slaves.abort()
         # Pages that were still in hand are nobody's now: what waited for them can go.
         if works and not handed_over:
-            handed_over = await self.cluster.drain(DRAIN_ON_S)
+            handed_over = await self.cluster.drain(TIMINGS.drain_on_s)
         if works and not handed_over and self.cluster.heirs():
             log.warning("not everything could be handed over: what is left here is missing till this master is back")
         if works:

@@ -15,11 +15,10 @@ from typing import Any
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.node import Address
 from p2pcrawl.model.packing import of_text
+from p2pcrawl.model.timings import TIMINGS
 
 log = logging.getLogger(__name__)
 
-PATIENCE_S = 40.0
-"""How long it waits for masters that do not answer, or do not agree: a death is known, and taken over, within that."""
 AGAIN_S = 0.5
 
 Members = Callable[[], Awaitable[list[Address]]]
@@ -31,7 +30,7 @@ Ask = Callable[[Address, dict[str, Any]], Awaitable[dict[str, Any]]]
 class Gathering:
     """One gathering. What it keeps is a fingerprint for each page with items, about 100 bytes."""
 
-    def __init__(self, job: int, members: Members, ask: Ask, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, job: int, members: Members, ask: Ask, patience_s: float = TIMINGS.results_patience_s) -> None:
         self._job = job
         self._members = members
         self._ask = ask

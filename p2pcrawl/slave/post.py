@@ -30,6 +30,7 @@ from time import monotonic
 from typing import Any
 
 from p2pcrawl.model.errors import LinkError
+from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.link import Link, OnClose, OnMessage
 from p2pcrawl.slave.fence import Fence
 from p2pcrawl.wire.codec import AnyMessage, encode
@@ -39,7 +40,6 @@ from p2pcrawl.wire.tls import Seal
 
 log = logging.getLogger(__name__)
 
-BEAT_S = 1.0
 CLOSE_S = 2.0
 """How long the thread may take to end."""
 ORPHANED_S = 10.0
@@ -99,7 +99,7 @@ class Post:
     def begin(self, pulse: Pulse) -> None:
         """A session has begun: from now on there are beats."""
         self._pulse = pulse
-        self._timer = asyncio.get_running_loop().call_later(BEAT_S, self._beat)
+        self._timer = asyncio.get_running_loop().call_later(TIMINGS.beat_s, self._beat)
 
     def end(self) -> None:
         """The session is over."""
@@ -118,7 +118,7 @@ class Post:
     def _beat(self) -> None:
         if (pulse := self._pulse) is not None:
             self._link.send(pulse.beat(0.0))
-            self._timer = asyncio.get_running_loop().call_later(BEAT_S, self._beat)
+            self._timer = asyncio.get_running_loop().call_later(TIMINGS.beat_s, self._beat)
 
 
 class _Gone(Exception):
@@ -210,7 +210,7 @@ class PostApart(Post):
     def _start_beats(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._thread.loop.call_later(BEAT_S, self._beat)
+        self._timer = self._thread.loop.call_later(TIMINGS.beat_s, self._beat)
 
     def _beat(self) -> None:
         pulse = self._pulse
@@ -221,7 +221,7 @@ class PostApart(Post):
             log.warning("a callback has held up this slave for %.0f s: it ends", standing_s)
             os._exit(1)
         self._link.send(pulse.beat(standing_s))
-        self._timer = self._thread.loop.call_later(BEAT_S, self._beat)
+        self._timer = self._thread.loop.call_later(TIMINGS.beat_s, self._beat)
 
     def _lost(self, error: Exception | None) -> None:
         if self._timer is not None:
@@ -273,7 +273,7 @@ class PostThread:
     def standing_s(self) -> float:
         """For how long the slave's loop has been held up."""
         standing_s = monotonic() - self._turned_at
-        return standing_s if standing_s > 2 * BEAT_S else 0.0
+        return standing_s if standing_s > 2 * TIMINGS.beat_s else 0.0
 
     def close(self) -> None:
         """Links that are open end with it. Only what was sent by then is."""
@@ -284,7 +284,7 @@ class PostThread:
 
     def _turn(self) -> None:
         self.turned()
-        self._ticking = self._main.call_later(BEAT_S / 2, self._turn)
+        self._ticking = self._main.call_later(TIMINGS.beat_s / 2, self._turn)
 
     def expect(self, silence_s: float) -> None:
         """How long the process may be without a sign."""
@@ -297,7 +297,7 @@ class PostThread:
             self._desk.sign()
             if self._silence_s and hasattr(signal, "setitimer"):
                 signal.setitimer(signal.ITIMER_VIRTUAL, self._silence_s + ORPHANED_S)
-            self.loop.call_later(BEAT_S, self._sign)
+            self.loop.call_later(TIMINGS.beat_s, self._sign)
 
     def _stop_soon(self) -> None:
         self._desk = None

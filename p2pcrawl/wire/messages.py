@@ -15,15 +15,6 @@ from p2pcrawl.wire.bounds import Count, Endpoints, Fingerprint, Number, OpenedHo
 
 PROTOCOL = 2
 
-SESSION_S = 5.0
-"""How long a slave's session lasts from the sending of the last Beat that was answered."""
-DRIFT = 0.02
-"""How much faster or slower one machine's clock may run than true time."""
-FENCE_S = SESSION_S * (1 - DRIFT)
-"""After this time without renewal, counted by its own clock from that sending, a slave does nothing more."""
-VOID_S = SESSION_S * (1 + DRIFT)
-"""After this time without renewal, counted by its own clock from its last answer, a master knows that."""
-
 
 class Record(Struct, array_like=True, gc=False):
     """Base of the rows inside messages."""

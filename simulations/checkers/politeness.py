@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from p2pcrawl.master.lending import TERM_S
+from p2pcrawl.model.timings import TIMINGS
 from simulations.checkers.evidence import Evidence
 from simulations.incidents import PAUSE, Incident
 from simulations.web import DELAY_S, Visit
 
 TELLING_S = 2.0
 """A master that lives for so long after an answer has told the others what the host asks for."""
-IN_HAND_S = TERM_S
+IN_HAND_S = TIMINGS.loan_term_s
 """What was granted or lent of a host without a delay is not called back when one of its answers asks for patience."""
 TOLERANCE = 0.97
 """Clocks differ by 2 %, and a timer of asyncio may fire a moment early."""

@@ -48,8 +48,8 @@ def _open_or_raise(self: DatagramSeal, data: bytes) -> Opened | None:
 
 def _count_who_answers(self: Consent, now: float) -> None:
     self._notice(now)
-    times = sorted(at for _, _, at in self._agreed.values() if now - at < self._config.grant_s)
-    self._until = times[len(times) // 2] + self._config.grant_s if times else -inf
+    times = sorted(at for _, _, at in self._agreed.values() if now - at < self._timings.grant_s)
+    self._until = times[len(times) // 2] + self._timings.grant_s if times else -inf
     self._stood = self._stood or now < self.until
 
 

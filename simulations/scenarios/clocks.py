@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from p2pcrawl.model.timings import TIMINGS
 from simulations.scenarios.scenario import Scenario
 from simulations.stage import Stage
-
-DRIFT = 0.02
 
 
 async def faults(stage: Stage) -> None:
     dice = stage.random
     for machine in stage.machines:
-        machine.node.drift(1.0 + DRIFT * (2.0 * dice.random() - 1.0))
+        machine.node.drift(1.0 + TIMINGS.drift * (2.0 * dice.random() - 1.0))
     for number in range(6):
         await stage.progress(0.1 + 0.1 * number)
         for machine in stage.some(1):

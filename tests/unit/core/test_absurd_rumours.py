@@ -8,10 +8,11 @@ from random import Random
 
 import pytest
 
-from p2pcrawl.core.leaps import FIRST_MAX, LEAP, LEAP_EVERY_S, STEP, reached
+from p2pcrawl.core.leaps import FIRST_MAX, LEAP, STEP, reached
 from p2pcrawl.core.membership import Membership, MembershipConfig
 from p2pcrawl.model.gossip import Ack, Alive, Dead, Entry, Gossip, Left, Message, Ping, PushPull, Suspect
 from p2pcrawl.model.node import INCARNATION_MAX, Member, NodeId, Status
+from p2pcrawl.model.timings import TIMINGS
 from tests.unit.core.membership_world import Node, World, member
 
 INSIDER = NodeId("e" * 40)
@@ -109,8 +110,8 @@ def test_one_leap_in_a_while_is_in_reach_and_no_longer_one() -> None:
     dead, alive = Status.DEAD, Status.ALIVE
 
     assert reached(5, 5 + STEP, dead, 0.0, 0.0) == 5 + STEP
-    assert reached(5, 5 + LEAP, dead, 0.0, LEAP_EVERY_S) == 5 + LEAP
-    assert reached(5, 5 + LEAP, dead, 0.1, LEAP_EVERY_S) is None
+    assert reached(5, 5 + LEAP, dead, 0.0, TIMINGS.leap_every_s) == 5 + LEAP
+    assert reached(5, 5 + LEAP, dead, 0.1, TIMINGS.leap_every_s) is None
     assert reached(5, 6 + LEAP, dead, 0.0, 1e9) is None
     assert reached(5, 9 * LEAP, alive, 0.0, 1e9) == 5 + LEAP
-    assert reached(5, 9 * LEAP, alive, 0.1, LEAP_EVERY_S) is None
+    assert reached(5, 9 * LEAP, alive, 0.1, TIMINGS.leap_every_s) is None

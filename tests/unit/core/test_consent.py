@@ -11,15 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.core.consent import DRIFT, Consent, ConsentConfig
+from p2pcrawl.core.consent import Consent
 from p2pcrawl.core.electorate import Canvass, Electorate
-from p2pcrawl.core.membership_config import MembershipConfig
 from p2pcrawl.model.consent import NOBODY, Answer, Version, Voters
 from p2pcrawl.model.node import NodeId
-from p2pcrawl.wire import messages
+from p2pcrawl.model.timings import TIMINGS
 
-CONFIG = ConsentConfig()
-GRANT_S, PROMISE_S = CONFIG.grant_s, CONFIG.promise_s
+GRANT_S, PROMISE_S = TIMINGS.grant_s, TIMINGS.promise_s
 A, B, C = (NodeId(letter) for letter in "abc")
 V1, V2 = 11, 22
 
@@ -33,7 +31,7 @@ def voters_of(names: str) -> Voters:
 
 
 def one_of(node: NodeId, names: str = "abc", *, unused: bool = True) -> Consent:
-    return Consent(node, Electorate(seat_of(node), Version(7, 1), voters_of(names), unused=unused), CONFIG, 0.0)
+    return Consent(node, Electorate(seat_of(node), Version(7, 1), voters_of(names), unused=unused), TIMINGS, 0.0)
 
 
 def ask(asker: NodeId, consents: dict[NodeId, Consent], now: float, late_s: float = 0.0) -> None:
@@ -179,27 +177,6 @@ def test_answer_from_a_seat_that_has_no_vote_counts_for_nothing() -> None:
     assert not consents[A].stands(1.0)
 
 
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"grant_s": 2.0}, "grant_s"),
-        ({"halt_s": 4.0}, "halt_s"),
-        ({"promise_s": 5.3}, "promise_s"),
-        ({"promise_s": 6.1}, "stood still"),
-        ({"promise_s": 6.5}, "death"),
-    ],
-)
-def test_times_that_would_let_two_views_grant_at_once_are_refused(change: dict[str, float], named: str) -> None:
-    with pytest.raises(ValueError, match=named):
-        replace(CONFIG, **change).validate(MembershipConfig().death_s)
-
-
-def test_times_as_they_are_fit_together() -> None:
-    CONFIG.validate(MembershipConfig().death_s)
-
-    assert (DRIFT, CONFIG.fence_s) == (messages.DRIFT, messages.FENCE_S)
-
-
 # -- whatever way messages take -----------------------------------------------------------------
 
 NAMES = "abcde"
@@ -213,7 +190,7 @@ class Peer:
 
     def __init__(self, node: NodeId, electorate: Electorate, now: float) -> None:
         self.node = node
-        self.consent = Consent(node, electorate, CONFIG, now)
+        self.consent = Consent(node, electorate, TIMINGS, now)
         self.electorate = electorate
         self.view = 0
         self.is_confirmed = False

@@ -8,7 +8,6 @@ from p2pcrawl.core.hints import (
     EVERY_S,
     HOSTS_MAX,
     PAUSE_MIN_S,
-    RENEW_S,
     RETRY_S,
     SAME_HOST_S,
     SERVED_S,
@@ -21,6 +20,7 @@ from p2pcrawl.core.hints import (
 )
 from p2pcrawl.core.politeness import HostNote
 from p2pcrawl.core.ring import BUCKETS
+from p2pcrawl.model.timings import TIMINGS
 
 SLOW = HostNote(delay_s=5.0)
 TTL_S = 7_200
@@ -33,10 +33,10 @@ def test_bucket_is_said_after_it_was_served_for_a_while_and_anew_in_time() -> No
 
     hints.survey({7: 3}, SERVED_S)
     assert hints.next(SERVED_S) == SayOwner(7, 3)
-    hints.survey({7: 3}, SERVED_S + RENEW_S - 1)
-    assert hints.next(SERVED_S + RENEW_S - 1) is None
-    hints.survey({7: 3}, SERVED_S + RENEW_S)
-    assert hints.next(SERVED_S + RENEW_S) == SayOwner(7, 3)
+    hints.survey({7: 3}, SERVED_S + TIMINGS.record_renew_s - 1)
+    assert hints.next(SERVED_S + TIMINGS.record_renew_s - 1) is None
+    hints.survey({7: 3}, SERVED_S + TIMINGS.record_renew_s)
+    assert hints.next(SERVED_S + TIMINGS.record_renew_s) == SayOwner(7, 3)
 
 
 def test_bucket_that_left_before_its_turn_is_not_said() -> None:
@@ -122,7 +122,7 @@ def test_same_host_is_said_again_only_after_a_minute_and_only_if_it_asks_for_mor
     asked[1] = HostNote(penalty_s=2.0)
     hints.remark(1, 200.0)
     assert hints.next(200.0, asked.get) is None
-    assert hints.next(SAME_HOST_S + RENEW_S, asked.get) == SayHost(1, HostNote(penalty_s=2.0))
+    assert hints.next(SAME_HOST_S + TIMINGS.record_renew_s, asked.get) == SayHost(1, HostNote(penalty_s=2.0))
 
 
 def test_pause_is_said_again_when_it_became_longer() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from p2pcrawl.core.membership import EventKind, Membership, MembershipConfig
 from p2pcrawl.core.suspicion import Suspicions
+from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.gossip import Ack, Alive, Entry, Gossip, Ping, PingRequest, PushPull, Suspect
 from p2pcrawl.model.node import Address, NodeId, Status
 from tests.unit.core.membership_world import Node, World, deaths, member, stall_at_random
@@ -533,10 +534,13 @@ def test_ping_for_another_is_not_answered() -> None:
         ({"suspicion_max_factor": 0.5}, "suspicion_max_factor"),
         ({"packet_max": 900}, "packet_max"),
         ({"indirect": -1}, "indirect"),
+        ({"suspicion_min_s": 3.0}, r"suspicion_min_s \(3\) must be longer than void_s \(5.1\)"),
+        ({"suspicion_min_s": 8.0}, "loan_dead_s"),
+        ({"probe_timeout_s": 0.2}, "promise_s"),
     ],
 )
 def test_config_that_cannot_work_is_refused_by_name(fields: dict[str, Any], word: str) -> None:
-    with pytest.raises(ValueError, match=word):
+    with pytest.raises(ConfigurationError, match=word):
         replace(MembershipConfig(), **fields).validate()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -20,6 +21,7 @@ from p2pcrawl.master.job import RUNNING
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.node import NodeId
 from p2pcrawl.model.settings import Settings
+from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.wire.cluster import Borrow, Lent, Repay
 from tests.unit.master.slaves import until
 
@@ -211,7 +213,7 @@ async def test_repayment_that_comes_once_more_later_does_not_end_the_next_loan()
 
 
 async def test_term_of_a_loan_counts_from_when_it_was_lent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lending, "TERM_S", 0.0)
+    monkeypatch.setattr(lending, "TIMINGS", replace(TIMINGS, loan_term_s=0.0))
     async with town() as it:
         it.late = asyncio.Event()
         it.borrower.permit()
@@ -271,8 +273,7 @@ async def test_nothing_more_is_begun_under_a_loan_of_a_bucket_that_is_claimed() 
 
 @pytest.mark.parametrize("how", ["dead", "restarted", "back"])
 async def test_loan_of_one_that_is_gone_ends_and_of_one_that_came_back_does_not(how: str, monkeypatch) -> None:
-    monkeypatch.setattr(lending, "DEAD_S", 0.0)
-    monkeypatch.setattr(lending, "TERM_S", 0.0)
+    monkeypatch.setattr(lending, "TIMINGS", replace(TIMINGS, loan_term_s=0.0, loan_dead_s=0.0))
     async with town() as it:
         lent = await it.owner.budgets.lending.lend(Borrow(0, NAME, 1, 1.0, 1), BORROWER)
         it.owner.seat.host.next_at = 0.0

@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
-from p2pcrawl.core.consent import ConsentConfig
 from p2pcrawl.core.control import Control
 from p2pcrawl.core.ownership import Alone
 from p2pcrawl.core.ring import BUCKETS
@@ -25,6 +23,7 @@ from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.model.job import START_URL, JobId
 from p2pcrawl.model.placement import RingName
 from p2pcrawl.model.record import Phase
+from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.wire.cluster import Claim, Discover, Found, MirrorJob, Pull, Quiet, Taken
 from p2pcrawl.wire.messages import Forget, Page, Task
 from tests.unit.master.masters import (
@@ -428,9 +427,8 @@ async def test_partition_that_heals_brings_the_work_of_both_sides_together(tmp_p
 async def test_master_that_cannot_reach_most_grants_nothing_and_claims_its_buckets_anew_when_it_can(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    short = partial(ConsentConfig, ask_s=0.1, grant_s=0.4, halt_s=0.5, promise_s=0.9)
-    monkeypatch.setattr(mandate, "ConsentConfig", short)
-    monkeypatch.setattr(mandate, "LOOK_S", 0.05)
+    short = replace(TIMINGS, ask_s=0.1, grant_s=0.4, halt_s=0.5, promise_s=0.9, consent_look_s=0.05)
+    monkeypatch.setattr(mandate, "TIMINGS", short)
     web = Web(count=3000, hosts=500, seed=6)
     async with town_of(tmp_path, "1", "2", "3", answer=web, setup=all_vote, majority=True) as (town, houses):
         one, *others = houses
@@ -455,8 +453,8 @@ async def test_master_that_cannot_reach_most_grants_nothing_and_claims_its_bucke
 async def test_two_clusters_that_were_founded_apart_have_one_electorate_when_they_have_met(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    short = partial(ConsentConfig, ask_s=0.1, grant_s=0.4, halt_s=0.5, promise_s=0.9)
-    monkeypatch.setattr(mandate, "ConsentConfig", short)
+    short = replace(TIMINGS, ask_s=0.1, grant_s=0.4, halt_s=0.5, promise_s=0.9)
+    monkeypatch.setattr(mandate, "TIMINGS", short)
     monkeypatch.setattr(suffrage, "AGAIN_S", 0.2)
 
     def found_another(town: Town) -> None:

@@ -19,6 +19,7 @@ from p2pcrawl.master.mirroring import charges
 from p2pcrawl.master.syncing import PATROL_HOLDERS, Syncing
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.node import Address, Member, NodeId, Status
+from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.wire.cluster import Compare, Compared, Whole
 from tests.unit.master.masters import JOB, Town, eventually, settled, town_of
 from tests.unit.master.slaves import spec_of
@@ -70,7 +71,8 @@ async def test_newcomers_that_follow_each_other_cost_one_view_after_the_first(
 async def test_newcomer_that_waits_for_more_to_come_does_not_begin_alone_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, seconds in (("LOOKING_S", 0.2), ("QUIET_S", 60.0), ("COMING_S", 60.0)):
+    monkeypatch.setattr(views, "TIMINGS", replace(TIMINGS, looking_s=0.2))
+    for name, seconds in (("QUIET_S", 60.0), ("COMING_S", 60.0)):
         monkeypatch.setattr(views, name, seconds)
 
     def looking(town: Town) -> None:

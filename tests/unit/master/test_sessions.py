@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -18,11 +19,10 @@ from p2pcrawl.master.session import Lease, RobotsLease, Session
 from p2pcrawl.master.slaves import OnOrphans, Slaves
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.model.settings import Settings
+from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.link import Link, open_link
 from p2pcrawl.wire.messages import (
-    FENCE_S,
     PROTOCOL,
-    VOID_S,
     Adopted,
     Beat,
     Bye,
@@ -110,7 +110,7 @@ async def test_each_beat_is_answered_and_its_session_goes_on() -> None:
         slave.say(Beat(0, 0, 0, session.id, 1))
         answer = await slave.told(Renewed)
 
-    assert slave.welcomes[0].fence_s == FENCE_S
+    assert slave.welcomes[0].fence_s == TIMINGS.fence_s
     assert answer == Renewed(session.id, 1)
     assert session.renewed_at > before
 
@@ -132,7 +132,7 @@ async def test_session_counts_from_its_hello_not_from_its_welcome() -> None:
     slaves = slaves_of()
     async with here(slaves) as slave:
         await slave.told(Welcome)
-        only(slaves).renewed_at = time.monotonic() - 2 * VOID_S
+        only(slaves).renewed_at = time.monotonic() - 2 * TIMINGS.void_s
         waiting = slaves.overdue(time.monotonic())
 
         slave.say(Hello(PROTOCOL, 1))
@@ -149,7 +149,7 @@ async def test_beat_that_comes_too_late_is_not_answered() -> None:
         slave.say(Hello(PROTOCOL, 1))
         await until(lambda: only(slaves).ready)
         session = only(slaves)
-        session.renewed_at -= VOID_S + 0.1
+        session.renewed_at -= TIMINGS.void_s + 0.1
 
         slave.say(Beat(0, 0, 5, session.id, 1))
         await until(lambda: session.rss_bytes == 5)
@@ -160,13 +160,13 @@ async def test_beat_that_comes_too_late_is_not_answered() -> None:
 
 
 async def test_void_session_gives_back_its_leases_and_hears_nothing_until_hello_is_said_anew(monkeypatch) -> None:
-    monkeypatch.setattr(slaves_module, "WATCH_S", 0.0)
+    monkeypatch.setattr(slaves_module, "TIMINGS", replace(TIMINGS, watch_s=0.0))
     slaves = slaves_of()
     async with here(slaves) as slave:
         slave.say(Hello(PROTOCOL, 1))
         await until(lambda: only(slaves).ready)
         session = only(slaves)
-        session.renewed_at -= VOID_S + 0.1
+        session.renewed_at -= TIMINGS.void_s + 0.1
         watch = asyncio.create_task(slaves.watch())
         await until(lambda: bool(slaves.gone))
         watch.cancel()
@@ -189,14 +189,14 @@ async def test_void_session_gives_back_its_leases_and_hears_nothing_until_hello_
 async def test_void_session_counts_as_a_loss_only_if_its_link_ends_in_place_of_a_hello(
     monkeypatch, returns, hung
 ) -> None:
-    monkeypatch.setattr(slaves_module, "WATCH_S", 0.01)
+    monkeypatch.setattr(slaves_module, "TIMINGS", replace(TIMINGS, watch_s=0.01))
     slaves = slaves_of()
     async with here(slaves) as slave:
         slave.say(Hello(PROTOCOL, 1))
         await until(lambda: only(slaves).ready)
         session, held = only(slaves), lease()
         session.leases[1] = held
-        session.renewed_at -= VOID_S + 1.0
+        session.renewed_at -= TIMINGS.void_s + 1.0
         watching = asyncio.create_task(slaves.watch())
         await until(lambda: bool(slaves.gone))
         watching.cancel()
@@ -250,7 +250,7 @@ async def test_slave_that_says_hello_anew_ends_its_session_and_is_not_blamed() -
 
 
 async def test_master_that_stood_still_hears_what_has_arrived_before_it_judges(monkeypatch) -> None:
-    monkeypatch.setattr(slaves_module, "WATCH_S", 0.0)
+    monkeypatch.setattr(slaves_module, "TIMINGS", replace(TIMINGS, watch_s=0.0))
     monkeypatch.setattr(slaves_module, "LATE_S", 0.02)
     slaves = slaves_of()
     async with here(slaves) as slave:
@@ -260,7 +260,7 @@ async def test_master_that_stood_still_hears_what_has_arrived_before_it_judges(m
         watch = asyncio.create_task(slaves.watch())
         await asyncio.sleep(0)
         slave.say(Report(1, [Page(1, 1, 1)]), Hello(PROTOCOL, 1))
-        session.renewed_at -= VOID_S + 0.1
+        session.renewed_at -= TIMINGS.void_s + 0.1
 
         stand_still(0.1)
         await until(lambda: bool(slaves.gone))
@@ -279,7 +279,7 @@ def stand_still(seconds: float) -> None:
 async def test_remote_slave_whose_link_ends_keeps_its_leases_while_it_may_be_at_work(
     bye: bool, what: str, monkeypatch
 ) -> None:
-    monkeypatch.setattr(slaves_module, "VOID_S", 0.2)
+    monkeypatch.setattr(slaves_module, "TIMINGS", replace(TIMINGS, void_s=0.2))
     slaves = slaves_of()
     slaves.take(Link(lambda message: None, lambda error: None), Hello(PROTOCOL, 1))
     session = only(slaves)

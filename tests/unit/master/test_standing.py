@@ -6,6 +6,7 @@ import asyncio
 import socket
 import sqlite3
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from p2pcrawl.master import slaves as slaves_module
 from p2pcrawl.master.session import RULES_MAX, Lease, RobotsLease, Session
 from p2pcrawl.model.errors import DamagedError
 from p2pcrawl.model.record import Phase
+from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.link import Link
 from p2pcrawl.wire.messages import Bye, Outcome, Page, Report, RobotsResult, Task
 from tests.unit.master.slaves import Site, Slaves, crawl, master_of, page_of, spec_of, until, urls
@@ -76,7 +78,7 @@ async def test_end_of_a_slave_that_said_why_is_nothing_to_warn_of(tmp_path: Path
 
 
 async def test_slave_that_is_silent_before_it_says_hello_is_replaced(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(slaves_module, "WATCH_S", 0.0)
+    monkeypatch.setattr(slaves_module, "TIMINGS", replace(TIMINGS, watch_s=0.0))
     killed: list[int] = []
     async with master_of(tmp_path, Slaves(Site([]))) as master:
         monkeypatch.setattr(master.slaves.group, "kill", killed.append)

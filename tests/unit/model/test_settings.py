@@ -119,6 +119,7 @@ def test_setting_like_no_other_is_refused_without_a_guess() -> None:
         ("http_proxy", "socks5://proxy"),
         ("slaves", -1),
         ("slave_silence", "1e12"),
+        ("slave_silence", "1.5"),
         ("download_delay", 1e10),
         ("download_maxsize", "9" * 30),
         ("slaves", 1 << 70),

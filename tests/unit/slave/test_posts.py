@@ -8,10 +8,11 @@ import sys
 
 SLAVE = """
 import asyncio
+from dataclasses import replace
 from p2pcrawl.slave import post
 from p2pcrawl.wire.desk import Desk
 
-post.BEAT_S, post.ORPHANED_S = 0.05, 0.3
+post.TIMINGS, post.ORPHANED_S = replace(post.TIMINGS, beat_s=0.05), 0.3
 
 async def serve():
     desk = Desk.make()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from p2pcrawl.fetch.client import Client
 from p2pcrawl.fetch.guard import Blocked, Networks
 from p2pcrawl.fetch.robots import RobotsText
 from p2pcrawl.fetch.status import StatusError
+from p2pcrawl.model import settings as settings_module
 from p2pcrawl.model.answer import Answer
 from p2pcrawl.model.errors import CloseSpider, DropItem, FetchError, IgnoreRequest
 from p2pcrawl.model.job import START_URL
@@ -19,6 +21,7 @@ from p2pcrawl.model.outcome import Failure
 from p2pcrawl.model.record import Phase
 from p2pcrawl.model.request import Request
 from p2pcrawl.model.settings import Settings
+from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.slave import harvest as harvest_module
 from p2pcrawl.slave import run as run_module
 from p2pcrawl.slave.fence import Fence
@@ -353,7 +356,11 @@ async def test_dropped_items_are_counted() -> None:
     assert page.outcome.dropped_items == 1
 
 
-async def test_callback_that_waits_for_ever_fails_its_page_and_keeps_what_it_yielded() -> None:
+async def test_callback_that_waits_for_ever_fails_its_page_and_keeps_what_it_yielded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(settings_module, "TIMINGS", replace(TIMINGS, silence_min_s=0.01))
+
     class Waiting(Spider):
         name = "waiting"
 
@@ -375,7 +382,8 @@ class Endless:
         await asyncio.Event().wait()
 
 
-async def test_pipeline_that_waits_for_ever_fails_the_page() -> None:
+async def test_pipeline_that_waits_for_ever_fails_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings_module, "TIMINGS", replace(TIMINGS, silence_min_s=0.01))
     pipelines = {f"{__file__}:Endless": 1}
 
     (page,) = await pages_of(Plain, answer_of(), slave_silence=0.01, item_pipelines=pipelines)

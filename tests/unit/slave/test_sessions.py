@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import pytest
@@ -17,6 +18,7 @@ from p2pcrawl.model.answer import Answer
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.request import Request
 from p2pcrawl.model.settings import Settings
+from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.link import open_link
 from p2pcrawl.slave import post as post_module
 from p2pcrawl.slave import session as session_module
@@ -53,7 +55,7 @@ M = TypeVar("M")
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch) -> None:
-    monkeypatch.setattr(post_module, "BEAT_S", 0.02)
+    monkeypatch.setattr(post_module, "TIMINGS", replace(TIMINGS, beat_s=0.02))
     monkeypatch.setattr(slave_module, "HANG_UP_S", 0.1)
 
 
