@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from benchmarks.parent import ends_with_us
 from tests.cli.conftest import ENDS_S, environment, until
+from tests.cli.forks import run_verb
 
 LOOPBACK = ("--bind", "127.0.0.1:0", "--api", "127.0.0.1:0", "--json")
 
@@ -95,17 +96,8 @@ class Cluster:
         return peer
 
     def run(self, *arguments: object, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        """A verb of the same user, to its end."""
-        return subprocess.run(
-            [sys.executable, "-m", "p2pcrawl", *map(str, arguments)],
-            cwd=self.folder,
-            env=environment(self.folder) | (env or {}),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=ENDS_S,
-            preexec_fn=ends_with_us(),
-        )
+        """A verb of the same user, to its end; with ``env`` in an interpreter of its own."""
+        return run_verb(arguments, home=self.folder, env=env)
 
     def told(self, *arguments: object) -> Any:
         """What a verb prints with --json."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -14,9 +13,8 @@ from typing import Any
 import pytest
 
 from benchmarks.parent import ends_with_us
+from tests.cli.forks import ENDS_S, FORKS, ROOT, environment, run_verb
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-ENDS_S = 60.0
 ALLOWED = ("-s", "ALLOW_PRIVATE_NETWORKS=127.0.0.0/8")
 """The demo site has many hosts, all on this machine."""
 
@@ -24,32 +22,21 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Start = Callable[..., "subprocess.Popen[str]"]
 
 
-def environment(home: Path | None = None) -> dict[str, str]:
-    """``home``: where the user's keys and the peers' presence are kept."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("P2PCRAWL_")}
-    if home is not None:
-        own |= {"XDG_CONFIG_HOME": str(home / "config"), "XDG_STATE_HOME": str(home / "state")}
-    return own | {"PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "120"}
+@pytest.fixture(scope="session", autouse=True)
+def forks() -> Iterator[None]:
+    """Ends what forks commands with the tests."""
+    yield
+    FORKS.end()
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Runs ``p2pcrawl`` with arguments in ``tmp_path`` to its end."""
+    """Runs ``p2pcrawl`` with arguments in ``tmp_path`` to its end; with ``env`` in an interpreter of its own."""
 
     def run_it(
         *arguments: object, typed: str | None = None, cwd: Path = tmp_path, env: dict[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "p2pcrawl", *map(str, arguments)],
-            cwd=cwd,
-            env=environment(tmp_path) | (env or {}),
-            input=typed,
-            stdin=subprocess.DEVNULL if typed is None else None,
-            capture_output=True,
-            text=True,
-            timeout=ENDS_S,
-            preexec_fn=ends_with_us(),
-        )
+        return run_verb(arguments, home=tmp_path, typed=typed, cwd=cwd, env=env)
 
     return run_it
 

@@ -14,8 +14,8 @@ import pytest
 
 from p2pcrawl.wire.handshake import LINK_VERSION, MAGIC
 from p2pcrawl.wire.keys import generate_key
-from tests.cli.cluster import Cluster
-from tests.cli.conftest import ENDS_S, Run
+from tests.cli.cluster import LOOPBACK, Cluster
+from tests.cli.conftest import Run
 
 
 def refusal(code: int, said: str) -> str:
@@ -81,10 +81,9 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def refused(cluster: Cluster, *arguments: object, env: dict[str, str] | None = None) -> str:
-    process, said = cluster.begin("--slaves", 0, *arguments, env=env)
-    assert process.wait(ENDS_S) == 2, said.read_text()
-    assert process.stdout is not None and process.stdout.read() == ""
-    return refusal(2, said.read_text())
+    result = cluster.run("peer", *LOOPBACK, "--slaves", 0, *arguments, env=env)
+    assert result.stdout == ""
+    return refusal(result.returncode, result.stderr)
 
 
 @pytest.mark.slow

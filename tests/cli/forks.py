@@ -1,0 +1,204 @@
+"""``p2pcrawl`` in processes that are forked from one that has imported it, and so spared the half second of imports.
+
+They are processes nevertheless: streams, environment, working folder, signals and exit code are their own, no other
+test has left anything in them, and ``__main__`` runs as ``python -m p2pcrawl`` runs it. What they cannot show is what
+an interpreter does before our first line, and in which order modules are imported: tests of these start their own.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import pkgutil
+import runpy
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TextIO
+
+from benchmarks.parent import ends_with_us
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+ENDS_S = 60.0
+_FEW = 1 << 16
+"""Bytes that are read at once."""
+
+
+def environment(home: Path | None = None) -> dict[str, str]:
+    """``home``: where the user's keys and the peers' presence are kept."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("P2PCRAWL_")}
+    if home is not None:
+        own |= {"XDG_CONFIG_HOME": str(home / "config"), "XDG_STATE_HOME": str(home / "state")}
+    return own | {"PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "120"}
+
+
+class Forks:
+    """Runs commands, one at a time, as forks of a process that is started with the first of them."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._socket: socket.socket
+
+    def end(self) -> None:
+        if self._process is not None:
+            self._socket.close()
+            self._process.wait()
+            self._process = None
+
+    def run(
+        self, arguments: Sequence[str], cwd: Path, env: dict[str, str], typed: TextIO
+    ) -> subprocess.CompletedProcess[str]:
+        """A command to its end, as ``subprocess.run`` does it; ``typed`` is its standard input."""
+        if self._process is None:
+            self._begin()
+        (out, its_out), (err, its_err) = os.pipe(), os.pipe()
+        request = {"arguments": arguments, "cwd": str(cwd), "env": env}
+        try:
+            socket.send_fds(self._socket, [json.dumps(request).encode() + b"\n"], [typed.fileno(), its_out, its_err])
+        finally:
+            os.close(its_out)
+            os.close(its_err)
+        pid = self._answer()
+        try:
+            said = _read_to_the_ends([out, err])
+        except TimeoutError:
+            os.kill(pid, signal.SIGKILL)
+            raise subprocess.TimeoutExpired(list(arguments), ENDS_S) from None
+        finally:
+            os.close(out)
+            os.close(err)
+            code = self._answer()
+        return subprocess.CompletedProcess(list(arguments), code, *said)
+
+    def _begin(self) -> None:
+        self._socket, its = socket.socketpair()
+        with its:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", __name__, str(its.fileno())],
+                cwd=ROOT,
+                env=environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[its.fileno()],
+                preexec_fn=ends_with_us(),
+            )
+
+    def _answer(self) -> int:
+        line = b""
+        while not line.endswith(b"\n"):
+            read = self._socket.recv(1)
+            assert read, "the process that forks has gone"
+            line += read
+        return int(line)
+
+
+FORKS = Forks()
+
+
+def run_verb(
+    arguments: Iterable[object],
+    *,
+    home: Path,
+    typed: str | None = None,
+    cwd: Path | None = None,
+    env: dict[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """A verb to its end. Variables of its own may be meant for the interpreter, so it gets a new one then."""
+    words = [str(argument) for argument in arguments]
+    with tempfile.TemporaryFile("w+") as stdin:
+        stdin.write(typed or "")
+        stdin.seek(0)
+        if env is None:
+            return FORKS.run(words, cwd or home, environment(home), stdin)
+        return subprocess.run(
+            [sys.executable, "-m", "p2pcrawl", *words],
+            cwd=cwd or home,
+            env=environment(home) | env,
+            stdin=stdin,
+            capture_output=True,
+            text=True,
+            timeout=ENDS_S,
+            preexec_fn=ends_with_us(),
+        )
+
+
+def _read_to_the_ends(pipes: Sequence[int]) -> list[str]:
+    read: dict[int, list[bytes]] = {pipe: [] for pipe in pipes}
+    with selectors.DefaultSelector() as open_ones:
+        for pipe in pipes:
+            open_ones.register(pipe, selectors.EVENT_READ)
+        while open_ones.get_map():
+            ready = open_ones.select(ENDS_S)
+            if not ready:
+                raise TimeoutError
+            for key, _ in ready:
+                some = os.read(key.fd, _FEW)
+                read[key.fd].append(some)
+                if not some:
+                    open_ones.unregister(key.fd)
+    return [b"".join(parts).decode().replace("\r\n", "\n") for parts in read.values()]
+
+
+def _import_everything() -> None:
+    import p2pcrawl
+
+    for module in pkgutil.walk_packages(p2pcrawl.__path__, "p2pcrawl."):
+        if not module.name.endswith(".__main__"):
+            import_module(module.name)
+
+
+def _requests(control: socket.socket) -> Any:
+    while True:
+        data, fds, *_ = socket.recv_fds(control, _FEW, 3)
+        if not data:
+            return
+        while not data.endswith(b"\n"):
+            data += control.recv(_FEW)
+        yield json.loads(data), fds
+
+
+def _next_fork(control: socket.socket) -> tuple[Any, list[int]] | None:
+    """Forks for each request; returns in a fork, with its request."""
+    for request, fds in _requests(control):
+        ends = ends_with_us()
+        pid = os.fork()
+        if pid == 0:
+            ends()
+            return request, fds
+        for fd in fds:
+            os.close(fd)
+        control.sendall(b"%d\n" % pid)
+        control.sendall(b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    return None
+
+
+def main() -> None:
+    # As `python -m p2pcrawl` does with the current folder.
+    sys.path.pop(0)
+    _import_everything()
+    gc.collect()
+    gc.freeze()
+    with socket.socket(fileno=int(sys.argv[1])) as control:
+        forked = _next_fork(control)
+    if forked is None:
+        return
+    request, fds = forked
+    for number, fd in enumerate(fds):
+        os.dup2(fd, number)
+        os.close(fd)
+    os.chdir(request["cwd"])
+    os.environ.clear()
+    os.environ.update(request["env"])
+    sys.argv = ["p2pcrawl", *request["arguments"]]
+    runpy.run_module("p2pcrawl", run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()
