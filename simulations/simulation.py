@@ -162,6 +162,12 @@ class Simulation:
                     async with asyncio.timeout(PATIENCE_S):
                         await stage.until(lambda: stage.finished and stage.unspooled)
                 await asyncio.sleep(SETTLE_S)
+                if not stage.whole():
+                    with suppress(TimeoutError):
+                        # Where the way is long, copies of what one that was away missed take their time.
+                        async with asyncio.timeout(PATIENCE_S):
+                            await stage.until(stage.whole)
+                    await asyncio.sleep(SETTLE_S)
                 tidy = stage.ended
             self._states = {machine.name: stage.state(machine) for machine in stage.up}
             await stage.observer.interview()

@@ -100,10 +100,11 @@ class Caution:
         """Notices that this process stood still; for ever."""
         loop = asyncio.get_running_loop()
         while True:
-            before = loop.time()
+            before, had_others = loop.time(), len(self._node.members()) > 1
             await asyncio.sleep(TIMINGS.clock_look_s)
             stood_s = loop.time() - before - TIMINGS.clock_look_s
-            if stood_s > TIMINGS.stood_still_s and len(self._node.members()) > 1:
+            # Who wakes may hear first of all that the others are dead, from the one that has served all of it since.
+            if stood_s > TIMINGS.stood_still_s and (had_others or len(self._node.members()) > 1):
                 self._claim_anew(f"stood still for {stood_s:.1f} s")
             try:
                 await self._takeover.resume()

@@ -191,6 +191,16 @@ def test_no_page_is_lost_or_asked_for_too_often_in_a_network_that_falls_apart(ki
 
 
 @pytest.mark.slow
+def test_who_wakes_and_hears_first_that_the_other_has_left_claims_its_own_buckets_anew() -> None:
+    log = StringIO()
+
+    report = Simulation(replace(SMALL, scenario="alone", masters=2), narrate_to=log).run()
+
+    assert not report.violations
+    assert log.getvalue().count("all buckets are claimed anew") == 1
+
+
+@pytest.mark.slow
 def test_a_machine_without_the_key_achieves_nothing_with_what_it_throws() -> None:
     report = run("hostile-bytes")
 

@@ -494,6 +494,16 @@ STORIES = {
         "one; it asks one in eight seconds, for it must doubt itself.",
         Options(scenario="alone", masters=9, slaves=1, pages=60, hosts=15),
     ),
+    "woken-alone": Story(
+        "One that had stood still heard first of all, from the last that had served and left, that all others were "
+        "dead. It took that for always having been alone, and asked a host at once that the other had just asked.",
+        Options(scenario="alone", seed=39, slaves=1, replicas=1, pages=120, hosts=30, latency_s=0.0005, limit_s=1200),
+    ),
+    "long-way": Story(
+        "Two masters far apart were judged ten seconds after the job's end, while one was still bringing to the other "
+        "what it had missed.",
+        Options(scenario="alone", seed=34, masters=2, pages=120, hosts=5, key="url", latency_s=0.08, limit_s=1200),
+    ),
     "broken-slave": Story(
         "A slave that spoke of jobs, phases and fingerprints that there are not ended its master, and then the next.",
         Options(scenario="slaves-lie", seed=1, masters=3, slaves=2, pages=120, hosts=15),
