@@ -207,7 +207,7 @@ class Crawler:
                 raise
 
     async def items(self) -> AsyncIterator[dict[str, Any]]:
-        """Every item, as it becomes safe. Ends with the crawl; raises what ended that before its time."""
+        """Yields every item, as it becomes safe. Ends with the crawl; raises what ended that before its time."""
         assert self._master is not None
         for job in self.jobs:
             last = 0
@@ -259,8 +259,9 @@ class Crawler:
         return certificates[0] if len(certificates) == 1 else {"jobs": certificates}
 
     async def audit(self) -> list[dict[str, Any]]:
-        """The certificate of each job as it is stored, with ``verified``: whether counting the records one by
-        one gives the same; and with ``outputs``: the items written to each."""
+        """Counts again. Returns the certificate of each job as it is stored, with ``verified``: whether counting the
+        records one by one gives the same; and with ``outputs``: the items written to each.
+        """
         found = []
         for job in self.jobs:
             stored, census = Counter(await self.master.tallies(job)), await self.master.census(job)
@@ -279,7 +280,7 @@ class Crawler:
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """uvloop's where there is one."""
+    """Makes an event loop, uvloop's where there is one."""
     try:
         import uvloop
     except ImportError:  # Windows
@@ -334,7 +335,7 @@ def _resolved(target: Target | Sequence[Target]) -> list[tuple[SpiderRef | None,
 
 
 def _placed(outputs: Sequence[Output]) -> list[Output]:
-    """With absolute paths, so that a resumed crawl finds them from any folder."""
+    """Returns the outputs with absolute paths, so that a resumed crawl finds them from any folder."""
     for output in outputs:
         # Opens nothing; it raises for what can already be seen not to work, in the words that were typed.
         open_sink(output.path, replace=output.replace)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The console script: runs a verb and exits with its code.
+    """Runs a verb, as the console script, and exits with its code.
 
     0: done; 1: failed; 2: a mistake in what was typed or written; 130: interrupted. Errors are one line on
     standard error, with a traceback only when ``--debug`` is given.
@@ -36,7 +36,7 @@ def _open_standard_streams() -> None:
 
 
 def run(typed: list[str]) -> int:
-    """A verb's exit code."""
+    """Runs a verb and returns its exit code."""
     from p2pcrawl.cli.terminal import guarded_streams
 
     with guarded_streams():

@@ -24,12 +24,12 @@ _FIGURES = (
 
 
 def run_status(peer: str | None, *, as_json: bool) -> int:
-    """The cluster as one peer sees it."""
+    """Prints the cluster as one peer sees it."""
     return _tell(Remote.find(peer).get("/status"), _status, as_json)
 
 
 def run_jobs(peer: str | None, *, as_json: bool) -> int:
-    """All jobs, each over all masters."""
+    """Prints all jobs, each over all masters."""
     return _tell(Remote.find(peer).get("/jobs"), _jobs, as_json)
 
 
@@ -108,7 +108,7 @@ def _jobs(answer: dict[str, Any]) -> Iterator[str]:
 
 
 def _job_state(j: dict[str, Any]) -> str:
-    """A job that is finished while somebody is away who may know more is said to be so."""
+    """Says how a job stands: one that is finished while somebody is away who may know more is said to be so."""
     certificate = j.get("certificate")
     open_end = ", not final" if j["state"] == FINISHED and certificate and not certificate["final"] else ""
     return str(j["state"]) + open_end + (f" ({j['reason']})" if j["reason"] else "")

@@ -142,7 +142,7 @@ def peer(
 
 
 def _with_host(address: str) -> str:
-    """``:7118`` is on this machine."""
+    """Completes ``:7118``, which is on this machine."""
     return f"127.0.0.1{address}" if address.startswith(":") and address.count(":") == 1 else address
 
 

@@ -40,7 +40,7 @@ def _turned(answer: dict[str, Any]) -> str:
 
 
 def run_certificate(job: int, peer: str | None, *, as_json: bool) -> int:
-    """0 for one that is sound and final."""
+    """Prints a job's certificate. Returns 0 for one that is sound and final."""
     status = Remote.find(peer).get("/job", job=job)
     certificate = status["certificate"]
     if certificate is None:
@@ -56,7 +56,7 @@ def run_certificate(job: int, peer: str | None, *, as_json: bool) -> int:
 
 
 def told(c: dict[str, Any], found: list[str]) -> Iterator[str]:
-    """A certificate in words, with what is wrong with it."""
+    """Tells of a certificate in words, with what is wrong with it."""
     counts = c["counts"]
     yield f"job {c['job']} ({counts['name']}), signed by {counted(len(c['parts']), 'master')} in view {c['view']}"
     yield (

@@ -13,7 +13,7 @@ _job = click.argument("job", type=click.IntRange(min=1), metavar="JOB")
 
 
 def _turn(verb: str, text: str) -> click.Command:
-    """A verb that steers a job; ``text`` is its help."""
+    """Makes a verb that steers a job; ``text`` is its help."""
 
     @click.command(verb, help=text)
     @_job

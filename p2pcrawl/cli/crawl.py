@@ -41,7 +41,7 @@ class Options:
 
 
 def run_crawl(options: Options) -> int:
-    """Crawls, tells how it goes and how it ended, and returns the exit code."""
+    """Runs a crawl, tells how it goes and how it ended, and returns the exit code."""
     crawler = Crawler(
         list(options.targets),
         outputs=[Output(p) for p in options.appended] + [Output(p, True) for p in options.replaced],
@@ -76,7 +76,7 @@ def _settings(options: Options) -> dict[str, str]:
 
 
 def crawl_in(terminal: Terminal, crawler: Crawler, *, again: str) -> Ending:
-    """A whole crawl, told of in ``terminal``. ``again``: what to run to go on with it."""
+    """Runs a whole crawl, told of in ``terminal``. ``again``: what to run to go on with it."""
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         return runner.run(crawl_on_loop(terminal, crawler, again=again))
 
@@ -129,7 +129,7 @@ async def _crawl(terminal: Terminal, crawler: Crawler, again: str) -> Ending:
 
 
 async def _troubles(crawler: Crawler) -> list[Any]:
-    """A few pages that did not succeed, as examples."""
+    """Returns a few pages that did not succeed, as examples."""
     found: list[Any] = []
     for job in crawler.jobs:
         found.extend(await crawler.master.troubles(job, 3))

@@ -89,7 +89,7 @@ def _remove(path: Path) -> None:
 
 
 def _read(path: Path) -> tuple[list[str], list[int]]:
-    """The lines of a good key file, and which of them hold keys."""
+    """Returns the lines of a good key file, and which of them hold keys."""
     try:
         text = read_key_file(path)
     except FileNotFoundError as error:

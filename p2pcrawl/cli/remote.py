@@ -37,8 +37,9 @@ class Remote:
 
     @classmethod
     def find(cls, typed: str | None, token_file: Path | None = None, otherwise: str = "") -> Self:
-        """The peer that was named, else the only one that runs on this machine. Raises ConfigurationError, with what
-        else could be typed."""
+        """Finds the peer that was named, else the only one that runs on this machine. Raises ConfigurationError, with
+        what else could be typed.
+        """
         if typed:
             host, port = parse_address(typed.removeprefix("http://").rstrip("/"))
             return cls(format_address(host, port), token_file)
@@ -55,11 +56,11 @@ class Remote:
         return cls(here[0], token_file)
 
     def get(self, path: str, **query: object) -> Any:
-        """The JSON answer to a question. Raises P2PCrawlError when there is none."""
+        """Asks a question, and returns the JSON answer. Raises P2PCrawlError when there is none."""
         return self._call("GET", path + ("?" + urlencode(query) if query else ""))
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
-        """The JSON answer to a call that changes something."""
+        """Makes a call that changes something, and returns the JSON answer."""
         data = json.dumps(body).encode()
         root = self.get("/")
         if not isinstance(nonce := root.get("nonce"), str):
@@ -69,7 +70,7 @@ class Remote:
         return self._call("POST", path, data, headers)
 
     def lines(self, path: str) -> Iterator[list[bytes]]:
-        """The lines of an answer, in batches as they come. Raises P2PCrawlError when it is cut short."""
+        """Yields the lines of an answer, in batches as they come. Raises P2PCrawlError when it is cut short."""
         connection = self._connection()
         try:
             response = self._send(connection, "GET", path)
@@ -146,7 +147,7 @@ class Remote:
         return P2PCrawlError(f"no peer answers at {self.address} ({reason}): is it running, and is this its API?")
 
     def _token(self, told: str) -> str:
-        """``told``: where the peer says that its token is, for people."""
+        """Finds the token of the peer. ``told``: where the peer says that its token is, for people."""
         if self._token_file is not None:
             return _read(self._token_file, named=True)
         if text := os.environ.get(TOKEN_VARIABLE):

@@ -40,7 +40,9 @@ def gaps(status: dict[str, Any]) -> Iterator[str]:
 
 
 def fetch(remote: Remote, job: int, output: str) -> int:
-    """The number of items; a file is replaced when all of them are there, and not touched before."""
+    """Fetches the items of a job into a file, and returns their number; the file is replaced when all of them are
+    there, and not touched before.
+    """
     if output == STANDARD_OUTPUT:
         return _fill(remote, job, output)
     folder, name = os.path.split(os.path.abspath(output))

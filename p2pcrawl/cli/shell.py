@@ -79,7 +79,9 @@ class Visitor:
         await self._client.__aexit__(None, None, None)
 
     async def get(self, request: Request, told: Callable[[str], None]) -> Response:
-        """The page where the redirects end, whatever its status. Raises P2PCrawlError when there is none."""
+        """Fetches a URL, and returns the page where the redirects end, whatever its status. Raises P2PCrawlError when
+        there is none.
+        """
         chain = Chain(self._components, self._client.fetch)
         here = request
         self._welcome(request.url)
@@ -182,7 +184,7 @@ class Shell:
         return 0
 
     def prompt(self) -> int:
-        """An interactive prompt until its end."""
+        """Shows an interactive prompt until its end."""
         with suppress(ImportError):
             import readline
             import rlcompleter
@@ -204,7 +206,7 @@ class _Console(code.InteractiveConsole):
 
 
 def _is_call_of_fetch(node: ast.expr) -> bool:
-    """``fetch(...)`` has told about the page already."""
+    """Tells whether ``node`` is ``fetch(...)``, which has told about the page already."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "fetch"
 
 

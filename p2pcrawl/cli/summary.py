@@ -51,7 +51,7 @@ def fruitless(certificate: dict[str, Any]) -> bool:
 
 
 def summary(ending: Ending) -> list[str]:
-    """Lines; those that begin with a space belong to the line before."""
+    """Writes the summary of a crawl in lines; those that begin with a space belong to the line before."""
     lines = []
     for certificate in ending.certificates:
         lines += _job(certificate, ending)
@@ -103,7 +103,7 @@ def _holds(c: dict[str, Any]) -> str:
 
 
 def _near(path: str) -> str:
-    """The path as it is short to read from here."""
+    """Writes a path as it is short to read from here."""
     if path == "-":
         return "standard output"
     relative = os.path.relpath(path)

@@ -38,7 +38,7 @@ class Guarded:
 
 @contextmanager
 def guarded_streams() -> Iterator[None]:
-    """The process's standard streams are guarded for the length of the block."""
+    """Guards the process's standard streams for the length of the block."""
     out, err = sys.stdout, sys.stderr
     sys.stderr = cast(TextIO, Guarded(err, redacts=True))
     if out is not None and out.isatty():
@@ -50,12 +50,12 @@ def guarded_streams() -> Iterator[None]:
 
 
 def show(line: str) -> None:
-    """A line for people on standard output."""
+    """Prints a line for people on standard output."""
     print(on_one_line(line))
 
 
 def show_json(answer: Any) -> None:
-    """An answer as a line of JSON on standard output, without passwords."""
+    """Prints an answer as a line of JSON on standard output, without passwords."""
     print(json_line(answer))
 
 
@@ -76,7 +76,7 @@ class Terminal:
         self.write(f"p2pcrawl: {line}" if line and not line.startswith(" ") else line)
 
     def write(self, text: str) -> None:
-        """A line, above the live display if there is one."""
+        """Writes a line, above the live display if there is one."""
         text = printable(redacted(text))
         if self._display is not None:
             self._display.console.print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
@@ -114,7 +114,7 @@ class Terminal:
             display.stop()
 
     def mark(self, good: bool) -> str:
-        """A tick or a cross, as the terminal can show it."""
+        """Returns a tick or a cross, as the terminal can show it."""
         encoding = sys.stderr.encoding or "ascii"
         try:
             "✓✗".encode(encoding)

@@ -53,7 +53,7 @@ class Want:
 
 
 def rank_of(order: Order, record: int, priority: int, depth: int) -> Rank:
-    """Smaller is served first. Record numbers grow with discovery."""
+    """Returns the place of a record in its queue: the smaller is served first. Record numbers grow with discovery."""
     if order is Order.FIFO:
         return (0, record)
     if order is Order.LIFO:
@@ -62,5 +62,5 @@ def rank_of(order: Order, record: int, priority: int, depth: int) -> Rank:
 
 
 def host_key(url: str) -> int:
-    """The number of a URL's host, the same on every machine."""
+    """Returns the number of a URL's host, the same on every machine."""
     return key_hash(host_of(url))

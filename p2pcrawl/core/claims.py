@@ -54,7 +54,9 @@ class Claims:
         self._news.spread(Alive(me))
 
     def exceed(self, now: float, incarnation: int) -> None:
-        """The cluster knew an earlier life of this node up to ``incarnation``; what is out of reach is neared."""
+        """Exceeds the incarnation up to which the cluster knew an earlier life of this node; one that is out of reach
+        is neared.
+        """
         me = self._courier.me
         if me.living:
             if is_leap(me.incarnation, incarnation + 1):
@@ -62,12 +64,12 @@ class Claims:
             self.announce(now, min(max(me.incarnation, incarnation + 1), me.incarnation + LEAP))
 
     def join(self, now: float) -> None:
-        """A first exchange of views took place: this node may speak now."""
+        """Lets this node speak from now on: a first exchange of views took place."""
         self.joined = True
         self.exceed(now, 0)
 
     def hear(self, update: Update, now: float, out: Output) -> bool:
-        """A rumour about this node; True if it was refuted and the refutation should hurry."""
+        """Takes in a rumour about this node; returns True if it was refuted and the refutation should hurry."""
         me = self._courier.me
         if isinstance(update, Alive) and update.member.boot != me.boot:
             self._doubt_identity(update.member, now, out)
@@ -97,7 +99,7 @@ class Claims:
         return True
 
     def met(self, boot: bytes, address: Address, out: Output) -> None:
-        """A message came from a process that says it is this node."""
+        """Reports a conflict, once for each boot id: a message came from a process that says it is this node."""
         me = self._courier.me
         if boot == me.boot or boot in self._reported or len(self._reported) >= _BOOTS_MAX:
             return
@@ -105,7 +107,7 @@ class Claims:
         out.events.append(Event(EventKind.CONFLICT, replace(me, boot=boot, address=address), me))
 
     def acked(self, ack: Ack, sender: Address, out: Output) -> None:
-        """An ack under our own id: an impostor answered the challenge."""
+        """Reports the impostor that answered the challenge: an ack came under our own id."""
         if any(seq == ack.seq for seq, _ in self._challenged.values()):
             self.met(ack.boot, sender, out)
 

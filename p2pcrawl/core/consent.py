@@ -71,7 +71,7 @@ class Consent:
         self._agreed.clear()
 
     def ask(self, now: float) -> Question:
-        """The question of this moment, for all voters; we answer it ourselves at once."""
+        """Returns the question of this moment, for all voters; we answer it ourselves at once."""
         self._last += 1
         self._sent[self._last] = now, self._view
         for number in [n for n, (sent_at, _) in self._sent.items() if now - sent_at > self._timings.grant_s]:
@@ -82,7 +82,9 @@ class Consent:
         return question
 
     def heard(self, node: NodeId, answer: Answer, now: float) -> None:
-        """A voter's answer; anything that answers no question of ours, or one of long ago, counts for nothing."""
+        """Takes in a voter's answer; anything that answers no question of ours, or one of long ago, counts for
+        nothing.
+        """
         sent_at, view = self._sent.get(answer.number, (-inf, 0))
         if sent_at == -inf:
             return
@@ -117,7 +119,7 @@ class Consent:
         return now < self._until
 
     def silent(self, now: float) -> list[NodeId]:
-        """The voters of which nothing has been heard for so long that it counts for nothing."""
+        """Returns the voters of which nothing has been heard for so long that it counts for nothing."""
         return sorted(
             node
             for node in self._electorate.voters
@@ -160,6 +162,6 @@ class Consent:
         return Answer(question.number, agrees, self._electorate.accepted_version, self._electorate.seat)
 
     def _promised(self, now: float) -> Mapping[NodeId, int]:
-        """To which views we are held at this moment."""
+        """Returns the views that we are held to at this moment, by the master that we promised them to."""
         self._held = {node: (view, until) for node, (view, until) in self._held.items() if now < until}
         return {node: view for node, (view, _) in self._held.items()}

@@ -63,13 +63,13 @@ class Control(NamedTuple):
         return self.state in _RANK and 0 <= self.version <= FINAL
 
     def then(self, state: str, reason: str = "", certificate: bytes = b"") -> Control:
-        """The next one, which counts more than this one unless this one is final."""
+        """Returns the next control, which counts more than this one unless this one is final."""
         version = FINAL if state == CANCELLED else min(self.version + 1, FINAL - 1)
         return Control(version, state, reason, certificate)
 
 
 def merged(one: Control, other: Control) -> Control:
-    """The one that counts."""
+    """Returns the control that counts of two."""
     return max(one, other, key=lambda control: control.rank)
 
 

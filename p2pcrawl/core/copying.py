@@ -50,7 +50,9 @@ class Copying:
     """How many copies are not there yet, once it was asked for, till something changes."""
 
     def change(self, members: Iterable[Member], owned: Mapping[int, Collection[NodeId]], known: int) -> list[NodeId]:
-        """A new view: ``owned`` are our buckets with the others that are to hold them. Returns who has left."""
+        """Takes in a new view: ``owned`` are our buckets with the others that are to hold them. Returns who has
+        left.
+        """
         living = {m.id: m for m in members if m.id != self.me}
         self.changes += 1
         self.known = max(known, len(living) + 1)
@@ -78,16 +80,16 @@ class Copying:
         return gone
 
     def holders(self, bucket: int) -> tuple[NodeId, ...]:
-        """The living others that hold a bucket of ours."""
+        """Returns the living others that hold a bucket of ours."""
         return self._of.get(bucket, ())
 
     def generation(self, node: NodeId) -> int | None:
-        """To be given back with ``synced``; None when it does not live."""
+        """Returns the generation of a holder, to be given back with ``synced``; None when it does not live."""
         holder = self._holders.get(node)
         return None if holder is None else holder.generation
 
     def held(self, node: NodeId) -> frozenset[int]:
-        """The buckets of ours that it is to hold."""
+        """Returns the buckets of ours that a holder is to hold."""
         holder = self._holders.get(node)
         return frozenset() if holder is None else frozenset(holder.held)
 
@@ -97,7 +99,7 @@ class Copying:
         return frozenset() if holder is None or not holder.lacking else frozenset(holder.held - holder.synced)
 
     def synced(self, node: NodeId, buckets: Iterable[int], generation: int) -> frozenset[int]:
-        """All of these had been brought there; which of them count from now on."""
+        """Takes in that all of these had been brought to a holder; returns which of them count from now on."""
         holder = self._holders.get(node)
         if holder is None or holder.generation != generation:
             return frozenset()
@@ -107,7 +109,7 @@ class Copying:
         return counted
 
     def counted(self, node: NodeId) -> frozenset[int]:
-        """The buckets of ours of which its copies count."""
+        """Returns the buckets of ours of which a holder's copies count."""
         holder = self._holders.get(node)
         return frozenset() if holder is None else frozenset(holder.synced)
 
@@ -129,7 +131,7 @@ class Copying:
         return counted < min(self.copies, self.known)
 
     def behind(self) -> list[NodeId]:
-        """The living holders that lack something."""
+        """Returns the living holders that lack something."""
         return [node for node, holder in self._holders.items() if holder.lacking] if self.lacking() else []
 
     @property
@@ -144,7 +146,7 @@ class Copying:
         return self._lacking
 
     def complete(self) -> frozenset[int]:
-        """The buckets of ours with as many synced copies as there should be."""
+        """Returns the buckets of ours with as many synced copies as there should be."""
         wanted = min(self.copies, self.known) - 1
         return frozenset(
             bucket
@@ -153,7 +155,7 @@ class Copying:
         )
 
     def owned(self) -> frozenset[int]:
-        """The buckets of ours."""
+        """Returns the buckets of ours."""
         return frozenset(self._of)
 
     def _void(self, holder: _Holder, buckets: Collection[int] | None = None) -> None:

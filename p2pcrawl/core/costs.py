@@ -44,14 +44,14 @@ which takes a millisecond for each."""
 
 @lru_cache(maxsize=COLUMNS_MAX)
 def column(node: str, weight: int, place: int) -> array[int]:
-    """The costs of all buckets for one node, for the copy of this place (1 = the owner); the lowest wins."""
+    """Returns the costs of all buckets for one node, for the copy of this place (1 = the owner); the lowest wins."""
     strata, ties = _strata(node)
     return array("Q", map(add, strata(_curve(weight, place)), ties))
 
 
 @lru_cache(maxsize=64)
 def _strata(node: str) -> tuple[itemgetter[tuple[int, ...]], tuple[int, ...]]:
-    """The node's permutation, as the picker of one stratum per bucket, and what decides between equal costs."""
+    """Returns the node's permutation, as the picker of one stratum per bucket, and what decides between equal costs."""
     digest = hashlib.shake_256(node.encode()).digest(_DRAWS.size + _TIES.size)
     keys = [draw >> 2 for draw in _DRAWS.unpack_from(digest)]  # Below 2**30 Python sorts twice as fast.
     return itemgetter(*sorted(_STRATA, key=keys.__getitem__)), _TIES.unpack_from(digest, _DRAWS.size)
@@ -59,7 +59,7 @@ def _strata(node: str) -> tuple[itemgetter[tuple[int, ...]], tuple[int, ...]]:
 
 @lru_cache(maxsize=128)
 def _curve(weight: int, place: int) -> list[int]:
-    """Stratum -> cost, with room for the tie bits."""
+    """Returns the cost of each stratum for a place, with room for the tie bits."""
     return [cost // weight << _TIE_BITS for cost in _unit_curve(place)]
 
 
@@ -74,7 +74,7 @@ def _unit_curve(place: int) -> list[int]:
 
 @lru_cache(maxsize=1)
 def _clock() -> list[int]:
-    """-ln(1 - u) for the middle of every stratum, u = (2 k + 1) / 8192."""
+    """Computes -ln(1 - u) for the middle of every stratum, u = (2 k + 1) / 8192."""
     total = _ln_step(4 * BUCKETS - 1)
     costs = [total]
     for stratum in range(1, BUCKETS):
@@ -84,7 +84,7 @@ def _clock() -> list[int]:
 
 
 def _ln_step(middle: int) -> int:
-    """ln((m + 1) / (m - 1)) for a whole m, as 2 atanh(1 / m)."""
+    """Computes ln((m + 1) / (m - 1)) for a whole m, as 2 atanh(1 / m)."""
     power = (2 << (_BITS + _GUARD)) // middle
     total, square, odd = 0, middle * middle, 1
     while power:
@@ -95,7 +95,7 @@ def _ln_step(middle: int) -> int:
 
 
 def _exp_of_minus(x: int) -> int:
-    """exp(-x) by its series at x / 256, squared eight times."""
+    """Computes exp(-x) by its series at x / 256, squared eight times."""
     bits = _BITS + _GUARD
     total = term = 1 << bits
     order = 1
@@ -110,7 +110,7 @@ def _exp_of_minus(x: int) -> int:
 
 @lru_cache(maxsize=1)
 def _logarithms() -> list[int]:
-    """ln(1 + i / 4096) for i up to 4096."""
+    """Computes ln(1 + i / 4096) for i up to 4096."""
     table, total = [0], 0
     for i in range(BUCKETS):
         total += _ln_step(2 * (BUCKETS + i) + 1)
@@ -119,7 +119,7 @@ def _logarithms() -> list[int]:
 
 
 def hash_cost(value: int, weight: int) -> int:
-    """The cost of a 64-bit hash for a node of this weight: the greater the hash, the lower the cost.
+    """Returns the cost of a 64-bit hash for a node of this weight: the greater the hash, the lower the cost.
 
     -ln of the hash as a fraction of 2**64, from a table and the straight lines between its points.
     """

@@ -43,17 +43,17 @@ class Courier:
         self._budget = message_max - HEAD_SIZE_MAX
 
     def ping(self, seq: int, target: NodeId) -> Ping:
-        """A ping that tells its target what is held against it."""
+        """Makes a ping that tells its target what is held against it."""
         me = self.me
         return Ping(seq, target, me.id, me.boot, me.incarnation, self._fill(self.charge(target), to=target))
 
     def challenge(self, seq: int) -> Ping:
-        """A ping to whoever else claims to be this node."""
+        """Makes a ping to whoever else claims to be this node."""
         me = self.me
         return Ping(seq, me.id, me.id, me.boot, me.incarnation)
 
     def ack(self, seq: int, asker: NodeId, incarnation: int) -> Ack:
-        """An answer that corrects what the asker does not know about itself."""
+        """Makes an answer that corrects what the asker does not know about itself."""
         me = self.me
         first: list[Update] = []
         verdict = self._view.verdict(asker)
@@ -74,7 +74,7 @@ class Courier:
         return replace(ack, seq=seq, updates=self._fill((), len(ack.load)))
 
     def ping_request(self, seq: int, target: Member) -> PingRequest:
-        """The relay has to know the charge, to pass it on."""
+        """Makes a request to ping another. The relay has to know the charge, to pass it on."""
         updates = self._fill(self.charge(target.id), len(target.address.encode()))
         return PingRequest(seq, target.id, target.address, self.me.id, updates)
 
@@ -82,7 +82,7 @@ class Courier:
         return Nack(seq, self.me.id, self._fill(()))
 
     def gossip(self, to: NodeId) -> Gossip | None:
-        """News; None when there is none."""
+        """Makes a message of news; None when there is none."""
         updates = self._fill((), to=to)
         return Gossip(self.me.id, updates) if updates else None
 
@@ -111,7 +111,7 @@ class Courier:
                 return [Left(id, incarnation)]
 
     def _past(self, id: NodeId, incarnation: int) -> list[Update]:
-        """An earlier life of a member, under a higher incarnation than it has now."""
+        """Returns an earlier life of a member, under a higher incarnation than it has now."""
         facts = self._view.facts(id)
         return [] if facts is None else [Alive(replace(facts, incarnation=incarnation))]
 
@@ -120,5 +120,5 @@ class Courier:
         return member is not None and member.living
 
     def _fill(self, first: Sequence[Update], taken: int = 0, to: NodeId | None = None) -> tuple[Update, ...]:
-        """``to`` whom it goes, if that is known."""
+        """Chooses the updates that fit beside ``first``. ``to`` whom they go, if that is known."""
         return self._news.fill(self._budget - taken, len(self._view.members), first, farewells=self._counts(to))

@@ -138,7 +138,7 @@ class Canvass:
         """The greatest that anybody has seen: another attempt must exceed it."""
 
     def voted(self, node: NodeId, poll: Poll, vote: Vote) -> None:
-        """An answer to ``poll``, which may be the one before."""
+        """Takes in an answer to ``poll``, which may be the one before."""
         self.round_seen = max(self.round_seen, vote.ballot[0])
         self.lost = self.lost or vote.later
         if poll is not self.poll or self._before.voters.get(node) != vote.seat or self.decision or self.lost:
@@ -170,7 +170,7 @@ def wanted_change(
     here: Callable[[NodeId], bool],
     silent: Collection[NodeId] = (),
 ) -> Voters | None:
-    """The next set that is wanted, if it is not this one.
+    """Returns the next set that is wanted, if it is not this one.
 
     ``seats``: what those that were heard from vote with. ``going``: it has left, leaves, or was given up for good.
     ``here``: it takes part. ``silent``: it does not answer. First go those that do, and those that came back with

@@ -84,7 +84,7 @@ class Exchanges:
                 self.want(now, address, out)
 
     def differs(self, now: float, address: Address, out: Output) -> None:
-        """A member's digest is not ours though no news is under way."""
+        """Wants an exchange with a member whose digest is not ours though no news is under way."""
         if now - self._repaired_at >= self._config.repair_s:
             self._repaired_at = now
             self.want(now, address, out)

@@ -47,7 +47,7 @@ class Bounded:
             self.weigh(slave, weight)
 
     def weigh(self, slave: int, weight: int) -> None:
-        """Let a slave join, or change its weight. No placed key moves. Raises ValueError for a weight below 1."""
+        """Lets a slave join, or changes its weight. No placed key moves. Raises ValueError for a weight below 1."""
         if weight < 1:
             raise ValueError(f"slave {slave} has a weight below 1")
         self._weight_total += weight - self._weights.get(slave, 0)
@@ -55,7 +55,7 @@ class Bounded:
         self._keys_of.setdefault(slave, set())
 
     def leave(self, slave: int) -> list[int]:
-        """Take a slave out. Its keys, which are returned, are forgotten; the caller places again what it still has."""
+        """Takes a slave out. Its keys, which are returned, are forgotten; the caller places again what it still has."""
         if slave not in self._weights:
             return []
         self._weight_total -= self._weights.pop(slave)
@@ -65,7 +65,7 @@ class Bounded:
         return freed
 
     def place(self, key: int, urls: int = 1) -> int | None:
-        """The slave for so many more URLs of this key; None: the group has no slaves."""
+        """Places so many more URLs of this key, and returns their slave; None: the group has no slaves."""
         slave = self._placed.get(key)
         if slave is None:
             slave = self.first_with_room(key)
@@ -93,7 +93,7 @@ class Bounded:
         return self._placed.get(key)
 
     def order(self, key: int) -> list[int]:
-        """The slaves in the order in which the key prefers them, full or not."""
+        """Returns the slaves in the order in which the key prefers them, full or not."""
         return sorted(self._weights, key=lambda slave: self._cost(key, slave))
 
     def load(self, slave: int) -> int:
@@ -113,13 +113,15 @@ class Bounded:
         return min(free, key=lambda slave: self._cost(key, slave), default=None)
 
     def _cost(self, key: int, slave: int) -> tuple[int, int]:
-        """At equal weights the order is that of :func:`p2pcrawl.core.ring.preference`."""
+        """Returns a slave's cost for a key. At equal weights the order is that of
+        :func:`p2pcrawl.core.ring.preference`.
+        """
         packed = (key & _MASK).to_bytes(8, "big")
         return hash_cost(xxhash.xxh3_64_intdigest(packed, seed=slave), self._weights[slave]), slave
 
 
 def measured_weight(pages_per_s: float, mean_pages_per_s: float, weight: int = WEIGHT_MEAN) -> int:
-    """The weight of a slave by its throughput; ``weight`` is the one that it has.
+    """Returns the weight of a slave by its throughput; ``weight`` is the one that it has.
 
     Small changes change nothing, so that a group whose slaves are equally fast does not flap: the answer is another
     weight only if it differs from the present one by more than a quarter.

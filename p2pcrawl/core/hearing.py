@@ -29,12 +29,12 @@ class Hearing:
         self._before_s = 0.0
 
     def heard(self, now: float) -> None:
-        """Some host has answered, or has at least refused to."""
+        """Notes that some host has answered, or has at least refused to."""
         self._before_s = self.deaf_s(now)
         self.heard_at = now
 
     def deaf_s(self, now: float) -> float:
-        """For how long nothing was heard, all in all."""
+        """Returns for how long nothing was heard, all in all."""
         if self.heard_at is None:
             return 0.0
         return self._before_s + max(0.0, now - self.heard_at - GAP_S)

@@ -85,7 +85,7 @@ class Hearsay:
         self._settle(before, id, now, out)
 
     def witness(self, id: NodeId, incarnation: int, now: float, out: Output) -> None:
-        """The member itself spoke, under this incarnation."""
+        """Takes in that the member itself spoke, under this incarnation."""
         before = self._view.members.get(id)
         if self._view.merge_verdict(id, incarnation, Status.ALIVE, now):
             self._news.drop(id)

@@ -80,7 +80,7 @@ class OwnerHints:
         self._line = deque(bucket for _, bucket in sorted(ready))
 
     def next(self, now: float) -> SayOwner | None:
-        """A bucket that is to be said now; else :meth:`untold` has to be called."""
+        """Returns a bucket that is to be said now; else :meth:`untold` has to be called."""
         while self._line and now >= self._free_at:
             bucket = self._line.popleft()
             counter, at = self._due.get(bucket, (0, now + 1.0))
@@ -122,15 +122,16 @@ class HostHints:
         """By time; an entry that is not that of ``_due`` is void."""
 
     def remark(self, key: int, now: float) -> None:
-        """The host may have something to be said of it."""
+        """Plans to look at a host that may have something to be said of it."""
         if key not in self._due and len(self._due) >= HOSTS_MAX:
             return
         said = self._said.get(key)
         self._put(key, max(now, said.at + SAME_HOST_S) if said is not None else now)
 
     def next(self, now: float, look: Callable[[int], HostNote | None]) -> SayHost | None:
-        """A host that is to be said now; else :meth:`untold` has to be called. ``look`` says what it asks, or None
-        when it is not ours any more."""
+        """Returns a host that is to be said now; else :meth:`untold` has to be called. ``look`` says what it asks, or
+        None when it is not ours any more.
+        """
         for _ in range(LOOKS_MAX):
             if not self._heap or self._heap[0][0] > now:
                 return None

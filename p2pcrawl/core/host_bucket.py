@@ -23,12 +23,12 @@ class HostBucket:
         self._urls: dict[str, int] = {}
 
     def home(self, host: str) -> int:
-        """The bucket of a host before any overflow."""
+        """Returns the bucket of a host before any overflow."""
         digest = hashlib.md5(host.encode("utf-8", "surrogatepass"), usedforsecurity=False).digest()
         return int.from_bytes(digest, "big") % len(self._loads)
 
     def place(self, host: str, urls: int = 1) -> int:
-        """The bucket for so many more URLs of this host."""
+        """Places so many more URLs of this host, and returns their bucket."""
         bucket = self._placed.get(host)
         if bucket is None:
             bucket = self.home(host)

@@ -42,7 +42,7 @@ class HotQueues:
     # -- queues -------------------------------------------------------------------------------
 
     def opened(self, seat: Seat, queue: Queue, *, unknown: bool) -> None:
-        """A queue is new in memory. ``unknown``: some of it may be on disk."""
+        """Counts a queue that is new in memory. ``unknown``: some of it may be on disk."""
         self._queues += 1
         if unknown:
             queue.more, queue.horizon = True, LOWEST
@@ -61,7 +61,7 @@ class HotQueues:
         self._wake(seat)
 
     def pop(self, seat: Seat, queue: Queue) -> None:
-        """The first of the queue is granted."""
+        """Takes the first of the queue, which is granted."""
         heapq.heappop(queue.hot)
         self.held -= 1
         seat.turn = seat.queues.index(queue) + 1
@@ -69,7 +69,7 @@ class HotQueues:
             self.want(seat, queue)
 
     def over(self, queue: Queue) -> bool:
-        """More of the queue is hot than should be."""
+        """Tells whether more of the queue is hot than should be."""
         limit = self._limit()
         return len(queue.hot) >= 2 * limit or (self.held > self._memory and len(queue.hot) > limit)
 
@@ -96,7 +96,7 @@ class HotQueues:
         self._wants[(queue.job, seat.host.key, queue.kind)] = None
 
     def want_all(self, job: int, host: int, kind: str) -> Want:
-        """A Want for a queue found on disk whose host may have no seat yet."""
+        """Makes a Want for a queue found on disk whose host may have no seat yet."""
         return Want(job, host, kind, LOWEST, self._limit())
 
     def wants(self, seats: Mapping[int, Seat], limit: int) -> list[Want]:
@@ -140,7 +140,7 @@ class HotQueues:
     # -- retries ------------------------------------------------------------------------------
 
     def delay(self, candidate: Candidate, until: float) -> None:
-        """A retry: back into its queue at ``until``."""
+        """Keeps a retry, which goes back into its queue at ``until``."""
         self.members.add(candidate.record)
         self._counter += 1
         heapq.heappush(self._delayed, (until, self._counter, candidate))
@@ -159,7 +159,7 @@ class HotQueues:
     # -- what leaves memory -------------------------------------------------------------------
 
     def forget(self, record: int) -> None:
-        """The record left the queue: done, failed or dropped, and durably so."""
+        """Forgets a record that left the queue: done, failed or dropped, and durably so."""
         self.members.discard(record)
 
     def clear(self, queue: Queue) -> None:

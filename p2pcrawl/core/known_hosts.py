@@ -31,7 +31,7 @@ class KnownHosts:
         """When set, hosts without memory of their last visit wait their delay from here."""
 
     def introduce(self, host: Host, job: int) -> None:
-        """The host gets a seat."""
+        """Tells a host that gets a seat what is known of it."""
         if host.key in self._told:
             note, at = self._told.pop(host.key)
             host.learn(note, at, self._pause_max_s)
@@ -48,7 +48,7 @@ class KnownHosts:
             host.next_at = max(host.next_at, self.resumed_at + host.delay_s(self._paces[job]))
 
     def pause(self, key: int, until: float) -> None:
-        """The host asked to be left alone (Retry-After); told when it gets a seat."""
+        """Notes that a host asked to be left alone (Retry-After); told when it gets a seat."""
         self._pauses[key] = max(self._pauses.get(key, 0.0), until)
 
     def learn(self, key: int, note: HostNote, now: float) -> None:
@@ -87,7 +87,9 @@ class KnownHosts:
                 seat.host.next_at = max(seat.host.next_at, now + max(delays, default=0.0))
 
     def _paces_of(self, seat: Seat) -> list[Pace]:
-        """Of the jobs that it has queues of; one that has none any more, or not yet, may be any job's."""
+        """Returns the paces of the jobs that a seat has queues of; one that has none any more, or not yet, may be any
+        job's.
+        """
         return [self._paces[queue.job] for queue in seat.queues] or list(self._paces.values())
 
     @property

@@ -38,7 +38,7 @@ def is_leap(known: int, incarnation: int) -> bool:
 
 
 def reached(known: int, incarnation: int, status: Status, leapt_at: float, now: float) -> int | None:
-    """The incarnation to take in for a greater one that was told of a known member; None: nothing."""
+    """Returns the incarnation to take in for a greater one that was told of a known member; None: nothing."""
     if not is_leap(known, incarnation):
         return incarnation
     if now - leapt_at < TIMINGS.leap_every_s:

@@ -74,7 +74,7 @@ class Lines:
     # -- a round ------------------------------------------------------------------------------
 
     def begin(self, now: float, capacity: int) -> None:
-        """A round: whose time has come lines up. ``capacity``: the requests that can be open at once."""
+        """Begins a round: whose time has come lines up. ``capacity``: the requests that can be open at once."""
         self.now, self._capacity = now, capacity
         while self._waiting and self._waiting[0][0] <= now:
             seat = heapq.heappop(self._waiting)[2]
@@ -100,7 +100,7 @@ class Lines:
         return trusted.popleft() if trusted else None
 
     def line_up(self, seat: Seat, *, first: bool = False) -> None:
-        """A seat that is ready, and in no line, stands in its own: at the end, unless it was its turn already."""
+        """Puts a seat that is ready, and in no line, into its own: at the end, or ``first`` if it was next already."""
         if not seat.host.trusted:
             self._line_up_doubtful(seat, first=first)
         elif first:
@@ -115,7 +115,9 @@ class Lines:
         heapq.heappush(self._waiting, (seat.host.next_at, self._counter, seat))
 
     def hold_back(self, seat: Seat) -> None:
-        """Ready, but with a suspect that no slave can take in this round."""
+        """Holds a ready seat back till the next round: its next page is a suspect, which no slave can take in this
+        one.
+        """
         self._held_back.append(seat)
 
     def rest(self, seat: Seat) -> None:
@@ -125,7 +127,7 @@ class Lines:
             self._dry[seat.host.key] = seat
 
     def drained(self) -> list[Seat]:
-        """The hosts that had nothing to do in a round since the last call, and have found nothing after it.
+        """Returns the hosts that had nothing to do in a round since the last call, and have found nothing after it.
 
         What a host's last page leads to comes in between: it was in the same report, and that was taken in before
         the round, but is added after it.
@@ -142,7 +144,7 @@ class Lines:
             self.line_up(seat)
 
     def reckon(self, seat: Seat) -> None:
-        """A request of the host began or ended."""
+        """Counts the open requests of the host anew: one began or ended."""
         trusted = seat.host.trusted
         if trusted:
             self._trusted_at = self.now
@@ -151,7 +153,7 @@ class Lines:
         seat.doubted = doubted
 
     def ended(self, seat: Seat) -> None:
-        """A request of the host ended: it may have another turn."""
+        """Lets a host be asked again, if it may: a request of it ended."""
         self.reckon(seat)
         if seat.state is State.READY and seat.host.trusted and self._doubtful.pop(seat.host.key, None) is not None:
             self._trusted.append(seat)
@@ -171,11 +173,11 @@ class Lines:
     # -- hosts whose slave is busy ------------------------------------------------------------
 
     def park(self, seat: Seat, session: int) -> None:
-        """Ready, but this session, its slave's, has no room."""
+        """Parks a ready seat until this session, its slave's, has room."""
         self._parked.setdefault(session, deque()).append(seat)
 
     def unpark(self, session: int, count: int) -> None:
-        """Hosts that wait for a slave, as many as it has room for now, are the next to have their turn."""
+        """Lines up first those that wait for a slave, as many as it has room for now."""
         parked = self._parked.get(session)
         if parked is None:
             return

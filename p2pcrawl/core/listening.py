@@ -42,7 +42,7 @@ class Listener:
         self.views: dict[NodeId, int] = {}
 
     def receive(self, now: float, sender: Address, message: Message, out: Output) -> None:
-        """A datagram."""
+        """Takes in a datagram."""
         if not self._claims.joined:
             # Somebody knows an earlier life of this node: as good a way in as any.
             self._exchanges.want(now, sender, out)
@@ -120,7 +120,7 @@ class Listener:
             self._exchanges.differs(now, member.address, out)
 
     def _hear_oneself(self, sender: Address, message: Message, out: Output) -> None:
-        """A datagram under our own id."""
+        """Takes in a datagram under our own id."""
         match message:
             case Ping() if message.boot != self._courier.me.boot:
                 self._claims.met(message.boot, sender, out)

@@ -176,7 +176,7 @@ class Membership:
         return [m for m in self._view.members.values() if m.status is Status.DEAD and m.store not in here]
 
     def away_s(self, id: NodeId, now: float) -> float:
-        """For how long a member that is not here has been away, as far as is known."""
+        """Returns for how long a member that is not here has been away, as far as is known."""
         return max(0.0, now - self._view.since(id))
 
     def start(self, now: float) -> None:
@@ -264,7 +264,7 @@ class Membership:
         return self._end(now, out)
 
     def _begin(self, now: float) -> Output:
-        """Every call: notices that this process was stopped since the last one."""
+        """Begins every call: notices that this process was stopped since the last one."""
         stalled_s = now - max(self.next_at, self._called_at)
         self._called_at = now
         if stalled_s > self._config.probe_timeout_s:

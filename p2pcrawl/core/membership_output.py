@@ -47,7 +47,7 @@ class Output:
 
 
 def changes(before: Member | None, after: Member | None) -> list[Event]:
-    """The events that lead from one state of a member to the next."""
+    """Returns the events that lead from one state of a member to the next."""
     if after is None or before == after:
         return []
     lived = before is not None and before.living

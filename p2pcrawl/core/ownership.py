@@ -53,7 +53,7 @@ class Router(Protocol):
     """The interface that says to whom a bucket's links go."""
 
     def owner(self, bucket: int) -> NodeId | None:
-        """None: this master itself."""
+        """Returns the master to which a bucket's links go; None: this master itself."""
         ...
 
     def serves(self, bucket: int) -> bool: ...
@@ -134,7 +134,7 @@ class Ownership:
         return self.consent is None or (bucket not in self.unconfirmed and self.consent())
 
     def confirm(self) -> frozenset[int]:
-        """Most agree with us in this view; what may be served because of that."""
+        """Takes in that most agree with us in this view; returns what may be served because of that."""
         confirmed, self.unconfirmed = self.unconfirmed, frozenset()
         return confirmed
 
@@ -211,7 +211,7 @@ class Ownership:
         return {bucket: self.standing(bucket) for bucket in buckets}
 
     def since(self, bucket: int) -> int:
-        """The last epoch of a bucket of ours under which anything may have been acknowledged."""
+        """Returns the last epoch of a bucket of ours under which anything may have been acknowledged."""
         return self._since.get(bucket, self.counters[bucket])
 
     def _stand(self, bucket: int, standing: Standing) -> None:
@@ -222,7 +222,7 @@ class Ownership:
             self.pieces.pop(bucket, None)
 
     def broken(self) -> list[int]:
-        """The buckets that we serve though something of them is missing."""
+        """Returns the buckets that we serve though something of them is missing."""
         return sorted(bucket for bucket in self._mine if self._serving[bucket] and self.lacks[bucket])
 
     def claim_anew(self) -> Change:
@@ -240,7 +240,7 @@ class Ownership:
         return Change(mine, frozenset(), tuple(node for node in self._asked if self._asked[node]), self._ready(mine))
 
     def change(self, members: Iterable[Member], view: int) -> Change:
-        """A new view. What is gained is served after ``released`` by all in ``ask``."""
+        """Takes in a new view. What is gained is served after ``released`` by all in ``ask``."""
         living = [m for m in members if not m.leaving] or list(members)
         weights = {m.id: m.weight for m in living}
         if self.me not in weights and not weights:
@@ -283,7 +283,9 @@ class Ownership:
         return Change(frozenset(gained), frozenset(lost), asked, self._ready(mine), bereft)
 
     def offered(self, node: NodeId, buckets: Iterable[int]) -> bool:
-        """``node`` holds something of these; whether some are ours, so that it has to let go of them."""
+        """Takes in that ``node`` holds something of these. Tells whether some are ours, so that it has to let go of
+        them.
+        """
         ours = {bucket for bucket in buckets if self._owners and self._owners[bucket] is None}
         if not ours or node not in self._asked:
             return False
@@ -291,11 +293,11 @@ class Ownership:
         return True
 
     def awaited(self, node: NodeId) -> frozenset[int]:
-        """The buckets that ``node`` has not yet let go of."""
+        """Returns the buckets that ``node`` has not yet let go of."""
         return frozenset(self._asked.get(node, ()))
 
     def released(self, node: NodeId, buckets: Iterable[int]) -> frozenset[int]:
-        """``node`` has let go of these and handed over; which of them may be served now."""
+        """Takes in that ``node`` has let go of these and handed over; returns which of them may be served now."""
         waiting = self._asked.get(node, set())
         asked = set(buckets) & waiting
         waiting -= asked
@@ -350,7 +352,7 @@ class Ownership:
                 self._known.pop(bucket, None)
 
     def ask_again(self, node: NodeId, buckets: Iterable[int]) -> None:
-        """``node`` did not hear that we have these now: it may not have let go of them."""
+        """Waits for ``node`` again, which did not hear that we have these now: it may not have let go of them."""
         if node in self._asked:
             self._asked[node].update(b for b in buckets if self._owners[b] is None and not self._serving[b])
 

@@ -21,7 +21,7 @@ class Modulo(Generic[Node]):
         self._nodes = sorted(nodes)
 
     def owners(self, bucket: int, copies: int) -> tuple[Node, ...]:
-        """The owner of the bucket, then the holders of its other copies; fewer if there are fewer members."""
+        """Returns the owner of the bucket, then the holders of its other copies; fewer if there are fewer members."""
         return _in_a_row(self._nodes, bucket, copies)
 
 
@@ -44,13 +44,13 @@ class TwoLevel(Generic[Node]):
         self._virtual = [numbers.get(place) for place in range(a)]
 
     def owners(self, bucket: int, copies: int) -> tuple[Node, ...]:
-        """The owner of the bucket, then the holders of its other copies; fewer if there are fewer members."""
+        """Returns the owner of the bucket, then the holders of its other copies; fewer if there are fewer members."""
         number = self._virtual[bucket % len(self._virtual)]
         return _in_a_row(self._actual, bucket if number is None else number, copies)
 
 
 def seats(nodes: Iterable[Node], a: int) -> dict[int, Node]:
-    """A place below ``a`` for every node, the same for all who know the same nodes.
+    """Returns a place below ``a`` for every node, the same for all who know the same nodes.
 
     A node sits at the hash of its id, or at the next free place. A join may so move another node's place, which
     numbers given once and for all, as in the paper, would not. Raises ValueError for more than ``a`` nodes.

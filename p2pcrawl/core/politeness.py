@@ -93,7 +93,7 @@ class RobotsEntry:
 
 
 def pack_body(body: str) -> bytes:
-    """robots.txt bodies stay in memory for every host, so they are kept small."""
+    """Packs the body of a robots.txt, for it stays in memory for every host."""
     return zlib.compress(body.encode("utf-8", "replace"), 1) if body else b""
 
 
@@ -171,11 +171,11 @@ class Host:
         return self.answered and self.unanswered < UNANSWERED_DOUBT
 
     def delay_s(self, pace: Pace) -> float:
-        """The delay in force for a job."""
+        """Returns the delay in force for a job."""
         return max(self.lasting_delay_s(pace), self.penalty_s)
 
     def lasting_delay_s(self, pace: Pace) -> float:
-        """The delay without what passes with the host's trouble."""
+        """Returns the delay without what passes with the host's trouble."""
         base = self._job_delay_s(pace)
         if pace.autothrottle:
             base = max(base, pace.throttle_start_s if self.throttle_s is None else self.throttle_s)
@@ -203,13 +203,13 @@ class Host:
             self.next_at = max(self.next_at, self.paused_until)
 
     def _job_delay_s(self, pace: Pace) -> float:
-        """The delay of a job that the host itself has no part in."""
+        """Returns the delay of a job that the host itself has no part in."""
         if pace.delay_s is not None:
             return pace.delay_s
         return 0.0 if self.private else DEFAULT_DELAY_S
 
     def _asked_delay_s(self, pace: Pace) -> float:
-        """The delay that the host asks for: by its robots.txt, or by what another master knows of that."""
+        """Returns the delay that the host asks for: by its robots.txt, or by what another master knows of that."""
         asked = self.told_delay_s
         if pace.obey_robots and self.robots:
             for (_, agent), entry in self.robots.items():
@@ -242,8 +242,9 @@ class Host:
         ours: bool = False,
         deaf_s: float = 0.0,
     ) -> None:
-        """A request ended. ``answered``: an HTTP answer came, whatever its status. ``ours``: what failed does not
-        concern the host. ``deaf_s``: for how long nobody has been heard (see ``core.hearing``)."""
+        """Ends a request. ``answered``: an HTTP answer came, whatever its status. ``ours``: what failed does not
+        concern the host. ``deaf_s``: for how long nobody has been heard (see ``core.hearing``).
+        """
         self.open -= 1
         if answered:
             self.answered, self.unanswered, self.rest_s, self.down = True, 0, 0.0, False
@@ -264,11 +265,13 @@ class Host:
             self.next_at = max(self.next_at, self.paused_until)
 
     def slow_down(self) -> None:
-        """The host said 429 or 503 without saying for how long."""
+        """Raises the penalty: the host said 429 or 503 without saying for how long."""
         self.penalty_s = min(PENALTY_MAX_S, max(PENALTY_START_S, 2 * self.penalty_s))
 
     def release(self, now: float, pace: Pace | None) -> None:
-        """A request ended without a word from the host. ``pace``: it may have been asked all the same."""
+        """Closes a request that ended without a word from the host. ``pace``: the host may have been asked all the
+        same.
+        """
         self.open -= 1
         if pace is not None and (delay := self.delay_s(pace)) > 0.0:
             self.next_at = max(self.next_at, now + delay)

@@ -92,7 +92,7 @@ class Prober:
         return at
 
     def doubt(self, by: int) -> None:
-        """More reasons (or, negative, fewer) to doubt oneself."""
+        """Adds reasons (or, negative, takes some away) to doubt oneself."""
         self.awareness = max(0, min(self._config.awareness_max - 1, self.awareness + by))
 
     def void(self, now: float) -> None:
@@ -125,7 +125,7 @@ class Prober:
             self._ask_others(seq, id, out)
 
     def acked(self, ack: Ack, out: Output) -> None:
-        """An ack arrived, for us or for the one we relay for."""
+        """Takes in an ack, for us or for the one we relay for."""
         relay = self._relays.get(ack.seq)
         if relay is not None:
             if relay.target == ack.source:
@@ -163,7 +163,9 @@ class Prober:
         out.datagrams.append((self._view.members[target].address, self._courier.ping(seq, target)))
 
     def _draw(self) -> NodeId | None:
-        """The next of the round, which is shuffled anew when it is over. Newcomers get a place drawn at random."""
+        """Draws the next of the round, which is shuffled anew when it is over. Newcomers get a place drawn at
+        random.
+        """
         if len(self._view.members) != len(self._placed):
             self._place_newcomers()
         for _ in range(2):

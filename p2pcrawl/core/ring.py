@@ -36,23 +36,23 @@ _TAKEN = 1 << 64
 
 
 def key_hash(key: str) -> int:
-    """A stable 64-bit hash, signed so that SQLite can hold it."""
+    """Returns a stable 64-bit hash, signed so that SQLite can hold it."""
     value = xxhash.xxh3_64_intdigest(key.encode("utf-8", "surrogatepass"))
     return value - (1 << 64) if value >= _SIGN else value
 
 
 def bucket_of(key: str) -> int:
-    """The bucket of a normalised key."""
+    """Returns the bucket of a normalised key."""
     return bucket_of_hash(key_hash(key))
 
 
 def bucket_of_hash(key: int) -> int:
-    """The bucket of a key whose hash is known."""
+    """Returns the bucket of a key whose hash is known."""
     return key % BUCKETS
 
 
 def preference(key: int, nodes: Iterable[int]) -> list[int]:
-    """The nodes in the order in which the key prefers them."""
+    """Returns the nodes in the order in which the key prefers them."""
     packed = (key & 0xFFFF_FFFF_FFFF_FFFF).to_bytes(8, "big")
     return sorted(nodes, key=lambda node: xxhash.xxh3_64_intdigest(packed, seed=node), reverse=True)
 
@@ -61,7 +61,7 @@ class Ring(Protocol[NodeFound]):
     """One view of the members, and what it says about every bucket."""
 
     def owners(self, bucket: int, copies: int) -> tuple[NodeFound, ...]:
-        """The owner of the bucket, then the holders of its other copies; fewer if there are fewer members."""
+        """Returns the owner of the bucket, then the holders of its other copies; fewer if there are fewer members."""
         ...
 
 
@@ -80,11 +80,11 @@ class Rendezvous(Generic[Node]):
         self._tables: dict[int, list[tuple[Node, ...]]] = {}
 
     def owners(self, bucket: int, copies: int) -> tuple[Node, ...]:
-        """The owner of the bucket, then the holders of its other copies; fewer if there are fewer members."""
+        """Returns the owner of the bucket, then the holders of its other copies; fewer if there are fewer members."""
         return self.table(copies)[bucket]
 
     def table(self, copies: int) -> list[tuple[Node, ...]]:
-        """The owners of all buckets, by number. Asking for fewer copies gives the same names, fewer of them."""
+        """Returns the owners of all buckets, by number. Asking for fewer copies gives the same names, fewer of them."""
         copies = min(copies, len(self._weights))
         if copies not in self._tables:
             self._tables[copies] = self._computed(copies)
@@ -104,5 +104,5 @@ class Rendezvous(Generic[Node]):
         return [tuple([nodes[index] for index in taken]) for taken in chosen]
 
     def _rows(self, place: int) -> Iterable[tuple[int, ...]]:
-        """The costs of all nodes, bucket by bucket. Equal costs go to the lower id."""
+        """Returns the costs of all nodes, bucket by bucket. Equal costs go to the lower id."""
         return zip(*(column(node, weight, place) for node, weight in self._weights.items()), strict=True)

@@ -24,7 +24,7 @@ _Costs = list[dict[Node, "array[int]"]]
 
 
 def table_from(table: Table[Node], before: Mapping[Node, int], after: Mapping[Node, int], copies: int) -> Table[Node]:
-    """The table of ``after``, made from that of ``before`` with as many copies. Both have members."""
+    """Returns the table of ``after``, made from that of ``before`` with as many copies. Both have members."""
     gone = {node for node, weight in before.items() if after.get(node) != weight}
     come = [node for node, weight in after.items() if before.get(node) != weight]
     members = {node: weight for node, weight in before.items() if node not in gone}
@@ -42,7 +42,7 @@ def table_from(table: Table[Node], before: Mapping[Node, int], after: Mapping[No
 
 
 def _with(row: tuple[Node, ...], newcomer: Node, bucket: int, costs: _Costs[Node]) -> tuple[Node, ...]:
-    """The row after a join."""
+    """Returns the row after a join."""
     loser, changed = newcomer, list(row)
     for place, node in enumerate(row):
         known = costs[place]
@@ -57,7 +57,7 @@ def _with(row: tuple[Node, ...], newcomer: Node, bucket: int, costs: _Costs[Node
 
 
 def _without(row: tuple[Node, ...], gone: set[Node], bucket: int, costs: _Costs[Node]) -> tuple[Node, ...]:
-    """The row after some have left: all places from the first of theirs are given anew."""
+    """Returns the row after some have left: all places from the first of theirs are given anew."""
     kept: list[Node] = []
     for node in row:
         if node in gone:

@@ -38,8 +38,9 @@ def table_after(
 
 
 def table_of(name: RingName, weights: Mapping[Node, int], copies: int) -> Sequence[tuple[Node, ...]]:
-    """The holders of all buckets, by number: the owner, then those of its other copies, fewer if there are fewer
-    members. The same for all who ask with the same members and weights."""
+    """Returns the holders of all buckets, by number: the owner, then those of its other copies, fewer if there are
+    fewer members. The same for all who ask with the same members and weights.
+    """
     return cast(Sequence[tuple[Node, ...]], _table(name, tuple(sorted(weights.items())), copies))
 
 
@@ -60,7 +61,7 @@ def _table(name: RingName, members: tuple[tuple[str, int], ...], copies: int) ->
 
 
 def virtual_places(nodes: int) -> int:
-    """The size of the virtual table for so many nodes.
+    """Returns the size of the virtual table for so many nodes.
 
     A power of two divides the number of buckets, so that a bucket's place is that of every key in it.
     """

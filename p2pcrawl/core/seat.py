@@ -81,7 +81,7 @@ class Standing:
 
 
 def busiest(seats: Iterable[Seat], count: int, now: float) -> list[Standing]:
-    """The hosts with most waiting and open. Costs a pass over all seats."""
+    """Returns the hosts with most waiting and open. Costs a pass over all seats."""
     rows = ((seat.waiting, seat.host.open, seat) for seat in seats)
     best = heapq.nlargest(count, rows, key=lambda row: row[:2])
     return [standing_of(seat, now) for waiting, open_, seat in best if waiting or open_]

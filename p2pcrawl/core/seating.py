@@ -38,19 +38,21 @@ class Seating:
     # -- seats --------------------------------------------------------------------------------
 
     def admit(self, candidate: Candidate) -> Seat | None:
-        """The seat of a candidate's host, made if it has none; None, and the host is turned away, without room."""
+        """Returns the seat of a candidate's host, made if it has none; None, and the host is turned away, without
+        room.
+        """
         if len(self._seats) >= self.hosts_max and candidate.host not in self._seats and not self._retire():
             self.dormant = self._missed = True
             return None
         return self.seat_of(candidate)
 
     def seat_of(self, candidate: Candidate) -> Seat:
-        """The seat of a candidate's host, made if it has none, even if that is one too many."""
+        """Returns the seat of a candidate's host, made if it has none, even if that is one too many."""
         seat = self._seats.get(candidate.host)
         return seat or self._give(candidate.host, host_of(candidate.url), candidate.job)
 
     def host(self, key: int, name: str, job: int) -> Host:
-        """The politeness of a host, given a seat if it has none."""
+        """Returns the politeness of a host, given a seat if it has none."""
         return (self._seats.get(key) or self._give(key, name, job)).host
 
     def queue(self, seat: Seat, job: int, kind: str) -> Queue:
@@ -77,7 +79,9 @@ class Seating:
         return max(0, self.hosts_max - len(self._seats))
 
     def make_room(self) -> int:
-        """The room, after hosts that have nothing to do gave up their seats if there was little."""
+        """Makes room, if there is little, by taking the seats of hosts that have nothing to do. Returns how much there
+        is then.
+        """
         if self.room <= self.hosts_max // 10:
             self._retire()
         return self.room
@@ -88,11 +92,11 @@ class Seating:
         return seat is not None and any(q.job == job and q.kind == kind for q in seat.queues)
 
     def sweeping(self) -> None:
-        """A sweep over the queues on disk begins: each is to be loaded (``Workbench.want_all``)."""
+        """Begins a sweep over the queues on disk: each is to be loaded (``Workbench.want_all``)."""
         self._missed = False
 
     def swept(self) -> None:
-        """The sweep is through: only hosts turned away since it began may still be without a seat."""
+        """Ends a sweep: only hosts turned away since it began may still be without a seat."""
         self.dormant = self._missed
 
     def _retire(self) -> bool:

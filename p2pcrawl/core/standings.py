@@ -45,7 +45,7 @@ class Standing(NamedTuple):
 
 
 def standing_of(epoch: int, spans: Iterable[Span]) -> Standing:
-    """The standing of one that has the epochs of these spans, and knows of no later epoch than this one."""
+    """Returns the standing of one that has the epochs of these spans, and knows of no later epoch than this one."""
     merged: list[Span] = []
     for before, last in sorted((before, min(last, epoch)) for before, last in spans):
         if merged and before <= merged[-1][1]:
@@ -58,7 +58,7 @@ def standing_of(epoch: int, spans: Iterable[Span]) -> Standing:
 
 
 def joined(standings: Collection[Standing]) -> Standing:
-    """The standing of what several have together: what one lacks may be had by others, piece by piece."""
+    """Returns the standing of what several have together: what one lacks may be had by others, piece by piece."""
     return _joined(frozenset(standings))
 
 
@@ -69,17 +69,18 @@ def _joined(standings: frozenset[Standing]) -> Standing:
 
 @lru_cache(REMEMBERED_MAX)
 def following(had: Standing, epoch: int, since: int) -> Standing:
-    """Of one that holds a bucket of which a new epoch begins, and is sent all of it. Behind ``since`` nothing was
-    acknowledged yet."""
+    """Returns the standing of one that holds a bucket of which a new epoch begins, and is sent all of it. Behind
+    ``since`` nothing was acknowledged yet.
+    """
     return standing_of(epoch, (*had.spans, (min(since, epoch), epoch)))
 
 
 @lru_cache(REMEMBERED_MAX)
 def left_behind(had: Standing, epoch: int, since: int) -> Standing:
-    """Of one that has heard of a new epoch of a bucket, and is sent nothing of it."""
+    """Returns the standing of one that has heard of a new epoch of a bucket, and is sent nothing of it."""
     return standing_of(epoch, (*had.spans, (min(since, epoch - 1), epoch - 1)))
 
 
 def dropped(had: Standing) -> Standing:
-    """Of one that has given away all facts of a bucket."""
+    """Returns the standing of one that has given away all facts of a bucket."""
     return Standing(had.epoch, had.epoch)

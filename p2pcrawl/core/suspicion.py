@@ -69,7 +69,7 @@ class Suspicions:
         return suspicion.incarnation == incarnation and suspicion.accuse(by, now + self._hearings * self._hearing_s)
 
     def watch(self, id: NodeId, incarnation: int, now: float, members: int) -> Suspicion:
-        """The suspicion of a member, started without an accuser if there is none yet."""
+        """Returns the suspicion of a member, started without an accuser if there is none yet."""
         suspicion = self._running.get(id)
         if suspicion is None or suspicion.incarnation < incarnation:
             min_s = self._min_s * max(1.0, math.log10(max(members, 1)))

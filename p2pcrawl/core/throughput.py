@@ -49,7 +49,7 @@ class Throughput:
         self._meters: dict[int, _Meter] = {}
 
     def look(self, now: float, slaves: Mapping[int, Work]) -> dict[int, Rate]:
-        """The rates of those that were there for the whole window that ends now; else nothing."""
+        """Returns the rates of the slaves that were there for the whole window that ends now; else nothing."""
         for number, work in slaves.items():
             meter = self._meters.get(number)
             if meter is not None:
@@ -70,7 +70,7 @@ class Throughput:
 
 
 def weights_of(rates: Mapping[int, Rate], weights: Mapping[int, int]) -> dict[int, int]:
-    """The weights that change, by what was measured; ``weights`` are the present ones.
+    """Returns the weights that change, by what was measured; ``weights`` are the present ones.
 
     Speeds are compared among those that were full. Unless that was everybody, these keep their mean weight: nothing
     is known of how they compare with the others.

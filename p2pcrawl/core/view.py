@@ -131,7 +131,7 @@ class View:
         return gone
 
     def entries(self, now: float) -> tuple[Entry, ...]:
-        """The whole view, as it travels."""
+        """Returns the whole view, as it travels."""
         return tuple(
             Entry(
                 line.facts,

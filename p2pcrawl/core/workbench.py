@@ -100,7 +100,7 @@ class Workbench:
     # -- what comes in ------------------------------------------------------------------------
 
     def add(self, candidates: Iterable[Candidate]) -> None:
-        """New or returned candidates that are already on disk."""
+        """Adds new or returned candidates that are already on disk."""
         seats, hot, queue_of, push = self.seats, self.hot, self.seating.queue, self.hot.push
         for candidate in candidates:
             seat = seats.get(candidate.host) or self.seating.admit(candidate)
@@ -115,7 +115,7 @@ class Workbench:
                 hot.trim(queue)
 
     def loaded(self, want: Want, candidates: list[Candidate]) -> None:
-        """The answer to a Want: candidates in rank order; fewer than the limit means that was all."""
+        """Takes in the answer to a Want: candidates in rank order; fewer than the limit means that was all."""
         seat = self.seats.get(want.host)
         if seat is None:
             if not candidates:
@@ -127,11 +127,11 @@ class Workbench:
             self.lines.rest(seat)
 
     def delay(self, candidate: Candidate, until: float) -> None:
-        """A retry: back into its queue at ``until``."""
+        """Keeps a retry, which goes back into its queue at ``until``."""
         self.hot.delay(candidate, until)
 
     def forget(self, record: int) -> None:
-        """The record left the queue: done, failed or dropped, and durably so."""
+        """Forgets a record that left the queue: done, failed or dropped, and durably so."""
         self.hot.forget(record)
 
     def wants(self, limit: int) -> list[Want]:
@@ -141,7 +141,7 @@ class Workbench:
     # -- what goes out ------------------------------------------------------------------------
 
     def take(self, now: float, choose: Callable[[Seat, bool], int], limit: int, capacity: int) -> list[Turn]:
-        """Up to ``limit`` turns of hosts that are due.
+        """Takes up to ``limit`` candidates of hosts that are due, to be granted.
 
         ``choose(seat, suspect)`` names the slave session for a host. A session with a minus is busy: the host is
         parked until ``lines.unpark``. 0: the round ends for now. ``capacity``: the requests that can be open at once,
@@ -215,7 +215,7 @@ class Workbench:
         return min(times) if times else None
 
     def ended(self, seat: Seat) -> None:
-        """A request of this host ended (``host.end`` has been called): it may have another turn."""
+        """Lets a host be asked again, if it may: a request of it ended (``host.end`` has been called)."""
         self.lines.ended(seat)
         host = seat.host
         if self.remark is not None and (host.penalty_s or host.paused_until > self.lines.now):
@@ -224,11 +224,11 @@ class Workbench:
     # -- hosts --------------------------------------------------------------------------------
 
     def host(self, key: int, name: str, job: int) -> Host:
-        """The politeness of a host, given a seat if it has none."""
+        """Returns the politeness of a host, given a seat if it has none."""
         return self.seating.host(key, name, job)
 
     def robots_known(self, seat: Seat, origin: str, agent: str, entry: RobotsEntry) -> None:
-        """The answer to a Turn with ``robots_origin``."""
+        """Takes in the robots.txt that a Turn with ``robots_origin`` asked for."""
         seat.robots_open = False
         if seat.host.robots is None:
             seat.host.robots = {}

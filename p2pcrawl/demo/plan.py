@@ -55,7 +55,7 @@ class Page:
 
 
 def plan_site(pages: int, hosts: int, seed: int) -> list[Page]:
-    """All pages of a site; the crawl begins at number 0, on host 0."""
+    """Draws all pages of a site; the crawl begins at number 0, on host 0."""
     dice = Random(f"p2pcrawl-demo-{seed}")
     plan = [_page(number, does, hosts, dice) for number, does in enumerate(_kinds(pages, dice))]
     shown = [p.number for p in plan if p.does is Does.SHOW]
@@ -67,7 +67,7 @@ def plan_site(pages: int, hosts: int, seed: int) -> list[Page]:
 
 
 def reachable(plan: Sequence[Page]) -> set[int]:
-    """Pages that an obedient crawl from page 0 learns of, the closed and the failing ones too."""
+    """Returns the pages that an obedient crawl from page 0 learns of, the closed and the failing ones too."""
     known, waiting = {0}, [0]
     while waiting:
         page = plan[waiting.pop()]
@@ -162,7 +162,7 @@ def _chains(redirects: Sequence[int], dice: Random) -> Iterator[Sequence[int]]:
 def _lay_links(
     plan: Sequence[Page], public: Sequence[int], behind: Sequence[int], covered: dict[int, int], dice: Random
 ) -> None:
-    """A tree over the public pages, so that all can be reached, and random links besides.
+    """Lays a tree over the public pages, so that all can be reached, and random links besides.
 
     A page that is covered by a chain of redirects is linked by way of the chain only.
     """

@@ -25,7 +25,7 @@ class Site(Protocol):
     """The interface of a site that can be run in a process of its own."""
 
     async def start(self) -> str:
-        """Serves, and returns the URL to begin with."""
+        """Begins to serve, and returns the URL to begin with."""
 
     async def stop(self) -> None:
         """Serves no longer."""
@@ -35,7 +35,7 @@ class Site(Protocol):
 
 
 def site_parser(description: str) -> argparse.ArgumentParser:
-    """The options that every site's process has; the site adds its own."""
+    """Makes a parser with the options that every site's process has; the site adds its own."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--port", type=int, default=0, help="the port to serve at; a free one by default")
     parser.add_argument("--until-eof", action="store_true", help="end when standard input is closed")

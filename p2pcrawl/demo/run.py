@@ -127,7 +127,7 @@ def checks_of(truth: dict[str, Any], stats: dict[str, Any], ending: Ending, urls
 
 
 def urls_in(path: Path) -> list[str]:
-    """The ``url`` of every item of an output."""
+    """Returns the ``url`` of every item of an output."""
     name = path.name.lower().removesuffix(".gz")
     with ExitStack() as stack:
         file: IO[bytes] = stack.enter_context(path.open("rb"))

@@ -38,7 +38,7 @@ class Asked:
         return self.target.partition("?")[0]
 
     def header(self, name: str) -> str:
-        """A header's value, "" when it was not sent."""
+        """Returns a header's value, "" when it was not sent."""
         for line in self.head.split(b"\r\n")[1:]:
             key, _, value = line.partition(b":")
             if key.decode("latin-1").lower() == name.lower():
@@ -77,7 +77,7 @@ class Wire:
         await self._writable.wait()
 
     def abort(self) -> None:
-        """Drop the connection at once, with a reset where the system does that."""
+        """Drops the connection at once, with a reset where the system does that."""
         self._transport.abort()
 
     def hold(self) -> None:
@@ -99,7 +99,7 @@ def answer(
     content_type: str = HTML,
     headers: Mapping[str, str] | None = None,
 ) -> bytes:
-    """A complete answer with its Content-Length."""
+    """Makes a complete answer with its Content-Length."""
     data = body.encode() if isinstance(body, str) else body
     return head(status, {"Content-Type": content_type, "Content-Length": str(len(data)), **(headers or {})}) + data
 
@@ -270,7 +270,9 @@ class _Connection(asyncio.Protocol):
 
 
 def loopback_addresses(prefix: str, count: int, first: int = 1) -> list[str]:
-    """``count`` addresses such as 127.0.1.1; only 127.0.0.1 where the system has no others (it is Linux that does)."""
+    """Returns ``count`` addresses such as 127.0.1.1; only 127.0.0.1 where the system has no others (it is Linux that
+    does).
+    """
     with socket.socket() as probe:
         try:
             probe.bind((f"{prefix}.{first}", 0))

@@ -116,7 +116,7 @@ class DemoSite:
         return {"start": self.start_url, "control": self.control_url, "hosts": self.hosts, "pages": len(self.expected)}
 
     def truth(self) -> dict[str, Any]:
-        """The expected sets as plain data."""
+        """Returns the expected sets as plain data."""
         return {
             "start": self.start_url,
             "hosts": self.hosts,
@@ -233,7 +233,7 @@ class DemoSite:
         return "".join(parts)
 
     def _hrefs(self, page: Page, dice: Random) -> list[str]:
-        """The page's links in many spellings, some twice, and some that lead nowhere a crawl should go."""
+        """Returns the page's links in many spellings, some twice, and some that lead nowhere a crawl should go."""
         hrefs = [self._href(page, self._plan[number], dice.randrange(6)) for number in page.links]
         for number in dice.sample(page.links, min(2, len(page.links))):
             hrefs.append(self._url(self._plan[number]) + dice.choice(("", "#top")))

@@ -34,7 +34,7 @@ class Blocked(P2PCrawlError):
 
 @lru_cache(maxsize=4096)
 def judged(ip: str) -> tuple[Address, str]:
-    """The address behind ``ip``, and its kind. Raises Blocked for what is no address."""
+    """Returns the address behind ``ip``, and its kind. Raises Blocked for what is no address."""
     address = unwrapped(ip)
     if isinstance(address, IPv4Address):
         # The first match decides; what matches nothing is public.
@@ -46,7 +46,7 @@ def judged(ip: str) -> tuple[Address, str]:
 
 
 def unwrapped(ip: str) -> Address:
-    """The address that is reached by ``ip``. Raises Blocked for what is none."""
+    """Returns the address that is reached by ``ip``. Raises Blocked for what is none."""
     try:
         address = ip_address(ip.strip("[]").partition("%")[0])
     except ValueError:
@@ -64,7 +64,7 @@ def unwrapped(ip: str) -> Address:
 
 @lru_cache(maxsize=4096)
 def one_spelling(host: str) -> str:
-    """A URL's host in one spelling: addresses in full, also from 127.1 and 2130706433, names in lower case."""
+    """Returns a URL's host in one spelling: addresses in full, also from 127.1 and 2130706433, names in lower case."""
     name = host.lower().rstrip(".")
     try:
         return str(unwrapped(name))

@@ -23,17 +23,18 @@ class Component:
     """Position: lower is nearer to the spider, higher nearer to the network, as in Scrapy."""
 
     def process_request(self, request: Request) -> Any:
-        """Change the request in place; return None to go on, or an Answer to go no further.
+        """Changes the request in place; returns None to go on, or an Answer to go no further. May raise IgnoreRequest
+        to drop it.
 
         May raise IgnoreRequest to drop it.
         """
 
     def process_answer(self, request: Request, answer: Answer) -> Any:
-        """Return the answer, or another one in its place. May raise."""
+        """Returns the answer, or another one in its place. May raise."""
         return answer
 
     def process_error(self, request: Request, error: Exception) -> Any:
-        """Return an Answer to go on with in place of the error of the fetch, or None."""
+        """Returns an Answer to go on with in place of the error of the fetch, or None."""
 
 
 class Redirected(Exception):
@@ -62,7 +63,7 @@ class Chain:
         self._errors = [c.process_error for c in outwards if _defines(c, "process_error")]
 
     async def run(self, request: Request) -> Answer:
-        """The answer, as the components leave it.
+        """Runs a request through the components and the fetch. Returns the answer, as the components leave it.
 
         Raises what the fetch or a component raises, Redirected among it. Errors of the way in and of
         the fetch are offered to every ``process_error`` first, those of the way back are not.

@@ -74,7 +74,7 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
-        """Close all connections; a fetch that is under way fails."""
+        """Closes all connections; a fetch that is under way fails."""
         session, self._session = self._session, None
         self._clock.stop()
         if session is not None:
@@ -82,7 +82,7 @@ class Client:
         await self._dialer.close()
 
     async def fetch(self, request: Request, *, cut: int | None = None) -> Answer:
-        """The answer to ``request``, whatever its status, with its body inflated.
+        """Fetches ``request``. Returns the answer, whatever its status, with its body inflated.
 
         ``cut``: take so many bytes of the body and leave the rest, in place of failing for a body that is too large.
         ``meta`` may hold download_timeout, download_maxsize and proxy.
@@ -137,7 +137,7 @@ class Client:
         )
 
     async def _options(self, meta: Mapping[str, Any], target: URL) -> tuple[dict[str, Any], str]:
-        """For the session; and the target's address when it is asked through a proxy."""
+        """Returns options for the session; and the target's address when it is asked through a proxy."""
         options: dict[str, Any] = {}
         ip = ""
         if meta.get("proxy"):
@@ -147,7 +147,9 @@ class Client:
 
 
 def _without_proxys(headers: Mapping[str, str], target: URL, options: dict[str, Any]) -> Mapping[str, str]:
-    """The headers without what is the proxy's alone: a host gets it neither through a tunnel nor without a proxy."""
+    """Returns the headers without what is the proxy's alone: a host gets it neither through a tunnel nor without a
+    proxy.
+    """
     proxied = bool(options.get("proxy"))
     if proxied and target.scheme == "http":
         return headers
@@ -162,7 +164,7 @@ def _target(url: str) -> URL:
 
 
 async def _body(response: Exchange, limit: int, cut: int | None) -> bytes:
-    """The inflated body. What is over the limit is never read."""
+    """Reads and inflates the body. What is over the limit is never read."""
     headers = response.headers
     announced = headers.get("Content-Length")
     content = response.content

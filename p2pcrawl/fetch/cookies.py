@@ -65,7 +65,7 @@ class CookieJar:
         return self._count
 
     def header(self, url: str) -> str:
-        """The value of a Cookie header for ``url``; "" when no cookie matches."""
+        """Returns the value of a Cookie header for ``url``; "" when no cookie matches."""
         if not self._domains:
             return ""
         host = host_of(url)
@@ -91,12 +91,12 @@ class CookieJar:
         return _joined(found)
 
     def store(self, url: str, lines: tuple[str, ...]) -> None:
-        """Take the Set-Cookie lines of an answer from ``url``; what is malformed or foreign is left."""
+        """Takes the Set-Cookie lines of an answer from ``url``; what is malformed or foreign is left."""
         for line in lines[:_PER_ANSWER_MAX]:
             self._store(url, line)
 
     def put(self, url: str, name: str, value: str) -> None:
-        """Set a cookie for the host of ``url`` and all of its paths; what was set for https never goes over http."""
+        """Sets a cookie for the host of ``url`` and all of its paths; what was set for https never goes over http."""
         if _writable(name, value):
             self._keep(host_of(url), Cookie(name, value, "/", True, url.startswith("https:"), None))
 
@@ -137,7 +137,7 @@ class CookieJar:
         )
 
     def _expiry(self, attributes: dict[str, str]) -> float | None:
-        """Max-Age wins over Expires; one that makes no sense is as none."""
+        """Returns when a cookie ends. Max-Age wins over Expires; one that makes no sense is as none."""
         age = attributes.get("max-age", "")
         if _age(age):
             return self._clock() + max(-1, min(int(age[:12]), _AGE_MAX_S))
@@ -218,7 +218,7 @@ class Cookies(Component):
         return answer
 
     def _bound(self) -> None:
-        """The jar that was used longest ago goes when there are too many cookies in all of them."""
+        """Drops the jar that was used longest ago while there are too many cookies in all of them."""
         if len(self._jars) == 1:
             return
         count = sum(map(len, self._jars.values()))
@@ -277,7 +277,7 @@ def _keeps_promise(name: str, secure: bool, attributes: dict[str, str]) -> bool:
 
 
 def _domains_of(host: str) -> list[str]:
-    """``host`` and the domains above it, down to two labels."""
+    """Returns ``host`` and the domains above it, down to two labels."""
     if _is_ip(host):
         return [host]
     labels = host.split(".")

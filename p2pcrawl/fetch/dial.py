@@ -85,7 +85,7 @@ class Dialer:
             await resolver.close()
 
     async def check_target(self, url: URL) -> str:
-        """The target's address. Raise Blocked when a proxy would be asked to go where this crawl may not.
+        """Returns the target's address. Raises Blocked when a proxy would be asked to go where this crawl may not.
 
         A name that does not resolve here is left to the proxy, which may know it; its address is "".
         """
@@ -169,6 +169,6 @@ _HOST: ContextVar[str | None] = ContextVar("host", default="")
 
 
 def _sockets_max() -> int:
-    """Half of the files that this process may open; the rest is for connections in use and for others."""
+    """Returns half of the files that this process may open; the rest is for connections in use and for others."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return 16_384 if soft == resource.RLIM_INFINITY else min(soft // 2, 16_384)

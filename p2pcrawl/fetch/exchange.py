@@ -50,7 +50,7 @@ class Exchange(aiohttp.ClientResponse):
 
     @classmethod
     def limited(cls, head_timeout_s: float, head_maxsize: int, crowd: Crowd, clock: Standstill) -> type[Exchange]:
-        """The class to give to a session, with its limits."""
+        """Returns the class to give to a session, with its limits."""
         return type(
             "LimitedExchange",
             (cls,),
@@ -109,14 +109,14 @@ class Line(ResponseHandler):
         self.ip = str(peer[0]).partition("%")[0] if peer else ""
 
     def begin(self, head_maxsize: int) -> bool:
-        """A request was sent; whether the connection had served another one before."""
+        """Notes that a request was sent; tells whether the connection had served another one before."""
         reused, self._begun = self._begun, True
         self._received = 0
         self._enough = self._slack = head_maxsize + _OVERHEAD_MAX
         return reused
 
     def give_up(self) -> None:
-        """The head of the answer did not come in time."""
+        """Fails the exchange: the head of the answer did not come in time."""
         self.set_exception(HeadTimeout())
 
     def data_received(self, data: bytes) -> None:

@@ -46,7 +46,7 @@ def _refusal(error: OSError) -> str:
 
 
 def _kind(error: Exception) -> Failure | None:
-    """Narrow types first: aiohttp's exceptions inherit from one another."""
+    """Maps an exception to a failure, narrow types first: aiohttp's exceptions inherit from one another."""
     match error:
         case HeadTimeout():
             return Failure.FIRST_BYTE_TIMEOUT
@@ -78,7 +78,9 @@ def _kind(error: Exception) -> Failure | None:
 
 
 def _payload_kind(error: BaseException) -> Failure:
-    """A body that broke off was lost with its connection; one that makes no sense is not HTTP."""
+    """Says what a broken body is: one that broke off was lost with its connection; one that makes no sense is not
+    HTTP.
+    """
     cause = error.__cause__
     broken_off = isinstance(cause, http_exceptions.ContentLengthError | http_exceptions.TransferEncodingError)
     return Failure.LOST_CONNECTION if cause is None or broken_off else Failure.PROTOCOL

@@ -20,7 +20,7 @@ class Fetcher(Protocol):
     """Answers requests, any number at once."""
 
     async def fetch(self, request: Request, *, cut: int | None = None) -> Answer:
-        """The answer to ``request``, whatever its status, with its body inflated.
+        """Fetches ``request``. Returns the answer, whatever its status, with its body inflated.
 
         ``cut``: take so many bytes of the body and leave the rest, in place of failing for a body that is too large.
 

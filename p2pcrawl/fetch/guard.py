@@ -45,7 +45,9 @@ _OPENED_BY_SEEDS: Final = frozenset({LOOPBACK, PRIVATE})
 
 
 def opened_by(url: str) -> str:
-    """The host that this URL opens to its job if it is a start URL, in one spelling; "" when it opens nothing."""
+    """Returns the host that this URL opens to its job if it is a start URL, in one spelling; "" when it opens
+    nothing.
+    """
     if not url.startswith(("http://", "https://")):
         return ""
     host = one_spelling(host_of(url))
@@ -116,7 +118,7 @@ class Networks:
         raise Blocked(f"{named}, and neither a start URL nor ALLOW_PRIVATE_NETWORKS names it")
 
     def _allow(self, text: str) -> None:
-        """A name, ``*.name`` for all below it, an address or a network."""
+        """Allows a name, ``*.name`` for all below it, an address or a network."""
         if text.startswith("*."):
             self._below += (text[1:],)
             return

@@ -35,7 +35,7 @@ _NO_CODING: Final = frozenset({"", "identity", "none", "binary", "utf-8"})
 
 
 def inflate(body: bytes, encoding: str, limit: int) -> bytes:
-    """``body`` with the codings of a Content-Encoding header undone, the last one first.
+    """Undoes the codings of a Content-Encoding header, the last one first.
 
     Raises FetchError: INFLATE_LIMIT when more than ``limit`` bytes would come out of any coding,
     BAD_ENCODING for an unknown coding and for bytes that are not what the header says.
@@ -49,7 +49,7 @@ def inflate(body: bytes, encoding: str, limit: int) -> bytes:
 
 
 def inflate_prefix(body: bytes, encoding: str, limit: int) -> bytes:
-    """At most the first ``limit`` bytes of the inflated body, of which ``body`` may be a prefix only."""
+    """Inflates at most the first ``limit`` bytes, of a ``body`` that may be a prefix only."""
     for decode in _decoders(encoding):
         if body:
             body = decode(body, limit, partial=True)
@@ -66,7 +66,7 @@ class _Decoder:
         self._decode = decode
 
     def __call__(self, body: bytes, room: int, partial: bool = False) -> bytes:
-        """Up to about ``room`` bytes; fewer only if the body is complete or ``partial`` is asked for."""
+        """Inflates up to about ``room`` bytes; fewer only if the body is complete or ``partial`` is asked for."""
         try:
             inflated, complete = self._decode(body, room)
         except (zlib.error, brotli.error, zstd.ZstdError, EOFError) as error:
@@ -90,12 +90,12 @@ def _decoders(encoding: str) -> list[_Decoder]:
 
 
 def _gzip(body: bytes, room: int) -> tuple[bytes, bool]:
-    """All members; rubbish after a complete member is ignored, as browsers do."""
+    """Inflates all members; rubbish after a complete member is ignored, as browsers do."""
     return _members(lambda: zlib.decompressobj(_GZIP), b"\x1f\x8b", body, room)
 
 
 def _deflate(body: bytes, room: int) -> tuple[bytes, bool]:
-    """With the zlib header that the standard asks for, or without, as some servers send it."""
+    """Inflates with the zlib header that the standard asks for, or without, as some servers send it."""
     decoder = zlib.decompressobj()
     try:
         return decoder.decompress(body, room), decoder.eof
@@ -116,7 +116,7 @@ def _brotli(body: bytes, room: int) -> tuple[bytes, bool]:
 
 
 def _zstd(body: bytes, room: int) -> tuple[bytes, bool]:
-    """All frames."""
+    """Inflates all frames."""
     return _members(lambda: zstd.ZstdDecompressor(options=_ZSTD_OPTIONS), b"", body, room)
 
 

@@ -133,7 +133,7 @@ def _is_far(address: object) -> bool:
 
 
 def _numeric(address: tuple[Any, ...]) -> str:
-    """A link-local IPv6 address needs its interface too."""
+    """Writes an address in numbers; a link-local IPv6 one needs its interface too."""
     if len(address) > 3 and address[3] and "%" not in str(address[0]):
         return f"{address[0]}%{address[3]}"
     return str(address[0])

@@ -55,7 +55,7 @@ class Home:
             self.welcome(url)
 
     def welcome(self, url: str) -> None:
-        """A start URL: its host is one of the job's; in the clear only if the URL is."""
+        """Counts the host of a start URL among the job's; in the clear only if the URL is."""
         host = host_of(url)
         self._hosts[host] = self._hosts.get(host, False) or url[:5].lower() == "http:"
         if len(self._hosts) > _HOSTS_MAX:

@@ -89,7 +89,7 @@ class Redirect(Component):
         )
 
     def _headers(self, request: Request, url: str, *, keeps_body: bool) -> dict[str, str]:
-        """The headers that it brought along: what components added is theirs to add again."""
+        """Returns the headers that the request brought along: what components added is theirs to add again."""
         trusted = same_site(request.url, url)
         headers = {}
         for name, value in request.headers.items():
@@ -118,7 +118,9 @@ def resolve(base: str, location: str) -> str | None:
 
 
 def _as_ascii(location: str) -> str:
-    """aiohttp reads headers as UTF-8 and escapes odd bytes as surrogates; in the URL they are what they were."""
+    """Escapes what is not ASCII. aiohttp reads headers as UTF-8 and escapes odd bytes as surrogates; in the URL they
+    are what they were.
+    """
     if location.isascii():
         return location
     return "".join(c if c.isascii() else quote(c.encode("utf-8", "surrogateescape")) for c in location)

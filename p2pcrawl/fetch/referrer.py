@@ -71,7 +71,7 @@ def _told(policy: ReferrerPolicy, same: bool, downgrade: bool) -> str:
 
 
 def policy_of(meta: Mapping[str, Any], setting: ReferrerPolicy) -> ReferrerPolicy:
-    """The policy in force for a request."""
+    """Returns the policy in force for a request."""
     if not meta:
         return setting
     wanted = meta.get("referrer_policy") or meta.get(PAGE_POLICY)
@@ -79,7 +79,7 @@ def policy_of(meta: Mapping[str, Any], setting: ReferrerPolicy) -> ReferrerPolic
 
 
 def page_policy(answer: Answer) -> str:
-    """The policy that a page asks for, for what it links to; "" when it asks for none that is known."""
+    """Returns the policy that a page asks for, for what it links to; "" when it asks for none that is known."""
     text = answer.headers.get("Referrer-Policy")
     policy = policy_named(text) if text else None
     if policy is None and answer.body.find(b"eferrer", 0, _HEAD) >= 0:
@@ -95,7 +95,7 @@ def _in_markup(head: bytes) -> ReferrerPolicy | None:
 
 
 def redirected(request: Request, answer: Answer, target: str, setting: ReferrerPolicy) -> str:
-    """The Referer of ``request`` as it may go on to where ``answer`` sends it; "" for none."""
+    """Returns the Referer of ``request`` as it may go on to where ``answer`` sends it; "" for none."""
     page = next((value for name, value in request.headers.items() if name.lower() == "referer"), "")
     if not page:
         return ""

@@ -45,7 +45,7 @@ async def fetch_robots(
     settings: Settings,
     pause: Callable[[str], Awaitable[None]],
 ) -> RobotsText:
-    """The robots.txt that speaks for ``origin``.
+    """Fetches the robots.txt that speaks for ``origin``.
 
     ``pause(host)`` is awaited before each redirected hop, so that the caller can space requests.
     Raises Blocked when the origin itself is out of bounds; a redirect out of bounds is a verdict.
@@ -122,7 +122,7 @@ _RULE_LINE: Final = re.compile(
 
 
 def _rules_for(body: str, agent: str) -> str:
-    """The lines of all groups that name ``agent`` best, as one group for everyone; "" when there are none."""
+    """Returns the lines of all groups that name ``agent`` best, as one group for everyone; "" when there are none."""
     groups: dict[str, list[tuple[str, str]]] = {}
     best, score = "", 0
     named: list[list[tuple[str, str]]] = []

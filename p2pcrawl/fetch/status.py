@@ -48,7 +48,7 @@ def wants_status(meta: Mapping[str, Any], status: int) -> bool:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a Retry-After header asks for, SECONDS_MAX at most; None without a usable one.
+    """Returns the seconds that a Retry-After header asks for, SECONDS_MAX at most; None without a usable one.
 
     A date is read against the host's own clock where it tells it: ours may be wrong.
     """

@@ -15,7 +15,7 @@ Allowance = bool | tuple[str, ...]
 
 
 def allowance_of(value: Any) -> Allowance:
-    """From a boolean, a list, or text with commas. Raises ValueError for what names nothing."""
+    """Reads an allowance from a boolean, a list, or text with commas. Raises ValueError for what names nothing."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str):

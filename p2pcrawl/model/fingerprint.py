@@ -24,7 +24,7 @@ def fingerprint(
     headers: Iterable[tuple[str, str]] = (),
     salt: str = "",
 ) -> Fingerprint:
-    """``salt`` sets a request apart from its equals, as ``dont_filter`` asks."""
+    """Returns the identity of a request. ``salt`` sets it apart from its equals, as ``dont_filter`` asks."""
     text = canonical(url)
     if method == "GET" and not body and not headers and not salt:
         return Fingerprint(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest())
@@ -37,7 +37,7 @@ def fingerprint(
 
 
 def pack_halves(hi: int, lo: int) -> Fingerprint:
-    """A fingerprint from the two signed halves that a database holds."""
+    """Packs a fingerprint from the two signed halves that a database holds."""
     return Fingerprint(hi.to_bytes(8, "big", signed=True) + lo.to_bytes(8, "big", signed=True))
 
 

@@ -31,7 +31,7 @@ class SpiderRef:
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """All that a slave needs to run a spider. Raises ConfigurationError for what cannot be sent or stored."""
+    """A spider, with all that a slave needs to run it. Raises ConfigurationError for what cannot be sent or stored."""
 
     id: JobId
     name: str

@@ -89,7 +89,7 @@ class Member:
 
 
 def parse_address(text: str, default_port: int | None = None) -> tuple[str, int]:
-    """Host (without brackets) and port. Raises ConfigurationError with one clear line."""
+    """Reads a host (without brackets) and a port. Raises ConfigurationError with one clear line."""
     text = text.strip()
     match = _ADDRESS.match(text) if len(text) <= ADDRESS_CHARS_MAX else None
     if match is None:
@@ -109,7 +109,7 @@ def parse_address(text: str, default_port: int | None = None) -> tuple[str, int]
 
 
 def format_address(host: str, port: int) -> Address:
-    """The one way in which a host and a port are written."""
+    """Writes a host and a port in the one way in which they are written."""
     return Address(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
 
 

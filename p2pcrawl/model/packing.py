@@ -22,7 +22,7 @@ _LEVEL = 1
 
 
 def packed(parts: Iterable[bytes]) -> bytes:
-    """The parts joined by newlines, packed if that is long. A part may be packed itself."""
+    """Joins the parts by newlines, and packs them if that is long. A part may be packed itself."""
     lines = [unpacked(part) for part in parts]
     if sum(map(len, lines)) <= PACKED_OVER:
         return b"\n".join(lines)
@@ -43,12 +43,12 @@ def packed_size(items: Iterable[bytes]) -> int:
 
 
 def in_text(data: bytes) -> str | list[str]:
-    """Items as they travel in JSON, which has no bytes."""
+    """Writes items as they travel in JSON, which has no bytes."""
     return [b64encode(data).decode()] if data.startswith(_PACKED) else data.decode()
 
 
 def of_text(text: str | list[str]) -> bytes:
-    """The items that :func:`in_text` wrote down. Raises StorageError for what it did not."""
+    """Reads the items that :func:`in_text` wrote down. Raises StorageError for what it did not."""
     if isinstance(text, str):
         return text.encode()
     try:
@@ -59,7 +59,7 @@ def of_text(text: str | list[str]) -> bytes:
 
 
 def unpacked(data: bytes) -> bytes:
-    """The items joined by newlines, whether they were packed or not. Raises StorageError for what is neither."""
+    """Unpacks items joined by newlines, whether they were packed or not. Raises StorageError for what is neither."""
     if not data.startswith(_PACKED):
         return data
     press = zlib.decompressobj()

@@ -22,7 +22,7 @@ _controls = re.compile(
 
 
 def printable(text: str) -> str:
-    """The text with what is not to be seen written as escapes; tabs and ends of lines stay."""
+    """Writes a text with what is not to be seen as escapes; tabs and ends of lines stay."""
     if text.isprintable():
         return text
     return _controls.sub(_escape, text)

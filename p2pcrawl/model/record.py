@@ -48,7 +48,7 @@ def stamp_of(visit: int, phase: int, attempts: int, losses: int) -> int:
 
 
 def visit_of(stamp: int) -> int:
-    """The number of a record's turn."""
+    """Returns the visit that a stamp holds."""
     return stamp >> 32
 
 

@@ -13,7 +13,7 @@ _named = re.compile(
 
 
 def redacted(text: str) -> str:
-    """The text with ``***`` for user and password of URLs, and for the values of secret headers and settings."""
+    """Replaces by ``***`` the user and password of URLs in a text, and the values of secret headers and settings."""
     if "@" in text and "://" in text:
         text = _userinfo(r"\1***@", text)
     lowered = text.lower()

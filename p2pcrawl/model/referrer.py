@@ -31,7 +31,7 @@ _CLASSES = {policy.value.replace("-", "") + "policy": policy for policy in Refer
 
 
 def policy_named(text: str) -> ReferrerPolicy | None:
-    """The last policy of a list with commas that is known here, as the standard says; None without any."""
+    """Returns the last policy of a list with commas that is known here, as the standard says; None without any."""
     for name in reversed(text[:1000].lower().split(",")):
         policy = _BY_NAME.get(name.strip()) or _CLASSES.get(name.rpartition(".")[2].strip())
         if policy is not None:

@@ -80,7 +80,7 @@ class Request:
         self.kind = Kind(kind)
 
     def replace(self, **changes: Any) -> Request:
-        """A copy with some fields changed."""
+        """Returns a copy with some fields changed."""
         fields = {name: getattr(self, name) for name in Request.__slots__}
         fields.update(changes)
         return Request(**fields)
@@ -93,7 +93,7 @@ class Request:
 
 
 def callback_name(callback: Callback) -> str:
-    """The method's name; "" for the default. Raises ConfigurationError for what cannot travel."""
+    """Returns the method's name; "" for the default. Raises ConfigurationError for what cannot travel."""
     if callback is None or callback == "":
         return ""
     if isinstance(callback, str):

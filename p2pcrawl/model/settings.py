@@ -208,7 +208,7 @@ class Settings:
         return replace(self, **changes)
 
     def differences(self) -> dict[str, Any]:
-        """The fields that differ from the defaults, as plain data that can travel."""
+        """Returns the fields that differ from the defaults, as plain data that can travel."""
         default = Settings()
         return {
             f.name: _plain(getattr(self, f.name))
@@ -282,7 +282,7 @@ def _plain(value: Any) -> Any:
 
 
 def _read(name: str, value: Any) -> Any:
-    """A value of the field's type, from text or plain data."""
+    """Reads a value of the field's type, from text or plain data."""
     wanted = _TYPES[name]
     if wanted == Allowance:
         try:

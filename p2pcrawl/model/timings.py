@@ -130,12 +130,12 @@ class Timings:
 
     @property
     def session_s(self) -> float:
-        """How long a slave's session lasts at most, in true time, from the last Beat's sending that was answered."""
+        """The longest that a slave's session lasts, in true time, from the last Beat's sending that was answered."""
         return self.fence_s / (1 - self.drift)
 
     @property
     def death_s(self) -> float:
-        """How long after it was last heard anybody is declared dead, at the earliest."""
+        """The least time from a member's last sign of life to its being declared dead."""
         return self.probe_timeout_s + self.suspicion_min_s
 
     def validate(self) -> None:
@@ -150,7 +150,7 @@ class Timings:
                 raise ConfigurationError(law.refusal)
 
     def laws(self) -> Iterator[Law]:
-        """All that must hold between these times."""
+        """Lists what must hold between these times."""
         yield from self._of_sessions()
         yield from self._of_deaths()
         yield from self._of_loans()

@@ -29,7 +29,7 @@ _WRITTEN = {
 
 
 def canonical(url: str) -> str:
-    """The form two URLs share when they name the same page.
+    """Returns the form that two URLs share when they name the same page.
 
     Drops the fragment, the host's trailing dot and a default port; sorts the query's fields (blank
     values kept) by name and value, and writes a space there one way, ``+`` or ``%20``. Escapes are written one way as
@@ -70,7 +70,7 @@ def _canonical_query(query: str) -> str:
 
 
 def _rewritten(text: str) -> str:
-    """A path or a query with its escapes written one way."""
+    """Rewrites a path or a query with its escapes written one way."""
     if _nothing_to_do(text) is not None:
         return text
     text = _not_of_urls.sub(_escaped, text)
@@ -95,7 +95,7 @@ def _written(found: re.Match[str]) -> str:
 
 
 def host_of(url: str) -> str:
-    """The host that politeness is owed to: lower case, no port, no trailing dot, no credentials."""
+    """Returns the host that politeness is owed to: lower case, no port, no trailing dot, no credentials."""
     authority = _authority(url, url.find("://") + 3)
     if authority.startswith("["):
         return authority[: authority.find("]") + 1].lower()
@@ -103,7 +103,7 @@ def host_of(url: str) -> str:
 
 
 def origin_of(url: str) -> str:
-    """Scheme and authority, without credentials: what a robots.txt speaks for."""
+    """Returns scheme and authority, without credentials: what a robots.txt speaks for."""
     start = url.find("://") + 3
     return url[:start].lower() + _authority(url, start).lower()
 

@@ -30,7 +30,7 @@ class Antechamber(Generic[T]):
         self.turned_out = 0
 
     def enter(self, visitor: T, address: str) -> T | None:
-        """``visitor`` waits from now on; returns who has to go for it, if anybody has."""
+        """Lets ``visitor`` wait from now on; returns who has to go for it, if anybody has."""
         self.leave(visitor)
         victim = self.turn_out() if len(self._waiting) >= self._max else None
         self._waiting[visitor] = whose = _whose(address)

@@ -66,7 +66,7 @@ def encode_body(body: Body) -> bytes:
 
 
 def body_of(record: SignedRecord) -> Body | None:
-    """The body of a record; None when it is not what its kind, name and author may say."""
+    """Returns the body of a record; None when it is not what its kind, name and author may say."""
     try:
         match record.kind:
             case "peer":

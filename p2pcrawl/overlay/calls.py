@@ -72,20 +72,22 @@ class Caller:
             line.forget(number)
 
     async def query(self, address: Address, what: str, arguments: bytes = b"{}", timeout_s: float = CALL_S) -> bytes:
-        """The JSON answer to a question. Raises LinkError, or the other's own error."""
+        """Asks a question, and returns the JSON answer. Raises LinkError, or the other's own error."""
         answer = await self.call(address, Query(0, what, arguments), timeout_s)
         if answer.error:
             raise ConfigurationError(answer.error) if answer.usage else P2PCrawlError(answer.error)
         return answer.body
 
     def renew(self, address: Address) -> None:
-        """The peer there may live: calls to it that have waited in vain fail now, so that the next ones get through."""
+        """Fails calls to a peer that have waited in vain, so that the next ones get through: the peer may live
+        again.
+        """
         line = self._lines.get(address)
         if line is not None and line.silent_s >= SILENT_S:
             self.hang_up(address)
 
     def hang_up(self, address: Address) -> None:
-        """The peer there is gone: calls to it fail now."""
+        """Fails all calls to a peer that is gone."""
         line = self._lines.pop(address, None)
         if line is not None:
             line.close()
@@ -103,7 +105,7 @@ class Caller:
             self._alarm = asyncio.get_running_loop().call_at(until, self._look)
 
     def _look(self) -> None:
-        """Whoever has waited long enough is told so."""
+        """Fails the calls that have waited for long enough."""
         self._alarm, now = None, asyncio.get_running_loop().time()
         for until, answer in self._due.values():
             if until > now:
@@ -135,7 +137,9 @@ class _Line:
         return 0.0 if self._asked_at is None else asyncio.get_running_loop().time() - self._asked_at
 
     def ask(self, request: Request[Reply]) -> asyncio.Future[Reply]:
-        """The answer, or LinkError when the link ends before it. Whoever does not wait any longer says ``forget``."""
+        """Sends a request. Returns its answer, or LinkError when the link ends before it. Whoever does not wait any
+        longer says ``forget``.
+        """
         answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         if self.closed:
             answer.set_exception(self._error or LinkError(f"the link to {self._address} is closed"))
@@ -221,7 +225,7 @@ class Reception:
         """Those that have not introduced themselves yet."""
 
     def make_link(self) -> Link:
-        """For the server: one new incoming link."""
+        """Makes the link of a new connection, for the server."""
         visitor = _Visitor(self._seal(), self._serve, self._on_slave, self._forget)
         visitor.link.on_open = lambda: self._came(visitor)
         visitor.link.on_proven = lambda: self.unproven.leave(visitor)
@@ -229,7 +233,9 @@ class Reception:
         return visitor.link
 
     def _came(self, visitor: _Visitor) -> None:
-        """A connection costs a descriptor before anybody knows who it is."""
+        """Counts a new connection, which costs a descriptor before anybody knows who it is, and turns out another for
+        it if there are too many.
+        """
         victim = self.unproven.enter(visitor, visitor.link.remote_host)
         if victim is not None:
             victim.link.abort(LinkError("too many connections that do not introduce themselves"))

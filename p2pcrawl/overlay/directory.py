@@ -124,7 +124,7 @@ class Directory:
         return HostNote(body.delay_s, body.penalty_s, max(0.0, body.pause_s - found.age_s))
 
     async def look_up(self, kind: str, name: str) -> SignedRecord | None:
-        """The record that counts most of those that were found, or None."""
+        """Looks a record up, and returns the one that counts most of those that were found, or None."""
         found = await self._find(kind, name)
         return found.record if found is not None else None
 
@@ -141,13 +141,13 @@ class Directory:
         return {**self._server.protocol.counters, "refused": self._records.refused}
 
     def digest(self) -> str:
-        """A short text that two directories share when they know the same contacts, themselves included."""
+        """Returns a short text that two directories share when they know the same contacts, themselves included."""
         ids = sorted(n.id for b in self._server.protocol.router.buckets for n in b.get_nodes())
         own = bytes.fromhex(self._identity.node_id)
         return blake2b(b"".join(sorted({*ids, own})), digest_size=8).hexdigest()
 
     def forget(self, node: NodeId) -> None:
-        """Gossip declared the node dead: look-ups need not find that out by time-outs."""
+        """Drops a node that gossip declared dead: look-ups need not find that out by time-outs."""
         router = self._server.protocol.router
         for bucket in router.buckets:
             contact = bucket[bytes.fromhex(node)]

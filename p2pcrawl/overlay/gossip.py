@@ -44,7 +44,7 @@ class Gossip:
         port.receivers[GOSSIP] = self._received
 
     def start(self, join: Sequence[Address] = ()) -> None:
-        """Begins; joins through any of ``join``, for as long as it takes."""
+        """Begins, and joins through any of ``join``, for as long as it takes."""
         now = self._loop.time()
         self.membership.start(now)
         self._perform(self.membership.join(now, join))
@@ -74,7 +74,7 @@ class Gossip:
         self._perform(self.membership.update_me(self._loop.time(), **fields))
 
     def answer_exchange(self, sender: NodeId, address: Address, data: bytes) -> bytes:
-        """The other end of an exchange: our view, and theirs taken in.
+        """Serves the other end of an exchange: takes their view in, and returns ours.
 
         Raises LinkError for nonsense, and for a view in the name of another than the link is with.
         """

@@ -12,7 +12,7 @@ WHAT = "identity file"
 
 
 def load_or_create(path: Path) -> Identity:
-    """The identity in this file, made at the first call and synced to the disk before it is used.
+    """Loads the identity in this file, made at the first call and synced to the disk before it is used.
 
     Two processes that come at once end up with the same one. Raises ConfigurationError for a file that
     is no identity or that others can use, StorageError when it cannot be read or written.

@@ -70,7 +70,7 @@ class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has 
     # -- incoming -----------------------------------------------------------------------------
 
     def opened(self, opened: Opened, address: tuple[str, int]) -> None:
-        """A datagram of the directory. Never raises for its contents."""
+        """Takes in a datagram of the directory. Never raises for its contents."""
         data, sender_id = opened.payload, bytes.fromhex(opened.sender)
         kind, message_id = data[:1], data[1:_HEAD]
         if len(message_id) < _ID_BYTES or len(data) > _MESSAGE_MAX:
@@ -124,7 +124,7 @@ class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has 
         return None
 
     def rpc_find_value(self, sender: tuple[str, int], nodeid: bytes, key: bytes) -> Any:
-        """The record with its age, or contacts that are nearer to it."""
+        """Answers a look-up: the record with its age, or contacts that are nearer to it."""
         held = self.storage.held(key)
         if held is None:
             return self.rpc_find_node(sender, nodeid, key)
@@ -228,7 +228,7 @@ class DirectoryServer(Server):  # type: ignore[misc] # kademlia has no types
         return acks
 
     async def find(self, key: bytes) -> Aged | None:
-        """The valid record that counts most of those that a look-up came upon."""
+        """Looks a key up, and returns the valid record that counts most of those that it came upon."""
         target = Node(key)
         found = [own] if (own := self.records.held(key)) is not None else []
         nearest = self.protocol.router.find_neighbors(target)
@@ -258,7 +258,7 @@ class _RecordsCrawl(ValueSpiderCrawl):  # type: ignore[misc] # kademlia has no t
 
 
 def _aged(body: dict[Any, Any]) -> Aged | None:
-    """The record of an answer, if it has one and an age that it can have."""
+    """Returns the record of an answer, if it has one and an age that it can have."""
     value, age = body.get("value"), body.get("age")
     record = SignedRecord.decode(value) if isinstance(value, bytes) else None
     if record is None or type(age) is not int or not 0 <= age <= EXPIRES_MAX_S:
@@ -267,7 +267,7 @@ def _aged(body: dict[Any, Any]) -> Aged | None:
 
 
 def _contacts(body: Any) -> list[tuple[bytes, str, int]]:
-    """The contacts of an answer that are contacts."""
+    """Returns the contacts of an answer that are contacts."""
     if not isinstance(body, list | tuple):
         return []
     found = []

@@ -141,7 +141,7 @@ class OverlayNode:
         return list(self._members)
 
     def living(self, node: NodeId) -> Member | None:
-        """The member, if it counts."""
+        """Returns the member, if it counts."""
         member = self.membership.members.get(node)
         return member if member is not None and member.living else None
 
@@ -192,7 +192,7 @@ class OverlayNode:
         self._on_event(event)
 
     async def _keep_up(self, seeds: list[Address]) -> None:
-        """The directory's contacts and records. It follows gossip, which heals by itself."""
+        """Keeps up the directory's contacts and records, which follow gossip, which heals by itself."""
         published_at, pause_s = float("-inf"), LOOK_S
         loop = asyncio.get_running_loop()
         join_at, known = loop.time(), set[Address]()

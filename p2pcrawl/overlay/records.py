@@ -25,7 +25,7 @@ SWEEP_S = 10.0
 
 
 def key_of(kind: str, name: str) -> bytes:
-    """The place of a record in the directory."""
+    """Returns the place of a record in the directory."""
     return sha1(f"{kind}/{name}".encode(), usedforsecurity=False).digest()
 
 

@@ -62,7 +62,7 @@ class TlsFiles:
         return contexts
 
     def options(self) -> list[str]:
-        """For the command line of a slave process."""
+        """Writes these files as options for the command line of a slave process."""
         paths = {"--tls-cert": self.cert, "--tls-key": self.key, "--tls-ca": self.ca}
         return [text for option, path in paths.items() for text in (option, str(path.absolute()))]
 
@@ -117,7 +117,9 @@ class TlsFiles:
 
 
 def _check_private(what: str, path: Path) -> None:
-    """Before OpenSSL reads it by its name: whoever may write in its folder could still exchange it in between."""
+    """Checks a key file before OpenSSL reads it by its name. Whoever may write in its folder could still exchange it in
+    between.
+    """
     try:
         read_secret(path, what, _KEY_FILE_MAX, named=True)
     except OSError as error:

@@ -63,7 +63,7 @@ class Acquaintances:
         return path.name
 
     def save(self, known: Iterable[Row]) -> None:
-        """Durable when this returns; called, in any thread, when anything has changed."""
+        """Saves who is known, durably when this returns; called, in any thread, when anything has changed."""
         with self._lock:
             self._save(known)
 

@@ -58,7 +58,7 @@ class Desk(Protocol):
         ...
 
     def results(self, job: int) -> AsyncIterator[bytes]:
-        """The items of a job, from all masters, in pieces of whole lines."""
+        """Gathers the items of a job, from all masters, in pieces of whole lines."""
         ...
 
 

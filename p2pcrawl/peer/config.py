@@ -140,7 +140,9 @@ class PeerConfig:
         return format_address(found[0], port)
 
     def contacts(self) -> list[Address]:
-        """The addresses to join through, with IP addresses in place of names; without those that do not resolve."""
+        """Returns the addresses to join through, with IP addresses in place of names; without those that do not
+        resolve.
+        """
         found = []
         for text in self.join:
             host, port = parse_address(text, DEFAULT_PORT)
@@ -155,7 +157,7 @@ class PeerConfig:
         return TlsFiles(self.tls_cert, self.tls_key, self.tls_ca)
 
     def tls_contexts(self) -> TlsContexts | None:
-        """None without TLS. Raises ConfigurationError for files that cannot be used."""
+        """Loads the TLS contexts; None without TLS. Raises ConfigurationError for files that cannot be used."""
         return self.tls_files.load() if self.tls_files else self.tls
 
     def api_on(self) -> tuple[str, int]:
@@ -179,7 +181,7 @@ def chosen(name: str, value: str) -> StrEnum:
 
 
 def key_ring(config: PeerConfig, *, off_loopback: bool) -> KeyRing:
-    """The cluster's keys: from the file that was named, the environment, or the user's config folder.
+    """Reads the cluster's keys: from the file that was named, the environment, or the user's config folder.
 
     On loopback alone a peer may do without: then the user's own key is made, readable by nobody else. Raises
     ConfigurationError naming ``keygen`` where there is no key and must be one.
@@ -201,7 +203,7 @@ def key_ring(config: PeerConfig, *, off_loopback: bool) -> KeyRing:
 
 
 def read_keys(config: PeerConfig) -> str | None:
-    """The text of the cluster's keys, from where they are kept; None when there are none anywhere."""
+    """Reads the text of the cluster's keys from where they are kept; None when there are none anywhere."""
     if config.key_file is None and (text := os.environ.get(KEY_VARIABLE)):
         return text
     try:
@@ -213,7 +215,7 @@ def read_keys(config: PeerConfig) -> str | None:
 
 
 def read_key_file(path: Path) -> str:
-    """The text of a file of cluster keys that nobody else can use. Raises FileNotFoundError, ConfigurationError."""
+    """Reads a file of cluster keys that nobody else can use. Raises FileNotFoundError, ConfigurationError."""
     try:
         content = read_secret(path, "key file", KEY_FILE_MAX, lambda content: _check_keys(content, path), named=True)
     except FileNotFoundError:
@@ -257,7 +259,7 @@ def _bound(text: str) -> tuple[str, int]:
 
 
 def _route_to(host: str) -> str:
-    """The address of this machine that packets to ``host`` would come from. Nothing is sent."""
+    """Returns the address of this machine that packets to ``host`` would come from. Nothing is sent."""
     for ip in _addresses_of(host):
         family = socket.AF_INET6 if ":" in ip else socket.AF_INET
         with socket.socket(family, socket.SOCK_DGRAM) as probe:

@@ -34,7 +34,7 @@ class Counts:
         self._node = cluster.node
 
     async def of_jobs(self, jobs: Sequence[Job]) -> list[dict[str, Any]]:
-        """Each job over all masters."""
+        """Counts each of these jobs over all masters."""
         before = await self._stamps()
         sums = [await self._of(job) for job in jobs]
         settled = _is_settled(before) and before == await self._stamps()
@@ -87,7 +87,7 @@ class Counts:
         }
 
     async def _stamps(self) -> Stamps:
-        """Of all that answer; that others do not is told with the counts."""
+        """Collects the stamps of all that answer; that others do not is told with the counts."""
         answers = await self.ask_others("stamp", {})
         told = {member.id: answer for member, answer in answers if isinstance(answer, dict)}
         return {**told, self._node.id: self.stamp()}
@@ -98,7 +98,9 @@ def _is_settled(stamps: Stamps) -> bool:
 
 
 def _judged(counts: dict[str, Any], settled: bool) -> dict[str, Any]:
-    """``conserved`` is unknown, and no end is told, while rows may be counted twice or not at all."""
+    """Marks counts as settled or not: ``conserved`` is unknown, and no end is told, while rows may be counted twice or
+    not at all.
+    """
     if settled:
         return {**counts, "settled": True}
     state = SETTLING if counts["state"] in (FINISHED, INCOMPLETE) else counts["state"]

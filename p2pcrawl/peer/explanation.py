@@ -129,7 +129,7 @@ class Explanation:
         return told
 
     async def _stamp_at(self, node: NodeId, record: RecordRow) -> int | None:
-        """-1: it has no such row. None: it did not answer."""
+        """Asks a holder for its stamp of a record. -1: it has no such row. None: it did not answer."""
         member = self._node.membership.members.get(node)
         if member is None:
             return None

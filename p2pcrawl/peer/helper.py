@@ -107,7 +107,7 @@ class Helper:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def abort(self) -> None:
-        """For a process that is about to end without :meth:`close`."""
+        """Kills the slave processes, when this process is about to end without :meth:`close`."""
         for process in list(self._processes):
             with suppress(ProcessLookupError):
                 process.kill()

@@ -51,7 +51,7 @@ def _variants(url: str) -> Iterator[str]:
 
 
 def spec_of(inquiry: Inquiry, job: JobRow) -> tuple[JobSpec, Settings]:
-    """A job as it was submitted, and its settings. Raises DamagedError."""
+    """Returns a job as it was submitted, and its settings. Raises DamagedError."""
     try:
         spec = unpack_spec(job.spec)
         return spec, Settings().updated(spec.settings)

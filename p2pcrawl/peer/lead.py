@@ -284,7 +284,9 @@ class Lead:
             await asyncio.to_thread(self._acquaintances.save, self.cluster.absences.known())
 
     def _note_incarnation(self) -> None:
-        """The next start must exceed it, also when nobody who remembers it is there to tell."""
+        """Writes the incarnation down, for the next start must exceed it, also when nobody who remembers it is there to
+        tell.
+        """
         now = self.node.membership.me.incarnation
         if now != self._incarnation:
             try:
@@ -340,11 +342,13 @@ class Lead:
         raise ConfigurationError(f"there is no call {what!r}")
 
     def results(self, job: int) -> AsyncIterator[bytes]:
-        """The items of a job, from all masters, in pieces of whole lines."""
+        """Gathers the items of a job, from all masters, in pieces of whole lines."""
         return self.questions.results(job)
 
     async def _submit(self, submission: Submission) -> int:
-        """Durable here and on as many others as the copies ask for, then begun at the owner of its start."""
+        """Makes a job durable here and on as many others as the copies ask for, and begins it at the owner of its
+        start.
+        """
         spec = replace(submission.spec(), id=JobId(random.SystemRandom().randrange(1, 1 << 52)))
         if refusal := _refusal(spec):
             raise ConfigurationError(refusal)
@@ -374,7 +378,7 @@ class Lead:
 
 
 def read_incarnation(folder: Path) -> int:
-    """The last one that is known of here; 0 at first, and where the file makes no sense, which is told."""
+    """Reads the last incarnation that was noted here; 0 at first, and where the file makes no sense, which is told."""
     path = folder / INCARNATION_FILE
     try:
         text = path.read_text()

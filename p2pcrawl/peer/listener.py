@@ -42,7 +42,7 @@ class HttpListener:
         self.refused = 0
 
     def connection(self) -> asyncio.Protocol:
-        """For the server: one new connection."""
+        """Makes the protocol of a new connection, for the server."""
         return _Visitor(self, self._serve())
 
     async def watch(self, request: web.Request, handler: Handler) -> web.StreamResponse:

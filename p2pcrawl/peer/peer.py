@@ -239,7 +239,7 @@ class Peer:
         return json.loads(await self._pass_on(f"tell:{what}", arguments))
 
     async def results(self, job: int) -> AsyncIterator[bytes]:
-        """The items of a job, from all masters, as JSON Lines."""
+        """Yields the items of a job, from all masters, as JSON Lines."""
         if self._lead is not None:
             async for piece in self._lead.results(job):
                 yield piece
@@ -249,7 +249,7 @@ class Peer:
             yield piece
 
     async def _masters(self) -> list[Address]:
-        """For a slave, which asks every master itself."""
+        """Returns the addresses of all masters, for a slave, which asks every one itself."""
         members = await self._members()
         if members is None:
             raise LinkError("no master answers")
@@ -277,7 +277,7 @@ class Peer:
         return members is None or len(members) < self.config.masters
 
     async def _look_around(self, patience_s: float) -> list[dict[str, Any]] | None:
-        """The living masters; None when nobody answers for that long."""
+        """Asks who is there. Returns the living masters; None when nobody answers for that long."""
         loop = asyncio.get_running_loop()
         until = loop.time() + patience_s
         while True:
@@ -287,7 +287,9 @@ class Peer:
             await asyncio.sleep(0.3)
 
     async def _check_identity(self, members: list[dict[str, Any]]) -> None:
-        """A member with our own id is a memory of this peer, or another process with a copy of its data folder."""
+        """Raises ConfigurationError when another process has a copy of this data folder. A member with our own id may
+        also be a memory of this peer.
+        """
         for address in [member["address"] for member in members if member["id"] == self.id]:
             try:
                 await self._caller.query(address, "ask:members", timeout_s=3.0)
@@ -297,7 +299,7 @@ class Peer:
                 log.debug("%s: %s", address, error)
 
     async def _keep_joining(self) -> None:
-        """Gossip tries to join by itself; this looks up the names again, and says how it stands."""
+        """Looks up the names to join again, and says how it stands; gossip tries to join by itself."""
         tell_s = JOIN_EVERY_S
         quiet_until = asyncio.get_running_loop().time() + tell_s
         while self.config.join and self._lead is not None and len(self._lead.node.members()) < 2:
@@ -319,7 +321,9 @@ class Peer:
             quiet_until = asyncio.get_running_loop().time() + tell_s
 
     async def _members(self) -> list[dict[str, Any]] | None:
-        """The living masters, as any contact tells; None when nobody answers. Raises for a wrong key or name."""
+        """Returns the living masters, as any contact tells; None when nobody answers. Raises for a wrong key or
+        name.
+        """
         known = list(self._contacts)
         if self._helper is not None:
             known = [*self._helper.known, *known]
@@ -365,7 +369,7 @@ class Peer:
         await self._helper.open()
 
     async def _watch_roles(self) -> None:
-        """An ``auto`` slave becomes a master when there are too few."""
+        """Makes an ``auto`` slave a master when there are too few."""
         if self.config.role is not Role.AUTO:
             return
         while self._helper is not None:
@@ -377,7 +381,7 @@ class Peer:
                     await self._become_master()
 
     def _tell_of_presence(self) -> None:
-        """To faces and crawls of this machine."""
+        """Lists this peer for faces and crawls of this machine."""
         self._presence.close()
         here = [self.api] if self._lead is None else [self.api, self._lead.bound]
         self._presence.open(self.api, (self.folder / TOKEN_FILE).absolute(), here)
@@ -451,7 +455,7 @@ class PeerJob:
         return answer
 
     async def items(self) -> AsyncIterator[dict[str, Any]]:
-        """The items that it has brought so far, each once."""
+        """Yields the items that the job has brought so far, each once."""
         rest = b""
         async for piece in self._peer.results(self.id):
             *lines, rest = (rest + piece).split(b"\n")

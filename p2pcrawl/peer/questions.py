@@ -75,7 +75,7 @@ class Questions:
         raise ConfigurationError(f"there is no question {what!r}")
 
     def job_of(self, arguments: dict[str, Any]) -> Job:
-        """The job that is asked about. Raises ConfigurationError when there is none."""
+        """Returns the job that is asked about. Raises ConfigurationError when there is none."""
         try:
             number = int(arguments.get("job", ""))
         except (TypeError, ValueError, OverflowError) as error:
@@ -86,7 +86,7 @@ class Questions:
         return job
 
     async def results(self, number: int) -> AsyncIterator[bytes]:
-        """The items of a job, from all masters, in pieces of whole lines."""
+        """Yields the items of a job, from all masters, in pieces of whole lines."""
         job = self.job_of({"job": number}).id
 
         async def members() -> list[Address]:
@@ -103,7 +103,7 @@ class Questions:
             yield piece
 
     async def _pages(self, job: int, after: int) -> dict[str, Any]:
-        """For a gathering: the next pages with items that this master has."""
+        """Answers a gathering: the next pages with items that this master has."""
         cluster = self._cluster
         mark = f"{cluster.ownership.view:016x} {cluster.takeover.handovers}"
         settled = not cluster.ownership.syncing and cluster.ownership.complete

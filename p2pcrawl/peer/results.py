@@ -40,7 +40,7 @@ class Gathering:
         self._at_rest = True
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """Whole lines. Raises P2PCrawlError when a master does not answer for too long."""
+        """Yields whole lines of items. Raises P2PCrawlError when a master does not answer for too long."""
         loop = asyncio.get_running_loop()
         until = loop.time() + self._patience_s
         while True:

@@ -70,7 +70,7 @@ class Submission:
         return cls(**data)
 
     def spec(self) -> JobSpec:
-        """The job, before it has a number."""
+        """Returns the job, before it has a number."""
         from p2pcrawl.model.job import JobId
 
         ref = SpiderRef(self.file, self.module, self.qualname, tuple(self.urls))
@@ -82,7 +82,7 @@ class Submission:
 def submission_of(
     target: type[Spider] | str, base: Settings, overrides: dict[str, Any], arguments: dict[str, str]
 ) -> Submission:
-    """From what a user gives. Raises ConfigurationError, one line, for what cannot work."""
+    """Makes a submission from what a user gives. Raises ConfigurationError, one line, for what cannot work."""
     if isinstance(target, str):
         ref = parse_target(target)
         cls = load_spider(ref)
@@ -114,7 +114,7 @@ def submission_of(
 
 
 def module_digest(name: str) -> str:
-    """The digest of a module's source as this process would import it; "" when it cannot be found."""
+    """Returns the digest of a module's source as this process would import it; "" when it cannot be found."""
     try:
         spec = importlib.util.find_spec(name)
     except (ImportError, ValueError):

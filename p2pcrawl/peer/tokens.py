@@ -43,7 +43,7 @@ def is_token(text: str) -> bool:
 
 
 def token_of(text: str, where: str) -> str:
-    """The token in a text from outside. Raises ConfigurationError when there is none."""
+    """Returns the token in a text from outside. Raises ConfigurationError when there is none."""
     token = text.strip()
     if not is_token(token):
         raise ConfigurationError(f"there is no token in {where}: it has 64 hex digits")
@@ -51,12 +51,12 @@ def token_of(text: str, where: str) -> str:
 
 
 def read_token(path: Path, *, named: bool = False) -> str:
-    """The token in a file that nobody else can use. Raises ConfigurationError, OSError."""
+    """Reads the token in a file that nobody else can use. Raises ConfigurationError, OSError."""
     return _text(read_secret(path, WHAT, _SIZE_MAX, lambda content: _check(content, path), named=named)).strip()
 
 
 def load_or_make_token(folder: Path) -> str:
-    """The token of a data folder, made when it has none. Raises ConfigurationError for a file that is none."""
+    """Reads the token of a data folder, made when it has none. Raises ConfigurationError for a file that is none."""
     path = folder / TOKEN_FILE
     try:
         try:
@@ -73,7 +73,7 @@ def digest_of(body: bytes) -> str:
 
 
 def authorization(token: str, nonce: str, method: str, target: str, body: bytes) -> str:
-    """The header that shows that whoever makes this call has the token. ``target``: path and query, as sent."""
+    """Makes the header that shows that whoever makes this call has the token. ``target``: path and query, as sent."""
     digest = digest_of(body)
     return f"P2PCrawl {nonce} {digest} {_signature(token, nonce, method, target, digest)}"
 
@@ -96,7 +96,7 @@ class Doorkeeper:
         self._used: dict[str, float] = {}
 
     def nonce(self) -> str:
-        """Good for one call within NONCE_S."""
+        """Makes a nonce that is good for one call within NONCE_S."""
         head = f"{int(self._clock() * 1000) & (1 << 64) - 1:016x}{os.urandom(8).hex()}"
         return head + self._seal(head)
 
@@ -137,7 +137,9 @@ class Doorkeeper:
 
 
 def _same(one: str, other: str) -> bool:
-    """In a time that does not depend on where they differ. What came in a header may be no text at all."""
+    """Compares texts in a time that does not depend on where they differ. What came in a header may be no text at
+    all.
+    """
     return hmac.compare_digest(one.encode("utf-8", "surrogatepass"), other.encode())
 
 

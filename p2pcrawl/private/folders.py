@@ -20,7 +20,7 @@ _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
 def make_folder(folder: Path, ours: frozenset[str]) -> None:
-    """The folder, made if it is not there. ``ours``: names of files of which one shows that it is a data folder.
+    """Makes the folder if it is not there. ``ours``: names of files of which one shows that it is a data folder.
 
     Raises OSError when it cannot be made, FileExistsError also when it is no folder.
     """
@@ -37,7 +37,7 @@ def make_folder(folder: Path, ours: frozenset[str]) -> None:
 
 
 def inner_folder(folder: Path) -> Path:
-    """A folder within a data folder, for its user alone, as is what has to be made above it. Raises OSError."""
+    """Makes a folder within a data folder, for its user alone, as is what has to be made above it. Raises OSError."""
     if not folder.is_dir():
         inner_folder(folder.parent)
         folder.mkdir(exist_ok=True, mode=0o700)
@@ -45,7 +45,8 @@ def inner_folder(folder: Path) -> Path:
 
 
 def private(path: str, flags: int) -> int:
-    """For ``open(path, mode, opener=private)``: nobody else can read or write this file from now on, which is no link.
+    """Opens a file that nobody else can read or write from now on, and that is no link, for ``open(path, mode,
+    opener=private)``. Raises OSError.
 
     Raises OSError.
     """
@@ -74,7 +75,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def new_file(path: Path) -> None:
-    """An empty file that nobody else can read, for whoever opens it by name. Raises OSError."""
+    """Makes an empty file that nobody else can read, for whoever opens it by name. Raises OSError."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 

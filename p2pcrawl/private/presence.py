@@ -35,7 +35,9 @@ class Presence:
         self._path: Path | None = None
 
     def open(self, api: Address, token: Path, listens: Sequence[Address] = ()) -> None:
-        """``token``: the file with the token of this API. ``listens``: all addresses where the peer listens."""
+        """Writes the file of this peer. ``token``: the file with the token of this API. ``listens``: all addresses
+        where the peer listens.
+        """
         try:
             folder = inner_folder(presence_folder())
             path = folder / f"{os.getpid()}-{secrets.token_hex(4)}.json"
@@ -65,7 +67,7 @@ class Presence:
         self._file, self._path = file, path
 
     def close(self) -> None:
-        """May be repeated."""
+        """Takes this peer off the list. May be repeated."""
         if self._path is not None:
             with suppress(OSError):
                 self._path.unlink(missing_ok=True)
@@ -75,7 +77,7 @@ class Presence:
 
 
 def peers_here() -> list[Address]:
-    """The APIs of the peers that run on this machine as this user."""
+    """Returns the APIs of the peers that run on this machine as this user."""
     return [told.api for told in _told()]
 
 
@@ -85,7 +87,7 @@ def addresses_here() -> list[Address]:
 
 
 def token_file_of(address: Address) -> Path | None:
-    """The token file of the peer of this user that runs on this machine with its API at ``address``.
+    """Returns the token file of the peer of this user that runs on this machine with its API at ``address``.
 
     Only what such a peer has written itself counts, and only while it runs; never what answers at the address.
     """

@@ -64,7 +64,8 @@ def read_secret(path: Path, what: str, size_max: int, check: Check | None = None
 
 
 def make_secret(path: Path, content: bytes) -> bool:
-    """A new file, and its folder if there is none; False when there is something of that name, which is left alone.
+    """Makes a new file, and its folder if there is none; returns False when there is something of that name, which is
+    left alone.
 
     Of processes that come at once one makes it. Raises OSError.
     """
@@ -79,7 +80,7 @@ def make_secret(path: Path, content: bytes) -> bool:
 
 
 def replace_secret(path: Path, content: bytes) -> None:
-    """The file has this content from now on, also after a crash; or what it had, when this raises OSError."""
+    """Gives the file this content, also after a crash; it keeps what it had when this raises OSError."""
     draft = _draft(path, content)
     try:
         draft.replace(path)
@@ -105,7 +106,7 @@ def _check_mode(path: Path, what: str, status: os.stat_result) -> None:
 
 
 def _draft(path: Path, content: bytes) -> Path:
-    """A synced file beside ``path``; nothing is left of one that could not be written."""
+    """Writes a synced file beside ``path``; nothing is left of one that could not be written."""
     draft = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     number = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _flag("O_NOFOLLOW") | _flag("O_BINARY"), 0o600)
     try:

@@ -15,7 +15,7 @@ _BROKEN_HOST = re.compile(r"https?:/*(?:[?#]|\Z)|https?://[^/?#]*\s", re.IGNOREC
 
 
 def checked_url(text: str, source: str = "") -> str:
-    """The URL, normalised. Raises ConfigurationError for what cannot be fetched."""
+    """Returns the URL, normalised. Raises ConfigurationError for what cannot be fetched."""
     place = f" in {source}" if source else ""
     if not isinstance(text, str):
         raise ConfigurationError(f"a URL is text, not {type(text).__name__}{place}")

@@ -216,7 +216,9 @@ class _Weight:
         )
 
     def _style(self, name: bytes, closing: bool, attributes: bool) -> None:
-        """Three equal ones are the most that are made again, and of links one."""
+        """Counts elements that are made again after others. Three equal ones are the most that are, and of links
+        one.
+        """
         known = self._styles.setdefault(name, [])
         if closing:
             if known:
@@ -242,7 +244,7 @@ class _Weight:
         self._depth += 1
 
     def _end_cell(self) -> None:
-        """The next cell or row ends the one that is open in the same table."""
+        """Closes the cell or row that is open in the same table: the next one ends it."""
         for number in range(1, min(len(self._rooms), 8)):
             wall = self._rooms[-number][0]
             if wall in _cells:

@@ -82,7 +82,8 @@ def encoding_named(label: str) -> str | None:
 
 
 def read(body: bytes, encoding: str) -> str:
-    """The text, in linear time. What cannot be read is U+FFFD; what is no encoding of the web is read as cp1252.
+    """Reads bytes as text, in linear time. What cannot be read is U+FFFD; what is no encoding of the web is read as
+    cp1252.
 
     Text in UTF-16 that is broken in 100,000 places ends there.
     """
@@ -116,7 +117,7 @@ def _read_utf16(body: bytes, encoding: str) -> str:
 
 @cache
 def _table(encoding: str) -> str:
-    """The letters of the 256 bytes; "" for an encoding that takes more than one byte for some."""
+    """Returns the letters of the 256 bytes; "" for an encoding that takes more than one byte for some."""
     if encoding == USER_DEFINED:
         return "".join([chr(byte) if byte < 0x80 else chr(0xF700 + byte) for byte in range(256)])
     if not encoding.startswith(_SINGLE_BYTES) or encoding in _MORE_BYTES:

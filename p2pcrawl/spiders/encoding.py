@@ -55,7 +55,9 @@ _LEGACY = list(_GUESSED)
 
 
 def encoding_of(body: bytes, content_type: str = "") -> str:
-    """The Python name of the encoding. Never raises; text that cannot be placed is ``cp1252``, as in browsers."""
+    """Returns the Python name of the encoding. Never raises; text that cannot be placed is ``cp1252``, as in
+    browsers.
+    """
     if body.startswith(_MARK_STARTS):
         return next(name for mark, name in _MARKS if body.startswith(mark))
     return charset_of(content_type) or _declared(body[:PRESCAN_SIZE]) or _guessed(body)
@@ -63,7 +65,7 @@ def encoding_of(body: bytes, content_type: str = "") -> str:
 
 @lru_cache(maxsize=256)
 def charset_of(content_type: str) -> str | None:
-    """The encoding that a Content-Type names, if browsers know it."""
+    """Returns the encoding that a Content-Type names, if browsers know it."""
     for found in _parameter(content_type[:_HEADER_SIZE]):
         if found[1].lower() == "charset":
             return encoding_named(found[2] if found[2] is not None else found[3])
@@ -89,7 +91,9 @@ def _declared(head: bytes) -> str | None:
 
 
 def _in_meta(attributes: bytes) -> bytes:
-    """The label in ``charset``; or that in ``content``, beside ``http-equiv=content-type`` however it is spelt."""
+    """Returns the label in ``charset``; or that in ``content``, beside ``http-equiv=content-type`` however it is
+    spelt.
+    """
     values = _values(attributes)
     if label := values.get(b"charset", b"").strip():
         return label

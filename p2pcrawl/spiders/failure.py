@@ -17,9 +17,9 @@ class PageFailure:
     response: Any = None
 
     def check(self, *kinds: type[Exception]) -> type[Exception] | None:
-        """The first of ``kinds`` that the exception is an instance of."""
+        """Returns the first of ``kinds`` that the exception is an instance of."""
         return next((kind for kind in kinds if isinstance(self.value, kind)), None)
 
     def getErrorMessage(self) -> str:
-        """The message, under the name that Scrapy's users know."""
+        """Returns the message, under the name that Scrapy's users know."""
         return str(self.value)

@@ -73,7 +73,9 @@ def _is_pydantic(kind: type) -> bool:
 
 @_remembered
 def _has_hidden_fields(kind: type) -> bool:
-    """msgspec leaves out fields of dataclasses and attrs classes that begin with an underscore; we do not."""
+    """Tells whether a class has fields that begin with an underscore: msgspec leaves these out of dataclasses and attrs
+    classes, and we do not.
+    """
     return any(name.startswith("_") for name in _fields(kind))
 
 

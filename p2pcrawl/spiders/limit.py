@@ -44,14 +44,14 @@ class Work:
         self._seen, self._ticks = 0, 0
 
     def watch(self, desk: Desk | None) -> None:
-        """From now on, in this thread, which has to be the main one."""
+        """Watches the work from now on, in this thread, which has to be the main one."""
         self.thread, self._desk = get_ident(), desk
         signal.signal(signal.SIGPROF, self._tick)
         signal.siginterrupt(signal.SIGPROF, False)
         signal.setitimer(signal.ITIMER_PROF, TICK_S, TICK_S)
 
     def allow(self, limit_s: float) -> None:
-        """A piece of work may take so much, or what was allowed before if that is more."""
+        """Allows a piece of work so much, or what was allowed before if that is more."""
         self._limit_s = max(self._limit_s, limit_s)
         if self._desk is not None:
             self._desk.allow(self._limit_s * HARD_FACTOR)

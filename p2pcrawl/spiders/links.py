@@ -42,7 +42,9 @@ _origins: set[str] = set()
 
 
 def normalise(url: str, base: str = "") -> str | None:
-    """``url`` as a browser standing on ``base`` would request it; None when it is no http(s) URL. Never raises."""
+    """Returns ``url`` as a browser standing on ``base`` would request it; None when it is no http(s) URL. Never
+    raises.
+    """
     found = _absolute(url)
     if found is not None:
         whole: str = found[1]
@@ -61,7 +63,7 @@ def page_links(tree: LexborHTMLParser, url: str) -> list[str]:
 
 
 def join_all(hrefs: Sequence[str], base: str) -> list[str]:
-    """Each of ``hrefs`` as :func:`normalise` has it, once, in order; what leads nowhere is left out."""
+    """Returns each of ``hrefs`` as :func:`normalise` has it, once, in order; what leads nowhere is left out."""
     parsed = _parsed(base)
     prefixes = _prefixes(parsed)
     found: list[str] = []
@@ -132,7 +134,7 @@ def _by_ada(href: str, base: can_ada.URL | None) -> str | None:
 
 
 def _stepped(whole: str) -> str:
-    """The URL with the steps in its path (``/./``, ``/../``) taken."""
+    """Returns the URL with the steps in its path (``/./``, ``/../``) taken."""
     rest, mark, query = whole.partition("?")
     start = rest.index("/", rest.index("://") + 3)
     taken: list[str] = []
@@ -158,7 +160,7 @@ def _step(taken: list[str], segment: str) -> bool:
 
 
 def _sound(text: str) -> str:
-    """Text that has a UTF-8 form: lone surrogates are replaced, as browsers do."""
+    """Returns a text that has a UTF-8 form: lone surrogates are replaced, as browsers do."""
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -227,7 +229,7 @@ class LinkBatch:
         return self._urls
 
     def request(self, url: str) -> Request:
-        """The Request for one of the links."""
+        """Returns the Request for one of the links."""
         return Request(
             url,
             callback=self.callback or None,

@@ -51,7 +51,7 @@ def parse_target(text: str) -> SpiderRef:
 
 
 def load_spider(ref: SpiderRef) -> type[Spider]:
-    """The class, imported if need be. For plain URLs, the built-in one with these as its start URLs."""
+    """Returns the class, imported if need be. For plain URLs, the built-in one with these as its start URLs."""
     if ref.file:
         return _class_in(import_file(ref.file), ref.qualname, ref.file)
     if ref.module:
@@ -85,7 +85,9 @@ def reference_of(cls: type[Spider]) -> SpiderRef | None:
 
 
 def merged_settings(base: Settings, cls: type[Spider]) -> Settings:
-    """``base`` with the spider's ``custom_settings``. Raises ConfigurationError for a name that does not exist."""
+    """Returns ``base`` with the spider's ``custom_settings``. Raises ConfigurationError for a name that does not
+    exist.
+    """
     custom = cls.custom_settings
     if not custom:
         return base
@@ -121,7 +123,7 @@ def _portable(name: str, value: Any) -> Any:
 
 
 def path_of(cls: type) -> str:
-    """The text that :func:`load_object` finds the class by. Raises ConfigurationError when there is none."""
+    """Returns the text that :func:`load_object` finds the class by. Raises ConfigurationError when there is none."""
     module = sys.modules.get(cls.__module__)
     if "<" in cls.__qualname__ or module is None:
         raise ConfigurationError(f"{cls.__qualname__} cannot be found by another process: define it in a module")
@@ -154,7 +156,7 @@ def _class_in(module: ModuleType, qualname: str, shown: str) -> type[Spider]:
 
 
 def _spiders_of(module: ModuleType) -> dict[str, type[Spider]]:
-    """The spiders that the module itself defines; bases of others among them do not count."""
+    """Returns the spiders that the module itself defines; bases of others among them do not count."""
     own = [
         value
         for value in vars(module).values()

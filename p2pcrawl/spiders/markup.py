@@ -9,12 +9,14 @@ _WITHOUT_EVENTS = int(LexborDocumentOptions.WO_EVENTS)
 
 
 def parsed(body: bytes) -> LexborHTMLParser:
-    """The page's tree. The bytes are read as UTF-8; :mod:`p2pcrawl.spiders.bombs` has cut what would take too much."""
+    """Parses a page into its tree. The bytes are read as UTF-8; :mod:`p2pcrawl.spiders.bombs` has cut what would take
+    too much.
+    """
     return LexborHTMLParser(body, options=_WITHOUT_EVENTS)
 
 
 def title_of(tree: LexborHTMLParser) -> str:
-    """The page's title with its white space collapsed, at most 4,096 characters; "" when there is none."""
+    """Returns the page's title with its white space collapsed, at most 4,096 characters; "" when there is none."""
     node = tree.css_first("head>title")
     if node is None:
         node = next((n for n in tree.css("title") if n.parent is not None and n.parent.tag != "svg"), None)
@@ -22,7 +24,9 @@ def title_of(tree: LexborHTMLParser) -> str:
 
 
 def hrefs_of(tree: LexborHTMLParser) -> tuple[list[str], str]:
-    """The hrefs of all ``a`` and ``area`` elements as they stand, and of the first ``base`` ("" when there is none)."""
+    """Returns the hrefs of all ``a`` and ``area`` elements as they stand, and of the first ``base`` ("" when there is
+    none).
+    """
     # A selector without a tag is a third faster than "a[href],area[href],base[href]".
     nodes = tree.css("[href]")
     tags = [node.tag_id for node in nodes]
@@ -36,7 +40,7 @@ def hrefs_of(tree: LexborHTMLParser) -> tuple[list[str], str]:
 
 
 def base_of(tree: LexborHTMLParser) -> str:
-    """The first ``<base href>``, as it stands; "" when there is none."""
+    """Returns the first ``<base href>``, as it stands; "" when there is none."""
     node = tree.css_first("base[href]")
     return "" if node is None else (node.attributes["href"] or "").strip()
 

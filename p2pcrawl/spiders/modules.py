@@ -36,7 +36,7 @@ def importing() -> bool:
 
 
 def import_file(path: str | Path) -> ModuleType:
-    """The module that the file defines. Raises ConfigurationError with one line when it cannot be imported."""
+    """Imports the module that the file defines. Raises ConfigurationError with one line when it cannot be imported."""
     file = Path(path).expanduser()
     if file.is_dir():
         raise ConfigurationError(f"{path} is a folder; name a spider's .py file in it")
@@ -64,7 +64,7 @@ def import_file(path: str | Path) -> ModuleType:
 
 
 def import_module(name: str) -> ModuleType:
-    """The module of that name, looked for in the current folder too."""
+    """Imports the module of that name, looked for in the current folder too."""
     if "" not in sys.path:
         _add_folders(Path.cwd())
     main = sys.modules.get("__main__")
@@ -93,7 +93,7 @@ def environment_of_slaves() -> dict[str, str]:
 
 
 def main_file() -> Path | None:
-    """The script that this process runs, if it is a file."""
+    """Returns the script that this process runs, if it is a file."""
     return _file_of(sys.modules.get("__main__"))
 
 
@@ -120,7 +120,9 @@ def _load(name: str, file: Path) -> ModuleType:
 
 
 def _place(file: Path) -> tuple[Path, str]:
-    """The folder that imports start from, and the dotted name from there: packages are found by their __init__.py."""
+    """Returns the folder that imports start from, and the dotted name from there: packages are found by their
+    __init__.py.
+    """
     parts = [file.stem] if file.stem != "__init__" else []
     folder = file.parent
     while (folder / "__init__.py").is_file() and folder.name.isidentifier():
@@ -136,7 +138,7 @@ def _file_of(module: ModuleType | None) -> Path | None:
 
 @contextmanager
 def _explained(shown: str, file: Path | None) -> Iterator[None]:
-    """Whatever importing raises, as one line with the place in the user's file."""
+    """Turns whatever importing raises into one line with the place in the user's file."""
     global _depth
     _depth += 1
     try:

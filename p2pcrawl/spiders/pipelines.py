@@ -50,7 +50,9 @@ class Pipelines:
             raise
 
     async def process(self, item: Any) -> Any:
-        """The item as the last pipeline returned it. Raises DropItem, or whatever a pipeline raises."""
+        """Passes an item through all pipelines, and returns it as the last one did. Raises DropItem, or whatever a
+        pipeline raises.
+        """
         for pipeline, process_item in self._steps:
             item = process_item(item)
             if inspect.isawaitable(item):
@@ -89,7 +91,7 @@ def _made(path: Any) -> Any:
 
 
 def _bound(pipeline: Any, name: str, spider: Spider, items: int = 0) -> Callable[..., Any]:
-    """The method without its spider argument, whether or not it takes one."""
+    """Returns the method without its spider argument, whether or not it takes one."""
     method = getattr(pipeline, name)
     try:
         parameters = inspect.signature(method).parameters.values()

@@ -120,7 +120,7 @@ class Response:
 
     @limited
     def json(self) -> Any:
-        """The body read as JSON. Raises ValueError when it is none."""
+        """Reads the body as JSON. Raises ValueError when it is none."""
         try:
             return json.loads(self.body)
         except UnicodeDecodeError:
@@ -151,7 +151,9 @@ class Response:
 
     @limited
     def re(self, pattern: str | Pattern[str]) -> list[str]:
-        """All matches of ``pattern`` in the markup: the groups if it has any, else the whole. Entities are read."""
+        """Returns all matches of ``pattern`` in the markup: the groups if it has any, else the whole. Entities are
+        read.
+        """
         return self.selector.re(pattern)
 
     @limited
@@ -194,7 +196,7 @@ class Response:
         return self._base
 
     def urljoin(self, url: str) -> str:
-        """``url`` made absolute, and otherwise left as it is."""
+        """Returns ``url`` made absolute, and otherwise left as it is."""
         return urljoin(self.base_url, url)
 
     def follow(
@@ -213,7 +215,7 @@ class Response:
         errback: Callback = None,
         kind: Kind | str = Kind.INDEX,
     ) -> Request:
-        """The request for a link: a URL, an ``<a>`` or ``<link>`` element, or its ``::attr(href)``.
+        """Returns the request for a link: a URL, an ``<a>`` or ``<link>`` element, or its ``::attr(href)``.
 
         Raises ValueError for anything else, and for what is no http(s) URL.
         """
@@ -256,7 +258,7 @@ class Response:
         dont_filter: bool = False,
         errback: Callback = None,
     ) -> LinkBatch:
-        """A batch of links: those given, those of the elements selected, or all of the page.
+        """Returns a batch of links: those given, those of the elements selected, or all of the page.
 
         ``match`` keeps the links in whose absolute URL the pattern is found. What cannot be followed
         (``javascript:``, an invalid URL, an element without href) is left out.

@@ -1,4 +1,6 @@
-"""Whatever a callback returned, as one stream; and what it raised, told from what others want of its task."""
+"""Runs callbacks: makes one stream of whatever they returned, and tells what they raised from what others want of their
+task.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from p2pcrawl.spiders.links import LinkBatch
 
 
 async def iterate(result: Any) -> AsyncIterator[Any]:
-    """The requests, batches and items of a callback's result, one by one; None is nothing.
+    """Yields the requests, batches and items of a callback's result, one by one; None is nothing.
 
     The result may be one of them, a list or any other iterable, a generator, an async generator, or a coroutine that
     returns any of these. Anything else comes out as it is, for :func:`encode_item` to refuse. A generator that is left

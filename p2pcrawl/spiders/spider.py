@@ -61,19 +61,19 @@ class Spider:
         self.logger.log(level, message, **keywords)
 
     async def start(self) -> AsyncIterator[Any]:
-        """The first requests (items are fine too). Unless overridden, those of :meth:`start_requests`."""
+        """Yields the first requests (items are fine too). Unless overridden, those of :meth:`start_requests`."""
         async for each in iterate(self.start_requests()):
             yield each
 
     def start_requests(self) -> Iterable[Any]:
-        """A Request for each of ``start_urls``. Raises ConfigurationError for what is no URL."""
+        """Yields a Request for each of ``start_urls``. Raises ConfigurationError for what is no URL."""
         if not self.start_urls and hasattr(self, "start_url"):
             raise ConfigurationError(f"spider {self.name} has start_url, but it is start_urls (a list) that counts")
         for url in self.start_urls:
             yield Request(checked_url(url, f"start_urls of spider {self.name}"))
 
     def parse(self, response: Response, **cb_kwargs: Any) -> Any:
-        """The callback of requests that name no other."""
+        """Handles the answers of requests that name no other callback."""
         raise NotImplementedError(
             f"{type(self).__name__}.parse is not defined: write it, or give each Request a callback"
         )

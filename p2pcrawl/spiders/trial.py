@@ -39,7 +39,7 @@ def try_spider(cls: type[Spider], arguments: Mapping[str, str], settings: Settin
 
 
 def told(error: BaseException) -> str:
-    """An exception in one line, with the place in the user's code that raised it."""
+    """Tells of an exception in one line, with the place in the user's code that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = str(Path(__file__).parent.parent)
     theirs = [f for f in frames if not f.filename.startswith(ours) and linecache.getline(f.filename, f.lineno or 0)]
@@ -71,7 +71,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _check_start(spider: Spider) -> None:
-    """The start URLs, where they are nothing but a list."""
+    """Checks the start URLs, where they are nothing but a list."""
     cls = type(spider)
     if cls.start is not Spider.start or cls.start_requests is not Spider.start_requests:
         return

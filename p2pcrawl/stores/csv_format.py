@@ -106,7 +106,7 @@ class Csv:
 
 
 def _header(text: Existing) -> list[str]:
-    """The names in the first line that is not empty; none if the text is blank."""
+    """Returns the names in the first line that is not empty; none if the text is blank."""
     try:
         first = codecs.getincrementaldecoder("utf-8-sig")().decode(text.first, final=text.size <= FIRST)
         if not first.strip() and text.size <= FIRST:

@@ -18,7 +18,7 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 @contextmanager
 def storage_errors(path: str) -> Iterator[None]:
-    """Turn an OSError within into a DiskFullError or StorageError that names ``path``."""
+    """Turns an OSError within into a DiskFullError or StorageError that names ``path``."""
     try:
         yield
     except BrokenPipeError as error:
@@ -31,7 +31,7 @@ def storage_errors(path: str) -> Iterator[None]:
 
 
 def open_locked(path: str, *, create: bool) -> io.FileIO:
-    """Open for reading and writing, shut to every other crawl until it is closed.
+    """Opens a file for reading and writing, shut to every other crawl until it is closed.
 
     Two crawls in one file would each cut away what the other wrote.
     """
@@ -59,12 +59,12 @@ def _lock(descriptor: int) -> None:
 
 
 def write_all(file: io.FileIO, data: bytes) -> None:
-    """Write every byte: an unbuffered file may take only a part at a time."""
+    """Writes every byte: an unbuffered file may take only a part at a time."""
     view = memoryview(data)
     while view:
         view = view[file.write(view) or 0 :]
 
 
 def sync_folder_of(path: str) -> None:
-    """Make the name of a new file as durable as its content."""
+    """Makes the name of a new file as durable as its content."""
     sync_folder(Path(os.path.dirname(path) or "."))

@@ -132,7 +132,7 @@ class FileSink:
         self._position = self._described(self._opened())
 
     def _continue(self, file: io.FileIO) -> int:
-        """The offset at which items can be added to what is there, with the format prepared."""
+        """Prepares the format to go on with what is there, and returns the offset at which items can be added."""
         try:
             with examined(file, gzip=self._gzip, whole=self._format.reads_whole) as text:
                 kept = self._format.continue_from(text)
@@ -151,7 +151,7 @@ class FileSink:
         ) from None
 
     def _split(self, text: Existing, kept: Kept) -> int:
-        """Put the closing of a gzip file into a member of its own, where it can be cut off.
+        """Puts the closing of a gzip file into a member of its own, where it can be cut off.
 
         The member that holds it also holds the user's items, so the file is replaced as a whole: a
         crash leaves either the old one or the new one.
@@ -179,7 +179,7 @@ class FileSink:
         return offset
 
     def _restored(self, position: Position) -> bool:
-        """Take over a position; whether it lies behind something written."""
+        """Takes over a position; tells whether it lies behind something written."""
         try:
             written = position["format"], position["gzip"]
             if written == (self._format.name, self._gzip):

@@ -27,7 +27,7 @@ _FORMATS: dict[str, Callable[[], Format]] = {
 
 
 def open_sink(path: str, *, replace: bool, fields: Sequence[str] = (), csv_safe: bool = True) -> Sink:
-    """The sink for ``path``, in the format that its ending names; ``-`` is standard output.
+    """Opens the sink for ``path``, in the format that its ending names; ``-`` is standard output.
 
     Nothing is opened, made or changed before the sink's ``resume``. ``fields`` are the columns of CSV, and
     ``csv_safe`` says that no cell of it may be a formula.

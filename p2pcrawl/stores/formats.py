@@ -39,11 +39,11 @@ class Format(Protocol):
     """Whether ``continue_from`` needs the whole text, not only its two ends."""
 
     def begin(self) -> None:
-        """Start with an empty document."""
+        """Starts with an empty document."""
         ...
 
     def continue_from(self, text: Existing) -> Kept:
-        """Start behind the items of a document. Raises CannotContinue."""
+        """Starts behind the items of a document. Raises CannotContinue."""
         ...
 
     def state(self) -> dict[str, Any]:
@@ -51,11 +51,11 @@ class Format(Protocol):
         ...
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state. Raises KeyError, TypeError or ValueError for one that is damaged."""
+        """Goes on from a state. Raises KeyError, TypeError or ValueError for one that is damaged."""
         ...
 
     def encode(self, items: Sequence[bytes]) -> bytes:
-        """The text of some more items."""
+        """Returns the text of some more items."""
         ...
 
     def closing(self) -> bytes:

@@ -19,7 +19,7 @@ _controls = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff]")
 
 
 def safe_cell(text: str) -> str:
-    """The text as no spreadsheet runs it, without control characters (tab and line ends are none)."""
+    """Returns the text as no spreadsheet runs it, without control characters (tab and line ends are none)."""
     if not text:
         return text
     if not text.isprintable():
@@ -28,5 +28,5 @@ def safe_cell(text: str) -> str:
 
 
 def raw_cell(cell: str) -> str:
-    """The text that :func:`safe_cell` made the cell of."""
+    """Returns the text that :func:`safe_cell` made the cell of."""
     return cell[1:] if cell[:1] == "'" and _runs(cell) else cell

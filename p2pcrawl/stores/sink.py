@@ -38,7 +38,7 @@ class Sink(Protocol):
     """One output. Synchronous, and used by one thread at a time."""
 
     def resume(self, position: Position | None) -> Position:
-        """Open the output at ``position``; None is the first start, in the mode it was made with.
+        """Opens the output at ``position``; None is the first start, in the mode it was made with.
 
         May be called again on the same sink, and must be after a StorageError. Raises
         ConfigurationError, with nothing changed, when what is there cannot be continued.
@@ -46,17 +46,17 @@ class Sink(Protocol):
         ...
 
     def write(self, items: Sequence[bytes]) -> None:
-        """Add JSON objects in UTF-8, in order. They are safe only after ``sync``."""
+        """Adds JSON objects in UTF-8, in order. They are safe only after ``sync``."""
         ...
 
     def sync(self) -> Position:
-        """Make all that was written durable; a file is a whole, valid document afterwards."""
+        """Makes all that was written durable; a file is a whole, valid document afterwards."""
         ...
 
     def finish(self) -> None:
-        """Leave the output whole, durable and valid."""
+        """Leaves the output whole, durable and valid."""
         ...
 
     def close(self) -> None:
-        """Let go of the output as it is. May be repeated."""
+        """Lets go of the output as it is. May be repeated."""
         ...

@@ -189,7 +189,7 @@ class Row(Record):
 
 
 class Forgotten(Reply, tag=32):
-    """What was let go of is a copy at the receiver, or gone."""
+    """An answer that what was let go of is a copy at the receiver, or gone."""
 
     empty: bool = False
     """The receiver holds nothing of those that it is not to hold."""

@@ -38,7 +38,7 @@ _decoder: msgspec.msgpack.Decoder[_Question | _Answer] = msgspec.msgpack.Decoder
 
 
 def encode_consent(message: Question | Answer) -> bytes:
-    """The body of a datagram."""
+    """Encodes a question or an answer as the body of a datagram."""
     if isinstance(message, Question):
         view = message.view.to_bytes(8, "big")
         return _encoder.encode(_Question(message.number, view, *message.version, message.seat))

@@ -194,7 +194,7 @@ class DatagramSeal:
         return "misaddressed"
 
     def _stranger(self, data: bytes) -> _Sender:
-        """A sender not heard of before; not remembered until something of it opens."""
+        """Makes a sender not heard of before; not remembered until something of it opens."""
         key = self._ring.named(data[_KEY_ID])
         assert key is not None
         origin = data[_ORIGIN]

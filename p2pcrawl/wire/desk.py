@@ -34,7 +34,7 @@ class Desk:
 
     @classmethod
     def make(cls) -> Self:
-        """A new one, for a child that is about to be started."""
+        """Makes a desk, for a child that is about to be started."""
         if hasattr(os, "memfd_create"):
             fd = os.memfd_create("p2pcrawl-desk")
         else:
@@ -48,23 +48,23 @@ class Desk:
         os.close(self.fd)
 
     def allow(self, cpu_s: float) -> None:
-        """From now on a piece of work may take so much; 0: any."""
+        """Allows a piece of work so much from now on; 0: any."""
         _LIMIT.pack_into(self._memory, _WORK.size, cpu_s)
 
     def begin(self, piece: int, lease: int) -> None:
-        """A piece of work, on the answer of this lease (0: on nobody's). Pieces count from 1."""
+        """Marks the begin of a piece of work, on the answer of this lease (0: on nobody's). Pieces count from 1."""
         _WORK.pack_into(self._memory, 0, piece, lease)
 
     def end(self) -> None:
         _WORK.pack_into(self._memory, 0, 0, 0)
 
     def sign(self) -> None:
-        """The process lives, and its interpreter lets threads have their turn."""
+        """Gives a sign: the process lives, and its interpreter lets threads have their turn."""
         (number,) = _SIGN.unpack_from(self._memory, _SIGN_AT)
         _SIGN.pack_into(self._memory, _SIGN_AT, number + 1)
 
     def expect(self, silence_s: float) -> None:
-        """From now on it may be without a sign for so long."""
+        """Sets for how long the process may be without a sign from now on."""
         _LIMIT.pack_into(self._memory, _PATIENCE_AT, silence_s)
 
     def signs(self) -> tuple[int, float]:
@@ -72,7 +72,7 @@ class Desk:
         return (*_SIGN.unpack_from(self._memory, _SIGN_AT), *_LIMIT.unpack_from(self._memory, _PATIENCE_AT))
 
     def seen(self) -> tuple[int, int, float]:
-        """The piece (0: none), its lease, and what it may take."""
+        """Reads which piece is worked on (0: none), its lease, and what it may take."""
         return (*_WORK.unpack_from(self._memory, 0), *_LIMIT.unpack_from(self._memory, _WORK.size))
 
 
@@ -88,7 +88,7 @@ class Overseer:
         self._silent_s = 0.0
 
     def look(self) -> int | None:
-        """The lease whose answer takes too long; None while none does."""
+        """Returns the lease whose answer takes too long; None while none does."""
         piece, lease, limit_s = self._desk.seen()
         if not piece or not limit_s:
             self._piece = 0

@@ -140,19 +140,19 @@ _push_pulls = msgspec.msgpack.Decoder(_PushPull)
 
 
 def encode(message: gossip.Message) -> bytes:
-    """The body of a datagram. Raises ValueError when a field is not what it may be."""
+    """Encodes a message as the body of a datagram. Raises ValueError when a field is not what it may be."""
     return _encoder.encode(_pack(message))
 
 
 def decode(data: bytes) -> gossip.Message:
-    """The message in a datagram's body. Raises LinkError on anything else."""
+    """Reads the message in a datagram's body. Raises LinkError on anything else."""
     if len(data) > DATAGRAM_MAX:
         raise LinkError(f"a datagram of {len(data)} bytes is over the limit of {DATAGRAM_MAX}")
     return _unpack(_read(_messages, data))
 
 
 def encode_push_pull(message: gossip.PushPull) -> bytes:
-    """The body of a stream message. Raises ValueError when a field is not what it may be."""
+    """Encodes a whole view as the body of a stream message. Raises ValueError when a field is not what it may be."""
     rows = [
         _Entry(_pack_member(entry.member), entry.incarnation, int(entry.status), min(entry.age_s, AGE_S_MAX))
         for entry in message.entries[: gossip.ENTRIES_MAX]
@@ -161,7 +161,7 @@ def encode_push_pull(message: gossip.PushPull) -> bytes:
 
 
 def decode_push_pull(data: bytes) -> gossip.PushPull:
-    """The whole view in a stream message. Raises LinkError on anything else."""
+    """Reads the whole view in a stream message. Raises LinkError on anything else."""
     if len(data) > PUSH_PULL_MAX:
         raise LinkError(f"a push/pull of {len(data)} bytes is over the limit of {PUSH_PULL_MAX}")
     row = _read(_push_pulls, data)

@@ -107,7 +107,7 @@ class HalfKey:
         self.public: Final = self._private.public_key().public_bytes_raw()
 
     def secrets(self, key: bytes, cluster: bytes, hello: bytes, answer: bytes, public: bytes) -> Secrets:
-        """The keys of the connection. Raises LinkError for a half key that is none."""
+        """Derives the keys of the connection. Raises LinkError for a half key that is none."""
         try:
             shared = self._private.exchange(X25519PublicKey.from_public_bytes(public))
         except ValueError:
@@ -119,7 +119,7 @@ class HalfKey:
 
 
 def kind_of(data: bytes | bytearray, wanted: tuple[Kind, ...]) -> Kind | None:
-    """The kind of the message that begins here, or None while that cannot be told yet.
+    """Returns the kind of the message that begins here, or None while that cannot be told yet.
 
     Raises LinkError as soon as it is not one of those wanted; RefusedHello for another version.
     """
@@ -142,13 +142,13 @@ def kind_of(data: bytes | bytearray, wanted: tuple[Kind, ...]) -> Kind | None:
 
 
 def hello(key: bytes, name: bytes, cluster: bytes, half: HalfKey) -> bytes:
-    """The client's first message, under the cluster key of this id."""
+    """Makes the client's first message, under the cluster key of this id."""
     body = _prefix(Kind.HELLO) + name + _cluster_tag(key, cluster) + half.public
     return body + _hello_mac(key, body)
 
 
 def check_hello(message: bytes, key: bytes | None, cluster: bytes) -> bytes:
-    """The client's ephemeral key. Raises RefusedHello, or LinkError for a forgery.
+    """Checks a hello, and returns the client's ephemeral key. Raises RefusedHello, or LinkError for a forgery.
 
     This much is done for strangers, who lack the key: one comparison or two hashes.
     """
@@ -168,12 +168,12 @@ def check_hello(message: bytes, key: bytes | None, cluster: bytes) -> bytes:
 
 
 def named_key(message: bytes) -> bytes:
-    """The id of the cluster key that a hello is made with."""
+    """Returns the id of the cluster key that a hello is made with."""
     return message[PREFIX : PREFIX + KEY_ID_BYTES]
 
 
 def answer(half: HalfKey) -> bytes:
-    """The server's first message."""
+    """Makes the server's first message."""
     return _prefix(Kind.ANSWER) + half.public
 
 

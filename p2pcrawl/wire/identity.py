@@ -48,7 +48,7 @@ class Identity:
 
     @classmethod
     def generate(cls) -> Identity:
-        """A new one."""
+        """Makes a new identity."""
         return cls(os.urandom(SEED_BYTES))
 
     @property
@@ -57,7 +57,7 @@ class Identity:
         return self._seed
 
     def sign(self, purpose: str, data: bytes) -> bytes:
-        """64 bytes that only this identity can make, for this purpose and this data."""
+        """Makes 64 bytes that only this identity can make, for this purpose and this data."""
         return self._private.sign(_bound(purpose, data))
 
     def __repr__(self) -> str:
@@ -78,7 +78,7 @@ def verify(public_key: bytes, signature: bytes, purpose: str, data: bytes) -> bo
 
 
 def node_id_of(public_key: bytes) -> NodeId:
-    """40 hex digits, the BLAKE2b-160 of the public key; the same 160 bits place it in the directory."""
+    """Returns 40 hex digits, the BLAKE2b-160 of the public key; the same 160 bits place it in the directory."""
     return NodeId(hashlib.blake2b(public_key, digest_size=NODE_ID_BYTES).hexdigest())
 
 

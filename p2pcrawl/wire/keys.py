@@ -38,23 +38,23 @@ _DISTINCT_MIN: Final = 10
 
 
 def generate_key() -> str:
-    """A new random key, as a line for a key file."""
+    """Makes a new random key, as a line for a key file."""
     return base64.b64encode(os.urandom(KEY_BYTES)).decode("ascii")
 
 
 def derive(key: bytes, purpose: str, context: bytes = b"") -> bytes:
-    """The 32 byte key for one purpose; HKDF-Expand, as ``key`` is uniformly random already."""
+    """Derives the 32 byte key for one purpose; HKDF-Expand, as ``key`` is uniformly random already."""
     info = b"p2pcrawl " + purpose.encode("ascii") + b"\0" + context
     return HKDFExpand(hashes.SHA256(), KEY_BYTES, info).derive(key)
 
 
 def key_id(key: bytes) -> bytes:
-    """Four bytes that name a key in the open and tell nothing about it."""
+    """Returns four bytes that name a key in the open and tell nothing about it."""
     return derive(key, "key id")[:KEY_ID_BYTES]
 
 
 def cluster_bytes(name: str) -> bytes:
-    """A cluster's name as it is bound into everything sealed. Raises ConfigurationError."""
+    """Returns a cluster's name as it is bound into everything sealed. Raises ConfigurationError."""
     if not 1 <= len(name) <= CLUSTER_NAME_MAX or not name.isprintable():
         raise ConfigurationError(f"a cluster's name has 1 to {CLUSTER_NAME_MAX} printable characters, not {name!r:.80}")
     return name.encode("utf-8")
@@ -78,7 +78,7 @@ class KeyRing:
 
     @classmethod
     def parse(cls, text: str) -> KeyRing:
-        """The ring of a key file: a base64 key on each line, the first one in use; # begins a comment.
+        """Reads a key file: a base64 key on each line, the first one in use; # begins a comment.
 
         Raises ConfigurationError, naming the line and never its text.
         """
@@ -91,7 +91,7 @@ class KeyRing:
         return cls(_key_of(line, number) for number, line in lines if line)
 
     def text(self) -> str:
-        """The key file of this ring: what :meth:`parse` reads. Secret."""
+        """Writes the key file of this ring: what :meth:`parse` reads. Secret."""
         first = self._keys[self._in_use]
         ordered = [first, *(key for key in self._keys.values() if key is not first)]
         return "".join(f"{base64.b64encode(key).decode('ascii')}\n" for key in ordered)
@@ -141,7 +141,7 @@ class KeyRing:
         return (self._in_use.hex(), *(name.hex() for name in self._keys if name != self._in_use))
 
     def named(self, name: bytes) -> bytes | None:
-        """The key with this id, if the ring has it."""
+        """Returns the key with this id, if the ring has it."""
         return self._keys.get(name)
 
     def __contains__(self, name: bytes) -> bool:
@@ -161,7 +161,7 @@ class KeyRing:
 
 
 def _key_of(line: str, number: int) -> bytes:
-    """The key on one line; whoever finds the error in a log must not find the key there."""
+    """Reads the key on one line; whoever finds the error in a log must not find the key there."""
     wrong = ConfigurationError(f"line {number} of the key file is not a cluster key; make one with: p2pcrawl keygen")
     try:
         key = base64.b64decode(line.encode("ascii").translate(bytes.maketrans(b"-_", b"+/")), validate=True)

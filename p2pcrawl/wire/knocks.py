@@ -151,12 +151,12 @@ class Knocks:
         return []
 
     def _whom(self, cookie: bytes, source: Source) -> Source | None:
-        """At which address it was knocked, for an answer with this cookie."""
+        """Returns the address at which it was knocked, for an answer with this cookie."""
         asked = self._asked.get(cookie)
         return source if asked is None and cookie == self._cookie(source) else asked
 
     def _learn(self, address: Source, takes: bytes, now: float) -> list[Sending]:
-        """The process there proved that it hears us: it is told what waits for it."""
+        """Remembers the process that proved that it hears us, and tells it what waits for it."""
         before = self._known.pop(address, None)
         self._known[address] = _Known(takes)
         if len(self._known) > KNOWN_MAX:
@@ -180,7 +180,7 @@ class Knocks:
         return waiting
 
     def _retort(self, source: Source, now: float) -> list[Sending]:
-        """A member wrote to whoever was here before: it gets to know who is here now."""
+        """Tells a member that wrote to whoever was here before who is here now."""
         if now - self._retorts.get(source, -math.inf) < KNOCK_S:
             return []
         self._retorts[source] = now

@@ -49,7 +49,7 @@ class SignedRecord(Struct, frozen=True, array_like=True, forbid_unknown_fields=T
 
     @classmethod
     def sign(cls, identity: Identity, kind: str, name: str, version: int, expires_s: int, body: bytes) -> SignedRecord:
-        """A record by ``identity``. Raises ValueError when a field is over its limit."""
+        """Makes a record by ``identity``. Raises ValueError when a field is over its limit."""
         signature = identity.sign(_PURPOSE, _content(kind, name, version, expires_s, identity.public_key, body))
         record = cls(kind, name, version, expires_s, identity.public_key, body, signature)
         if cls.decode(record.encode()) is None:
@@ -58,7 +58,7 @@ class SignedRecord(Struct, frozen=True, array_like=True, forbid_unknown_fields=T
 
     @classmethod
     def decode(cls, data: bytes) -> SignedRecord | None:
-        """The record of these bytes, or None for anything else. The signature is not looked at yet."""
+        """Reads the record of these bytes; returns None for anything else. The signature is not looked at yet."""
         if len(data) > RECORD_MAX:
             return None
         try:
@@ -68,7 +68,7 @@ class SignedRecord(Struct, frozen=True, array_like=True, forbid_unknown_fields=T
         return record if _encoder.encode(record) == data else None
 
     def encode(self) -> bytes:
-        """At most RECORD_MAX bytes."""
+        """Encodes the record in RECORD_MAX bytes at most."""
         return _encoder.encode(self)
 
     def verify(self, age_s: float) -> bool:

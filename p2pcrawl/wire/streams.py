@@ -89,12 +89,12 @@ class StreamSeal:
         *,
         expect: NodeId | None = None,
     ) -> StreamSeal:
-        """The end that connected. With ``expect`` any other node at that address is refused."""
+        """Makes the end that connected. With ``expect`` any other node at that address is refused."""
         return cls("client", ring, identity, boot, cluster, expect)
 
     @classmethod
     def server(cls, ring: KeyRing, identity: Identity, boot: bytes, cluster: str = DEFAULT_CLUSTER) -> StreamSeal:
-        """The end that accepted."""
+        """Makes the end that accepted."""
         return cls("server", ring, identity, boot, cluster, None)
 
     @property
@@ -108,7 +108,7 @@ class StreamSeal:
         return self._state is _State.ENDED
 
     def begin(self) -> bytes:
-        """The client's hello; nothing for a server, which speaks only when spoken to."""
+        """Returns the client's hello; nothing for a server, which speaks only when spoken to."""
         if self._half is None or self._hello:
             return b""
         self._hello = handshake.hello(self._key, self.key_id, self._cluster, self._half)
@@ -120,7 +120,7 @@ class StreamSeal:
         return output
 
     def send(self, data: bytes) -> bytes:
-        """The records of ``data``. Raises LinkError unless :attr:`established`."""
+        """Seals ``data`` into records. Raises LinkError unless :attr:`established`."""
         sealer = self._sealer
         if sealer is None or not self.established:
             raise LinkError("this stream is not open for sending")
@@ -131,14 +131,16 @@ class StreamSeal:
             return b"".join([sealer.seal(_Record.DATA, piece) for piece in pieces])
 
     def finish(self) -> bytes:
-        """The last record of this direction; nothing can be sent after it."""
+        """Makes the last record of this direction; nothing can be sent after it."""
         if self._sealer is None or not self.established:
             return b""
         last, self._sealer = self._sealer.seal(_Record.END, b""), None
         return last
 
     def receive(self, data: bytes) -> list[bytes]:
-        """The plaintext that is complete now. Raises LinkError for anything that is not as it should be."""
+        """Takes in bytes, and returns the plaintext that is complete now. Raises LinkError for anything that is not as
+        it should be.
+        """
         if self._state is _State.FAILED:
             raise LinkError("this stream has failed before")
         if self._state is _State.ENDED and data:
@@ -162,7 +164,7 @@ class StreamSeal:
         return plain
 
     def eof(self) -> None:
-        """To be called when the connection ends. Raises LinkError unless the other end had finished."""
+        """Judges the end of the connection: raises LinkError unless the other end had finished."""
         match self._state:
             case _State.ENDED | _State.FAILED:
                 return

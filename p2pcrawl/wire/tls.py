@@ -42,12 +42,12 @@ class TlsStream:
 
     @classmethod
     def client(cls, context: ssl.SSLContext, inside: StreamSeal) -> TlsStream:
-        """The end that connected."""
+        """Makes the end that connected."""
         return cls(context, inside, server=False)
 
     @classmethod
     def server(cls, context: ssl.SSLContext, inside: StreamSeal) -> TlsStream:
-        """The end that accepted."""
+        """Makes the end that accepted."""
         return cls(context, inside, server=True)
 
     @property
@@ -66,7 +66,7 @@ class TlsStream:
         return self._inside.peer
 
     def begin(self) -> bytes:
-        """The client's TLS hello; nothing for a server."""
+        """Returns the client's TLS hello; nothing for a server."""
         if not self._server:
             self._shake()
         return self.take_output()
@@ -76,12 +76,12 @@ class TlsStream:
         return self._outgoing.read()
 
     def send(self, data: bytes) -> bytes:
-        """The TLS records of ``data``, sealed. Raises LinkError unless :attr:`established`."""
+        """Seals ``data`` into TLS records. Raises LinkError unless :attr:`established`."""
         self._write(self._inside.send(data))
         return self.take_output()
 
     def finish(self) -> bytes:
-        """The last record of this direction; nothing can be sent after it."""
+        """Makes the last record of this direction; nothing can be sent after it."""
         if not self._shaken or self._failed:
             return b""
         self._write(self._inside.finish())
@@ -91,7 +91,9 @@ class TlsStream:
         return self.take_output()
 
     def receive(self, data: bytes) -> list[bytes]:
-        """The plaintext that is complete now. Raises LinkError for anything that is not as it should be."""
+        """Takes in bytes, and returns the plaintext that is complete now. Raises LinkError for anything that is not as
+        it should be.
+        """
         if self._failed:
             raise LinkError("this stream has failed before")
         if not data:
@@ -110,7 +112,7 @@ class TlsStream:
             raise
 
     def eof(self) -> None:
-        """To be called when the connection ends. Raises LinkError unless the other end had finished."""
+        """Judges the end of the connection: raises LinkError unless the other end had finished."""
         if self._failed:
             return
         if self._shaken:
@@ -131,7 +133,7 @@ class TlsStream:
         raise Mismatch("the other end does not speak TLS, and this peer does: start both with it, or both without")
 
     def _shake(self) -> bool:
-        """A step of the TLS handshake; whether it is done. The seal's begins in the same breath."""
+        """Takes a step of the TLS handshake; tells whether it is done. The seal's begins in the same breath."""
         try:
             self._tls.do_handshake()
         except ssl.SSLWantReadError:
@@ -181,7 +183,7 @@ def why_refused(error: ssl.SSLCertVerificationError) -> str:
 
 
 def _told(error: ssl.SSLError) -> LinkError:
-    """The error in words for a person, who may have given a wrong file."""
+    """Puts the error in words for a person, who may have given a wrong file."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return Mismatch(f"the TLS certificate of the other end is refused: {why_refused(error)}")
     words = (error.reason or "unknown error").lower().replace("_", " ")
