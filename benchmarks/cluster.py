@@ -41,7 +41,7 @@ class Crawled:
 def crawl(
     peers: Peers, site: SiteProcess, settings: Mapping[str, object] | None = None, timeout_s: float = 600.0
 ) -> Crawled:
-    """All of a site, to its end."""
+    """Crawls all of a site, to its end."""
     before_s = peers.cpu_s()
     number = submit(peers, site, settings)
     end = peers.until_over(number, timeout_s)
@@ -49,7 +49,7 @@ def crawl(
 
 
 def submit(peers: Peers, site: SiteProcess, settings: Mapping[str, object] | None = None) -> int:
-    """All of a site; the job's number."""
+    """Submits a crawl of all of a site, and returns the job's number."""
     arguments = {"start_urls": site.start, "allowed_domains": " ".join(site.hosts)}
     return peers.submit(SPIDERS, arguments, settings)
 
@@ -60,7 +60,7 @@ def submit(peers: Peers, site: SiteProcess, settings: Mapping[str, object] | Non
 def cluster(
     folder: Path, pages: int, hosts: int, masters: int, slaves: int, *, size: int = 20_000, beside_one: bool = True
 ) -> Claims:
-    """Every page once, each by the owner of its host; and the same site by one master alone, to compare."""
+    """Crawls every page once, each by the owner of its host; and the same site by one master alone, to compare."""
     claims = Claims(f"cluster: {pages} pages, {hosts} hosts, {masters} masters with {slaves} slaves each")
     settings = {"CONCURRENT_REQUESTS": CONCURRENCY, "CONCURRENT_REQUESTS_PER_DOMAIN": CONCURRENCY}
     with SiteProcess("benchmarks.site", "--pages", pages, "--hosts", hosts, "--size", size) as site:
@@ -87,7 +87,7 @@ def cluster(
 
 
 def claim_owners(claims: Claims, peers: Peers, done: Crawled, hits: Mapping[str, int]) -> None:
-    """Each master's own records are those of the hosts that are its by ``owner``, and so are its sums."""
+    """Claims that each master's own records are those of the hosts that are its by ``owner``, and so are its sums."""
     owners = {host: peers.living[0].ask("owner", url=f"http://{host}/")["owner"] for host in {host_of(u) for u in hits}}
     expected = Counter(owners[host_of(url)] for url in hits)
     handed_over = sum(peer.ask("status")["here"]["handed_over"] for peer in peers.living)
@@ -138,7 +138,7 @@ def host_of(url: str) -> str:
 
 
 def one_site(folder: Path, pages: int, masters: int, slaves: int, delay_s: float = 0.1) -> Claims:
-    """A host with a delay, its URLs spread over all masters."""
+    """Crawls a host with a delay, its URLs spread over all masters."""
     claims = Claims(f"one_site: {pages} pages of one host, {delay_s} s apart, {masters} masters, SHARD_KEY=url")
     with (
         SiteProcess("tests.sites.polite", "--hosts", "1", "--pages", str(pages)) as site,
@@ -176,7 +176,7 @@ def _example(violations: list[dict[str, Any]]) -> str:
 def joins(
     folder: Path, pages: int, hosts: int, masters: int, slaves: int, *, size: int = 20_000, delay_s: float = 0.5
 ) -> Claims:
-    """A master joins when a quarter is fetched; the last of the first ones leaves when half is.
+    """Lets a master join when a quarter is fetched, and the last of the first ones leave when half is.
 
     The delay gives them the time to do so: without it the crawl is over before a peer has started.
     """
@@ -234,7 +234,7 @@ def _fetches(peer: PeerProcess, job: int) -> int:
 
 
 def _kept_items(peer: PeerProcess, job: int) -> set[str]:
-    """The URLs of the items that are in a master's own data folder."""
+    """Returns the URLs of the items that are in a master's own data folder."""
     rows = ask_frontier(peer.data, "SELECT data FROM item WHERE job = ?", job)
     return {json.loads(line)["url"] for (data,) in rows for line in bytes(data).split(b"\n")}
 

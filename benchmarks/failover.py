@@ -100,7 +100,7 @@ def _first_fetches(death: Death, visits: Sequence[Visit]) -> list[float]:
 
 
 def rolling(folder: Path, plan: Plan, by_verb: bool) -> Claims:
-    """Each master once, the next one when all agree again."""
+    """Restarts each master once, the next one when all agree again."""
     how = "drain" if by_verb else "SIGTERM"
     with Trial(folder, f"rolling restart by {how}", plan) as trial:
         trial.until_fetched(plan.pages // 20)
@@ -127,7 +127,7 @@ def rolling(folder: Path, plan: Plan, by_verb: bool) -> Claims:
 
 
 def power(folder: Path, plan: Plan, times: int) -> Claims:
-    """All masters are killed when a part of the pages is fetched, and come back in another order.
+    """Kills all masters when a part of the pages is fetched, and brings them back in another order.
 
     What was in a slave's hands is asked for again: one page of each host, as they have a delay.
     """

@@ -103,7 +103,8 @@ async def _stall(
 
 
 def at_most(bad: int, runs: int) -> float:
-    """The greatest rate under which so few bad runs would still come about in one case of twenty (Clopper-Pearson).
+    """Returns the greatest rate under which so few bad runs would still come about in one case of twenty
+    (Clopper-Pearson).
 
     With none it is the rule of three: about 3 / ``runs``.
     """
@@ -124,7 +125,7 @@ def _chance(hits: int, runs: int, rate: float) -> float:
 
 
 def runs_of(trouble: Trouble, seeds: range, seconds: float, stall_s_max: float, processes: int) -> Iterator[Run]:
-    """All runs in the order of their seeds; how far it is, is said from time to time."""
+    """Plays all runs in the order of their seeds; how far it is, is said from time to time."""
     began_s = told_s = time.monotonic()
     bad = 0
     context = get_context("spawn")
@@ -143,7 +144,7 @@ def runs_of(trouble: Trouble, seeds: range, seconds: float, stall_s_max: float, 
 def false_deaths(
     runs: int, seconds: float, seed: int, troubles: Sequence[Trouble], stall_s_max: float, processes: int
 ) -> Claims:
-    """Each trouble over so many runs, from this seed on."""
+    """Plays each trouble over so many runs, from this seed on."""
     claims = Claims(f"false deaths by simulation: {runs} runs of {seconds:.0f} s, {MASTERS} masters, from seed {seed}")
     for trouble in troubles:
         ended = list(runs_of(trouble, range(seed, seed + runs), seconds, stall_s_max, processes))

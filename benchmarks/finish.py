@@ -152,7 +152,7 @@ class Stage:
         crawl.troubles += self._troubles_of_items(crawl, site)
 
     def _until_over(self, crawl: Crawl, site: SmallSite, kill_at: float | None) -> tuple[dict[str, Any], float]:
-        """The first answer that says so, and when it came. Raises Overdue."""
+        """Waits for the first answer that says so; returns it, and when it came. Raises Overdue."""
         told: dict[str, Any] = {}
         end_s = time.monotonic() + OVER_S
         while True:
@@ -169,7 +169,9 @@ class Stage:
             time.sleep(LOOK_S)
 
     def _watch_aftermath(self, crawl: Crawl) -> None:
-        """A master that has not heard of the end yet may say so; nobody who has heard of it may change its mind."""
+        """Watches that nobody who has heard of the end changes its mind; a master that has not heard of it yet may say
+        so.
+        """
         heard: set[str] = set()
         end_s = time.monotonic() + AFTERMATH_S
         while time.monotonic() < end_s:
@@ -217,7 +219,7 @@ def _troubles_of(told: dict[str, Any], over_s: float, site: SmallSite) -> Iterat
 
 
 def finish(folder: Path, crawls: int, masters: int, beside: int, seed: int) -> Claims:
-    """``beside`` crawls are under way at any moment."""
+    """Runs small crawls, ``beside`` of them under way at any moment."""
     claims = Claims(
         f"finish: {crawls} crawls of small random sites, {beside} at a time, {masters} masters, seed {seed}"
     )

@@ -51,7 +51,7 @@ class Feeder:
         self.busy_s = 0.0
 
     def feed(self, count: int) -> None:
-        """``count`` more URLs into the queue."""
+        """Feeds ``count`` more URLs into the queue."""
         for links in self._batches(count):
             began_s = time.perf_counter()
             batch = Batch(links=links, orders=self._orders, wants=self._bench.wants(WANTS_MAX))

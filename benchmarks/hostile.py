@@ -56,7 +56,7 @@ def hostile(folder: Path, slaves: int, rss_mib_max: int, settings: Mapping[str, 
 
 
 def _ends(data: Path) -> dict[str, tuple[str, str, list[str]]]:
-    """By URL: how it ended, the detail, and how the pages that it redirected to ended."""
+    """Returns by URL how it ended, the detail, and how the pages that it redirected to ended."""
     rows = ask_frontier(data, "SELECT id, parent, url, phase, reason FROM record")
     details = dict(ask_frontier(data, "SELECT record, detail FROM attempt ORDER BY number"))
     words = {record: _word(phase, reason) for record, _, _, phase, reason in rows}

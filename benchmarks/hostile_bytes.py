@@ -97,7 +97,9 @@ def hostile_bytes(folder: Path, seconds: float, seed: int) -> Claims:
 
 
 def _watch(attacker: Watched, victim: PeerProcess, site: SiteProcess) -> tuple[list[float], int, float, int]:
-    """While the attack lasts: how fast the API answered, how often it did not, how long no page came, how many did."""
+    """Measures while the attack lasts how fast the API answered, how often it did not, how long no page came, how many
+    did.
+    """
     answers_s: list[float] = []
     refused = 0
     first = last = site.stats()["distinct"]

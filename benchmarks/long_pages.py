@@ -37,7 +37,9 @@ MIB = 1024 * 1024
 
 
 def long_pages(folder: Path, items: int, blocks_s: tuple[float, ...], masters: int = 2, helpers: int = 2) -> Claims:
-    """``blocks_s``: how long pages block, two for each, one small and one that sends parts ahead."""
+    """Crawls pages that block. ``blocks_s``: for how long, two pages for each, one small and one that sends parts
+    ahead.
+    """
     claims = Claims(f"one page with {items} items, others that block for {blocks_s} s; {masters} masters")
     with (
         SiteProcess("benchmarks.site", "--pages", 60, "--hosts", 4, "--size", 2_000) as site,
@@ -75,7 +77,7 @@ def long_pages(folder: Path, items: int, blocks_s: tuple[float, ...], masters: i
 
 
 def long_start(folder: Path, requests: int, masters: int = 2, hosts: int = 4) -> Claims:
-    """A job whose ``start()`` yields so many requests, beside one that asks each of its hosts every 0.2 s."""
+    """Runs a job whose ``start()`` yields so many requests, beside one that asks each of its hosts every 0.2 s."""
     pages = max(1_000, requests // 100)  # more than can be asked for meanwhile
     claims = Claims(f"start() with {requests} requests beside a job with a delay of {DELAY_S} s; {masters} masters")
     arguments = ["--pages", pages, "--hosts", hosts, "--size", 2_000, "--visits"]

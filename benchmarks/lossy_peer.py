@@ -33,7 +33,7 @@ class LossyTransport:
 
 
 def lose(fraction: float, dice: random.Random) -> None:
-    """From now on, in this process."""
+    """Loses datagrams from now on, in this process."""
     made = Port.connection_made
 
     def connection_made(port: Port, transport: asyncio.BaseTransport) -> None:

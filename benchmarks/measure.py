@@ -56,7 +56,7 @@ class Claims:
     broken: list[str] = field(default_factory=list)
 
     def note(self, name: str, value: object) -> None:
-        """A figure that nothing is claimed of."""
+        """Adds a figure that nothing is claimed of."""
         self.rows.append((name, str(value), ""))
 
     def claim(self, name: str, value: object, holds: bool, wanted: str = "") -> None:
@@ -78,7 +78,7 @@ class Claims:
 
 
 def descendants(pid: int) -> list[int]:
-    """The process and all below it, in whatever session they are."""
+    """Returns the process and all below it, in whatever session they are."""
     found, stack = [], [pid]
     while stack:
         each = stack.pop()
@@ -91,7 +91,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def alive(pid: int) -> bool:
-    """Running, that is neither gone nor a zombie that nobody has asked after."""
+    """Tells whether a process runs: it is neither gone nor a zombie that nobody has asked after."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
@@ -99,7 +99,7 @@ def alive(pid: int) -> bool:
 
 
 def peak_rss_bytes(pids: Sequence[int]) -> int:
-    """The most resident memory that each ever had, summed; what processes share counts for each of them."""
+    """Sums the most resident memory that each ever had; what processes share counts for each of them."""
     total = 0
     for pid in pids:
         with contextlib.suppress(OSError):
@@ -187,7 +187,7 @@ class Watched:
         return [pid for pid in descendants(self.pid) if is_slave(pid) and alive(pid)]
 
     def kill(self) -> None:
-        """kill -9 of the whole tree; returns when nothing of it runs.
+        """Kills the whole tree with -9; returns when nothing of it runs.
 
         The root is stopped first, so that it can start no more slaves while they are counted.
         """
@@ -238,7 +238,7 @@ class Setup:
 
     @classmethod
     def of_site(cls, folder: Path, site: SiteProcess, outputs: Sequence[str] = ("items.jsonl",), **more: Any) -> Setup:
-        """A resumable crawl of all pages of a site."""
+        """Sets up a resumable crawl of all pages of a site."""
         arguments = {"start_urls": site.start, "allowed_domains": " ".join(site.hosts)}
         return cls(
             folder, outputs=[folder / name for name in outputs], data=folder / "data", arguments=arguments, **more
@@ -323,7 +323,7 @@ def ask_frontier(data: Path, sql: str, *parameters: object) -> list[tuple[Any, .
 
 
 def open_leases(data: Path) -> dict[tuple[int, int], str]:
-    """The pages that were in a slave's hands, by record and attempt; none when there is no frontier yet."""
+    """Returns the pages that were in a slave's hands, by record and attempt; none when there is no frontier yet."""
     sql = "SELECT lease.record, lease.attempt, r.url FROM lease JOIN record AS r ON r.id = lease.record"
     try:
         return {(record, attempt): url for record, attempt, url in ask_frontier(data, sql)}
@@ -332,7 +332,7 @@ def open_leases(data: Path) -> dict[tuple[int, int], str]:
 
 
 def items_of(path: Path) -> Iterator[dict[str, Any]]:
-    """The items of an output file, whatever its format. Raises ValueError for a damaged one."""
+    """Yields the items of an output file, whatever its format. Raises ValueError for a damaged one."""
     opened = gzip.open if path.suffix == ".gz" else open
     kind = path.name.removesuffix(".gz").rpartition(".")[2]
     with opened(path, "rt", encoding="utf-8", newline="") as file:

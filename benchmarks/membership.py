@@ -32,7 +32,7 @@ SETTLE_S = 60.0
 
 
 def percentile(values: Sequence[float], per_cent: float) -> float:
-    """The least of the values that so many per cent are not above."""
+    """Returns the least of the values that so many per cent are not above."""
     ordered = sorted(values)
     return ordered[max(0, -(-len(ordered) * int(per_cent) // 100) - 1)]
 
@@ -41,7 +41,7 @@ def percentile(values: Sequence[float], per_cent: float) -> float:
 
 
 def detection(folder: Path, masters: int, kills: int, seed: int) -> Claims:
-    """kill -9 of one at a time; each comes back with its data folder before the next is killed."""
+    """Kills one at a time with -9; each comes back with its data folder before the next is killed."""
     chosen = random.Random(seed)
     claims = Claims(f"detection: kill -9 of one of {masters} masters, {kills} kills, seed {seed}")
     all_s: list[float] = []
@@ -76,7 +76,7 @@ def detection(folder: Path, masters: int, kills: int, seed: int) -> Claims:
 
 
 def _seen_dead(peers: Peers, victim: PeerProcess, killed_at: float) -> list[float]:
-    """For each of the others that noticed, after how many seconds."""
+    """Returns for each of the others that noticed, after how many seconds it did."""
     seen: list[float] = []
     waiting = list(peers.living)
 

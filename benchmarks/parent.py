@@ -13,8 +13,10 @@ _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
 def ends_with_us() -> Callable[[], None]:
-    """For ``preexec_fn``: the system kills the child when this process is gone, also if that is killed. Does nothing
-    where the system knows no such thing. Call it in the thread that starts the child, and let that live on."""
+    """Makes a ``preexec_fn`` by which the system kills the child when this process is gone, also if that is killed.
+    Does nothing where the system knows no such thing. Call it in the thread that starts the child, and let that live
+    on.
+    """
     parent = os.getpid()
 
     def before_exec() -> None:

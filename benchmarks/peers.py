@@ -32,7 +32,7 @@ Program = Callable[[int], Sequence[object]]
 
 
 def cpu_s(pids: Sequence[int]) -> float:
-    """User and system time that the processes have had so far, and their children that were waited for."""
+    """Sums the user and system time that the processes have had so far, and their children that were waited for."""
     total = 0
     for pid in pids:
         with contextlib.suppress(OSError):
@@ -42,7 +42,7 @@ def cpu_s(pids: Sequence[int]) -> float:
 
 
 def user_files(home: Path) -> dict[str, str]:
-    """The environment of a user of his own, with nothing of who runs this."""
+    """Returns the environment of a user of his own, with nothing of who runs this."""
     own = {name: "" for name in os.environ if name.startswith("P2PCRAWL_")}
     folders = {"XDG_CONFIG_HOME": "config", "XDG_STATE_HOME": "state", "XDG_RUNTIME_DIR": "run"}
     return own | {name: str(home / folder) for name, folder in folders.items()} | {"PYTHONPATH": str(ROOT)}
@@ -92,11 +92,11 @@ class PeerProcess(Watched):
         return next((str(m["state"]) for m in members if m["id"] == member), "")
 
     def cpu_s(self) -> float:
-        """Of it and its slaves."""
+        """Sums the CPU time of the peer and its slaves."""
         return cpu_s(descendants(self.pid))
 
     def leave(self) -> int:
-        """In order, by SIGTERM; the exit code. Raises Overdue."""
+        """Ends it in order, by SIGTERM, and returns the exit code. Raises Overdue."""
         os.kill(self.pid, signal.SIGTERM)
         return self.wait(LEAVE_S).code
 
@@ -107,7 +107,7 @@ class PeerProcess(Watched):
         return _EVENT.findall(self.said())
 
     def _line(self) -> str | bool:
-        """The line that says that it is ready; True when it ended without."""
+        """Reads the line that says that it is ready; True when it ended without."""
         text = (self.folder / "stdout").read_text()
         return text if text.endswith("\n") else not self.running
 
@@ -196,13 +196,13 @@ class Peers:
         return ended.stdout
 
     def submit(self, target: Path, arguments: Mapping[str, str], settings: Mapping[str, object] | None = None) -> int:
-        """The job's number."""
+        """Submits a job, and returns its number."""
         options = [part for name, text in arguments.items() for part in ("-a", f"{name}={text}")]
         options += [part for name, value in (settings or {}).items() for part in ("-s", f"{name}={value}")]
         return int(json.loads(self.run("submit", target, *options, "--json"))["job"])
 
     def job(self, number: int) -> dict[str, Any]:
-        """Over all masters, as the first one tells."""
+        """Asks the first master about a job over all masters."""
         return dict(self.living[0].ask("job", job=number))
 
     def until_over(self, number: int, timeout_s: float) -> dict[str, Any]:

@@ -137,7 +137,7 @@ def most_open(visits: Iterable[Mapping[str, Any]]) -> int:
 
 
 def smallest_gaps(visits: Mapping[str, list[dict[str, Any]]]) -> Iterable[float]:
-    """For each host, the shortest time from the end of an answer to the next request."""
+    """Yields for each host the shortest time from the end of an answer to the next request."""
     for host in visits.values():
         gaps = [b["start_s"] - a["end_s"] for a, b in pairwise(host) if a["end_s"] is not None]
         if gaps:
@@ -145,7 +145,7 @@ def smallest_gaps(visits: Mapping[str, list[dict[str, Any]]]) -> Iterable[float]
 
 
 def served(visits: Mapping[str, list[dict[str, Any]]], port: str) -> set[str]:
-    """The pages that answered 200."""
+    """Counts the pages that answered 200."""
     return {
         f"http://{host}:{port}{visit['target']}"
         for host, seen in visits.items()

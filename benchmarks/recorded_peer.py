@@ -48,7 +48,7 @@ class Wiretap:
 
 
 def record(folder: Path) -> None:
-    """From now on, in this process."""
+    """Records from now on, in this process."""
     folder.mkdir(parents=True, exist_ok=True)
     numbers = count()
 
@@ -74,7 +74,7 @@ def _tap(protocol: Any, open_file: Callable[[], BinaryIO | None], size_max: int)
 
 
 def recorded(path: Path) -> Iterator[bytes]:
-    """The pieces of a recording; the last one may still be on its way to the disk."""
+    """Yields the pieces of a recording; the last one may still be on its way to the disk."""
     data = path.read_bytes()
     at = 0
     while at + 4 <= len(data):

@@ -40,7 +40,7 @@ WORKING_S = 120.0
 
 
 def promotion(folder: Path, kills: int, seed: int) -> Claims:
-    """kill -9 of one master at a time; it comes back as an ``auto`` peer, that is as a slave of the three."""
+    """Kills one master at a time with -9; it comes back as an ``auto`` peer, that is as a slave of the three."""
     claims = Claims(f"promotion: {MASTERS} masters, {AUTO_PEERS} auto peers, {kills} kill -9 of masters, seed {seed}")
     chosen = random.Random(seed)
     known: list[float] = []
@@ -107,7 +107,7 @@ def _told(peer: PeerProcess) -> dict[str, str]:
 
 
 def rehoming(folder: Path, kills: int, slaves: int, silent: bool) -> Claims:
-    """The master that leads a remote peer's slaves is killed in mid-crawl, and comes back with its data folder."""
+    """Kills the master that leads a remote peer's slaves in mid-crawl, and brings it back with its data folder."""
     how = "SIGSTOP" if silent else "kill -9"
     claims = Claims(f"re-homing: {how} of the master of {slaves} remote slaves, {kills} times, {MASTERS} masters")
     attached: list[float] = []

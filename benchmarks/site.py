@@ -123,7 +123,7 @@ class SyntheticSite:
         return _NOT_FOUND
 
     def begun(self, host: str, target: bytes, client: str = "") -> Visit | None:
-        """A request is here; its end is for whoever answers it to note. None when nobody wants to know."""
+        """Notes that a request is here; its end is for whoever answers it to note. None when nobody wants to know."""
         if not self._keeps_visits or target.startswith(b"/_"):
             return None
         visit = Visit(host, target.decode("latin-1"), time.monotonic(), client=client)
@@ -193,7 +193,7 @@ class SyntheticSite:
         return hrefs
 
     def _href(self, number: int, target: int) -> str:
-        """Absolute to other hosts; within the host absolute, from the root, or relative."""
+        """Writes a link: absolute to other hosts; within the host absolute, from the root, or relative."""
         style = self._random.randrange(3)
         if self._host(number) != self._host(target) or style == 0:
             return self.urls[target]
@@ -235,7 +235,7 @@ def _path(number: int) -> str:
 
 
 def _blocks() -> list[str]:
-    """Pieces of markup, some of them rows of a table; @ is where a link goes."""
+    """Writes pieces of markup, some of them rows of a table; @ is where a link goes."""
     chosen = random.Random(7)
     blocks = []
     for number in range(300):

@@ -148,7 +148,7 @@ def _ours(slaves: int, pages: int) -> Case:
 
 
 def _venv(name: str, *packages: str) -> str:
-    """The Python of an environment of its own, made when it is first asked for."""
+    """Returns the Python of an environment of its own, made when it is first asked for."""
     folder = VENVS / name
     python = folder / "bin" / "python"
     if not (folder / "made").exists():
@@ -172,7 +172,7 @@ def _venv(name: str, *packages: str) -> str:
 
 
 def _pip_python() -> str:
-    """A Python that has pip: the environment that runs this may have been made without."""
+    """Returns a Python that has pip: the environment that runs this may have been made without."""
     for python in (sys.executable, "python3", "python"):
         with contextlib.suppress(OSError):
             if subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode == 0:
@@ -182,7 +182,7 @@ def _pip_python() -> str:
 
 @contextlib.contextmanager
 def sites(options: argparse.Namespace, wanted: set[int]) -> Iterator[dict[int, OwnSite | SharedSite]]:
-    """A site for each number of pages, all of them up for the whole run."""
+    """Runs a site for each number of pages, all of them up for the whole block."""
     with contextlib.ExitStack() as stack:
         found: dict[int, OwnSite | SharedSite] = {}
         for port, pages in enumerate(sorted(wanted), 8810):

@@ -129,8 +129,9 @@ class DividedTrial(Trial):
         return [v for v in visits if self.cut_s + after_s <= v.begin_s < self.healed_s]
 
     def _too_early(self, visits: Sequence[Visit]) -> Iterator[tuple[float, str, float]]:
-        """Of all together before the cut and since all agree again; of each part by itself also meanwhile. With
-        ``majority`` there is no excuse for the time between."""
+        """Yields what came too early of all together before the cut and since all agree again; of each part by itself
+        also meanwhile. With ``majority`` there is no excuse for the time between.
+        """
         if self._partition == "majority":
             yield from super()._too_early(visits)
             return

@@ -66,8 +66,10 @@ def start_page(
     each_s: float = 0.0,
     kill: bool = False,
 ) -> Claims:
-    """``start_s`` and ``each_s``: how long callbacks block, that of the start page and all others. ``kill``: the master
-    that has the start page in hand ends by ``kill -9`` when pages that it led to have been asked for."""
+    """Crawls from a start page with many links. ``start_s`` and ``each_s``: how long callbacks block, that of the start
+    page and all others. ``kill``: the master that has the start page in hand ends by ``kill -9`` when pages that it
+    led to have been asked for.
+    """
     what = f"callbacks of {start_s:g} and {each_s:g} s" + (", the start page's master is killed" if kill else "")
     claims = Claims(f"start page with {links} links: {masters} masters, {helpers} slave peers, key {key}; {what}")
     with (
@@ -95,7 +97,7 @@ def start_page(
 
 
 def _holder(peers: Peers, url: str) -> PeerProcess:
-    """The master in whose frontier a page is."""
+    """Returns the master in whose frontier a page is."""
     for peer in peers.living:
         if ask_frontier(peer.data, "SELECT id FROM record WHERE url = ?", url):
             return peer

@@ -113,7 +113,7 @@ class Trial:
         self._stack.close()
 
     def say(self, what: str) -> None:
-        """With how many copies are behind at this moment, as far as anybody tells."""
+        """Prints a line with how many copies are behind at this moment, as far as anybody tells."""
         copies: dict[str, int] = {}
         with contextlib.suppress(OSError):
             copies = self.peers.living[0].ask("status", 5.0)["copies"] if self.peers.living else {}
@@ -136,7 +136,7 @@ class Trial:
         return self.fetched < self.plan.pages
 
     def kill(self, victims: Sequence[PeerProcess]) -> None:
-        """kill -9 of the masters alone, all at one instant: their slaves find out by themselves."""
+        """Kills the masters alone with -9, all at one instant: their slaves find out by themselves."""
         hosts = self._hosts_of({peer.id for peer in victims})
         slaves = [pid for peer in victims for pid in peer.slaves()]
         for peer in victims:
@@ -160,7 +160,7 @@ class Trial:
         return peer
 
     def _hosts_of(self, masters: Collection[str]) -> frozenset[str]:
-        """By what another master knows, or nothing when there is none."""
+        """Returns the hosts of these masters by what another master knows; nothing when there is none."""
         witness = next((peer for peer in self.peers.living if peer.id not in masters), None)
         if witness is None:
             return frozenset()
@@ -245,7 +245,7 @@ class Trial:
         return found
 
     def _too_early(self, visits: Sequence[Visit]) -> Iterator[tuple[float, str, float]]:
-        """The seconds between two requests of one host where they are too few; the host, and when it was."""
+        """Yields the seconds between two requests of one host where they are too few; the host, and when it was."""
         of_host: dict[str, list[Visit]] = defaultdict(list)
         for visit in visits:
             of_host[visit.host].append(visit)
@@ -258,7 +258,7 @@ class Trial:
 
 
 def records_of(data: Path, job: int) -> Iterator[tuple[bytes, int]]:
-    """The fingerprint and stamp of each record that a master owns."""
+    """Yields the fingerprint and stamp of each record that a master owns."""
     sql = "SELECT hi, lo, visit, phase, attempts, losses FROM record WHERE job = ?"
     for hi, lo, *rest in ask_store(data / "frontier.db", sql, job):
         yield pack_halves(hi, lo), stamp_of(*rest)

@@ -17,7 +17,7 @@ _STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one verb; returns the exit status."""
+    """Runs one verb, and returns the exit status."""
     with _stopping():
         try:
             # Loading all of it takes a while, in which somebody may already have had enough.

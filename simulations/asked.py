@@ -20,7 +20,9 @@ _DEFAULT = Options()
 
 
 def add_plan_options(parser: argparse.ArgumentParser) -> None:
-    """The flags that make a plan from a scenario. What is not given is as :class:`Options` and the scenario say."""
+    """Adds the flags that make a plan from a scenario. What is not given is as :class:`Options` and the scenario
+    say.
+    """
     add = parser.add_argument
     add("--seed", type=int, help=f"what everything is drawn from (default {_DEFAULT.seed}, or as the plan says)")
     add("--masters", type=int, help=f"how many (default {_DEFAULT.masters})")
@@ -53,7 +55,7 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
 
 
 def plan_of(what: str, asked: argparse.Namespace) -> Plan:
-    """The plan for a scenario's name or a plan's file. Raises ConfigurationError."""
+    """Reads the plan for a scenario's name or a plan's file. Raises ConfigurationError."""
     given = _given(asked)
     if what.endswith(PLAN_SUFFIX):
         refuse_options(what, asked, beside=("seed",))
@@ -86,7 +88,7 @@ def _given(asked: argparse.Namespace) -> dict[str, Any]:
 
 
 def count(text: str) -> int:
-    """The type of an option that says how many: one at least."""
+    """Reads an option that says how many: one at least."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
@@ -102,6 +104,6 @@ def refuse_unwritable(path: Path) -> None:
 
 
 def scenarios() -> str:
-    """All of them with what they are, a line each."""
+    """Lists all scenarios with what they are, a line each."""
     wide = max(map(len, SCENARIOS))
     return "\n".join(f"  {name:<{wide}}  {scenario.summary}" for name, scenario in SCENARIOS.items())

@@ -78,11 +78,11 @@ class Clockwork(asyncio.BaseEventLoop):
         return f"{self._trace & 0xFFFF_FFFF_FFFF_FFFF:016x}"
 
     def witness(self, *facts: int | float) -> None:
-        """Let the trace depend on these numbers too."""
+        """Lets the trace depend on these numbers too."""
         self._trace = hash((self._trace, facts))
 
     def witness_bytes(self, data: bytes) -> None:
-        """Let the trace depend on these bytes."""
+        """Lets the trace depend on these bytes."""
         self._trace = hash((self._trace, len(data), crc32(data)))
 
     def next_serial(self) -> int:
@@ -92,7 +92,7 @@ class Clockwork(asyncio.BaseEventLoop):
     # -- time
 
     def time(self) -> float:
-        """The monotonic clock of the running node; the world's for the scenario."""
+        """Reads the monotonic clock of the running node; the world's for the scenario."""
         life = LIFE.get()
         return self.now if life is None else life.node.clock.local(self.now)
 
@@ -118,26 +118,26 @@ class Clockwork(asyncio.BaseEventLoop):
         return handle
 
     def soon_in(self, context: Context, callback: Callable[..., object], *args: Any) -> None:
-        """Call back in a node's context; queued while the node is paused, dropped when it is dead."""
+        """Calls back in a node's context; queued while the node is paused, dropped when it is dead."""
         if not self.ended:
             self._ready.append(Handle(callback, args, self, context))
 
     def world_at(self, when: float, callback: Callable[..., object], *args: Any) -> Handle:
-        """Call back at a moment of the world, on behalf of no node: packets fly whoever sleeps."""
+        """Calls back at a moment of the world, on behalf of no node: packets fly whoever sleeps."""
         handle = Handle(callback, args, self, self._root)
         self._push(when, handle)
         return handle
 
     def node_at(self, when: float, context: Context, callback: Callable[..., object], *args: Any) -> None:
-        """Call back in a node's context at a moment of the world."""
+        """Calls back in a node's context at a moment of the world."""
         self._push(when, Handle(callback, args, self, context))
 
     def requeue(self, handles: Iterable[Handle]) -> None:
-        """Run callbacks that were held back, in their order."""
+        """Runs callbacks that were held back, in their order."""
         self._ready.extend(handles)
 
     def forget(self) -> None:
-        """Drop all that was scheduled."""
+        """Drops all that was scheduled."""
         self._ready.clear()
         self._timers.clear()
 
@@ -162,7 +162,7 @@ class Clockwork(asyncio.BaseEventLoop):
     # -- running
 
     def run_for(self, main: Coroutine[Any, Any, T], limit_s: float | None = None) -> T:
-        """Run until ``main`` is done. Raises OutOfTime after ``limit_s`` virtual seconds."""
+        """Runs until ``main`` is done. Raises OutOfTime after ``limit_s`` virtual seconds."""
         self.deadline = None if limit_s is None else self.now + limit_s
         try:
             return self.run_until_complete(main)
@@ -197,7 +197,7 @@ class Clockwork(asyncio.BaseEventLoop):
             self._collect()
 
     def _advance(self) -> None:
-        """Jump to the next moment at which something is due."""
+        """Jumps to the next moment at which something is due."""
         timers, ready = self._timers, self._ready
         if self._cancelled > _CANCELLED_MIN and self._cancelled * 2 > len(timers):
             timers[:] = [entry for entry in timers if not entry[2].cancelled()]
@@ -218,7 +218,7 @@ class Clockwork(asyncio.BaseEventLoop):
             ready.append(heappop(timers)[2])
 
     def waiting(self) -> str:
-        """All waiting tasks of living nodes, one per line."""
+        """Lists all waiting tasks of living nodes, one per line."""
         return describe(pending(self))
 
     def _stop_asked(self) -> bool:
@@ -228,14 +228,14 @@ class Clockwork(asyncio.BaseEventLoop):
         self._cancelled += 1
 
     def _collect(self) -> None:
-        """Collect garbage now and then, always after the same number of callbacks, and never a task."""
+        """Collects garbage now and then, always after the same number of callbacks, and never a task."""
         self._collect_at = self.executed + _COLLECT_EVERY
         tasks = pending(self)
         gc.collect()
         del tasks
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """Remember what went wrong; a checker may want none of it."""
+        """Remembers what went wrong; a checker may want none of it."""
         life = LIFE.get()
         name = "scenario" if life is None else life.node.name
         exception = context.get("exception")

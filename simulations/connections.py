@@ -26,7 +26,7 @@ _HEADER: Final = 40
 
 
 def os_error(code: int) -> OSError:
-    """The exception that the operating system would give; Python picks the subclass."""
+    """Makes the exception that the operating system would give; Python picks the subclass."""
     return OSError(code, os.strerror(code))
 
 
@@ -40,7 +40,7 @@ class Reader(Protocol):
     def broken(self, error: OSError) -> None: ...
 
     def silence(self) -> None:
-        """The world ended: count as closed, and do nothing."""
+        """Counts as closed from now on, and does nothing: the world ended."""
 
 
 class End:
@@ -64,7 +64,7 @@ class End:
         life.node.ends[id(self)] = self
 
     def receive(self, data: bytes) -> None:
-        """Called by the pipe, in order."""
+        """Takes in bytes from the pipe, in order."""
         if self.closed or self.error is not None:
             if data:
                 self.out.reset()
@@ -74,7 +74,7 @@ class End:
             self.reader.arrived()
 
     def fail(self, error: OSError) -> None:
-        """The connection is gone: the peer said so, or it was silent for too long."""
+        """Ends the connection with an error: the peer said so, or it was silent for too long."""
         if self.closed or self.error is not None:
             return
         self.error = error
@@ -97,12 +97,12 @@ class End:
                 self.out.give_up()
 
     def close_unused(self) -> None:
-        """Close unless a transport owns it."""
+        """Closes unless a transport owns it."""
         if self.reader is None:
             self.close()
 
     def vanish(self) -> None:
-        """The machine lost its power: nobody hears anything, and nothing is sent again."""
+        """Goes with its machine, which lost its power: nobody hears anything, and nothing is sent again."""
         self.closed = True
         self._forget()
         self.out.give_up()
@@ -142,14 +142,14 @@ class Pipe:
         return WINDOW - self._unread
 
     def want_room(self) -> None:
-        """Tell the reader of the source when there is room again."""
+        """Tells the reader of the source when there is room again."""
         if not self._wants_room:
             self._wants_room = True
             if self._acks:
                 self._loop.world_at(self._acks[0][0], self._offer_room)
 
     def send(self, data: bytes) -> None:
-        """Put bytes on their way; empty ones end the stream."""
+        """Puts bytes on their way; empty ones end the stream."""
         if self._ended or self._gone:
             return
         self._ended = not data
@@ -167,13 +167,13 @@ class Pipe:
         self._loop.world_at(when, self._arrive, data)
 
     def reset(self) -> None:
-        """Tell the target that this connection is no more. It may get lost: nobody sends it again."""
+        """Tells the target that this connection is no more. It may get lost: nobody sends it again."""
         path = self._path
         if not path.source.off and not path.closed and not path.loses():
             self._loop.world_at(self._loop.now + path.delay(), self._reset_arrives)
 
     def read(self, size: int) -> None:
-        """The target's program has read so many bytes."""
+        """Acknowledges so many bytes, which the target's program has read."""
         if self._back.closed:
             self._held_acks += size
             self._stall()
@@ -186,7 +186,7 @@ class Pipe:
             self._loop.world_at(when, self._offer_room)
 
     def give_up(self) -> None:
-        """The source sends nothing any more, not even again."""
+        """Sends nothing of the source any more, not even again."""
         self._gone = True
         self._stuck.clear()
 

@@ -98,7 +98,9 @@ class DatagramTransport(asyncio.DatagramTransport):
         self.close()
 
     def deliver(self, data: bytes, source: tuple[str, int]) -> bool:
-        """A datagram reached the machine. Returns whether there was room for it while the program sleeps."""
+        """Takes in a datagram that reached the machine. Returns whether there was room for it while the program
+        sleeps.
+        """
         size = len(data) + _OVERHEAD
         if self._queued + size > _QUEUE_MAX:
             return False
@@ -109,7 +111,7 @@ class DatagramTransport(asyncio.DatagramTransport):
         return True
 
     def refused(self) -> None:
-        """The peer's machine said that nobody listens there."""
+        """Tells the program that nobody listens there, as the peer's machine said."""
         error = os_error(errno.ECONNREFUSED)
         self._loop.soon_in(self._context, self._refuse, error)
 

@@ -31,11 +31,11 @@ class Disk:
         self.folder = folder
 
     def begin(self) -> None:
-        """A life begins that writes here."""
+        """Begins a life that writes here."""
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def lose_power(self) -> None:
-        """The life has ended without power. All that was written had been synced."""
+        """Ends a life without power. All that was written had been synced."""
 
     def damage(self, file: str) -> None:
         """Overwrites the middle half of a file, and its first page. Only between two lives."""

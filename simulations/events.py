@@ -38,22 +38,22 @@ class EventLog:
         self._named: re.Pattern[str] | None = None
 
     def write_to(self, file: TextIO, *, packets: bool = False) -> None:
-        """Write every event to a file, as it happens."""
+        """Writes every event to a file, as it happens."""
         self._files.append(file)
         self._switch_on(packets)
 
     def keep(self, *, packets: bool = False) -> None:
-        """Keep every event in ``lines``."""
+        """Keeps every event in ``lines``."""
         self._kept = True
         self._switch_on(packets)
 
     def name(self, names: Mapping[str, str]) -> None:
-        """In files, say these words by their names: ids and addresses that nobody can tell apart."""
+        """Replaces in files these words by their names: ids and addresses that nobody can tell apart."""
         self._names = dict(names)
         self._named = re.compile("|".join(rf"\b{re.escape(word)}\b" for word in names)) if names else None
 
     def add(self, moment: float, who: str, what: str) -> None:
-        """Take note, if the log is on."""
+        """Takes note, if the log is on."""
         if not self.on:
             return
         line = f"{moment:14.6f}  {who:<12} {what}"

@@ -51,7 +51,7 @@ class SimFetcher:
         self.close()
 
     def close(self) -> None:
-        """The process, or its part that crawls, is no more."""
+        """Cuts all open visits: the process, or its part that crawls, is no more."""
         for visit in self._open.values():
             _cut(visit, self._loop.now)
             self._note(visit)

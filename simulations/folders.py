@@ -59,7 +59,7 @@ def print_of(url: str) -> Print:
 
 
 def read_folder(path: Path, job: int) -> Folder:
-    """All of one job that is durable there; nothing of a folder that was never a master's."""
+    """Reads all of one job that is durable in a folder; nothing of a folder that was never a master's."""
     folder = Folder()
     with _opened(path / "frontier.db") as frontier:
         for hi, lo, url, phase, reason, attempts, bucket, items in frontier.execute(
@@ -96,7 +96,7 @@ def read_phases(path: Path, job: int) -> dict[Print, int]:
 
 
 def ended_in(path: Path, job: int) -> Iterator[Print]:
-    """The URLs that this folder knows to be through, as record or as copy."""
+    """Returns the URLs that this folder knows to be through, as record or as copy."""
     return (key for key, phase in read_phases(path, job).items() if phase)
 
 

@@ -179,7 +179,7 @@ def panels(sizes: list[Size]) -> list[Panel]:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of ``python -m simulations growth``."""
+    """Adds the options of ``python -m simulations growth``."""
     parser.add_argument("--masters", type=int, nargs="+", default=[5, 10, 20], metavar="N", help="the sizes")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.svg", help="draw the picture here")
@@ -211,7 +211,7 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _cpu_s() -> float:
-    """Of this process. ``time.process_time`` tells virtual time while a world runs."""
+    """Returns the CPU time of this process. ``time.process_time`` tells virtual time while a world runs."""
     times = os.times()
     return times.user + times.system
 

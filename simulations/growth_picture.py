@@ -18,7 +18,7 @@ class Panel(NamedTuple):
 
 
 def picture(panels: list[Panel]) -> str:
-    """The SVG text."""
+    """Draws the picture as SVG text."""
     parts: list[str] = []
     top = 10
     for panel in panels:

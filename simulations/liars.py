@@ -178,7 +178,7 @@ def _the_same_again(liar: Liar) -> AnyMessage | None:
 
 
 def _of_another_session(liar: Liar) -> AnyMessage | None:
-    """A report of long ago."""
+    """Repeats a report of long ago."""
     return _said_again(liar, random.choice(liar.reports)) if liar.reports else None
 
 
@@ -191,14 +191,14 @@ def _said_again(liar: Liar, report: Report) -> AnyMessage | None:
 
 
 def _never_leased(liar: Liar) -> AnyMessage | None:
-    """The ends of pages that others may have in hand, each with an item."""
+    """Reports the ends of pages that others may have in hand, each with an item."""
     done = Outcome(Phase.DONE, status=200, size=len(ITEM), answered=True)
     pages = [Page(lease, record, liar.job, items=[ITEM], outcome=done) for lease, record in _others(liar)]
     return Report(liar.sequence, pages)
 
 
 def _given_back(liar: Liar) -> AnyMessage | None:
-    """Pages that are through, as if it had not begun them."""
+    """Gives back pages that are through, as if it had not begun them."""
     return Returned(liar.ended[-8:]) if liar.ended else None
 
 
@@ -269,7 +269,7 @@ def _rubbish(liar: Liar) -> bytes:
 
 
 def _orphans_again(liar: Liar) -> AnyMessage | None:
-    """Pages that were acknowledged, as if a master had died."""
+    """Reports pages again that were acknowledged, as if a master had died."""
     return Orphans(0, random.sample(liar.past, min(8, len(liar.past)))) if liar.past else None
 
 

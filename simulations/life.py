@@ -44,7 +44,7 @@ class Clock:
         return self._rate
 
     def run_at(self, rate: float, now: float) -> None:
-        """Run faster or slower from now on, without a jump. Timers that are already set keep their moment."""
+        """Runs faster or slower from now on, without a jump. Timers that are already set keep their moment."""
         if rate <= 0:
             raise ValueError("a clock's rate must be above 0")
         self._read = self.local(now)
@@ -58,7 +58,7 @@ class Clock:
         return self._read + (now - self._since) * self._rate
 
     def world(self, local: float) -> float:
-        """The first moment of the world at which this clock shows ``local``, or more by a rounding."""
+        """Returns the first moment of the world at which this clock shows ``local``, or more by a rounding."""
         if self._rate == 1.0 and self._read == self._since:
             return local
         moment = self._since + (local - self._read) / self._rate
@@ -98,11 +98,11 @@ class Life:
         return f"<Life {self.number} of {self.node.name}>"
 
     def hold(self, handle: asyncio.Handle) -> None:
-        """Keep a callback that may not run now: for later if paused, for good if dead."""
+        """Keeps a callback that may not run now: for later if paused, for good if dead."""
         (self.held if self.dead else self.queue).append(handle)
 
     def silence(self) -> None:
-        """Let its transports count as closed, so that nobody warns of them."""
+        """Lets its transports count as closed, so that nobody warns of them."""
         for end in self.ends:
             if end.reader is not None:
                 end.reader.silence()
@@ -113,7 +113,7 @@ LIFE: ContextVar[Life | None] = ContextVar("life", default=None)
 
 
 def current_life() -> Life:
-    """The life of the calling code. Raises RuntimeError in code that belongs to no node."""
+    """Returns the life of the calling code. Raises RuntimeError in code that belongs to no node."""
     life = LIFE.get()
     if life is None:
         raise RuntimeError("only code of a node has a network: run this with node.start(...) or node.call(...)")
@@ -122,7 +122,7 @@ def current_life() -> Life:
 
 @contextmanager
 def outside() -> Iterator[None]:
-    """Be the world itself for a moment, whichever node is running."""
+    """Acts as the world itself for the block, whichever node is running."""
     token = LIFE.set(None)
     try:
         yield

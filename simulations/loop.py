@@ -64,7 +64,7 @@ class SimLoop(Clockwork):
         return sockaddr[0], str(sockaddr[1])
 
     async def _numeric(self, address: Any, family: int = 0) -> tuple[str, int]:
-        """Host and port with the host's name resolved."""
+        """Returns host and port with the host's name resolved."""
         infos = await self.getaddrinfo(address[0], address[1], family=family, type=socket.SOCK_STREAM)
         ip, port = infos[0][4][:2]
         return ip, port
@@ -109,7 +109,7 @@ class SimLoop(Clockwork):
     # -- streams
 
     async def sock_connect(self, sock: socket.socket, address: Any) -> None:
-        """Connect a socket in the simulation. A real one stays as it is, and stands for the simulated one."""
+        """Connects a socket in the simulation. A real one stays as it is, and stands for the simulated one."""
         to = await self._numeric(address)
         simulated: Any = sock
         end = await self.network.connect(to, simulated.bound if isinstance(simulated, SimSocket) else None)
@@ -176,7 +176,7 @@ class SimLoop(Clockwork):
         server: Server | None = None,
         **options: Any,
     ) -> Any:
-        """asyncio's own TLS over a simulated connection."""
+        """Lays asyncio's own TLS over a simulated connection."""
         tls: Any = sslproto.SSLProtocol(self, protocol, context, waiter, **options)  # type: ignore[arg-type]
         StreamTransport(self, end, tls, extra=extra, server=server)
         return tls._app_transport
@@ -213,7 +213,7 @@ class SimLoop(Clockwork):
     # -- threads and signals
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
-        """Call inline in the middle of the node's delay and answer at its end, in order for each executor.
+        """Calls inline in the middle of the node's delay and answers at its end, in order for each executor.
 
         So a life may end after a call has had its effect and before anybody knows of it.
         """

@@ -75,7 +75,7 @@ class PeerMachine(ABC):
 
     @abstractmethod
     async def _main(self) -> None:
-        """A life."""
+        """Runs one life."""
 
     def _credentials(self) -> Credentials:
         """Makes the credentials of one life."""
@@ -158,7 +158,7 @@ class Machine(PeerMachine):
         self.disk.wipe()
 
     async def results(self, job: int) -> list[dict[str, Any]]:
-        """All items of a job, as its master gives them out. Raises NodeDown."""
+        """Gathers all items of a job, as its master gives them out. Raises NodeDown."""
         if (lead := self.lead) is None:
             raise NodeDown(f"{self.name} is down")
 
@@ -168,13 +168,13 @@ class Machine(PeerMachine):
         return [json.loads(line) for line in (await self.node.call(gather)).splitlines()]
 
     async def tell(self, what: str, arguments: dict[str, Any]) -> Any:
-        """An order to its master, as a face gives it. Raises NodeDown."""
+        """Gives its master an order, as a face does. Raises NodeDown."""
         if (lead := self.lead) is None:
             raise NodeDown(f"{self.name} is down")
         return await self.node.call(lead.tell, what, arguments)
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
-        """A question to its master, as a face asks it. Raises NodeDown."""
+        """Asks its master a question, as a face does. Raises NodeDown."""
         if (lead := self.lead) is None:
             raise NodeDown(f"{self.name} is down")
         return await self.node.call(lead.ask, what, arguments)
@@ -182,7 +182,7 @@ class Machine(PeerMachine):
     # -- what it sees -------------------------------------------------------------------------
 
     def members(self) -> frozenset[str]:
-        """The ids of the masters that it counts."""
+        """Returns the ids of the masters that its master counts."""
         return frozenset(m.id for m in self.lead.node.members()) if self.lead is not None else frozenset()
 
     def served(self) -> tuple[int, frozenset[int]]:

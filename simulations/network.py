@@ -79,18 +79,18 @@ class Network:
     # -- addresses and names
 
     def assign(self, node: Node, address: str) -> None:
-        """Give a node one more address."""
+        """Gives a node one more address."""
         if address in self._owners:
             raise ValueError(f"{address} belongs to {self._owners[address].name} already")
         self._owners[address] = node
         node.addresses.append(address)
 
     def name(self, host: str, *addresses: str) -> None:
-        """Let a host name resolve to these addresses; to nothing if there are none."""
+        """Lets a host name resolve to these addresses; to nothing if there are none."""
         self._names[host.lower()] = list(addresses)
 
     def resolve(self, host: str) -> list[str]:
-        """The addresses of a host name. Raises socket.gaierror if there are none."""
+        """Returns the addresses of a host name. Raises socket.gaierror if there are none."""
         found = self._names.get(host.lower().rstrip("."))
         if not found:
             raise socket.gaierror(socket.EAI_NONAME, f"Name or service not known: {host}")
@@ -128,7 +128,7 @@ class Network:
         return self._law
 
     def set_law(self, law: Law, *, source: Node | None = None, target: Node | None = None) -> None:
-        """Give a law to one direction, to all that leaves or reaches a node, or to the whole network.
+        """Gives a law to one direction, to all that leaves or reaches a node, or to the whole network.
 
         The closest wins: both ends, then the source, then the target, then the whole.
         """
@@ -140,12 +140,12 @@ class Network:
         self._note(f"law {_name(source)} -> {_name(target)}: {law}")
 
     def change_law(self, *, source: Node | None = None, target: Node | None = None, **changes: Any) -> None:
-        """Change some values of a law, as in ``change_law(loss=0.3)``."""
+        """Changes some values of a law, as in ``change_law(loss=0.3)``."""
         old = self._laws.get(_key(source, target), self._law)
         self.set_law(replace(old, **changes), source=source, target=target)
 
     def cut(self, source: Node, target: Node, *, both_ways: bool = False) -> None:
-        """Let nothing through from source to target, until healed."""
+        """Lets nothing through from source to target, until healed."""
         self._cuts.add((source.name, target.name))
         if both_ways:
             self._cuts.add((target.name, source.name))
@@ -153,13 +153,13 @@ class Network:
         self._note(f"cut {source.name} {'<->' if both_ways else '->'} {target.name}")
 
     def partition(self, *groups: Iterable[Node]) -> None:
-        """Let nothing through between different groups. A node in no group reaches all: a bridge."""
+        """Lets nothing through between different groups. A node in no group reaches all: a bridge."""
         self._sides = {node.name: side for side, group in enumerate(groups) for node in group}
         self._review()
         self._note(f"partition into {len(groups)} groups: {self._sides}")
 
     def isolate(self, node: Node) -> None:
-        """Cut a node from all others, both ways."""
+        """Cuts a node from all others, both ways."""
         for other in dict.fromkeys(self._owners.values()):
             if other is not node:
                 self._cuts.update(((node.name, other.name), (other.name, node.name)))
@@ -167,7 +167,7 @@ class Network:
         self._note(f"isolate {node.name}")
 
     def heal(self, source: Node | None = None, target: Node | None = None) -> None:
-        """Undo the cuts from source to target; without arguments all cuts and the partition."""
+        """Undoes the cuts from source to target; without arguments all cuts and the partition."""
         if source is None and target is None:
             self._sides = {}
         self._cuts = {
@@ -179,7 +179,7 @@ class Network:
         self._note(f"heal {_name(source)} -> {_name(target)}")
 
     def path(self, source: Node, target: Node) -> Path:
-        """The direction from one node to another."""
+        """Returns the direction from one node to another."""
         key = (source.name, target.name)
         path = self._paths.get(key)
         if path is None:
@@ -215,7 +215,7 @@ class Network:
         node.datagram_ports.pop(local, None)
 
     def send_datagram(self, node: Node, local: Where, to: Where, data: bytes) -> None:
-        """Put a datagram on its way; it may never arrive."""
+        """Puts a datagram on its way; it may never arrive."""
         traffic = self.traffic
         traffic.datagrams += 1
         traffic.datagram_bytes += len(data)
@@ -229,7 +229,7 @@ class Network:
         self._launch(self.path(node, target), source, to, data)
 
     def inject(self, source: Where, to: Where, data: bytes) -> None:
-        """Send a datagram in somebody's name. The source must be an address of a node, or it comes from the target."""
+        """Sends a datagram in somebody's name. The source must be an address of a node, or it comes from the target."""
         target = self._owners[to[0]]
         self._launch(self.path(self._owners.get(source[0], target), target), source, to, data)
 
@@ -271,7 +271,7 @@ class Network:
     # -- streams
 
     def bind_server(self, server: Server, addresses: list[Where]) -> Node:
-        """Let a server listen. Raises OSError if an address is taken or not the node's own."""
+        """Lets a server listen. Raises OSError if an address is taken or not the node's own."""
         node = current_life().node
         for address in addresses:
             node.check_own(address[0])
@@ -286,13 +286,13 @@ class Network:
             node.listeners.pop(address, None)
 
     def pair(self, left: Life, right: Life) -> tuple[End, End]:
-        """Two ends that are connected already, as socketpair() makes them."""
+        """Connects two ends, as socketpair() does."""
         one = (left.node.addresses[0], left.node.free_port())
         other = (right.node.addresses[0], right.node.free_port())
         return self._join(left, one, right, other)
 
     async def connect(self, to: Where, bound: Where | None = None) -> End:
-        """Connect the running life. Raises OSError as connect() does, after as long as it would take."""
+        """Connects the running life. Raises OSError as connect() does, after as long as it would take."""
         life, loop = current_life(), self.loop
         node = life.node
         local = (bound or ("", 0))[1] or node.free_port()
@@ -317,7 +317,7 @@ class Network:
             answer.cancel()
 
     def _knock(self, life: Life, source: Where, to: Where, answer: asyncio.Future[End]) -> None:
-        """Send the first packet of a connection."""
+        """Sends the first packet of a connection."""
         node = life.node
         if self.log.packets:
             self._note(f"connect {_text(source)} -> {_text(to)}", node.name)

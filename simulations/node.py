@@ -64,7 +64,7 @@ class Node:
     # -- running code
 
     def start(self, main: Callable[P, Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
-        """Run ``await main(...)`` here, in a new life if the node is down.
+        """Runs ``await main(...)`` here, in a new life if the node is down.
 
         The future may be awaited by the scenario. It raises what main raises, and NodeDown if the node goes
         down first. Cancelling it cancels main.
@@ -104,7 +104,7 @@ class Node:
         return outcome
 
     async def call(self, main: Callable[P, Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run ``await main(...)`` here, in the life that there is. Raises NodeDown if there is none."""
+        """Runs ``await main(...)`` here, in the life that there is. Raises NodeDown if there is none."""
         if self.life is None:
             raise NodeDown(f"{self.name} is down")
         return await self.start(main, *args, **kwargs)
@@ -112,29 +112,29 @@ class Node:
     # -- faults
 
     def crash(self) -> None:
-        """Kill the process: no ``finally`` runs, its ports close, its connections are reset."""
+        """Kills the process: no ``finally`` runs, its ports close, its connections are reset."""
         self._end("crashes")
 
     def lose_power(self) -> None:
-        """Kill the machine: as a crash, but nobody is told, and nothing answers until the next start."""
+        """Kills the machine: as a crash, but nobody is told, and nothing answers until the next start."""
         self.off = True
         self._end("loses power")
 
     def restart(
         self, main: Callable[P, Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs
     ) -> asyncio.Future[T]:
-        """Crash, if up, and start a new life. Memory is lost; addresses and the clock stay."""
+        """Crashes, if up, and starts a new life. Memory is lost; addresses and the clock stay."""
         self.crash()
         return self.start(main, *args, **kwargs)
 
     def pause(self) -> None:
-        """Stop the process (SIGSTOP): its callbacks and timers wait; its machine still takes packets."""
+        """Stops the process (SIGSTOP): its callbacks and timers wait; its machine still takes packets."""
         if self.life is not None and not self.life.halted:
             self.life.halted = True
             self._note("pauses")
 
     def resume(self) -> None:
-        """Let a paused process go on: all that came due meanwhile runs at once."""
+        """Lets a paused process go on: all that came due meanwhile runs at once."""
         life = self.life
         if life is not None and life.halted:
             life.halted = False
@@ -143,19 +143,19 @@ class Node:
             self._note(f"resumes with {len(queue)} callbacks")
 
     def drift(self, rate: float) -> None:
-        """Let both clocks run at ``rate`` seconds per second from now on."""
+        """Lets both clocks run at ``rate`` seconds per second from now on."""
         self.clock.run_at(rate, self._world.loop.now)
         self._note(f"clock runs at {rate}")
 
     def step_wall_clock(self, seconds: float) -> None:
-        """Let time.time() jump; the monotonic clock does not."""
+        """Lets time.time() jump; the monotonic clock does not."""
         self.clock.wall_error_s += seconds
         self._note(f"wall clock jumps by {seconds} s")
 
     # -- ports
 
     def free_port(self) -> int:
-        """A port that nothing is bound to."""
+        """Returns a port that nothing is bound to."""
         for _ in range(28_000):
             port = self._next_port
             self._next_port = port + 1 if port < 60_999 else 32_768
@@ -164,7 +164,7 @@ class Node:
         raise OSError(errno.EADDRNOTAVAIL, "no free port is left")
 
     def check_own(self, ip: str) -> None:
-        """Raise OSError unless this address may be bound here."""
+        """Raises OSError unless this address may be bound here."""
         if ip not in self.addresses and ip not in ("0.0.0.0", "::", "::1") and not ip.startswith("127."):
             raise OSError(errno.EADDRNOTAVAIL, f"{ip} is not an address of {self.name}")
 

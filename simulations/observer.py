@@ -146,8 +146,9 @@ class Observer:
             self._said[machine.name] = certificate
 
     def _look_for_overlooked(self, machine: Machine, signers: frozenset[str]) -> None:
-        """A final certificate speaks for all who ever knew anything: those who signed it, and those who had handed over
-        what they knew. Whether these did is seen on the disks."""
+        """Looks on the disks whether a final certificate speaks for all who ever knew anything: those who signed it,
+        and those who had handed over what they knew.
+        """
         stage = self._stage
         known: dict[Print, int] = {}
         for signer in (m for m in stage.machines if m.id in signers):
@@ -183,7 +184,7 @@ class Observer:
                     self.doubles.append(f"at {self._stage.world.now:.2f} s {text}")
 
     def _look_at_the_table(self) -> None:
-        """Of what all agree on, if it is not what they agreed on before."""
+        """Notes the table that all agree on, if it is not what they agreed on before."""
         first = self._stage.up[0] if self._stage.up else None
         if first is None or first.lead is None or first.lead.cluster.ownership.view == self._view:
             return

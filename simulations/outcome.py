@@ -49,7 +49,7 @@ class Report:
     """The results, as the cluster gave them out."""
 
     def plain(self) -> dict[str, Any]:
-        """For JSON: all but the series and the items."""
+        """Returns all but the series and the items as data for JSON."""
         return {
             "options": self.options.plain(),
             "replay": self.command,

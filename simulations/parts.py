@@ -33,7 +33,7 @@ class Parts:
     """Since when the part of each has been what it is."""
 
     def look(self, now_s: float, machines: Sequence[Machine], up: Sequence[Machine]) -> None:
-        """``up`` are those that run, of all ``machines``."""
+        """Looks who grants in which part now. ``up`` are those that run, of all ``machines``."""
         part = self._parts(machines)
         self._since_s |= {name: now_s for name, of in part.items() if of != self._part.get(name)}
         self._part = part
@@ -48,7 +48,7 @@ class Parts:
                 self.found.append(f"at {now_s:.2f} s {one.name} and {other.name} both grant from {len(both)} buckets")
 
     def _parts(self, machines: Sequence[Machine]) -> dict[str, frozenset[str]]:
-        """The names of all that are in each one's part."""
+        """Returns the names of all that are in each one's part."""
         part = {machine.name: frozenset({machine.name}) for machine in machines}
         for one, other in combinations(machines, 2):
             both_ways = self.network.path(one.node, other.node), self.network.path(other.node, one.node)

@@ -57,19 +57,19 @@ class Source(Protocol):
     def dice(self) -> random.Random: ...
 
     def start_thread(self, thread: threading.Thread) -> bool:
-        """Run a thread in the simulation, if it is a node's."""
+        """Runs a thread in the simulation, if it is a node's."""
 
     def getaddrinfo(self, *arguments: Any, **options: Any) -> list[Any] | None:
-        """Resolve a name, if a node asks."""
+        """Resolves a name, if a node asks."""
 
     def socketpair_here(self) -> tuple[Any, Any] | None:
-        """Two connected sockets, if a node asks."""
+        """Connects two sockets, if a node asks."""
 
     def pid(self) -> int | None:
-        """The number of the running process, if it is a node's."""
+        """Returns the number of the running process, if it is a node's."""
 
     def opened(self, thing: Closing) -> None:
-        """A node's process opened this; it closes when the process ends."""
+        """Closes this thing when the process ends that opened it, if it is a node's."""
 
 
 _source: Source | None = None
@@ -83,7 +83,7 @@ def real_clock() -> float:
 
 
 def _pinned() -> Source | None:
-    """The source, for the thread of the simulation only."""
+    """Returns the source, for the thread of the simulation only."""
     return _source if _source is not None and threading.get_ident() == _thread else None
 
 
@@ -254,7 +254,7 @@ def _no_loop(self: object) -> NoReturn:
 
 @contextmanager
 def pinned_to(source: Source) -> Iterator[None]:
-    """Pin the process to a source. One at a time."""
+    """Pins the process to a source for the block. One at a time."""
     global _source, _thread
     if _source is not None:
         raise RuntimeError("another world is open in this process")

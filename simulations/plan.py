@@ -110,7 +110,7 @@ class Plan:
         return Partition(self.options.partition) if self.options.partition else usual
 
     def weight(self, number: int) -> int:
-        """Of the master with this number. Of a completed plan."""
+        """Returns the weight of the master with this number, in a completed plan."""
         own = [machine.weight for machine in self.machines if machine.name == names_of(number + 1)[number]]
         return own[0] if own and own[0] is not None else self.weights[number % len(self.weights)]
 

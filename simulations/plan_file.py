@@ -39,7 +39,7 @@ _CALLED = {
 
 
 def read_plan(path: Path, seed: int | None = None) -> Plan:
-    """The plan in a file; ``seed`` comes before the one that the file gives. Raises ConfigurationError."""
+    """Reads the plan in a file; ``seed`` comes before the one that the file gives. Raises ConfigurationError."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -200,7 +200,7 @@ class _Table:
         self.refuse(f"there is no {name!r}; " + (f"did you mean {near[0]!r}?" if near else f"there are {shown}"), key)
 
     def take(self, key: str, kind: type[T], *, needed: bool = False) -> Any:
-        """A value, or None. A whole number does where any number does."""
+        """Reads a value, or None. A whole number does where any number does."""
         self._keys.append(key)
         if key not in self._left:
             if needed:
@@ -214,7 +214,7 @@ class _Table:
         return value
 
     def time(self, key: str, *, needed: bool = False) -> Any:
-        """A length of time in seconds, or None."""
+        """Reads a length of time in seconds, or None."""
         value = self.take(key, object, needed=needed)
         if value is None:
             return None
@@ -237,7 +237,7 @@ class _Table:
         return [_Table(f"{self.place}: {key} {number}", each) for number, each in enumerate(found, 1)]
 
     def made(self, usual: T, *, keep: tuple[str, ...] = ()) -> T:
-        """A dataclass with what the table says in place of what is usual."""
+        """Makes a dataclass with what the table says in place of what is usual."""
         changes: dict[str, Any] = {}
         hints = get_type_hints(type(usual))
         for each in fields(usual):  # type: ignore[arg-type]
@@ -263,7 +263,7 @@ class _Table:
 
 
 def _finite(value: object) -> float | None:
-    """A number of the file, if that is what it is."""
+    """Reads a number of the file, if that is what it is."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     try:

@@ -50,7 +50,7 @@ class Plain:
             self._columns.append([-math.log(1.0 - draw()) / weight for _ in range(BUCKETS)])
 
     def owners(self, bucket: int, copies: int) -> tuple[str, ...]:
-        """The nodes with the lowest costs."""
+        """Returns the nodes with the lowest costs."""
         costs = [column[bucket] for column in self._columns]
         order = sorted(range(len(costs)), key=costs.__getitem__)
         return tuple([self._nodes[index] for index in order[:copies]])
@@ -67,7 +67,7 @@ class FilledBounded:
             self._bounded.place(key)
 
     def owners(self, bucket: int, copies: int) -> tuple[str, ...]:
-        """The slave of one host."""
+        """Returns the slave of one host."""
         slave = self._bounded.slave_of(self._keys[bucket])
         return () if slave is None else (self._names[slave],)
 
@@ -83,13 +83,13 @@ class FilledHostBucket:
             self._picker.place(host)
 
     def owners(self, bucket: int, copies: int) -> tuple[str, ...]:
-        """The slave of one host."""
+        """Returns the slave of one host."""
         place = self._picker.bucket_of(self._hosts[bucket])
         return () if place is None else (self._nodes[place],)
 
 
 def two_level(view: View) -> TwoLevel[str]:
-    """Two-level hashing with a virtual table twice as large as the members ever seen, as numbered."""
+    """Makes two-level hashing with a virtual table twice as large as the members ever seen, as numbered."""
     places = {view.numbers[node]: node for node in view.weights}
     return TwoLevel(places, 2 * (len(view.numbers) - 1))
 

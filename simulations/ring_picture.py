@@ -24,7 +24,7 @@ class Bar(NamedTuple):
 
 
 def picture(title: str, bars: list[Bar]) -> str:
-    """The SVG text."""
+    """Draws the picture as SVG text."""
     height = 40 + 3 * (len(bars) * _STEP + 44)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 {height}" role="img">',

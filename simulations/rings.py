@@ -89,7 +89,7 @@ class Tally:
         self._shares: dict[int, list[float]] = {}
 
     def balance(self, weights: dict[str, int], table: Table, weighted: bool) -> None:
-        """Count a membership's shares."""
+        """Counts a membership's shares."""
         held = Counter(node for nodes in table for node in nodes)
         total = sum(weights.values()) if weighted else len(weights)
         ratios = []
@@ -101,13 +101,13 @@ class Tally:
         self._deviation.append(statistics.pstdev(ratios))
 
     def join(self, before: Table, after: Table, newcomer: str, share: float) -> None:
-        """Count what moved when ``newcomer`` joined, who deserves this share of the whole."""
+        """Counts what moved when ``newcomer`` joined, who deserves this share of the whole."""
         moved, strays = movement(before, after, newcomer)
         self._join.append(moved / (self._slots * share))
         self._strays.append(strays / (self._slots))
 
     def leave(self, before: Table, after: Table, gone: str, share: float) -> None:
-        """Count what moved when ``gone`` left, who deserved this share of the whole."""
+        """Counts what moved when ``gone`` left, who deserved this share of the whole."""
         strays, moved = 0, 0
         for old, new in zip(before, after, strict=True):
             gained = len(set(new) - set(old))
@@ -119,7 +119,7 @@ class Tally:
         self._heirs.append(statistics.fmean(heirs) if heirs and self._copies > 1 else 1.0)
 
     def result(self, name: str, weights: tuple[int, ...]) -> Result:
-        """The figures over all draws."""
+        """Returns the figures over all draws."""
         return Result(
             name,
             self._copies,
@@ -141,7 +141,7 @@ def movement(before: Table, after: Table, newcomer: str) -> tuple[int, int]:
 
 
 def measure(contender: Contender, *, nodes: int, draws: int, copies: int, weights: Sequence[int], seed: int) -> Result:
-    """Draw memberships, each member with one of ``weights``, and see how the contender shares out."""
+    """Draws memberships, each member with one of ``weights``, and sees how the contender shares out."""
     rng = random.Random(f"{seed} {nodes} {weights}")
     tally = Tally(copies, contender.slots)
     for _ in range(draws):
@@ -159,13 +159,13 @@ def measure(contender: Contender, *, nodes: int, draws: int, copies: int, weight
 
 
 def table(contender: Contender, view: View, copies: int) -> Table:
-    """The holders of all slots."""
+    """Returns the holders of all slots."""
     ring = contender.ring(view)
     return [ring.owners(slot, copies) for slot in range(contender.slots)]
 
 
 def cost(contender: Contender, nodes: int, seed: int) -> Cost:
-    """Time the making of a ring with all its answers, then single look-ups."""
+    """Times the making of a ring with all its answers, then single look-ups."""
     rng = random.Random(seed)
     names = [f"{rng.getrandbits(160):040x}" for _ in range(nodes)]
     view = View(dict.fromkeys(names, 1), {name: number for number, name in enumerate([*names, ""])})
@@ -180,7 +180,7 @@ def cost(contender: Contender, nodes: int, seed: int) -> Cost:
 
 
 def all_results(nodes: int, draws: int, seed: int) -> tuple[list[Result], list[Result]]:
-    """All contenders with equal weights, then those that know weights and copies with weights 1:2:4."""
+    """Measures all contenders with equal weights, then those that know weights and copies with weights 1:2:4."""
     equal = [
         measure(contender, nodes=nodes, draws=draws, copies=1, weights=(1,), seed=seed) for contender in CONTENDERS
     ]
@@ -194,7 +194,7 @@ def all_results(nodes: int, draws: int, seed: int) -> tuple[list[Result], list[R
 
 
 def report(equal: list[Result], weighted: list[Result], costs: list[Cost]) -> str:
-    """Both tables as Markdown."""
+    """Writes both tables as Markdown."""
     by_name = {one.name: one for one in costs}
     lines = [
         "| equal weights | fullest / fair, mean (draws) | deviation | join moves / ideal | leave moves / ideal "
@@ -221,7 +221,7 @@ def report(equal: list[Result], weighted: list[Result], costs: list[Cost]) -> st
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of ``python -m simulations rings``."""
+    """Adds the options of ``python -m simulations rings``."""
     parser.add_argument("--nodes", type=_count, default=10, help="members of a drawn membership (default 10)")
     parser.add_argument("--draws", type=_count, default=100, help="how many memberships are drawn (default 100)")
     parser.add_argument("--seed", type=int, default=1, help="another seed draws other memberships (default 1)")
@@ -230,7 +230,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure, print, draw; returns the exit status. Raises ConfigurationError."""
+    """Measures, prints, draws; returns the exit status. Raises ConfigurationError."""
     if options.picture is not None:
         refuse_unwritable(options.picture)
     equal, weighted = all_results(options.nodes, options.draws, options.seed)

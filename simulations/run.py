@@ -55,7 +55,7 @@ def replay(asked: argparse.Namespace) -> int:
 
 
 def drawn(seed: int) -> Options:
-    """The options that a swarm draws from a seed."""
+    """Draws the options of a swarm's run from a seed."""
     dice = Random(f"{seed}/swarm")
     replicas = dice.choice((1, 2, 2, 2, 3))
     name = dice.choice(sorted(name for name, each in SCENARIOS.items() if each.replicas_min <= replicas))

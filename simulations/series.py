@@ -100,7 +100,7 @@ class Series:
             self.step_s *= 2
 
     def noticed(self) -> dict[str, Any]:
-        """In figures how long it took others to notice that a master was away."""
+        """Returns in figures how long it took others to notice that a master was away."""
         last = sorted(each.last_s for each in self.detections if each.last_s != inf)
         return {
             "absences": sum(each.what in AWAY for each in self.absences),

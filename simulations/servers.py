@@ -55,7 +55,7 @@ class Server(asyncio.AbstractServer):
         )
 
     def offer(self, end: End) -> None:
-        """A machine connected; the program hears of it when it has its turn."""
+        """Takes a connection of a machine; the program hears of it when it has its turn."""
         self.queued += 1
         self._loop.soon_in(self._context, self._accept, end)
 

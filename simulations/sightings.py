@@ -39,7 +39,9 @@ class Sightings:
     _counted: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def look(self, now_s: float, lives: Mapping[str, int], counted: Mapping[str, Collection[str]]) -> None:
-        """``lives``: the life of each that is up and awake; ``counted``: whom each of them counts."""
+        """Notes what has changed. ``lives``: the life of each that is up and awake; ``counted``: whom each of them
+        counts.
+        """
         for name, presence in list(self._there.items()):
             if lives.get(name) != presence.life:
                 presence.ended_s = now_s

@@ -20,7 +20,7 @@ MakeSlave = Callable[[Credentials, OpenFetcher], Slave]
 
 
 def honest(credentials: Credentials, open_fetcher: OpenFetcher) -> Slave:
-    """A slave as it should be."""
+    """Makes a slave as it should be."""
     return Slave(open_fetcher=open_fetcher)
 
 

@@ -13,7 +13,7 @@ SocketAddress = tuple[str, int] | tuple[str, int, int, int]
 
 
 def socket_address(ip: str, port: int) -> SocketAddress:
-    """An address in the shape in which sockets of its family give it."""
+    """Writes an address in the shape in which sockets of its family give it."""
     return (ip, port, 0, 0) if ":" in ip else (ip, port)
 
 

@@ -96,7 +96,7 @@ class Stage:
         return [s for s in self.slaves if s.node.up and not s.node.paused]
 
     def slaves_of(self, machine: Machine) -> list[SlaveMachine]:
-        """The slave machines that work for one master at this moment."""
+        """Returns the slave machines that work for one master at this moment."""
         return [s for s in self.up_slaves if s.works_for == machine.name]
 
     def owners_of(self, url: str) -> list[Machine]:
@@ -153,7 +153,7 @@ class Stage:
         await self.until(lambda: self.share() >= share or self.ended)
 
     async def pause(self, mean_s: float) -> None:
-        """A while of random length."""
+        """Waits a while of random length."""
         await asyncio.sleep(self.random.expovariate(1.0 / mean_s))
 
     async def agree(self, patience_s: float = PATIENCE_S) -> None:
@@ -233,7 +233,7 @@ class Stage:
         self.gone.update(hit)
 
     def start(self, machine: PeerMachine) -> None:
-        """A new life, joined through all other masters that there are."""
+        """Begins a new life, joined through all other masters that there are."""
         machine.start([m.address for m in self.staying if m is not machine])
 
     async def leave(self, machine: PeerMachine) -> None:
@@ -281,7 +281,7 @@ class Stage:
                 self.world.network.cut(source.node, target.node)
 
     def ring(self, machines: Sequence[Machine]) -> None:
-        """Each of these is in touch with its two neighbours only, in this order."""
+        """Leaves each of these in touch with its two neighbours only, in this order."""
         known = [self._ended_at([m]) for m in machines]
         self._begin("partition", machines, frozenset.intersection(*known), everywhere=True)
         for one, other in combinations(range(len(machines)), 2):
@@ -320,7 +320,7 @@ class Stage:
             self._end("full disk", machine.name)
 
     def slow(self, machines: Iterable[Machine], disk_s: float) -> None:
-        """Each access to these machines' disks takes that long."""
+        """Makes each access to these machines' disks take that long."""
         for machine in machines:
             machine.node.executor_delay_s = disk_s
             if machine not in self._slowed:
@@ -335,12 +335,12 @@ class Stage:
                 self._slowed.remove(machine)
 
     def degrade(self, law: Law) -> None:
-        """The whole network gets worse."""
+        """Makes the whole network worse."""
         self._usual_law = self._usual_law or self.world.network.law
         self.world.network.set_law(law)
 
     def restore(self) -> None:
-        """The network is as good as it was."""
+        """Makes the network as good as it was."""
         if self._usual_law is not None:
             self.world.network.set_law(self._usual_law)
             self._usual_law = None

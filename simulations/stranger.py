@@ -142,7 +142,7 @@ class Stranger:
         return self._dice.randbytes(self._dice.choice(SIZES))
 
     def _changed(self, data: bytes) -> bytes:
-        """Cut short, made longer, or with some bits the other way round."""
+        """Cuts bytes short, makes them longer, or turns some bits round."""
         match self._dice.randrange(3):
             case 0:
                 return data[: self._dice.randint(1, len(data))]

@@ -39,7 +39,7 @@ class Outcome(NamedTuple):
         return [(violation.checker, violation.what) for violation in self.report.violations]
 
     def plain(self) -> dict[str, Any]:
-        """For JSON."""
+        """Returns the outcome as data for JSON."""
         if self.report is None:
             return {"seed": self.seed, "replay": command(self.seed), "error": self.error}
         return {"seed": self.seed, **self.report.plain()}
@@ -53,7 +53,9 @@ def add_swarm_options(parser: argparse.ArgumentParser) -> None:
 
 
 def swarm(asked: argparse.Namespace) -> int:
-    """Many scenarios, each with options drawn from its seed. One that breaks does not keep others from being run."""
+    """Runs many scenarios, each with options drawn from its seed. One that breaks does not keep others from being
+    run.
+    """
     kinds: dict[str, dict[int, int]] = {}
     failed = 0
     wide = len(str(asked.seeds))

@@ -48,7 +48,7 @@ class SimTask(asyncio.Task[T]):
 
 
 def pending(loop: asyncio.AbstractEventLoop) -> list[SimTask[Any]]:
-    """All unfinished tasks of a loop, oldest first."""
+    """Returns all unfinished tasks of a loop, oldest first."""
     return sorted((task for task in asyncio.all_tasks(loop) if isinstance(task, SimTask)), key=_serial)
 
 
@@ -72,7 +72,7 @@ def _serial(task: SimTask[Any]) -> int:
 
 
 def _place(task: SimTask[Any]) -> str:
-    """The chain of awaits, outermost first, and the line at its end."""
+    """Returns the chain of awaits, outermost first, and the line at its end."""
     names: list[str] = []
     where = "not started"
     step: Any = task.get_coro()

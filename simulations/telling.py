@@ -6,7 +6,7 @@ from simulations.outcome import Report
 
 
 def told(report: Report) -> str:
-    """The whole report."""
+    """Writes the whole report."""
     lines = [f"{report.virtual_s:.1f} virtual seconds in {report.real_s:.1f} real ones; trace {report.trace}"]
     for name, value in report.figures.items():
         if name == "incidents":
@@ -19,11 +19,11 @@ def told(report: Report) -> str:
 
 
 def verdict(report: Report) -> str:
-    """All of it in few words."""
+    """Says in few words what came of a run."""
     count = len(report.violations)
     return f"{count} violation{'s' if count > 1 else ''}" if count else "nothing is amiss"
 
 
 def shortened(text: str, most: int = 400) -> str:
-    """The beginning of what is too long to be read; reports as JSON have all of it."""
+    """Cuts what is too long to be read; reports as JSON have all of it."""
     return text if len(text) <= most else f"{text[:most]} ... ({len(text) - most} more characters)"

@@ -65,7 +65,7 @@ The exit status is 0 when nothing is amiss, 1 when a promise was broken, 2 for w
 
 
 def parser() -> argparse.ArgumentParser:
-    """Of the whole command line."""
+    """Makes the parser of the whole command line."""
     form = argparse.RawDescriptionHelpFormatter
     whole = argparse.ArgumentParser(prog="python -m simulations", description=DESCRIPTION, formatter_class=form)
     verbs = whole.add_subparsers(dest="verb", required=True, metavar="VERB")

@@ -176,7 +176,9 @@ class Web:
     # -- the truth ----------------------------------------------------------------------------
 
     def reachable(self, barred: frozenset[str] = frozenset()) -> set[str]:
-        """All URLs that a crawl from its start URLs comes to know of, if pages in ``barred`` show it nothing."""
+        """Returns all URLs that a crawl from its start URLs comes to know of, if pages in ``barred`` show it
+        nothing.
+        """
         found, open_ = set(self.starts), deque(self.starts)
         while open_:
             page = self.pages[open_.popleft()]
@@ -285,7 +287,7 @@ class Web:
         return Page(f"http://{host.name}/{folder}/{number}", host.name, kind, failures=failures)
 
     def _link(self) -> None:
-        """Every page from an earlier plain one of its host, every host from an earlier one; then at random."""
+        """Links every page from an earlier plain one of its host, every host from an earlier one; then at random."""
         hosts = list(self.hosts.values())
         alive: list[Host] = []
         for host in hosts:

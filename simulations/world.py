@@ -69,7 +69,7 @@ class World:
     # -- what there is
 
     def node(self, name: str, address: str | None = None) -> Node:
-        """The node of this name; a new one gets the next address of 10.0.0.0/8, and its name resolves to it."""
+        """Returns the node of this name; a new one gets the next address of 10.0.0.0/8, and its name resolves to it."""
         node = self._nodes.get(name)
         if node is None:
             number = len(self._nodes) + 1
@@ -80,7 +80,7 @@ class World:
         return node
 
     def nodes(self, *names: str) -> list[Node]:
-        """Several nodes; without names, all that there are."""
+        """Returns several nodes; without names, all that there are."""
         return [self.node(name) for name in names] if names else list(self._nodes.values())
 
     @property
@@ -99,7 +99,7 @@ class World:
         return self.loop.mishaps
 
     def run(self, scenario: Coroutine[Any, Any, T], limit_s: float | None = None) -> T:
-        """Run a scenario to its end, and the nodes as long.
+        """Runs a scenario to its end, and the nodes as long.
 
         Raises Deadlock when nothing can happen any more, and OutOfTime after ``limit_s`` virtual seconds; both
         name the waiting tasks.
@@ -107,7 +107,7 @@ class World:
         return self.loop.run_for(scenario, limit_s)
 
     def socketpair(self, left: Node, right: Node) -> tuple[SimSocket, SimSocket]:
-        """Two connected sockets, for ``create_connection(sock=...)`` on each node. Both must be up."""
+        """Connects two sockets, for ``create_connection(sock=...)`` on each node. Both must be up."""
         if left.life is None or right.life is None:
             raise ValueError("both nodes must be up")
         one, other = self.network.pair(left.life, right.life)
@@ -116,12 +116,12 @@ class World:
     # -- telling
 
     def note(self, what: str) -> None:
-        """Write a line into the event log, in the name of the running node."""
+        """Writes a line into the event log, in the name of the running node."""
         life = LIFE.get()
         self.log.add(self.loop.now, "scenario" if life is None else life.node.name, what)
 
     def narrate(self, file: TextIO = sys.stderr, *, packets: bool = False, loggers: tuple[str, ...] = ()) -> None:
-        """Write the event log to a file, with what these loggers say."""
+        """Writes the event log to a file, with what these loggers say."""
         self.log.write_to(file, packets=packets)
         for name in loggers:
             bridge = LogBridge(self.note)
@@ -175,7 +175,7 @@ class World:
     # -- the end
 
     def _close(self) -> None:
-        """Let go of everything. ``finally`` blocks of unfinished code run here, and can do nothing any more."""
+        """Lets go of everything. ``finally`` blocks of unfinished code run here, and can do nothing any more."""
         loop = self.loop
         loop.ended = True
         self.log.on = False

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 FOLDERS = ("p2pcrawl", "simulations", "benchmarks")
 
-NOT_YET = ("p2pcrawl/frontier", "p2pcrawl/master", "p2pcrawl/slave", "simulations", "benchmarks")
+NOT_YET = ("p2pcrawl/frontier", "p2pcrawl/master", "p2pcrawl/slave")
 
 # Questions, pronouns and half sentences: what no docstring begins with.
 PUZZLES = frozenset(
@@ -32,7 +32,7 @@ PUZZLES = frozenset(
 PHRASES = ("All that", "All who", "The same", "More of ")
 
 # What ends like a verb in the third person, and is none.
-NO_VERBS = frozenset({"addresses", "hosts", "items", "links", "nodes", "pages", "rows", "urls", "words"})
+NO_VERBS = frozenset({"addresses", "hosts", "items", "nodes", "pages", "rows", "urls", "words"})
 
 FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -150,7 +150,7 @@ class Timings:
                 raise ConfigurationError(law.refusal)
 
     def laws(self) -> Iterator[Law]:
-        """Lists what must hold between these times."""
+        """Yields what must hold between these times."""
         yield from self._of_sessions()
         yield from self._of_deaths()
         yield from self._of_loans()

@@ -31,7 +31,7 @@ def check(evidence: Evidence) -> Iterator[str]:
 
 
 def bounds(evidence: Evidence) -> dict[str, int]:
-    """The most that there may be of each thing that is measured, for one master."""
+    """Returns the most that there may be of each thing that is measured, for one master."""
     pages = evidence.web.pages.values()
     links = sum(len(page.links) for page in pages)
     copies = evidence.options.replicas

@@ -78,7 +78,7 @@ class Evidence:
         return [visit for visit in self.web.visits if not visit.is_robots]
 
     def records(self) -> dict[str, list[Record]]:
-        """The records of each URL, by the frontiers that have one."""
+        """Returns the records of each URL, by the frontiers that have one."""
         found: dict[str, list[Record]] = {}
         for name in sorted(self.folders):
             for record in self.folders[name].records.values():
@@ -86,18 +86,18 @@ class Evidence:
         return found
 
     def phases(self) -> dict[str, Record]:
-        """The record of each URL that is furthest."""
+        """Returns the record of each URL that is furthest."""
         return {url: max(those, key=lambda record: record.phase) for url, those in self.records().items()}
 
 
 def told(record: Record | None) -> str:
-    """A record's standing in words."""
+    """Puts a record's standing in words."""
     if record is None:
         return "unknown"
     return PHASES[record.phase] + (f" ({record.reason})" if record.reason else "")
 
 
 def listed(urls: list[str], most: int = 3) -> str:
-    """Some of them, and how many there are."""
+    """Writes some of these, and how many there are."""
     shown = ", ".join(urls[:most])
     return shown if len(urls) <= most else f"{shown} and {len(urls) - most} more"

@@ -55,7 +55,7 @@ def _not_missed(
 
 
 def _bound_s(evidence: Evidence, gone_s: float) -> float:
-    """How long it may take all to miss who went at that moment.
+    """Returns how long it may take all to miss who went at that moment.
 
     Where most are there, each asks one of the others a second, and all tell each other. Who is one of the few that are
     left asks everybody itself: two rounds at most lie between its last answer and the next question.

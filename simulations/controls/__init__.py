@@ -10,7 +10,7 @@ from simulations.controls.control import Control
 
 
 def controls() -> dict[str, Control]:
-    """All of them by name."""
+    """Returns all controls by name."""
     # Here, not above: only who asks for controls depends on every piece that one swaps being where it was.
     from simulations.controls.registry import CONTROLS
 

@@ -40,7 +40,9 @@ async def _idle_here(self: Completion, job: Job) -> int | None:
 
 
 def _nothing_left(self: Job) -> dict[str, Any]:
-    """The certificate would tell: what is left at any master keeps it from being signed."""
+    """Claims that nothing is left. The certificate would tell: what is left at any master keeps it from being
+    signed.
+    """
     return {**_certificate(self), "queued": 0, "leased": 0}
 
 

@@ -20,7 +20,9 @@ def _tell_nothing(self: Workbench, buckets: Collection[int], now: float) -> dict
 
 
 def ask_at_once(self: Workbench, buckets: Collection[int], now: float) -> None:
-    """Whoever owned them until now may have asked their hosts a moment ago."""
+    """Breaks ``Workbench.came_over``: hosts of new buckets do not wait, though others may have asked them a moment
+    ago.
+    """
 
 
 async def _hold_nothing(self: Holdings, buckets: Collection[int]) -> dict[int, HostNote]:

@@ -26,7 +26,7 @@ _count = tallies.count
 
 
 def _count_queued(tally: Counter[str], phase: int, reason: str, by: int) -> None:
-    """Without these the job would never end."""
+    """Counts queued records only; without these the job would never end."""
     if phase == Phase.QUEUED:
         _count(tally, phase, reason, by)
 

@@ -36,7 +36,7 @@ def _begin(self: Disk) -> None:
 
 
 def _sync(disk: Disk) -> None:
-    """The system has written its caches back; it does so by its own clock, whatever happens to the process."""
+    """Writes the system's caches back; it does so by its own clock, whatever happens to the process."""
     if not disk.folder.exists():
         return
     _copy(disk.folder, disk.folder / SYNCED)
@@ -51,7 +51,9 @@ def _lose_power(self: Disk) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """The files of a folder, its databases as they are committed. What lies in folders within is never changed."""
+    """Copies the files of a folder, its databases as they are committed. What lies in folders within is never
+    changed.
+    """
     for file in sorted(source.iterdir()):
         if file.suffix == ".db":
             with closing(sqlite3.connect(file)) as old, closing(sqlite3.connect(target / file.name)) as new:

@@ -28,7 +28,9 @@ class Swap:
 
     @contextmanager
     def put_in(self) -> Iterator[None]:
-        """The broken piece is in force. Raises LookupError when something else has been put there meanwhile."""
+        """Puts the broken piece in force for the block. Raises LookupError when something else has been put there
+        meanwhile.
+        """
         if vars(self.home)[self.name] is not self.real:
             raise LookupError(f"{self} is swapped already")
         setattr(self.home, self.name, self.broken)
@@ -42,7 +44,7 @@ class Swap:
 
 
 def swap(real: Callable[P, R], broken: Callable[P, R]) -> Swap:
-    """``real`` is a function of a module, a method, a static one or a property.
+    """Makes a swap. ``real`` is a function of a module, a method, a static one or a property.
 
     Raises LookupError when it is not where it was defined, and TypeError when ``broken`` takes something else.
     """
@@ -62,7 +64,7 @@ def swap(real: Callable[P, R], broken: Callable[P, R]) -> Swap:
 
 @contextmanager
 def put_in(swaps: Iterable[Swap]) -> Iterator[None]:
-    """All of them at once."""
+    """Puts all of these swaps in force at once, for the block."""
     with ExitStack() as stack:
         for each in swaps:
             stack.enter_context(each.put_in())

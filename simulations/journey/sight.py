@@ -29,7 +29,7 @@ _KEPT = (dict, set, deque)
 
 
 class _Form(NamedTuple):
-    """How a type of data is looked through."""
+    """The way in which a type of data is looked through."""
 
     names: tuple[str, ...]
     keeps: bool

@@ -35,7 +35,7 @@ class Frame:
         return self.height - BOTTOM
 
     def rows(self, form: Form) -> list[str]:
-        """The horizontal lines with their values."""
+        """Draws the horizontal lines with their values."""
         parts = []
         for value in ticks(self.y_max):
             y = self.y(value)
@@ -44,7 +44,7 @@ class Frame:
         return parts
 
     def times(self) -> list[str]:
-        """The horizontal axis in virtual time."""
+        """Draws the horizontal axis in virtual time."""
         parts = [f'<path class="axis" d="M{LEFT} {self.floor:.1f}H{self.width - RIGHT}"/>']
         for value in time_ticks(self.x_max):
             text, x = escape(lasting(value)), self.x(value)
@@ -54,19 +54,19 @@ class Frame:
 
 
 def ticks(most: float, count: int = 4) -> list[float]:
-    """Round values from 0 up to ``most``."""
+    """Returns round values from 0 up to ``most``."""
     step = round_up(most / count)
     return [step * number for number in range(int(most / step + 1e-9) + 1)]
 
 
 def time_ticks(most_s: float, count: int = 8) -> list[float]:
-    """Round moments from 0 up to ``most_s``."""
+    """Returns round moments from 0 up to ``most_s``."""
     step = next((each for each in _SECONDS if most_s / each <= count), round_up(most_s / count))
     return [step * number for number in range(int(most_s / step) + 1)]
 
 
 def round_up(value: float) -> float:
-    """The next of 1, 2, 2.5, 5 and 10, in the value's order of magnitude."""
+    """Returns the next of 1, 2, 2.5, 5 and 10, in the value's order of magnitude."""
     if value <= 0:
         return 1.0
     size = 1.0
@@ -90,7 +90,7 @@ def top_of(values: list[float]) -> float:
 
 
 def lasting(seconds: float) -> str:
-    """A length of time, short."""
+    """Writes a length of time, short."""
     if seconds < 60 or seconds % 60:
         if seconds >= 60:
             return f"{int(seconds // 60)}:{int(seconds % 60):02d} min"
@@ -105,14 +105,14 @@ def percent(share: float) -> str:
 
 
 def number(value: float) -> str:
-    """A count, or a small figure."""
+    """Writes a count, or a small figure."""
     if value == int(value):
         return f"{int(value):,}".replace(",", "\u202f")
     return f"{value:.3g}"
 
 
 def volume(count: float) -> str:
-    """A number of bytes."""
+    """Writes a number of bytes."""
     for unit in ("B", "kB", "MB", "GB"):
         if count < 1000 or unit == "GB":
             return f"{count:.3g} {unit}" if unit != "B" else f"{count:.0f} B"

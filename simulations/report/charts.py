@@ -72,7 +72,7 @@ def lines(
 
 
 def columns(points: Points, *, label: str, step_s: float, x_max: float, bands: Iterable[Band] = ()) -> str:
-    """A column for each moment at which there was something."""
+    """Draws a column for each moment at which there was something."""
     frame = Frame(x_max, top_of([y for _, y in points]))
     wide = max(1.5, frame.x(step_s) - frame.x(0) - 0.5)
     parts = [*shaded(frame, bands), *frame.rows(number), *frame.times()]
@@ -87,7 +87,7 @@ def columns(points: Points, *, label: str, step_s: float, x_max: float, bands: I
 
 
 def bars(values: dict[str, float], *, label: str, note: str) -> str:
-    """A bar for each name, and a line at their mean."""
+    """Draws a bar for each name, and a line at their mean."""
     frame = Frame(1.0, top_of(list(values.values())))
     slot = (frame.width - LEFT - RIGHT) / max(1, len(values))
     gap = min(6.0, slot * 0.2)
@@ -112,7 +112,7 @@ def bars(values: dict[str, float], *, label: str, note: str) -> str:
 
 
 def ranges(detections: Sequence[Detection], *, label: str, x_max: float) -> str:
-    """For each time that a master went away: from when the first other noticed to when the last one did."""
+    """Draws for each time that a master went away from when the first other noticed to when the last one did."""
     ends = [each for d in detections for each in (d.first_s, d.last_s) if each != inf]
     frame = Frame(x_max, top_of(ends))
     parts = [*frame.rows(lasting), *frame.times()]
@@ -138,7 +138,7 @@ def ranges(detections: Sequence[Detection], *, label: str, x_max: float) -> str:
 
 
 def presence(names: Sequence[str], absences: Sequence[Absence], bands: Sequence[Band], *, x_max: float) -> str:
-    """A row for each master: when it was up, down or paused, with what happened to the network behind it."""
+    """Draws a row for each master: when it was up, down or paused, with what happened to the network behind it."""
     high = 17.0 if len(names) <= _NAMES_MAX else max(2.0, 300.0 / len(names))
     frame = Frame(x_max, 1.0, WIDE, TOP + high * len(names) + 30)
     parts = [*shaded(frame, bands), *frame.times()]
@@ -165,7 +165,7 @@ def presence(names: Sequence[str], absences: Sequence[Absence], bands: Sequence[
 
 
 def kind_of(absence: Absence) -> str:
-    """The class that colours it."""
+    """Returns the class that colours what happened."""
     return absence.what if absence.what in AWAY else "other"
 
 
@@ -185,7 +185,7 @@ def shaded(frame: Frame, bands: Iterable[Band]) -> list[str]:
 
 
 def _pointed_at(frame: Frame, curves: list[Line], form: Form) -> list[str]:
-    """Invisible columns that show the values at their moment."""
+    """Draws invisible columns that show the values at their moment."""
     longest = max((line.points for line in curves), key=len, default=())
     chosen = [x for x, _ in longest[:: max(1, len(longest) // _HOVER_MAX)]]
     wide = (frame.width - LEFT - RIGHT) / max(1, len(chosen))
@@ -203,7 +203,7 @@ def _pointed_at(frame: Frame, curves: list[Line], form: Form) -> list[str]:
 
 
 def _at(points: Points, x: float) -> float | None:
-    """The last value that is not later."""
+    """Returns the last value that is not later."""
     if not points or x > points[-1][0] + 1.0:
         return None
     return next((y for each, y in reversed(points) if each <= x), None)

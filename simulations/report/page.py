@@ -15,7 +15,7 @@ _STYLE = Path(__file__).with_name("page.css")
 
 
 def page(reports: Sequence[Report]) -> str:
-    """The HTML text. It loads nothing, and shows the same from a disk as from a server."""
+    """Writes the HTML text. It loads nothing, and shows the same from a disk as from a server."""
     alone = len(reports) == 1
     title = "Simulation: " + " and ".join(name_of(report) for report in reports[:4]) + ("…" if len(reports) > 4 else "")
     body = (

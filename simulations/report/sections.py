@@ -25,7 +25,7 @@ SEEN_S = 1.0
 
 
 def name_of(report: Report) -> str:
-    """A run in few words."""
+    """Names a run in few words."""
     options = report.options
     return f"{options.scenario}, seed {options.seed}"
 
@@ -49,7 +49,7 @@ def refetch_share(report: Report) -> float:
 
 
 def section(report: Report) -> list[str]:
-    """The HTML of one run."""
+    """Writes the HTML of one run."""
     options = report.options
     good, said = verdict(report)
     pages = number(report.figures["reachable"])

@@ -32,7 +32,7 @@ class Sequence:
         self._kinds: dict[str, int] = {}
 
     async def run(self) -> None:
-        """All of its steps; then the network is one, nobody leaves any more, and all come back."""
+        """Plays all steps; then the network is one, nobody leaves any more, and all come back."""
         await self._stage.progress(0.05)
         for _ in range(STEPS):
             if self._stage.ended:

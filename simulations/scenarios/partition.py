@@ -15,7 +15,7 @@ Cut = Callable[[Stage, list[Machine]], None]
 
 
 def halves(stage: Stage, machines: list[Machine]) -> None:
-    """Two parts of any sizes."""
+    """Cuts the network into two parts of any sizes."""
     edge = stage.random.randint(1, max(1, len(machines) - 1))
     stage.split(machines[:edge], machines[edge:])
 
@@ -26,13 +26,13 @@ def isolated(stage: Stage, machines: list[Machine]) -> None:
 
 
 def bridge(stage: Stage, machines: list[Machine]) -> None:
-    """Two halves, and one machine that is in touch with both."""
+    """Cuts the network into two halves, and one machine that is in touch with both."""
     _, *sides = machines
     stage.split(sides[::2], sides[1::2])
 
 
 def ring(stage: Stage, machines: list[Machine]) -> None:
-    """Each is in touch with its two neighbours only."""
+    """Leaves each in touch with its two neighbours only."""
     stage.ring(machines)
 
 

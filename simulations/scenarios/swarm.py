@@ -50,7 +50,7 @@ async def pause(stage: Stage) -> None:
 
 
 async def cut(stage: Stage) -> None:
-    """The network falls apart, one way or another."""
+    """Lets the network fall apart, one way or another."""
     machines = stage.random.sample(stage.machines, len(stage.machines))
     stage.random.choice(CUTS)(stage, machines)
     await asyncio.sleep(stage.random.choice(APART_S))
@@ -66,7 +66,7 @@ async def one_way(stage: Stage) -> None:
 
 
 async def loss(stage: Stage) -> None:
-    """The network loses, doubles and reorders packets."""
+    """Makes the network lose, double and reorder packets."""
     stage.degrade(BAD)
     await stage.pause(SPELL_S)
     stage.restore()
@@ -90,7 +90,7 @@ async def full_disk(stage: Stage) -> None:
 
 
 async def clock(stage: Stage) -> None:
-    """A wall clock jumps."""
+    """Lets a wall clock jump."""
     for machine in stage.some(1):
         machine.node.step_wall_clock(stage.random.choice(STEPS_S))
 
@@ -145,7 +145,7 @@ def _draw(stage: Stage) -> list[Fault]:
 
 
 async def _later(stage: Stage, fault: Fault) -> None:
-    """At some time of its round."""
+    """Begins a fault at some time of its round."""
     await stage.pause(BETWEEN_S / 2)
     await fault(stage)
 
