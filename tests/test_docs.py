@@ -71,16 +71,26 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     assert [t for t in targets if not (page.parent / t).exists()] == []
 
 
+def pages_named_by(page: Path) -> list[Path]:
+    targets = re.findall(r"\]\((?!https?://)([^)#]+\.md)", page.read_text())
+    return [(page.parent / target).resolve() for target in targets]
+
+
 def test_every_page_is_reached_from_the_readme() -> None:
     reached, ahead = set(), [ROOT / "README.md"]
     while ahead:
         page = ahead.pop()
         if page not in reached:
             reached.add(page)
-            targets = re.findall(r"\]\((?!https?://)([^)#]+\.md)", page.read_text())
-            ahead += [(page.parent / target).resolve() for target in targets]
+            ahead += pages_named_by(page)
 
     assert sorted(set(PAGES) - reached) == []
+
+
+def test_every_page_of_the_documentation_has_its_place_in_the_reading_order() -> None:
+    index = ROOT / "docs" / "README.md"
+
+    assert sorted(set((ROOT / "docs").glob("*.md")) - {index, *pages_named_by(index)}) == []
 
 
 def test_every_example_is_in_their_table() -> None:

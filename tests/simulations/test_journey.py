@@ -1,11 +1,15 @@
-"""Following a URL, and a death, through the code: what counts as seen, and what recordings tell."""
+"""Following a URL, and a death, through the code: what counts as seen, and what recordings and docs/journey.md tell."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType
+from typing import NamedTuple
 
 import msgspec
 import pytest
@@ -16,12 +20,19 @@ from p2pcrawl.spiders.links import LinkBatch
 from simulations.__main__ import main
 from simulations.journey.death import DeathJourney
 from simulations.journey.page import PageJourney
-from simulations.journey.recorder import Entry, FirstEntries, Recorder
+from simulations.journey.recorder import Entry, FirstEntries, Place, Recorder
 from simulations.journey.sight import Sight
 from simulations.journey.verb import SEED
 
 URL = "http://h3.web.test/"
 OWN = fingerprint(URL)
+
+
+@pytest.fixture(scope="module")
+def journey() -> PageJourney:
+    journey = PageJourney(SEED)
+    assert journey.play().violations == []
+    return journey
 
 
 @pytest.fixture(scope="module")
@@ -148,3 +159,72 @@ def test_recording_changes_nothing_of_a_run(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("sys.setprofile", lambda hook: None)
 
     assert PageJourney(SEED).play().trace == recorded.trace
+
+
+# -- the page that tells of it
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "journey.md"
+NAMED = re.compile(r"\[`([\w.]+)`\]\(\.\./p2pcrawl/([\w/]+\.py)\)")
+STATION = re.compile(r"^### (.+)$", re.MULTILINE)
+
+
+class Named(NamedTuple):
+    """A function that the page names, and at which of its stations."""
+
+    station: str
+    function: str
+    file: str
+
+    def is_at(self, place: Place) -> bool:
+        """A method is called by its class, a function by its module."""
+        module = place.file.rpartition("/")[2].removesuffix("py")
+        return place.file == self.file and self.function in (place.function, module + place.function)
+
+
+def named(section: str) -> list[Named]:
+    """What one section of the page names, in its order."""
+    text = PAGE.read_text().split(f"\n## {section}\n")[1].split("\n## ")[0]
+    _, *parts = STATION.split(text)
+    return [
+        Named(title, *found)
+        for title, part in zip(parts[::2], parts[1::2], strict=True)
+        for found in NAMED.findall(part)
+    ]
+
+
+def out_of_order(names: Iterable[Named], way: Iterable[Entry]) -> list[str]:
+    """What was not entered behind the one named before it, on the machine that its station speaks of."""
+    missing, ahead = [], list(way)
+    for name in names:
+        machine = re.search(r"\bm\d\b", name.station)
+        for number, entry in enumerate(ahead):
+            if name.is_at(entry.place) and (machine is None or machine[0] == entry.node):
+                ahead = ahead[number:]
+                break
+        else:
+            missing.append(f"{name.function} ({name.file}) at station {name.station!r}")
+    return missing
+
+
+@pytest.mark.slow
+def test_page_follows_the_url_as_it_went(journey: PageJourney) -> None:
+    names = named("One URL")
+
+    assert len(names) > 40 and {name.station.partition(".")[0] for name in names} >= {str(n) for n in range(1, 15)}
+    assert "\n".join(out_of_order(names, journey.way)) == ""
+
+
+@pytest.mark.slow
+def test_page_follows_the_death_as_it_went(death: DeathJourney) -> None:
+    names = named("One death")
+    of_slaves = [name for name in names if "slaves" in name.station]
+    of_masters = [name for name in names if name not in of_slaves]
+
+    assert len(of_masters) > 20 and of_slaves
+    assert "\n".join(out_of_order(of_masters, death.masters)) == ""
+    assert "\n".join(out_of_order(of_slaves, death.slaves)) == ""
+
+
+def test_page_names_no_function_that_is_not_looked_for() -> None:
+    """What reads like a function but is no link would not be held against the code."""
+    assert re.findall(r"(?<!\[)`[A-Za-z_]+\.(?!db|py)[a-z_]+`", PAGE.read_text()) == []
