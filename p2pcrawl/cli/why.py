@@ -139,7 +139,7 @@ def _host_told(host: dict[str, Any]) -> Iterator[str]:
             reason = f" ({host['robots_reason']})" if host["robots_reason"] else ""
             yield f"    robots.txt of {host['name']}: {verdict}{reason}, as of {_when(host['robots_known'])}"
     if host["crawl_delay_s"]:
-        yield f"    its Crawl-delay is {host['crawl_delay_s']:g} s"
+        yield f"    its Crawl-delay is {host['crawl_delay_s']:,.12g} s"
     if host["pause_s"]:
         yield f"    the host asked to be left alone for {host['pause_s']:,.0f} s more"
 

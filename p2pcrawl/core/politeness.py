@@ -21,6 +21,7 @@ import ipaddress
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import inf
 
 from p2pcrawl.core.hearing import OUTAGE_TIMES
 from p2pcrawl.model.record import Order
@@ -48,6 +49,8 @@ class Pace:
     obey_robots: bool
     order: Order
     retry_after_max_s: float
+    crawl_delay_max_s: float
+    """Whoever asks for more is asked for nothing; 0: nobody asks for too much."""
     autothrottle: bool
     throttle_start_s: float
     throttle_max_s: float
@@ -64,6 +67,7 @@ class Pace:
             obey_robots=settings.robotstxt_obey,
             order=settings.queue_order,
             retry_after_max_s=settings.retry_after_max,
+            crawl_delay_max_s=settings.crawl_delay_max,
             autothrottle=settings.autothrottle_enabled,
             throttle_start_s=settings.autothrottle_start_delay,
             throttle_max_s=settings.autothrottle_max_delay,
@@ -209,11 +213,15 @@ class Host:
         return 0.0 if self.private else DEFAULT_DELAY_S
 
     def _asked_delay_s(self, pace: Pace) -> float:
-        """Returns the delay that the host asks for: by its robots.txt, or by what another master knows of that."""
-        asked = self.told_delay_s
+        """Returns the delay that the host asks for: by its robots.txt, or by what another master knows of that.
+
+        One that is too long for the job is none: its slaves leave out what would have to wait for it, unasked.
+        """
+        most = pace.crawl_delay_max_s or inf
+        asked = self.told_delay_s if self.told_delay_s <= most else 0.0
         if pace.obey_robots and self.robots:
             for (_, agent), entry in self.robots.items():
-                if agent == pace.agent and entry.crawl_delay_s > asked:
+                if agent == pace.agent and asked < entry.crawl_delay_s <= most:
                     asked = entry.crawl_delay_s
         return asked
 

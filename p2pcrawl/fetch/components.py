@@ -39,7 +39,7 @@ def default_components(
         HttpStatus(settings, handled),
     ]
     if settings.robotstxt_obey:
-        components.append(RobotsCheck(rules_for))
+        components.append(RobotsCheck(rules_for, settings.crawl_delay_max))
     if settings.http_user:
         components.append(HttpAuth(settings.http_user, settings.http_pass, settings.http_auth_domain))
     if settings.redirect_enabled:
@@ -52,27 +52,39 @@ def default_components(
 
 
 class Disallowed(IgnoreRequest):
-    """robots.txt keeps us out; ``drop`` says whether by a rule or because it could not be had."""
+    """robots.txt keeps us out; ``drop`` says whether by a rule, by the pauses that it wants, or because it could not be
+    had, and ``why`` says so in words.
+    """
 
-    def __init__(self, drop: Drop, url: str) -> None:
+    def __init__(self, drop: Drop, url: str, why: str = "robots.txt forbids it") -> None:
         super().__init__(f"{drop}: {url}")
         self.drop = drop
+        self.why = why
 
 
 class RobotsCheck(Component):
-    """Raises Disallowed for what robots.txt forbids. ``meta["dont_obey_robotstxt"]`` skips it."""
+    """Raises Disallowed for what robots.txt forbids, and where it wants pauses above ``crawl_delay_max`` seconds, if
+    that is not 0. ``meta["dont_obey_robotstxt"]`` skips it.
+    """
 
     order = 100
 
-    def __init__(self, rules_for: RulesFor) -> None:
+    def __init__(self, rules_for: RulesFor, crawl_delay_max: float = 0.0) -> None:
         self._rules_for = rules_for
+        self._crawl_delay_max = crawl_delay_max
 
     def process_request(self, request: Request) -> None:
         if request.meta and request.meta.get("dont_obey_robotstxt"):
             return
         rules = self._rules_for(origin_of(request.url))
-        if rules is not None and not rules.allowed(request.url):
+        if rules is None:
+            return
+        if not rules.allowed(request.url):
             raise Disallowed(Drop.ROBOTS_UNREACHABLE if rules.unreachable else Drop.ROBOTS, request.url)
+        if 0.0 < self._crawl_delay_max < (rules.crawl_delay or 0.0):
+            pauses = f"its host wants pauses of {rules.crawl_delay:,.0f} s between requests"
+            most = f"more than CRAWL_DELAY_MAX ({self._crawl_delay_max:g} s)"
+            raise Disallowed(Drop.CRAWL_DELAY, request.url, f"{pauses}, {most}")
 
 
 class HttpAuth(Component):

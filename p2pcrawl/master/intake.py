@@ -427,5 +427,5 @@ class Intake:
         self.retries.append((lease.candidate, now))
 
 
-_UNFETCHED = frozenset({"robots", "robots-unreachable", "private-network", "ignored", "invalid"})
+_UNFETCHED = frozenset({"robots", "robots-unreachable", "crawl-delay", "private-network", "ignored", "invalid"})
 """Ends that came about without a request to the host."""

@@ -52,6 +52,8 @@ class Drop(StrEnum):
     ROBOTS = "robots"
     ROBOTS_UNREACHABLE = "robots-unreachable"
     """robots.txt answered 5xx or not at all, which RFC 9309 reads as "keep out"."""
+    CRAWL_DELAY = "crawl-delay"
+    """Its host wants longer pauses between requests than CRAWL_DELAY_MAX."""
     PRIVATE_NETWORK = "private-network"
     OFFSITE = "offsite"
     IGNORED = "ignored"

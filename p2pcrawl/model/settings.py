@@ -55,6 +55,9 @@ class Settings:
     robotstxt_obey: bool = True
     robotstxt_user_agent: str = ""
     """The name looked up in robots.txt; the user agent's product name when empty. See ``robots_agent``."""
+    crawl_delay_max: float = 600.0
+    """Pages of a host whose Crawl-delay is longer are left out: at that pace hardly any would be fetched, and one host
+    would keep the whole crawl from ending. Asking more often than it wants would be rude. 0: any is waited for."""
 
     # -- requests -----------------------------------------------------------------------------
     user_agent: str = "p2pcrawl/0.1"
@@ -244,6 +247,7 @@ _NOT_NEGATIVE = (
     "autothrottle_start_delay",
     "autothrottle_max_delay",
     "retry_after_max",
+    "crawl_delay_max",
     "dnscache_ttl",
     "redirect_max_times",
     "retry_times",

@@ -227,7 +227,7 @@ class JobRun:
                 reason = self._unreachable.get(origin_of(task.url), "")
                 told = f"robots.txt could not be read, so the page is left alone: {reason}"
                 return Outcome(Phase.FAILED, error.drop, told)
-            return Outcome(Phase.DROPPED, error.drop, "robots.txt forbids it")
+            return Outcome(Phase.DROPPED, error.drop, error.why)
         except IgnoreRequest as error:
             return Outcome(Phase.DROPPED, Drop.IGNORED, str(error))
         except Blocked as error:

@@ -41,6 +41,17 @@ class Starts(Spider):
         yield response.follow_all(match=r"^http://[^/]+/$")
 
 
+class Hasty(Spider):
+    """Takes all that it may, and leaves hosts alone that are in less of a hurry."""
+
+    name = "hasty"
+    custom_settings = {"CRAWL_DELAY_MAX": 1.0}  # noqa: RUF012
+
+    def parse(self, response: Response, **_: Any) -> Iterator[Any]:
+        yield {"url": response.url}
+        yield response.follow_all()
+
+
 async def one_stands_still(stage: Stage) -> None:
     await stage.progress(0.2)
     hit = stage.some(1)
@@ -53,6 +64,18 @@ def test_all_that_is_offered_is_there_and_nothing_else() -> None:
     assert all(hasattr(simulations, name) for name in simulations.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Simulator'"):
         simulations.Simulator  # noqa: B018
+
+
+@pytest.mark.parametrize(("delayed_hosts", "hosts"), [(0.0, 4), (1.0, 1)])
+def test_a_crawl_ends_without_the_hosts_that_want_longer_pauses_than_it_has_patience(
+    delayed_hosts: float, hosts: int
+) -> None:
+    web = WebPlan(pages=40, hosts=4, delayed_hosts=delayed_hosts, dead_hosts=0.0)
+
+    report = Simulation(Plan(Options(masters=2, pages=40, hosts=4), web=web, spider=Hasty)).run()
+
+    assert not report.violations
+    assert len({item["url"].split("/")[2] for item in report.items}) == hosts
 
 
 def test_a_scenario_that_there_is_not_is_refused() -> None:

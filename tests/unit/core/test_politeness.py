@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -174,6 +175,20 @@ def test_crawl_delay_of_another_agent_does_not_count() -> None:
     assert host.delay_s(pace) == 0.0
 
 
+@pytest.mark.parametrize(
+    ("asked_s", "most_s", "in_force_s"), [(600.0, 600.0, 600.0), (601.0, 600.0, 1.0), (1e9, 600.0, 1.0), (1e9, 0, 1e9)]
+)
+def test_crawl_delay_above_its_limit_holds_nobody_up(asked_s: float, most_s: float, in_force_s: float) -> None:
+    pace = pace_of(robotstxt_obey=True, download_delay=1.0, crawl_delay_max=most_s)
+    by_itself, told_of = Host(1, "a.example"), Host(2, "b.example")
+    by_itself.robots = {("http://a.example", pace.agent): robots_entry(1e9, asked_s)}
+
+    told_of.learn(HostNote(delay_s=asked_s), 0.0, 0.0)
+
+    assert by_itself.delay_s(pace) == told_of.delay_s(pace) == in_force_s
+    assert by_itself.note(0.0, [pace]).delay_s == (in_force_s if in_force_s > 1.0 else 0.0)
+
+
 def test_default_delay_spares_private_hosts_alone() -> None:
     pace = pace_of(download_delay=None)
 
@@ -231,7 +246,7 @@ seconds = st.floats(0, 1_000)
 
 @given(st.tuples(seconds, seconds, seconds, seconds), st.builds(HostNote, seconds, seconds, seconds), seconds)
 def test_what_another_master_knew_makes_a_host_wait_longer_or_as_long(known, note: HostNote, now: float) -> None:
-    pace, host = pace_of(), Host(1, "a.example")
+    pace, host = pace_of(crawl_delay_max=0.0), Host(1, "a.example")
     host.told_delay_s, host.paused_until, host.next_at = known[:3]
     host.penalty_s = min(PENALTY_MAX_S, known[3])
     delay, paused_until, next_at = host.delay_s(pace), host.paused_until, host.next_at

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 
 from p2pcrawl.fetch.chain import Chain, Redirected
@@ -98,6 +100,19 @@ def test_an_unreachable_robots_txt_keeps_out_under_its_own_name():
         check.process_request(Request(URL))
 
     assert caught.value.drop is Drop.ROBOTS_UNREACHABLE
+
+
+@pytest.mark.parametrize(("most_s", "is_left_out"), [(599.0, True), (600.0, False), (0.0, False)])
+def test_pages_of_a_host_that_wants_longer_pauses_than_there_may_be_are_left_out_with_the_reason(most_s, is_left_out):
+    text = RobotsText("rules", "User-agent: *\nCrawl-delay: 600")
+    check = RobotsCheck(lambda origin: RobotsRules(text, "p2pcrawl"), most_s)
+
+    with pytest.raises(Disallowed) if is_left_out else nullcontext() as caught:
+        check.process_request(Request(URL))
+
+    if caught is not None:
+        assert caught.value.drop is Drop.CRAWL_DELAY
+        assert caught.value.why == "its host wants pauses of 600 s between requests, more than CRAWL_DELAY_MAX (599 s)"
 
 
 def test_without_rules_everything_may_be_asked():
