@@ -92,6 +92,10 @@ class Caller:
         if line is not None:
             line.close()
 
+    def counters(self) -> dict[str, int]:
+        """Counts the links to others, and the calls that wait for an answer."""
+        return {"open": len(self._lines), "calls": sum(line.calls for line in self._lines.values())}
+
     def close(self) -> None:
         if self._alarm is not None:
             self._alarm.cancel()
@@ -135,6 +139,11 @@ class _Line:
     def silent_s(self) -> float:
         """For how long answers have been due, and none has come."""
         return 0.0 if self._asked_at is None else asyncio.get_running_loop().time() - self._asked_at
+
+    @property
+    def calls(self) -> int:
+        """How many calls wait for an answer."""
+        return len(self._waiting)
 
     def ask(self, request: Request[Reply]) -> asyncio.Future[Reply]:
         """Sends a request. Returns its answer, or LinkError when the link ends before it. Whoever does not wait any
@@ -221,14 +230,14 @@ class Reception:
         self._serve = serve
         self._on_slave = on_slave
         self._visitors: dict[_Visitor, None] = {}
-        self.unproven: Antechamber[_Visitor] = Antechamber()
+        self._unproven: Antechamber[_Visitor] = Antechamber()
         """Those that have not introduced themselves yet."""
 
     def make_link(self) -> Link:
         """Makes the link of a new connection, for the server."""
         visitor = _Visitor(self._seal(), self._serve, self._on_slave, self._forget)
         visitor.link.on_open = lambda: self._came(visitor)
-        visitor.link.on_proven = lambda: self.unproven.leave(visitor)
+        visitor.link.on_proven = lambda: self._unproven.leave(visitor)
         self._visitors[visitor] = None
         return visitor.link
 
@@ -236,13 +245,21 @@ class Reception:
         """Counts a new connection, which costs a descriptor before anybody knows who it is, and turns out another for
         it if there are too many.
         """
-        victim = self.unproven.enter(visitor, visitor.link.remote_host)
+        victim = self._unproven.enter(visitor, visitor.link.remote_host)
         if victim is not None:
             victim.link.abort(LinkError("too many connections that do not introduce themselves"))
 
     def _forget(self, visitor: _Visitor) -> None:
-        self.unproven.leave(visitor)
+        self._unproven.leave(visitor)
         self._visitors.pop(visitor, None)
+
+    def counters(self) -> dict[str, int]:
+        """Counts the links that others opened: all, those that have not introduced themselves, those that had to go."""
+        return {
+            "open": len(self._visitors),
+            "unproven": len(self._unproven),
+            "turned_out": self._unproven.turned_out,
+        }
 
     async def close(self) -> None:
         for visitor in list(self._visitors):

@@ -149,6 +149,8 @@ class OverlayNode:
         """Counts what went over the port, and what was dropped there and why."""
         return {
             "port": dict(self.port.counters),
+            "links": self._reception.counters(),
+            "calls": self.caller.counters(),
             "datagrams": dict(self._seal.counters),
             "knocks": dict(self.port.knocks.counters),
             "directory": self.directory.counters,

@@ -103,6 +103,10 @@ class Api:
         if self._runner is not None:
             await self._runner.cleanup()
 
+    def counters(self) -> dict[str, int]:
+        """Counts its connections; see :meth:`HttpListener.counters`."""
+        return self._listener.counters() if self._listener is not None else {}
+
     # -- who may ask --------------------------------------------------------------------------
 
     @web.middleware

@@ -84,7 +84,7 @@ class Helper:
 
     async def open(self) -> None:
         """Returns when a master was found."""
-        await self._find_master()
+        await self.find_master()
         keepers = [self._keep_slave() for _ in range(self._count)] or [self._keep_here()]
         self._tasks = [asyncio.create_task(keeper) for keeper in keepers]
         self._informed = asyncio.create_task(self._keep_informed())
@@ -126,7 +126,8 @@ class Helper:
         patience_s = 2.0 + int(self._credentials.identity.node_id[:4], 16) / 0xFFFF * 8.0
         return now - self._few_since >= patience_s
 
-    async def _find_master(self) -> None:
+    async def find_master(self) -> None:
+        """Waits until a master answers, and works for the least loaded of those that it tells of."""
         pause_s = SEARCH_S
         while True:
             master = await self._least_loaded()
@@ -231,7 +232,7 @@ class Helper:
             lived_s = asyncio.get_running_loop().time() - started
             pause_s = SEARCH_S if lived_s > 10.0 else min(SEARCH_MAX_S, 2 * pause_s)
             await self._pause(pause_s)
-            await self._find_master()
+            await self.find_master()
 
     async def _oversee(self, process: asyncio.subprocess.Process, desk: Desk) -> None:
         """Ends a slave that does not come back from its own work on an answer, and tells its master what on; and one
@@ -279,9 +280,10 @@ class Helper:
         self._sent.append((asyncio.get_running_loop().time(), self.master))
         return self.master
 
-    async def _next_master(self, lost: Address) -> Follow:
+    async def next_master(self, lost: Address) -> Follow:
+        """Waits for a master for a slave that has lost one. The lost one comes last for a while."""
         self._lost[lost] = asyncio.get_running_loop().time()
-        await self._find_master()
+        await self.find_master()
         return Follow(self._send_to_master(), self._credentials.keys.text())
 
 
@@ -299,6 +301,6 @@ class _Search:
             self._pause_s = 0.0
         await asyncio.sleep(self._pause_s * random.uniform(0.5, 1.0))
         self._pause_s = min(SEARCH_MAX_S, 2 * self._pause_s or SEARCH_S)
-        told = await self._helper._next_master(lost)
+        told = await self._helper.next_master(lost)
         self._told_at = loop.time()
         return told

@@ -27,19 +27,24 @@ WAITING_MAX: Final = 64
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
+def busy_max() -> int:
+    """Returns how many requests are served at once; each keeps one of this process's descriptors."""
+    return min(BUSY_MAX, max(4, descriptors_max() // 16))
+
+
 class HttpListener:
     """Makes the protocols of one server: give :meth:`connection` to ``create_server``, and let each request pass
     through :meth:`watch`."""
 
     def __init__(self, serve: Callable[[], asyncio.Protocol]) -> None:
         self._serve = serve
-        self.waiting: Antechamber[_Visitor] = Antechamber(min(WAITING_MAX, max(4, descriptors_max() // 16)))
-        self.busy_max = min(BUSY_MAX, max(4, descriptors_max() // 16))
+        self._waiting: Antechamber[_Visitor] = Antechamber(min(WAITING_MAX, max(4, descriptors_max() // 16)))
+        self._busy_max = busy_max()
         self._busy: set[_Visitor] = set()
-        self.unread: Antechamber[_Visitor] = Antechamber(self.busy_max)
+        self._unread: Antechamber[_Visitor] = Antechamber(self._busy_max)
         """Those of them whose answers wait to be read."""
         self._visitors: dict[asyncio.BaseTransport, _Visitor] = {}
-        self.refused = 0
+        self._refused = 0
 
     def connection(self) -> asyncio.Protocol:
         """Makes the protocol of a new connection, for the server."""
@@ -56,13 +61,25 @@ class HttpListener:
             if visitor is not None:
                 self._ended(visitor)
 
+    def counters(self) -> dict[str, int]:
+        """Counts its connections: those that are open, what they are at, and those that had to go."""
+        return {
+            "open": len(self._visitors),
+            "waiting": len(self._waiting),
+            "answered": len(self._busy),
+            "unread": len(self._unread),
+            "turned_out": self._waiting.turned_out,
+            "cut_off": self._unread.turned_out,
+            "refused": self._refused,
+        }
+
     # -- what becomes of connections ----------------------------------------------------------
 
     def came(self, visitor: _Visitor) -> None:
-        if len(self._busy) >= self.busy_max:
-            victim = self.unread.turn_out()
+        if len(self._busy) >= self._busy_max:
+            victim = self._unread.turn_out()
             if victim is None:
-                self.refused += 1
+                self._refused += 1
                 visitor.transport.abort()
                 return
             self._busy.discard(victim)
@@ -73,31 +90,31 @@ class HttpListener:
     def stalled(self, visitor: _Visitor) -> None:
         """Notes that a visitor does not read what it asked for, so that it may be turned out for another."""
         if visitor in self._busy:
-            self.unread.enter(visitor, visitor.host)
+            self._unread.enter(visitor, visitor.host)
 
     def going_on(self, visitor: _Visitor) -> None:
-        self.unread.leave(visitor)
+        self._unread.leave(visitor)
 
     def gone(self, visitor: _Visitor) -> None:
         visitor.cancel()
-        self.waiting.leave(visitor)
-        self.unread.leave(visitor)
+        self._waiting.leave(visitor)
+        self._unread.leave(visitor)
         self._busy.discard(visitor)
         self._visitors.pop(visitor.transport, None)
 
     def _begun(self, visitor: _Visitor) -> None:
         visitor.cancel()
-        self.waiting.leave(visitor)
+        self._waiting.leave(visitor)
         self._busy.add(visitor)
 
     def _ended(self, visitor: _Visitor) -> None:
         self._busy.discard(visitor)
-        self.unread.leave(visitor)
+        self._unread.leave(visitor)
         if visitor.transport in self._visitors:
             self._wait(visitor)
 
     def _wait(self, visitor: _Visitor) -> None:
-        victim = self.waiting.enter(visitor, visitor.host)
+        victim = self._waiting.enter(visitor, visitor.host)
         visitor.give(HEAD_S)
         if victim is not None:
             victim.transport.abort()

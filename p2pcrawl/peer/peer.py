@@ -222,7 +222,8 @@ class Peer:
         else:
             answer = json.loads(await self._pass_on(f"ask:{what}", arguments))
         if what == "status":
-            answer["peer"] = {"role": self.role, "api": self.api, "address": self.address}
+            api = self._api.counters()
+            answer["peer"] = {"role": self.role, "api": self.api, "address": self.address, "connections": api}
         return answer
 
     async def tell(self, what: str, arguments: dict[str, Any]) -> Any:

@@ -19,6 +19,7 @@ from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.wire.messages import OrphanPage, Orphans
 from tests.cli.cluster import Cluster
 from tests.cli.conftest import environment
+from tests.unit.peer.test_peer import lead_of
 
 pytestmark = pytest.mark.slow
 
@@ -155,8 +156,7 @@ async def test_what_a_slave_could_not_report_to_a_dead_master_reaches_the_next(
         first = await asyncio.to_thread(cluster.start, "--slaves", 0, "--role", "master")
         # It has more slaves than the first, which therefore gets the one that comes.
         async with Peer(bind="127.0.0.1:0", role="master", slaves=2, join=[first.address]) as second:
-            assert second._lead is not None
-            slaves = second._lead.master.slaves
+            slaves = lead_of(second).master.slaves
             slaves.on_orphans = adopt
             await until(lambda: max(loads(cluster, first.api)) == 2, "the load of the second is known")
             await asyncio.to_thread(cluster.start, "--slaves", 1, "--role", "slave")

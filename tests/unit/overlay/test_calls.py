@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+from functools import partial
 from random import Random
 
 import pytest
@@ -13,9 +14,10 @@ from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.node import parse_address
 from p2pcrawl.overlay import calls
 from p2pcrawl.overlay.calls import Caller
+from p2pcrawl.overlay.link import Link
 from p2pcrawl.wire import codec
 from p2pcrawl.wire.ask import Answered
-from p2pcrawl.wire.cluster import Introduce, Query
+from p2pcrawl.wire.cluster import Query
 from p2pcrawl.wire.keys import generate_key
 from tests.unit.overlay.nodes import Seen, credentials, node, until
 
@@ -84,7 +86,7 @@ async def test_hostile_streams_end_their_connection_and_nothing_else() -> None:
                 with contextlib.suppress(ConnectionError):
                     assert len(await reader.read(10_000)) < 1000
             writer.close()
-        await until(lambda: not one._reception._visitors)
+        await until(lambda: one.counters()["links"]["open"] == 0)
 
         caller = Caller(credentials().client, "client")
         assert await caller.query(one.address, "ask:anything") == b"{}"
@@ -101,20 +103,20 @@ async def test_member_that_asks_too_much_at_once_loses_its_link_and_leaves_no_ta
 
         assert all(isinstance(e, LinkError) for e in done)
         assert len(seen.requests) <= calls.OPEN_MAX
-        await until(lambda: not one._reception._visitors)
+        await until(lambda: one.counters()["links"]["open"] == 0)
         caller.close()
 
 
 async def test_first_message_that_is_no_introduction_ends_the_link() -> None:
     async with node() as one:
-        caller = Caller(credentials().client, "client")
-        line = calls._Line(one.address, credentials().client, "client")
-        link = await line._open()
-        link.send(Introduce("again"))
-        with pytest.raises(LinkError):
-            await line.ask(Query(1, "x"))
-        line.close()
-        caller.close()
+        lost = asyncio.get_running_loop().create_future()
+        make_link = partial(Link, lambda message: None, lost.set_result, credentials().client())
+        _, link = await asyncio.get_running_loop().create_connection(make_link, *parse_address(one.address))
+        link.send(Query(1, "x"))
+
+        async with asyncio.timeout(5):
+            await lost
+        assert one.seen.requests == []
 
 
 async def test_nobody_at_the_address_is_a_link_error_that_names_it() -> None:
@@ -137,7 +139,7 @@ async def test_call_that_is_given_up_while_the_link_opens_leaves_nothing_behind(
         caller = Caller(credentials().client, "client")
         with pytest.raises(LinkError, match="did not answer"):
             await caller.query(address, "x", timeout_s=0.05)
-        assert not any(line._waiting for line in caller._lines.values())
+        assert caller.counters()["calls"] == 0
         caller.close()
         await asyncio.sleep(0.02)
         import gc
@@ -193,10 +195,10 @@ async def test_link_on_which_nothing_comes_is_given_up_and_the_next_call_opens_a
         caller = Caller(credentials().client, "client")
         with pytest.raises(LinkError, match="did not answer"):
             await caller.query(one.address, "ask:anything", timeout_s=0.1)
-        lines = list(caller._lines)
+        lines = caller.counters()["open"]
         stuck.set()
 
-        assert lines == []
+        assert lines == 0
         assert await caller.query(one.address, "ask:anything") == b"late"
         caller.close()
 
@@ -217,7 +219,7 @@ async def test_request_that_is_too_long_fails_alone_though_it_waited_for_the_lin
         assert isinstance(long, LinkError)
         assert "over the limit" in str(long)
         assert short == b"{}"
-        assert not any(line._waiting for line in caller._lines.values())
+        assert caller.counters()["calls"] == 0
         caller.close()
 
 
@@ -234,7 +236,7 @@ async def test_call_that_may_take_less_time_ends_before_one_that_began_earlier()
         assert not patient.done()
         stuck.set()
         assert await patient == b"late"
-        assert not caller._due
+        assert caller.counters()["calls"] == 0
         caller.close()
 
 
@@ -260,5 +262,5 @@ async def test_calls_that_have_waited_in_vain_fail_when_their_peer_shows_that_it
         stuck.set()
         assert await caller.query(one.address, "ask:anything") == b"late"
         caller.renew(one.address)
-        assert list(caller._lines) == [one.address]
+        assert caller.counters()["open"] == 1
         caller.close()

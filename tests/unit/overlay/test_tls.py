@@ -170,21 +170,21 @@ async def test_plain_caller_is_told_that_the_peer_speaks_tls(authority: Authorit
     async with node(with_tls(authority)) as one, calling(credentials()) as caller:
         with pytest.raises(LinkError, match="the other end speaks TLS, and this peer does not"):
             await caller.query(one.address, "ask:anything")
-        await until(lambda: not one._reception._visitors)
+        await until(lambda: one.counters()["links"]["open"] == 0)
 
 
 async def test_caller_with_tls_is_told_that_the_peer_is_plain(authority: Authority) -> None:
     async with node() as one, calling(with_tls(authority)) as caller:
         with pytest.raises(LinkError, match="seems to run without TLS"):
             await caller.query(one.address, "ask:anything")
-        await until(lambda: not one._reception._visitors)
+        await until(lambda: one.counters()["links"]["open"] == 0)
 
 
 async def test_caller_of_another_ca_is_refused_and_forgotten(authority: Authority, tmp_path: Path) -> None:
     async with node(with_tls(authority)) as one, calling(with_tls(Authority(tmp_path))) as caller:
         with pytest.raises(LinkError, match="the TLS certificate of the other end is refused"):
             await caller.query(one.address, "ask:anything")
-        await until(lambda: not one._reception._visitors)
+        await until(lambda: one.counters()["links"]["open"] == 0)
 
 
 async def test_server_that_says_nothing_to_a_tls_hello_is_given_up(
@@ -212,7 +212,7 @@ async def test_strangers_that_leave_in_the_tls_handshake_are_forgotten(authority
             writer.close()
             with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
-        await until(lambda: not one._reception._visitors)
+        await until(lambda: one.counters()["links"]["open"] == 0)
 
         async with calling(with_tls(authority)) as caller:
             assert await caller.query(one.address, "ask:anything") == b"{}"

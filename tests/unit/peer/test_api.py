@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from p2pcrawl.model.node import parse_address
 from p2pcrawl.peer.api import Api
 
 TOKEN = "5e" * 32
@@ -22,6 +23,8 @@ class Desk:
     def __init__(self) -> None:
         self.told: list[tuple[str, dict]] = []
         self.error: Exception | None = None
+        self.address = ""
+        """Of the API that stands before it."""
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
         if self.error is not None:
@@ -48,6 +51,7 @@ async def api():
     await made.open("127.0.0.1", 0)
     try:
         async with aiohttp.ClientSession(f"http://{made.address}") as session:
+            desk.address = made.address
             yield desk, session
     finally:
         await made.close()
@@ -154,8 +158,8 @@ async def test_paths_that_mean_nothing_are_refused_in_json(path: str) -> None:
     ],
 )
 async def test_rubbish_of_strangers_does_not_fill_the_log(rubbish: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    async with api() as (_, session), asyncio.timeout(10):
-        host, port = session._base_url.host, session._base_url.port
+    async with api() as (desk, session), asyncio.timeout(10):
+        host, port = parse_address(desk.address)
         for _ in range(2):
             reader, writer = await asyncio.open_connection(host, port)
             writer.write(b"GET /status HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" + rubbish)
@@ -203,8 +207,8 @@ AUTHORIZED = f"POST /drain HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer 
     ids=["both lengths", "two lengths", "sign", "list", "coding", "chunk", "folded", "space", "two hosts"],
 )
 async def test_request_whose_length_or_host_can_be_read_in_two_ways_is_refused(rest: bytes) -> None:
-    async with api() as (desk, session), asyncio.timeout(10):
-        answer = await answer_to(session._base_url.authority, AUTHORIZED + rest)
+    async with api() as (desk, _), asyncio.timeout(10):
+        answer = await answer_to(desk.address, AUTHORIZED + rest)
 
         assert b" 400 " in answer.split(b"\r\n")[0]
         assert not desk.told
@@ -222,8 +226,8 @@ async def test_request_whose_length_or_host_can_be_read_in_two_ways_is_refused(r
     ],
 )
 async def test_host_that_is_no_address_is_refused_however_it_is_written(head: bytes) -> None:
-    async with api() as (_, session), asyncio.timeout(10):
-        answer = await answer_to(session._base_url.authority, head)
+    async with api() as (desk, _), asyncio.timeout(10):
+        answer = await answer_to(desk.address, head)
 
     assert answer.split(b" ")[1] in (b"400", b"403")
 
@@ -241,7 +245,7 @@ async def test_host_that_is_no_address_is_refused_however_it_is_written(head: by
 async def test_page_of_another_site_is_told_nothing(headers: dict) -> None:
     # By its address, so that the Host header is right; the browser adds from where the page is.
     async with api() as (desk, session):
-        sent = {name: text.replace("{host}", session._base_url.authority) for name, text in headers.items()}
+        sent = {name: text.replace("{host}", desk.address) for name, text in headers.items()}
         for path in ("/", "/status", "/jobs/1/items"):
             async with session.get(path, headers=sent) as answer:
                 assert answer.status == 403
@@ -252,8 +256,8 @@ async def test_page_of_another_site_is_told_nothing(headers: dict) -> None:
 
 
 async def test_page_of_the_peer_itself_is_answered() -> None:
-    async with api() as (_, session):
-        own = {"Origin": f"http://{session._base_url.authority}", "Sec-Fetch-Site": "same-origin"}
+    async with api() as (desk, session):
+        own = {"Origin": f"http://{desk.address}", "Sec-Fetch-Site": "same-origin"}
         async with session.get("/status", headers=own) as answer:
             assert answer.status == 200
 
@@ -267,12 +271,12 @@ async def test_number_of_a_job_that_no_job_can_have_is_refused(digits: int, capl
 
 
 async def test_whoever_goes_away_in_the_middle_does_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    async with api() as (_, session), asyncio.timeout(20):
+    async with api() as (desk, session), asyncio.timeout(20):
         for request in (
             b"GET /jobs/99999999/items HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
             AUTHORIZED + b"Content-Length: 9\r\n\r\n",
         ):
-            reader, writer = await asyncio.open_connection("127.0.0.1", session._base_url.port)
+            reader, writer = await asyncio.open_connection(*parse_address(desk.address))
             writer.write(request)
             await asyncio.wait_for(reader.read(1), 0.3) if request.startswith(b"GET") else await asyncio.sleep(0)
             writer.transport.abort()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.peer.peer import Peer, PeerJob
 from p2pcrawl.wire.cluster import Found
-from tests.unit.peer.test_peer import PAGES, Site, peer, site_of, spider
+from tests.unit.peer.test_peer import PAGES, Site, lead_of, peer, site_of, spider
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
@@ -31,9 +31,9 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
-async def until(condition: Callable[[], bool]) -> None:
+async def until(condition: Callable[[], bool | Awaitable[bool]]) -> None:
     async with asyncio.timeout(LIMIT_S):
-        while not condition():  # noqa: ASYNC110
+        while not (await met if isinstance(met := condition(), Awaitable) else met):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 
@@ -42,17 +42,24 @@ async def ended(job: PeerJob) -> dict[str, Any]:
         return await job.wait()
 
 
-def states(job: PeerJob, *peers: Peer) -> set[str]:
-    """What each of these masters holds of the job."""
-    return {p._lead.master.jobs[job.id].state for p in peers if p._lead is not None and job.id in p._lead.master.jobs}
+async def held(job: PeerJob, *peers: Peer) -> list[dict[str, Any]]:
+    """What each of these masters by itself holds of the job, if it knows of it."""
+    told = [await p.ask("counts", {"job": job.id}) for p in peers]
+    return [each["counts"] for each in told if each is not None]
 
 
-def leased(job: PeerJob, *peers: Peer) -> int:
-    return sum(p._lead.master.jobs[job.id].leased for p in peers if p._lead is not None)
+async def all_say(state: str, job: PeerJob, *peers: Peer) -> bool:
+    return {each["state"] for each in await held(job, *peers)} == {state}
 
 
-def seen_all(*peers: Peer) -> bool:
-    return all(p._lead is not None and len(p._lead.node.members()) == len(peers) for p in peers)
+async def at_rest(state: str, job: PeerJob, *peers: Peer) -> bool:
+    """Whether all say so, and nothing is in anybody's hands any more."""
+    return await all_say(state, job, *peers) and not any(each["leased"] for each in await held(job, *peers))
+
+
+async def seen_all(*peers: Peer) -> bool:
+    told = [(await p.ask("members", {}))["members"] for p in peers]
+    return all(len(members) == len(peers) for members in told)
 
 
 async def begun(
@@ -73,12 +80,12 @@ async def test_pause_through_the_other_master_stops_all_and_resume_goes_on(tmp_p
         one, two, job = await begun(stack, tmp_path, site)
 
         answer = await PeerJob(two, job.id).pause()
-        await until(lambda: states(job, one, two) == {"paused"} and not leased(job, one, two))
-        held = site.visits.total()
+        await until(lambda: at_rest("paused", job, one, two))
+        visited = site.visits.total()
         status = await job.status()
 
         assert (answer["was"], answer["state"], answer["missing"]) == ("running", "paused", [])
-        assert status["state"] == "paused" and status["queued"] > 0 and held < PAGES
+        assert status["state"] == "paused" and status["queued"] > 0 and visited < PAGES
 
         site.slow_s = 0.0
         assert (await job.resume())["state"] == "running"
@@ -92,7 +99,7 @@ async def test_nothing_is_granted_while_a_job_is_paused(tmp_path: Path) -> None:
     async with site_of() as site, AsyncExitStack() as stack:
         one, two, job = await begun(stack, tmp_path, site)
         await job.pause()
-        await until(lambda: states(job, one, two) == {"paused"} and not leased(job, one, two))
+        await until(lambda: at_rest("paused", job, one, two))
         visited = site.visits.total()
 
         # Another job goes on beside it, from its start to its end.
@@ -109,17 +116,17 @@ async def test_paused_job_is_paused_after_a_restart_of_all_and_can_go_on(tmp_pat
         async with AsyncExitStack() as stack:
             one, two, job = await begun(stack, tmp_path, site)
             await job.pause()
-            await until(lambda: states(job, one, two) == {"paused"} and not leased(job, one, two))
-        held = site.visits.total()
+            await until(lambda: at_rest("paused", job, one, two))
+        visited = site.visits.total()
         site.slow_s = 0.0
 
         async with peer(data=str(tmp_path / "one")) as one, peer(one.address, data=str(tmp_path / "two")) as two:
             await until(lambda: seen_all(one, two))
-            assert states(job, one, two) == {"paused"}
+            assert await all_say("paused", job, one, two)
             await PeerJob(two, job.id).resume()
             end = await ended(PeerJob(one, job.id))
 
-        assert held < PAGES and end["pages"] == PAGES
+        assert visited < PAGES and end["pages"] == PAGES
 
 
 async def test_master_that_was_away_learns_of_a_change_when_it_is_back(tmp_path: Path) -> None:
@@ -127,13 +134,13 @@ async def test_master_that_was_away_learns_of_a_change_when_it_is_back(tmp_path:
         async with AsyncExitStack() as second:
             one, two, job = await begun(stack, tmp_path, site, second=second)
             await job.pause()
-            await until(lambda: states(job, one, two) == {"paused"} and not leased(job, one, two))
+            await until(lambda: at_rest("paused", job, one, two))
         await job.cancel()
 
         two = await stack.enter_async_context(peer(one.address, data=str(tmp_path / "two")))
-        await until(lambda: states(job, two) == {"cancelled"})
+        await until(lambda: all_say("cancelled", job, two))
 
-        assert states(job, one, two) == {"cancelled"}
+        assert await all_say("cancelled", job, one, two)
 
 
 async def test_cancelled_job_is_cancelled_everywhere_and_for_good(tmp_path: Path) -> None:
@@ -141,7 +148,7 @@ async def test_cancelled_job_is_cancelled_everywhere_and_for_good(tmp_path: Path
         one, two, job = await begun(stack, tmp_path, site)
 
         await PeerJob(two, job.id).cancel()
-        await until(lambda: states(job, one, two) == {"cancelled"} and not leased(job, one, two))
+        await until(lambda: at_rest("cancelled", job, one, two))
 
         assert (await ended(job))["state"] == "cancelled"
         for verb in ("pause", "resume", "retry"):
@@ -153,14 +160,13 @@ async def test_cancelled_job_is_cancelled_everywhere_and_for_good(tmp_path: Path
 async def test_change_made_elsewhere_in_ignorance_does_not_undo_a_cancel(tmp_path: Path) -> None:
     async with site_of() as site, AsyncExitStack() as stack:
         _, two, job = await begun(stack, tmp_path, site)
-        assert two._lead is not None
+        master = lead_of(two).master
         await job.cancel()
-        await until(lambda: states(job, two) == {"cancelled"})
-        spec = two._lead.master.jobs[job.id].spec
+        await until(lambda: all_say("cancelled", job, two))
 
-        await two._lead.master.mirror(spec, Control(1000, "running"))
+        await master.mirror(master.jobs[job.id].spec, Control(1000, "running"))
 
-        assert states(job, two) == {"cancelled"}
+        assert await all_say("cancelled", job, two)
 
 
 async def test_retry_visits_the_failed_pages_of_all_masters_again_and_no_others(tmp_path: Path) -> None:
@@ -230,7 +236,7 @@ async def test_certificate_names_its_masters_and_lasts_through_a_restart(tmp_pat
         async with AsyncExitStack() as stack:
             one, two, job = await begun(stack, tmp_path, site, slow_s=0.0)
             end = await ended(job)
-            await until(lambda: states(job, one, two) == {"finished"})
+            await until(lambda: all_say("finished", job, one, two))
 
         async with peer(data=str(tmp_path / "two")) as again:
             kept = (await PeerJob(again, job.id).status())["certificate"]
@@ -282,7 +288,8 @@ async def test_why_of_a_page_in_hand_names_the_slave_and_since_when(tmp_path: Pa
         assert record["phase"] == "queued" and record["lease"]["attempt"] == 1
         assert record["lease"]["at"] == "here" and 0 <= record["lease"]["since_s"] < LIMIT_S
         holder = next(p for p in (one, two) if p.id == record["owner"])
-        assert holder._lead is not None and record["lease"]["session"] in holder._lead.master.sessions
+        slaves = (await holder.ask("local", {}))["slaves"]
+        assert record["lease"]["session"] in [slave["session"] for slave in slaves]
 
 
 async def test_why_of_what_was_never_seen_has_hints(tmp_path: Path) -> None:
@@ -297,8 +304,7 @@ async def test_why_of_what_was_never_seen_has_hints(tmp_path: Path) -> None:
 
 async def test_job_is_incomplete_while_a_bucket_is_not_whole_and_finished_when_it_is(tmp_path: Path) -> None:
     async with site_of() as site, peer() as one:
-        assert one._lead is not None
-        ownership = one._lead.cluster.ownership
+        ownership = lead_of(one).cluster.ownership
         await until(lambda: ownership.owned > 0)
         # What epoch 1 of this bucket knew died with its owner.
         ownership.lacks[5] = 1
@@ -311,7 +317,7 @@ async def test_job_is_incomplete_while_a_bucket_is_not_whole_and_finished_when_i
         assert any("1 bucket is not whole" in warning for warning in status["warnings"])
 
         ownership.lacks[5] = 0
-        await until(lambda: states(job, one) == {"finished"})
+        await until(lambda: all_say("finished", job, one))
 
         assert (await job.status())["certificate"]["final"]
 
@@ -321,16 +327,15 @@ async def test_finished_job_runs_again_for_work_that_nobody_knew_of(
 ) -> None:
     monkeypatch.setattr(steering, "LOOK_S", 0.05)
     async with site_of() as site, peer() as one:
-        assert one._lead is not None
         job = await one.submit(spider(tmp_path, site))
         first = await ended(job)
         url = site.url(PAGES + 7)
 
         # As a master tells that comes back with its disk.
         lost = Found(url, fingerprint(url), 1, 0, "index", "", False, "", b"")
-        await one._lead.master.arrive(job.id, [lost])
+        await lead_of(one).master.arrive(job.id, [lost])
         await until(lambda: site.visits[url] == 1)
-        await until(lambda: states(job, one) == {"finished"})
+        await until(lambda: all_say("finished", job, one))
 
         end = await job.status()
         assert (end["pages"], end["certificate"]["counts"]["pages"]) == (first["pages"] + 1, PAGES + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from p2pcrawl.model.node import Address
 from p2pcrawl.peer import helper as helper_module
 from p2pcrawl.peer.config import PeerConfig
 from p2pcrawl.peer.helper import Helper
+from tests.unit.peer.test_peer import lead_of
 
 A, B, C = (Address(f"10.0.0.{n}:7117") for n in (1, 2, 3))
 
@@ -52,7 +54,7 @@ def helper_of(cluster: FakeCluster, *contacts: Address) -> Helper:
 async def test_slave_goes_to_the_master_that_has_the_fewest() -> None:
     helper = helper_of(FakeCluster(a=3, b=1, c=2))
 
-    await helper._find_master()
+    await helper.find_master()
 
     assert helper.master == B
 
@@ -60,11 +62,14 @@ async def test_slave_goes_to_the_master_that_has_the_fewest() -> None:
 async def test_last_master_that_is_leaving_is_as_one_that_does_not_answer_and_others_stay_known() -> None:
     cluster = FakeCluster(a=3, b=1)
     helper = helper_of(cluster, A)
-    await helper._find_master()
+    await helper.find_master()
     cluster.slaves.clear()
     cluster.query = _no_members  # type: ignore[method-assign]
 
-    assert await helper._least_loaded() is None
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await helper.find_master()
+
     assert helper.known == [A, B]
 
 
@@ -75,10 +80,10 @@ async def _no_members(address: Address, what: str, **options: Any) -> bytes:
 async def test_master_that_a_slave_has_lost_is_not_chosen_although_others_still_count_it() -> None:
     cluster = FakeCluster(a=3, b=0, c=2)
     helper = helper_of(cluster)
-    await helper._find_master()
+    await helper.find_master()
     cluster.dead = {B}
 
-    told = await helper._next_master(B)
+    told = await helper.next_master(B)
 
     assert (told.master, told.keys) == (C, "key")
 
@@ -87,7 +92,7 @@ async def test_lost_master_is_asked_last_and_taken_when_there_is_no_other() -> N
     cluster = FakeCluster(a=0)
     helper = helper_of(cluster, A, B)
 
-    told = await helper._next_master(A)
+    told = await helper.next_master(A)
 
     assert cluster.asked == [B, A]
     assert told.master == A
@@ -96,7 +101,7 @@ async def test_lost_master_is_asked_last_and_taken_when_there_is_no_other() -> N
 async def test_slaves_that_lose_their_master_together_spread_over_the_others() -> None:
     helper = helper_of(FakeCluster(a=0, b=0, c=0))
 
-    told = [await helper._next_master(C) for _ in range(6)]
+    told = [await helper.next_master(C) for _ in range(6)]
 
     assert Counter(t.master for t in told) == {A: 3, B: 3}
 
@@ -106,7 +111,7 @@ async def test_leaving_master_is_not_chosen() -> None:
     cluster.leaving = {B}
     helper = helper_of(cluster)
 
-    await helper._find_master()
+    await helper.find_master()
 
     assert helper.master == A
 
@@ -117,18 +122,15 @@ async def test_slave_without_processes_works_in_the_peer_itself_and_leaves_in_or
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     async with asyncio.timeout(30), Peer(bind="127.0.0.1:0", role="master", slaves=0) as master:
-        assert master._lead is not None
-        sessions = master._lead.master.sessions
-        async with Peer(role="slave", slaves=0, join=[master.address]) as slave:
-            assert slave._helper is not None
+        sessions = lead_of(master).master.sessions
+        async with Peer(role="slave", slaves=0, join=[master.address]):
             while not any(s.remote and s.ready for s in sessions.values()):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
             (session,) = [s for s in sessions.values() if s.remote]
-            processes = list(slave._helper._processes)
 
         while not session.lost:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
-    assert processes == []
+    assert session.pid == os.getpid()
     assert session.parted
     assert not session.blamed

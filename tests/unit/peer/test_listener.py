@@ -13,11 +13,12 @@ import aiohttp
 import pytest
 
 from p2pcrawl.model.node import parse_address
-from p2pcrawl.overlay.antechamber import Antechamber, waiting_max_of
+from p2pcrawl.overlay.antechamber import Antechamber, descriptors_max, waiting_max_of
 from p2pcrawl.overlay.calls import Caller
 from p2pcrawl.peer import listener
 from p2pcrawl.peer.api import Api
 from tests.unit.overlay.nodes import credentials, node, until
+from tests.unit.overlay.test_calls import answering_after
 from tests.unit.peer.test_api import TOKEN, Desk
 
 
@@ -50,8 +51,8 @@ async def test_crowd_of_silent_connections_shuts_nobody_out() -> None:
         await connect(stack, made.address, 300)
 
         assert await answers(made.address)
-        await until(lambda: made._listener.waiting.turned_out >= 300 - listener.WAITING_MAX)
-        assert len(made._listener.waiting) <= listener.WAITING_MAX
+        await until(lambda: made.counters()["turned_out"] >= 300 - listener.WAITING_MAX)
+        assert made.counters()["waiting"] <= listener.WAITING_MAX
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ async def test_head_that_does_not_come_is_not_waited_for(said: bytes, monkeypatc
 
         assert await read_to_the_end(reader) in (b"",)
         writer.close()
-        assert not made._listener._visitors
+        assert made.counters()["open"] == 0
 
 
 async def test_head_that_drips_is_not_waited_for_either(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +110,7 @@ async def test_long_answer_is_not_cut_short_and_an_idle_connection_is(monkeypatc
     async with api(Slow()) as made, asyncio.timeout(10):
         reader, writer = await asyncio.open_connection(*parse_address(made.address))
         writer.write(b"GET /status HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-        await until(lambda: bool(made._listener._busy))
+        await until(lambda: made.counters()["answered"] == 1)
         other, other_writer = await asyncio.open_connection(*parse_address(made.address))
         assert await read_to_the_end(other) == b""  # its time is up, and so is that of the first head
         going_on.set()
@@ -129,17 +130,17 @@ async def test_more_calls_than_people_make_are_refused_until_some_are_answered()
             return {}
 
     async with api(Slow()) as made, AsyncExitStack() as stack, asyncio.timeout(20):
-        for _ in range(made._listener.busy_max):
+        for _ in range(listener.busy_max()):
             _, writer = await asyncio.open_connection(*parse_address(made.address))
             stack.callback(writer.close)
             writer.write(b"GET /status HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-        await until(lambda: len(made._listener._busy) == made._listener.busy_max)
+        await until(lambda: made.counters()["answered"] == listener.busy_max())
 
         [refused] = await connect(stack, made.address, 1)
         assert await read_to_the_end(refused) == b""
 
         going_on.set()
-        await until(lambda: not made._listener._busy)
+        await until(lambda: made.counters()["answered"] == 0)
         assert await answers(made.address)
 
 
@@ -153,48 +154,52 @@ class Plenty(Desk):
 
 async def test_crowd_that_does_not_read_its_answers_shuts_nobody_out() -> None:
     async with api(Plenty()) as made, AsyncExitStack() as stack, asyncio.timeout(30):
-        for _ in range(made._listener.busy_max):
+        for _ in range(listener.busy_max()):
             crowd = stack.enter_context(socket.create_connection(parse_address(made.address)))
             crowd.sendall(b"GET /jobs/1000/items HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             await asyncio.sleep(0)
-        await until(lambda: len(made._listener.unread) == made._listener.busy_max)
+        await until(lambda: made.counters()["unread"] == listener.busy_max())
 
         for _ in range(3):
             assert await answers(made.address)
 
-        assert made._listener.unread.turned_out == 1  # From then on there is a place for whoever reads.
+        assert made.counters()["cut_off"] == 1  # From then on there is a place for whoever reads.
 
 
 async def test_answer_that_is_read_late_comes_whole_when_nobody_waits() -> None:
     async with api(Plenty()) as made, asyncio.timeout(30):
         reader, writer = await asyncio.open_connection(*parse_address(made.address), limit=1024)
-        reader._transport.pause_reading()
+        writer.transport.pause_reading()
         writer.write(b"GET /jobs/100/items HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
-        await until(lambda: len(made._listener.unread) == 1)
+        await until(lambda: made.counters()["unread"] == 1)
 
-        reader._transport.resume_reading()
+        writer.transport.resume_reading()
 
         assert (await reader.read()).endswith(b"0\r\n\r\n")
-        await until(lambda: not made._listener.unread and not made._listener._busy)
+        await until(lambda: made.counters()["unread"] == made.counters()["answered"] == 0)
         writer.close()
 
 
 async def test_crowd_at_the_link_port_shuts_nobody_out_and_open_links_live_on() -> None:
-    async with node() as one, AsyncExitStack() as stack, asyncio.timeout(30):
-        one._reception.unproven = Antechamber(20)
+    going_on = asyncio.Event()
+    seen = answering_after(going_on)
+    async with node(seen=seen) as one, AsyncExitStack() as stack, asyncio.timeout(30):
         caller = Caller(credentials().client, "client")
         stack.callback(caller.close)
-        assert await caller.query(one.address, "ask:anything") == b"{}"
-        before = set(one._reception._visitors)
+        asked = asyncio.create_task(caller.query(one.address, "ask:anything", timeout_s=30))
+        await until(lambda: len(seen.requests) == 1)
 
-        await connect(stack, one.address, 300)
-        await until(lambda: one._reception.unproven.turned_out >= 280)
+        crowd = waiting_max_of(descriptors_max()) + 100
+        await connect(stack, one.address, crowd)
+        await until(lambda: one.counters()["links"]["turned_out"] >= 100)
         other = Caller(credentials().client, "client")
         stack.callback(other.close)
+        asked_later = asyncio.create_task(other.query(one.address, "ask:anything", timeout_s=30))
+        await until(lambda: len(seen.requests) == 2)
+        going_on.set()
 
-        assert await other.query(one.address, "ask:anything") == b"{}"
-        assert await caller.query(one.address, "ask:anything") == b"{}"
-        assert before <= set(one._reception._visitors)
+        # A link that had been lost would have failed what was asked on it.
+        assert await asked == await asked_later == b"late"
 
 
 def test_those_from_one_address_push_out_each_other_alone() -> None:
@@ -234,13 +239,15 @@ import asyncio, resource, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))
 from p2pcrawl.model.node import parse_address
 from p2pcrawl.overlay.calls import Caller
+from p2pcrawl.overlay.node import Credentials
+from p2pcrawl.peer.config import key_ring
 from p2pcrawl.peer.peer import Peer
+from p2pcrawl.wire.identity import Identity
 
 async def main():
     async with Peer(bind="127.0.0.1:0", slaves=0, data=sys.argv[1]) as peer:
-        link = Caller(peer._credentials.client, "client")
-        other = type(peer._credentials)(type(peer._credentials.identity).generate(), peer._credentials.keys,
-                                        peer._credentials.cluster, b"another1")
+        keys = key_ring(peer.config, off_loopback=False)
+        other = Credentials(Identity.generate(), keys, peer.config.realm, b"another1")
         link = Caller(other.client, "client")
         await link.query(peer.address, "ask:members")
         print(peer.api, peer.address, flush=True)

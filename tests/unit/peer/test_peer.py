@@ -12,6 +12,7 @@ from aiohttp import web
 
 from p2pcrawl.frontier.schema import damaged
 from p2pcrawl.model.errors import ConfigurationError, DamagedError, P2PCrawlError
+from p2pcrawl.peer.lead import Lead
 from p2pcrawl.peer.peer import Peer, PeerJob
 from p2pcrawl.wire.keys import generate_key
 
@@ -71,6 +72,13 @@ async def site_of():
         yield site
     finally:
         await runner.cleanup()
+
+
+def lead_of(peer: Peer) -> Lead:
+    """What a peer has of a master, for faults that nobody can cause from outside."""
+    lead = peer._lead
+    assert lead is not None
+    return lead
 
 
 def spider(folder: Path, site: Site) -> str:
@@ -200,7 +208,7 @@ async def test_master_that_finds_its_frontier_damaged_ends_and_begins_anew_with_
                 async with asyncio.timeout(20):
                     await job.wait()
                     overwrite(data / "frontier.db")
-                    two._lead.master.fail(damaged(data / "frontier.db", "as if it had been looked through"))
+                    lead_of(two).master.fail(damaged(data / "frontier.db", "as if it had been looked through"))
                     await two.wait()
         status = await one.ask("status", {})
         [kept] = data.glob("frontier.db.damaged-*[0-9]")
