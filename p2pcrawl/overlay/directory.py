@@ -138,7 +138,11 @@ class Directory:
 
     @property
     def counters(self) -> dict[str, int]:
-        return {**self._server.protocol.counters, "refused": self._records.refused}
+        return {
+            **self._server.protocol.counters,
+            "refused": self._records.refused,
+            "awaited": self._server.protocol.awaited,
+        }
 
     def digest(self) -> str:
         """Returns a short text that two directories share when they know the same contacts, themselves included."""

@@ -64,8 +64,12 @@ class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has 
 
     def __init__(self, source_node: Node, storage: RecordStore, ksize: int) -> None:
         super().__init__(source_node, storage, ksize)
-        self._wait_timeout = ANSWER_S
         self.counters = {"malformed": 0, "unasked": 0, "failed": 0, "served": 0}
+
+    @property
+    def awaited(self) -> int:
+        """How many answers are waited for."""
+        return len(self._outstanding)
 
     # -- incoming -----------------------------------------------------------------------------
 
@@ -156,7 +160,7 @@ class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has 
         try:
             data = _REQUEST + message_id + umsgpack.packb([name, [self.source_node.id, *arguments]])
             self.transport.sendto(data, address)
-            async with asyncio.timeout(self._wait_timeout):
+            async with asyncio.timeout(ANSWER_S):
                 return await future
         except TimeoutError:
             return (False, None)

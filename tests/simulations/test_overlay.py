@@ -7,6 +7,9 @@ import asyncio
 import pytest
 
 from p2pcrawl.core.membership_output import EventKind
+from p2pcrawl.core.politeness import HostNote
+from p2pcrawl.model.node import Address
+from simulations.clockwork import Deadlock
 from simulations.world import World
 from tests.simulations.overlay_nodes import Peer, agree, one_directory, peers_of, until
 
@@ -84,7 +87,7 @@ def test_crash_is_detected_by_all_and_nobody_else_is_declared_dead() -> None:
 
         assert took <= 20
         assert all(set(p.saw(EventKind.DIED)) == {victim.identity.node_id} for p in rest)
-        assert all(victim.identity.node_id not in _contacts(p) for p in rest)
+        assert one_directory(rest) and {p.overlay.directory.contacts for p in rest} == {len(rest) - 1}
         assert not world.mishaps
 
 
@@ -174,7 +177,7 @@ def test_restart_under_a_new_identity_at_the_old_address_leaves_no_ghost_in_the_
             await until(lambda: agree(now), 60)
             await asyncio.sleep(30)
             assert one_directory(now)
-            assert all(old.identity.node_id not in _contacts(p) for p in now)
+            assert {p.overlay.directory.contacts for p in now} == {len(now) - 1}
 
         world.run(scenario(), 300)
 
@@ -192,12 +195,43 @@ def test_closed_node_falls_silent() -> None:
             before = dict(peers[1].overlay.port.counters)
             await asyncio.sleep(30)
             assert peers[1].overlay.port.counters == before
-            assert peers[1].overlay.gossip._timer is None
 
         world.run(scenario(), 200)
 
         assert not world.mishaps
         assert all(not p.saw(EventKind.DIED) for p in peers)
+
+
+def test_closed_nodes_have_no_timer_left_whatever_is_still_said_to_them() -> None:
+    with World(seed=8) as world:
+        peers = peers_of(world, 2)
+
+        async def scenario() -> None:
+            await gathered(peers)
+            for peer in peers:
+                await peer.node.call(_leave_and_close, peer)
+                await peer.node.call(_join_again, peer, peers[0].address)
+            await asyncio.Event().wait()
+
+        # A timer would be something that can still happen.
+        with pytest.raises(Deadlock):
+            world.run(scenario(), 200)
+
+
+def test_pause_of_a_host_is_told_without_the_time_that_has_passed_since() -> None:
+    with World(seed=11) as world:
+        peers = peers_of(world, 2)
+
+        async def scenario() -> HostNote:
+            await gathered(peers)
+            await until(lambda: all(p.overlay.directory.contacts == 1 for p in peers), 60)
+            await peers[0].node.call(_publish_pause, peers[0], 300.0)
+            await asyncio.sleep(100)
+            return await peers[1].node.call(_look_up_host, peers[1])
+
+        note = world.run(scenario(), 400)
+
+        assert 190 < note.pause_s <= 200
 
 
 def test_idle_overlay_of_ten_stays_within_its_budget() -> None:
@@ -235,9 +269,16 @@ def test_overlay_of_forty_does_not_bootstrap_its_directory_for_ever() -> None:
         assert world.run(scenario(), 400) <= 10
 
 
-def _contacts(peer: Peer) -> set[str]:
-    router = peer.overlay.directory._server.protocol.router
-    return {n.id.hex() for b in router.buckets for n in b.get_nodes()}
+async def _join_again(peer: Peer, address: Address) -> None:
+    peer.overlay.gossip.join([address])
+
+
+async def _publish_pause(peer: Peer, pause_s: float) -> None:
+    await peer.overlay.directory.publish_host("a.example", HostNote(pause_s=pause_s))
+
+
+async def _look_up_host(peer: Peer) -> HostNote:
+    return await peer.overlay.directory.host("a.example")
 
 
 async def _leave_and_close(peer: Peer) -> None:

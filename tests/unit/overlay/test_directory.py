@@ -6,15 +6,23 @@ import asyncio
 import os
 
 import pytest
+import umsgpack
 
 from p2pcrawl.core.politeness import HostNote
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.model.node import parse_address
+from p2pcrawl.overlay import kademlia_node
+from p2pcrawl.overlay import node as node_module
+from p2pcrawl.overlay.port import DIRECTORY
+from p2pcrawl.wire.datagrams import Opened
 from tests.unit.overlay.nodes import node, until
+
+RESPONSE = b"\x01"
 
 
 @pytest.mark.slow
-async def test_member_that_lies_in_the_directory_is_survived() -> None:
+async def test_member_that_lies_in_the_directory_is_survived(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """Wrong types, contacts that are no addresses, values for other keys, deep nesting: look-ups end, and rightly."""
     lies = [
         None, 5, "text", b"x", [], {}, {"value": 5}, {"value": b"junk"}, {"value": [b"x"]}, {"value": b"x", "age": -1},
@@ -23,28 +31,35 @@ async def test_member_that_lies_in_the_directory_is_survived() -> None:
         [[b"x" * 20, "127.0.0.1", 1 << 40]], [[b"x" * 19, "127.0.0.1", 9]], [[b"y" * 20, "255.255.255.255", 9]],
         [[b"y" * 20, "fe80::1%lo", 9]], [[os.urandom(20), "127.0.0.1", 9] for _ in range(25)], True, -1, 1.5,
     ]  # fmt: skip
+    monkeypatch.setattr(kademlia_node, "ANSWER_S", 0.02)
     async with node() as one, node(join=(one.address,)) as liar:
         await until(lambda: one.directory.contacts == 1 and liar.directory.contacts == 1)
         await until(lambda: liar.directory.records >= 1 and one.directory.records >= 1)
-        protocol = liar.directory._server.protocol
-        one.directory._server.protocol._wait_timeout = 0.02
+        told, honest = None, liar.port.receivers[DIRECTORY]
+
+        def answer(opened: Opened, address: tuple[str, int]) -> None:
+            kind, number = opened.payload[:1], opened.payload[1:21]
+            if kind == RESPONSE:
+                honest(opened, address)
+            else:
+                liar.port.send(DIRECTORY, RESPONSE + number + umsgpack.packb(told), address)
+
+        liar.port.receivers[DIRECTORY] = answer
         for lie in lies:
-            for name in ("ping", "store", "find_node", "find_value"):
-                monkey = lambda *a, lie=lie: lie  # noqa: E731
-                setattr(protocol, f"rpc_{name}", monkey)
+            told = lie
             async with asyncio.timeout(8):
                 assert await one.directory.owner(17) is None
                 assert await one.directory.host("a.example") is None
                 assert await one.directory.publish_owner(18, 1, one.address) >= 0
-            protocol.welcome_if_new(one.directory._server.node)
-            one.directory._server.protocol.welcome_if_new(liar.directory._server.node.__class__(
-                liar.directory._server.node.id, *parse_address(liar.address)))  # fmt: skip
+                # What it asks is as it should be, so that it is a contact again.
+                await liar.directory.join([one.address])
 
-        assert not one._upkeep.done()
-        assert not one.directory._server.protocol._outstanding
+        assert one.directory.counters["awaited"] == 0
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
-async def test_upkeep_outlives_a_failure_of_the_directory() -> None:
+async def test_upkeep_outlives_a_failure_of_the_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_module, "LOOK_S", 0.01)
     async with node(join=None) as one:
         calls_ = 0
 
@@ -56,9 +71,7 @@ async def test_upkeep_outlives_a_failure_of_the_directory() -> None:
         one.directory.join = broken
         one.join(())
         async with node(join=(one.address,)):
-            await until(lambda: calls_ >= 1)
-            await asyncio.sleep(0.05)
-            assert not one._upkeep.done()
+            await until(lambda: calls_ >= 3)
 
 
 async def test_owner_and_host_that_one_says_are_found_by_another() -> None:
@@ -74,20 +87,6 @@ async def test_owner_and_host_that_one_says_are_found_by_another() -> None:
         assert 0 <= owner.age_s < 8
         assert (host.delay_s, host.penalty_s) == (5.0, 2.0)
         assert 290 < host.pause_s <= 300
-
-
-async def test_pause_is_told_without_the_time_that_has_passed_since(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with node() as one, node(join=(one.address,)) as two:
-        await until(lambda: one.directory.contacts == 1 and two.directory.contacts == 1)
-        async with asyncio.timeout(8):
-            await one.directory.publish_host("a.example", HostNote(pause_s=300.0))
-            for each in (one, two):
-                now = each.directory._records._clock
-                monkeypatch.setattr(each.directory._records, "_clock", lambda now=now: now() + 100)
-
-            note = await two.directory.host("a.example")
-
-        assert 190 < note.pause_s <= 200
 
 
 async def test_later_word_on_a_host_replaces_that_of_another_master() -> None:

@@ -13,18 +13,6 @@ from p2pcrawl.wire.gossip import encode_push_pull
 from tests.unit.overlay.nodes import credentials, node, until
 
 
-async def test_closed_node_has_no_timer_left() -> None:
-    async with node() as one, node(join=(one.address,)) as two:
-        await until(lambda: len(one.members()) == 2)
-        await two.close()
-        # What was still on its way when it closed.
-        for _ in range(3):
-            two.gossip._perform(two.membership.tick(asyncio.get_running_loop().time() + 1))
-
-        assert two.gossip._timer is None
-        assert not two.gossip._exchanges
-
-
 async def test_view_sent_in_the_name_of_another_is_refused() -> None:
     async with node() as one, node(join=(one.address,)) as two:
         await until(lambda: len(one.members()) == len(two.members()) == 2)
