@@ -153,6 +153,7 @@ class OverlayNode:
             "calls": self.caller.counters(),
             "datagrams": dict(self._seal.counters),
             "knocks": dict(self.port.knocks.counters),
+            "addresses": self.port.knocks.addresses(),
             "directory": self.directory.counters,
             "gossip": {"malformed": self.gossip.malformed, "exchanges_failed": self.gossip.exchanges_failed},
         }

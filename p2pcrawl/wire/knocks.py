@@ -133,6 +133,15 @@ class Knocks:
             self._known.move_to_end(source)
         return opened, []
 
+    def addresses(self) -> dict[str, int]:
+        """Counts the addresses that are kept, by why: known, knocked at, asked there, told who is here."""
+        return {
+            "known": len(self._known),
+            "waiting": len(self._waiting),
+            "asked": len(self._asked),
+            "told": len(self._retorts),
+        }
+
     def _met(self, opened: Opened, source: Source, now: float) -> list[Sending]:
         said = opened.payload
         takes, rest = said[1 : 1 + BOOT_BYTES], said[1 + BOOT_BYTES :]

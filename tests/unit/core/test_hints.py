@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count, takewhile
+
 import pytest
 
 from p2pcrawl.core.hints import (
@@ -142,8 +144,10 @@ def test_host_that_asks_for_nothing_or_for_little_is_not_said() -> None:
         hints.remark(1, 0.0)
 
         assert hints.next(0.0, lambda key, note=note: note) is None
-        assert not hints._due
-        assert not hints._said
+        # Nor is it looked at ever again, and what it asks for next is said at once.
+        assert hints.next(1e9, lambda key: SLOW) is None
+        hints.remark(1, 1.0)
+        assert hints.next(1.0, lambda key: SLOW) == SayHost(1, SLOW)
 
 
 def test_host_that_nobody_took_is_said_again_soon() -> None:
@@ -162,4 +166,5 @@ def test_memory_is_bounded_however_many_hosts_ask_for_more() -> None:
         hints.remark(key, 0.0)
         hints.remark(key, 1.0)
 
-    assert len(hints._due) == len(hints._heap) == HOSTS_MAX
+    said = takewhile(bool, (hints.next(2.0, lambda key: SLOW) for _ in count()))
+    assert sum(1 for _ in said) == HOSTS_MAX

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from p2pcrawl.slave import fence as fence_module
 from p2pcrawl.slave.fence import Fence, Fenced
 
 LENGTH_S = 0.2
@@ -31,29 +32,49 @@ async def test_session_that_is_never_renewed_ends() -> None:
     assert fence.passed
 
 
-async def test_session_lasts_from_when_the_answered_beat_was_sent_not_from_its_answer() -> None:
-    fence, _ = fence_of(1000.0)
-    sent_at = asyncio.get_running_loop().time()
+class Clock:
+    """The time that a fence sees."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        monkeypatch.setattr(fence_module, "monotonic", lambda: self.now)
+
+    def fence(self, length_s: float) -> Fence:
+        return Fence(length_s, self.now, lambda: None)
+
+
+async def test_session_lasts_from_when_the_answered_beat_was_sent_not_from_its_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock(monkeypatch)
+    fence = clock.fence(1000.0)
+    clock.now = 10.0
     fence.sent(1)
-    block(0.05)
+    clock.now = 60.0
 
     fence.renewed(1)
 
-    assert fence._until == pytest.approx(sent_at + 1000.0, abs=0.02)
+    clock.now = 1009.9
+    assert not fence.passed
+    clock.now = 1010.0
+    assert fence.passed
 
 
-async def test_answer_to_an_older_beat_takes_nothing_back() -> None:
-    fence, _ = fence_of(1000.0)
+async def test_answer_to_an_older_beat_takes_nothing_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    fence = clock.fence(1000.0)
     fence.sent(1)
-    block(0.01)
+    clock.now = 10.0
     fence.sent(2)
     fence.renewed(2)
-    until = fence._until
 
     fence.renewed(1)
     fence.renewed(3)
 
-    assert fence._until == until
+    clock.now = 1009.9
+    assert not fence.passed
+    clock.now = 1010.0
+    assert fence.passed
 
 
 async def test_answer_that_comes_too_late_revives_nothing() -> None:

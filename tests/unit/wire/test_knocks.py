@@ -55,6 +55,11 @@ class Net:
                 todo += [(to, target, answer) for answer, target in self.peers[to].hear(data, source, now)]
 
 
+def knows(peer: Peer, address: Source) -> bool:
+    """Whether it would say something to whoever is there without a knock before."""
+    return any(data[34:42] != ANYONE for data, _ in peer.say(b"", address, now=1e6))
+
+
 def pair() -> tuple[Peer, Peer, Net]:
     alice, bob = Peer(ALICE, AT_ALICE), Peer(BOB, AT_BOB)
     return alice, bob, Net(alice, bob)
@@ -109,7 +114,7 @@ def test_repeated_first_contact_changes_nothing_and_brings_nobody_in() -> None:
             assert newcomer.hear(answer, to) == []
 
     assert newcomer.heard == []
-    assert not newcomer.knocks._known
+    assert not any(knows(newcomer, source) for source, _, _ in net.carried)
 
 
 def test_repetition_to_the_same_process_is_not_heard_again() -> None:
@@ -161,7 +166,7 @@ def test_repeated_answer_and_proof_are_not_taken_from_another_address() -> None:
     (proof, _), *_ = alice.hear(answer, AT_BOB)
 
     assert bob.hear(proof, ELSEWHERE) == []
-    assert not bob.knocks._known
+    assert not knows(bob, AT_ALICE) and not knows(bob, ELSEWHERE)
     assert bob.knocks.counters["malformed"] == 1
 
 
@@ -214,7 +219,16 @@ def test_address_where_nobody_is_costs_little() -> None:
     sent = [alice.say(bytes(1000), AT_BOB, number * KNOCK_S / 10) for number in range(100)]
 
     assert sum(map(len, sent)) <= 11
-    assert len(alice.knocks._waiting[AT_BOB].held) == HELD_MAX
+
+
+def test_little_is_held_for_an_address_where_nobody_is() -> None:
+    alice, bob, net = pair()
+    for number in range(100):
+        alice.say(b"%d" % number, AT_BOB, 0.0)
+
+    net.carry(AT_ALICE, alice.say(b"last", AT_BOB, KNOCK_S), KNOCK_S)
+
+    assert len(bob.heard) == HELD_MAX and bob.heard[-1] == b"last"
 
 
 def test_what_waited_too_long_is_not_said_any_more() -> None:
@@ -235,10 +249,11 @@ def test_addresses_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(1000):
         alice.say(b"", ("10.9.9.9", number))
         alice.hear(for_another, ("10.9.9.9", number))
-        alice.knocks._learn(("10.8.8.8", number), os.urandom(8), 0.0)
+    for number in range(30):
+        visitor = Peer(NodeId("dd" * 20), ("10.8.8.8", number))
+        Net(alice, visitor).carry(visitor.at, visitor.say(b"", AT_ALICE))
 
-    knocks = alice.knocks
-    assert [len(t) for t in (knocks._waiting, knocks._asked, knocks._retorts, knocks._known)] == [10, 10, 10, 10]
+    assert set(alice.knocks.addresses().values()) == {10}
 
 
 def test_hostile_bytes_of_members_change_nothing() -> None:
@@ -246,11 +261,10 @@ def test_hostile_bytes_of_members_change_nothing() -> None:
     dice = random.Random(1)
     alice, bob, _ = met()
     insider = DatagramSeal(KeyRing([KEY]), NodeId("ee" * 20), os.urandom(8))
-    known = dict(bob.knocks._known)
 
     for _ in range(2000):
         payload = dice.choice((b"?", b"!", b"=", b"")) + dice.randbytes(dice.randrange(40))
         bob.hear(insider.seal(KNOCKING, payload, dice.choice((ANYONE, bob.seal.here))), ELSEWHERE)
 
-    assert bob.knocks._known == known
+    assert knows(bob, AT_ALICE) and not knows(bob, ELSEWHERE)
     assert alice.heard == [b"hello"]
