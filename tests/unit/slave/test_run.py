@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from p2pcrawl.fetch.chain import Redirected
-from p2pcrawl.fetch.client import Client
 from p2pcrawl.fetch.guard import Blocked, Networks
 from p2pcrawl.fetch.robots import RobotsText
 from p2pcrawl.fetch.status import StatusError
@@ -42,16 +43,31 @@ def open_fence() -> Fence:
     return Fence(0.0, 0.0, lambda: None)
 
 
-class FakeChain:
+class FakeFetcher:
     """Gives one answer, or raises one error, whatever is asked."""
 
     def __init__(self, result: Answer | Exception) -> None:
         self.result = result
 
-    async def run(self, request: Request) -> Answer:
+    async def fetch(self, request: Request, *, cut: int | None = None) -> Answer:
         if isinstance(self.result, Exception):
             raise self.result
         return self.result
+
+
+@asynccontextmanager
+async def opened(
+    spider: type[Spider], result: Answer | Exception | None = None, **settings: Any
+) -> AsyncIterator[JobRun]:
+    """A run of a spider that obeys no robots.txt, and is given this whatever it asks for."""
+    fetcher = FakeFetcher(result or answer_of())
+    its = Settings().updated({"robotstxt_obey": False, **settings})
+    run = JobRun(1, spider, {}, its, Networks(), lambda *_: nullcontext(fetcher))
+    await run.open()
+    try:
+        yield run
+    finally:
+        await run.close()
 
 
 def answer_of(status: int = 200, body: bytes = BODY) -> Answer:
@@ -61,11 +77,10 @@ def answer_of(status: int = 200, body: bytes = BODY) -> Answer:
 async def pages_of(
     spider: type[Spider], result: Answer | Exception, task: Task | None = None, **settings: Any
 ) -> list[Page]:
-    run = JobRun(1, spider, {}, Settings().updated(settings), Networks())
-    run._chain = run._seed_chain = FakeChain(result)  # type: ignore[assignment]
     link = FakeLink()
     outbox = Outbox(link)
-    await run.work(task or task_of(), outbox, open_fence())
+    async with opened(spider, result, **settings) as run:
+        await run.work(task or task_of(), outbox, open_fence())
     outbox.flush()
     assert not link.closed
     return [page for report in link.reports for page in report.pages]
@@ -240,19 +255,17 @@ async def test_page_with_very_many_parts_waits_until_they_are_acknowledged() -> 
         def parse(self, response: Any) -> Any:
             yield response.follow_all([f"/{n}" for n in range(20 * PART_LINKS)])
 
-    run = JobRun(1, Many, {}, Settings(), Networks())
-    run._chain = FakeChain(answer_of())  # type: ignore[assignment]
     link = FakeLink()
     outbox = Outbox(link)
-    working = asyncio.create_task(run.work(task_of(), outbox, open_fence()))
-
     seen: list[int] = []
-    while not working.done():
-        for _ in range(100):
-            await asyncio.sleep(0)
-        outbox.flush()
-        seen.append(sum(len(report.pages) for report in link.reports) - sum(seen))
-        outbox.acknowledged(link.reports[-1].sequence)
+    async with opened(Many) as run:
+        working = asyncio.create_task(run.work(task_of(), outbox, open_fence()))
+        while not working.done():
+            for _ in range(100):
+                await asyncio.sleep(0)
+            outbox.flush()
+            seen.append(sum(len(report.pages) for report in link.reports) - sum(seen))
+            outbox.acknowledged(link.reports[-1].sequence)
 
     assert max(seen) <= PARTS_AHEAD + 1
     assert sum(len(report.pages) for report in link.reports) == 21
@@ -288,13 +301,12 @@ async def test_page_with_more_items_than_copies_can_carry_fails_in_a_cluster_and
                 yield {"text": "x" * 100}
 
     monkeypatch.setattr(harvest_module, "UNPACKED_MAX", 550)
-    run = JobRun(1, Many, {}, Settings(), Networks())
-    run._chain = FakeChain(answer_of())  # type: ignore[assignment]
     link = FakeLink()
     orphanage = Orphanage() if cluster else None
     outbox = Outbox(link, orphanage=orphanage)  # type: ignore[arg-type]
 
-    await run.work(task_of(), outbox, open_fence())
+    async with opened(Many) as run:
+        await run.work(task_of(), outbox, open_fence())
     outbox.flush()
 
     ((page,),) = [report.pages for report in link.reports]
@@ -331,26 +343,8 @@ class Dropping:
 
 
 async def test_dropped_items_are_counted() -> None:
-    class WithPipeline(Plain):
-        pass
+    (page,) = await pages_of(Plain, answer_of(), item_pipelines={f"{__file__}:Dropping": 1})
 
-    run = JobRun(1, WithPipeline, {}, Settings(), Networks())
-    run._chain = FakeChain(answer_of())  # type: ignore[assignment]
-
-    class Pipes:
-        def __bool__(self) -> bool:
-            return True
-
-        async def process(self, item: Any) -> Any:
-            raise DropItem
-
-    run._pipelines = Pipes()  # type: ignore[assignment]
-    link = FakeLink()
-    outbox = Outbox(link)
-    await run.work(task_of(), outbox, open_fence())
-    outbox.flush()
-
-    (page,) = link.reports[0].pages
     assert page.items == []
     assert page.outcome is not None
     assert page.outcome.dropped_items == 1
@@ -458,9 +452,7 @@ async def test_task_that_is_no_request_is_put_aside_and_ends_nobody(change: dict
 
 
 async def test_robots_txt_of_what_is_no_origin_is_nothing_to_obey() -> None:
-    run = JobRun(1, Plain, {}, Settings(), Networks())
-    async with Client(run.settings, run.networks) as client:
-        run._client = client
+    async with opened(Plain) as run:
         result = await run.robots(RobotsTask(1, 1, "nonsense", "agent"), None, open_fence())
 
     assert result.verdict == "allow"
@@ -472,12 +464,11 @@ async def test_robots_txt_whose_reason_is_no_text_can_be_reported(monkeypatch: p
         return RobotsText("disallow", "", "bad header \udc80")
 
     monkeypatch.setattr(run_module, "fetch_robots", fetch)
-    run = JobRun(1, Plain, {}, Settings(), Networks())
-    run._client = None  # type: ignore[assignment]
     link = FakeLink()
     outbox = Outbox(link)
 
-    outbox.put_robots(await run.robots(RobotsTask(1, 1, "http://a.example", "agent"), None, open_fence()))
+    async with opened(Plain) as run:
+        outbox.put_robots(await run.robots(RobotsTask(1, 1, "http://a.example", "agent"), None, open_fence()))
     outbox.flush()
 
     assert link.reports[0].robots[0].verdict == "disallow"
