@@ -108,7 +108,7 @@ class Cluster:
         self.caution = Caution(master, node, self.ownership, self.upkeep, self.takeover, majority=roll is not None)
         self.mandate: Mandate | None = None
         if roll is not None:
-            told = self.caution.agreed, master.serve_buckets, master.slaves.halt
+            told = self.caution.agreed, master.serve_buckets, master.slaves.halt, master.fail
             self.mandate = Mandate(node, self.ownership, roll, self._call, *told)
         self.views = Views(node, self.ownership, self.caution, self._turn)
         self.mirroring = Mirroring(master, node, self.views.boots, self._call)

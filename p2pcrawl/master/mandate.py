@@ -17,7 +17,7 @@ from p2pcrawl.core.ownership import Ownership
 from p2pcrawl.master.roll import Roll
 from p2pcrawl.master.suffrage import Call, Suffrage
 from p2pcrawl.model.consent import Question
-from p2pcrawl.model.errors import LinkError
+from p2pcrawl.model.errors import LinkError, StorageError
 from p2pcrawl.model.node import NodeId, Status
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.node import OverlayNode
@@ -31,7 +31,7 @@ NAMED_MAX = 5
 
 class Mandate:
     """See the module. ``changed`` is told, when that changes, whether we may grant, and why not. ``halt`` gives up what
-    is open; ``confirmed`` is told of buckets that may be granted from now on."""
+    is open; ``confirmed`` is told of buckets that may be granted from now on; ``fail`` ends the master."""
 
     def __init__(
         self,
@@ -42,6 +42,7 @@ class Mandate:
         changed: Callable[[bool, str], None],
         confirmed: Callable[[frozenset[int]], None],
         halt: Callable[[], None],
+        fail: Callable[[Exception], None],
     ) -> None:
         self._node = node
         self._ownership = ownership
@@ -49,6 +50,7 @@ class Mandate:
         self._changed = changed
         self._confirmed = confirmed
         self._halt = halt
+        self._fail = fail
         self._loop = asyncio.get_running_loop()
         self._timings = TIMINGS
         self._consent = Consent(node.id, roll.electorate, self._timings, self._loop.time())
@@ -74,7 +76,11 @@ class Mandate:
     async def run(self, *, founds: bool) -> None:
         """For ever. ``founds``: there is no cluster to join."""
         if founds:
-            await self._roll.found()
+            try:
+                await self._roll.found()
+            except StorageError as error:
+                # It could never grant anything, nor let anybody else in.
+                return self._fail(error)
         while True:
             now = self._loop.time()
             if now >= self._asked_at + self._timings.ask_s:

@@ -16,9 +16,9 @@ from p2pcrawl.core.ownership import Alone
 from p2pcrawl.core.ring import BUCKETS
 from p2pcrawl.core.ring_choice import table_of
 from p2pcrawl.frontier.store import Store
-from p2pcrawl.master import cluster, mandate, suffrage, takeover
+from p2pcrawl.master import cluster, mandate, roll, suffrage, takeover
 from p2pcrawl.master.buckets import bitmap_of, buckets_of
-from p2pcrawl.model.errors import LinkError
+from p2pcrawl.model.errors import LinkError, StorageError
 from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.model.job import START_URL, JobId
 from p2pcrawl.model.placement import RingName
@@ -469,6 +469,20 @@ async def test_two_clusters_that_were_founded_apart_have_one_electorate_when_the
 
         assert one.version.founded < 1 << 60
         assert one.votes(houses[0].id) and two.votes(houses[1].id)
+
+
+async def test_master_that_cannot_write_down_the_cluster_that_it_founds_ends_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, content: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(roll, "replace_secret", full)
+    async with town_of(tmp_path, "1", answer=Web(), majority=True) as (_, (house,)):
+        assert house.run is not None
+
+        with pytest.raises(StorageError, match=r"cannot write .*electorate\.json: No space left on device"):
+            await house.run
 
 
 async def test_master_that_cannot_reach_most_goes_on_where_no_majority_is_asked_for(tmp_path: Path) -> None:
