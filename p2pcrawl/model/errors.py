@@ -50,7 +50,7 @@ class Mismatch(LinkError):
 
 
 class OtherCluster(Mismatch):
-    """The other end has our key, and another cluster's name or ring."""
+    """The other end has our key, and another cluster's name, ring, or way of being divided."""
 
 
 class CopiedIdentity(Mismatch):

@@ -95,6 +95,8 @@ class PeerConfig:
             raise ConfigurationError(f"--ring {self.ring} knows no weights: leave out --weight {self.weight}")
         if any(self.cluster.endswith(_of_ring(ring)) for ring in RingName):
             raise ConfigurationError(f"choose the ring with --ring, not by the cluster's name: {self.cluster!r}")
+        if self.cluster.endswith(_OF_MAJORITY):
+            raise ConfigurationError(f"say --partition majority, not by the cluster's name: {self.cluster!r}")
         if self.slaves is not None and self.slaves < 0:
             raise ConfigurationError(f"the number of slaves must not be negative: {self.slaves}")
         if self.role is Role.SLAVE and not self.join:
@@ -117,9 +119,11 @@ class PeerConfig:
     def realm(self) -> str:
         """The cluster's name as it is bound into everything sealed.
 
-        It tells the ring where that is not the default: two who would not agree on owners are of different clusters.
+        It tells the ring, and what the smaller part of a divided cluster does, where these are not the default: two who
+        would not agree on owners, or on who may grant, are of different clusters.
         """
-        return self.cluster if self.ring is RingName.RENDEZVOUS else self.cluster + _of_ring(self.ring)
+        ring = "" if self.ring is RingName.RENDEZVOUS else _of_ring(self.ring)
+        return self.cluster + ring + (_OF_MAJORITY if self.partition is Partition.MAJORITY else "")
 
     def listen_on(self) -> tuple[str, int]:
         """Returns where to bind: as told, else loopback, else the address of ours that routes to whom we join."""
@@ -245,6 +249,9 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+_OF_MAJORITY = " (majority)"
 
 
 def _of_ring(ring: RingName) -> str:

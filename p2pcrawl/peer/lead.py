@@ -21,6 +21,7 @@ from p2pcrawl.master.holdings import Holdings
 from p2pcrawl.master.job import RUNNING
 from p2pcrawl.master.master import Master
 from p2pcrawl.master.notes import Notes
+from p2pcrawl.master.roll import FILE as ELECTORATE_FILE
 from p2pcrawl.master.roll import Roll
 from p2pcrawl.master.steering import Steering
 from p2pcrawl.model.errors import ConfigurationError, DamagedError, P2PCrawlError, StorageError
@@ -87,6 +88,11 @@ class Lead:
 
     async def open(self, host: str, port: int) -> None:
         """Opens the data folder and the port. Raises ConfigurationError."""
+        if not self._majority and (self._folder / ELECTORATE_FILE).exists():
+            raise ConfigurationError(
+                f"{self._folder} is of a cluster with --partition majority: start it with that; to go on without, stop "
+                f"all masters and delete {ELECTORATE_FILE} in the folder of each"
+            )
         await self._open_stores()
         self.bound = Address("")
         """Where it listens, which is not where others reach it if that is another address."""

@@ -68,7 +68,7 @@ LOOK_AROUND_S = 3.0
 JOIN_EVERY_S = 2.0
 JOIN_TELL_S_MAX = 300.0
 """A peer that reaches nobody says so, more and more rarely."""
-SAME_CLUSTER = "--cluster and --ring must be the same for all peers of a cluster"
+SAME_CLUSTER = "--cluster, --ring and --partition must be the same for all peers of a cluster"
 
 
 class Peer:

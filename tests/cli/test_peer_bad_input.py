@@ -93,11 +93,23 @@ def test_wrong_key_wrong_name_and_copied_identity_are_told_apart(running: Cluste
 
     assert "another cluster key" in refused(running, *joins, env={"P2PCRAWL_KEY": generate_key()})
     assert "another cluster than ours, 'mine'" in refused(running, *joins, "--cluster", "mine")
-    assert "--cluster and --ring must be the same" in refused(running, *joins, "--ring", "two-level")
+    for other in (("--ring", "two-level"), ("--partition", "majority")):
+        assert "--cluster, --ring and --partition must be the same" in refused(running, *joins, *other)
     copy = running.folder / f"copy-{role}"
     copy.mkdir()
     shutil.copy(running.folder / "node" / "identity", copy)
     assert "another process uses our identity" in refused(running, *joins, "--data", copy)
+
+
+@pytest.mark.slow
+def test_folder_of_a_master_of_the_greater_part_is_not_used_by_one_that_goes_on_alone(running: Cluster) -> None:
+    folder = running.folder / "voter"
+    folder.mkdir()
+    (folder / "electorate.json").write_text("{}")
+
+    said = refused(running, "--role", "master", "--data", folder)
+
+    assert "--partition majority: start it with that" in said
 
 
 @pytest.mark.slow

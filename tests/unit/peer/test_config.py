@@ -8,7 +8,7 @@ import pytest
 
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.placement import RingName
-from p2pcrawl.peer.config import CHOICES, PeerConfig, Role, chosen, is_loopback, key_ring
+from p2pcrawl.peer.config import CHOICES, Partition, PeerConfig, Role, chosen, is_loopback, key_ring
 from p2pcrawl.wire.keys import KEY_VARIABLE, generate_key
 
 
@@ -17,6 +17,7 @@ from p2pcrawl.wire.keys import KEY_VARIABLE, generate_key
     [
         {"weight": 0}, {"weight": 17}, {"slaves": -1}, {"role": Role.SLAVE}, {"masters": 0}, {"copies": 0},
         {"cluster": "x" * 1000}, {"ring": RingName.MODULO, "weight": 2}, {"cluster": "mine (modulo ring)"},
+        {"cluster": "mine (majority)"},
         {"advertise": "nonsense:nonsense"},
     ],
 )  # fmt: skip
@@ -30,6 +31,17 @@ def test_peers_of_different_rings_are_of_different_clusters() -> None:
     realms = [PeerConfig(cluster="mine", ring=ring).realm for ring in RingName]
 
     assert realms == ["mine", "mine (modulo ring)", "mine (two-level ring)"]
+
+
+def test_peers_that_would_not_agree_on_who_goes_on_in_a_divided_network_are_of_different_clusters() -> None:
+    realms = [
+        PeerConfig(cluster="mine", partition=partition, ring=ring).realm
+        for partition in Partition
+        for ring in (RingName.RENDEZVOUS, RingName.MODULO)
+    ]
+
+    assert len({*realms}) == 4
+    assert realms[0] == "mine" and "mine (majority)" in realms
 
 
 @pytest.mark.parametrize("name", CHOICES)
