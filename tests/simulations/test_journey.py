@@ -164,7 +164,9 @@ def test_recording_changes_nothing_of_a_run(monkeypatch: pytest.MonkeyPatch) -> 
 # -- the page that tells of it
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "journey.md"
-NAMED = re.compile(r"\[`([\w.]+)`\]\(\.\./p2pcrawl/([\w/]+\.py)\)")
+NAMED = re.compile(r"\[`([\w.]+)`\](?!:)")
+WHERE = re.compile(r"^\[`([\w.]+)`\]: \.\./p2pcrawl/([\w/]+\.py)$", re.MULTILINE)
+"""At the end of the page: where each function is that it names."""
 STATION = re.compile(r"^### (.+)$", re.MULTILINE)
 
 
@@ -183,13 +185,11 @@ class Named(NamedTuple):
 
 def named(section: str) -> list[Named]:
     """What one section of the page names, in its order."""
-    text = PAGE.read_text().split(f"\n## {section}\n")[1].split("\n## ")[0]
+    page = PAGE.read_text()
+    text, files = page.split(f"\n## {section}\n")[1].split("\n## ")[0], dict(WHERE.findall(page))
     _, *parts = STATION.split(text)
-    return [
-        Named(title, *found)
-        for title, part in zip(parts[::2], parts[1::2], strict=True)
-        for found in NAMED.findall(part)
-    ]
+    stations = zip(parts[::2], parts[1::2], strict=True)
+    return [Named(title, name, files.get(name, "?")) for title, part in stations for name in NAMED.findall(part)]
 
 
 def out_of_order(names: Iterable[Named], way: Iterable[Entry]) -> list[str]:
@@ -227,4 +227,7 @@ def test_page_follows_the_death_as_it_went(death: DeathJourney) -> None:
 
 def test_page_names_no_function_that_is_not_looked_for() -> None:
     """What reads like a function but is no link would not be held against the code."""
-    assert re.findall(r"(?<!\[)`[A-Za-z_]+\.(?!db|py)[a-z_]+`", PAGE.read_text()) == []
+    page = PAGE.read_text()
+
+    assert re.findall(r"(?<!\[)`[A-Za-z_]+\.(?!db|py)[a-z_]+`", page) == []
+    assert sorted(dict(WHERE.findall(page))) == sorted(set(NAMED.findall(page)))
