@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -13,6 +15,8 @@ from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.fingerprint import halves, pack_halves
 from p2pcrawl.model.record import Phase, stamp_of
 from p2pcrawl.wire.cluster import CopyRow, Row
+
+log = logging.getLogger(__name__)
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Row).decode
@@ -55,6 +59,21 @@ def copy_of_row(row: Row, bucket: int) -> CopyRow:
     items, data = row.items, row.data
     row.items, row.data = 0, b""
     return _copy(bucket, row, items, data)
+
+
+def rows_of_copies(copies: Iterable[CopyRow]) -> tuple[list[Row], frozenset[int]]:
+    """Returns the rows that copies hold, and the buckets of those that hold none, or another than they say: a disk may
+    have changed them, which SQLite does not notice.
+    """
+    rows: list[Row] = []
+    spoilt: set[int] = set()
+    for copy in copies:
+        try:
+            rows.append(row_of_copy(copy))
+        except LinkError as error:
+            log.warning("%s: it is left out, and the bucket is not whole till somebody comes who has all of it", error)
+            spoilt.add(copy.bucket)
+    return rows, frozenset(spoilt)
 
 
 def row_of_copy(copy: CopyRow) -> Row:

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from p2pcrawl.core.copying import Copying
 from p2pcrawl.frontier.digest import Range, split
 from p2pcrawl.master.copier import Copier, in_messages
-from p2pcrawl.master.rows import copy_of_row, row_of_columns, row_of_copy
+from p2pcrawl.master.rows import copy_of_row, row_of_columns, rows_of_copies
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.fingerprint import SIZE, halves, pack_halves
 from p2pcrawl.model.node import NodeId
@@ -215,7 +215,8 @@ class Syncing:
             if not isinstance(pulled, PulledCopies):
                 raise LinkError("it did not hand over what it has")
             self.taken_in += len(pulled.rows)
-            await self._own.adopt([row_of_copy(copy) for copy in pulled.rows])
+            # What cannot be read stays there: it holds up nobody, and there is nothing to compare it with.
+            await self._own.adopt(rows_of_copies(pulled.rows)[0])
 
     async def _send(self, node: NodeId, rows: list[CopyRow]) -> None:
         await self._copier.safe()

@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Collection
 
 from p2pcrawl.core.ownership import Change, Ownership
 from p2pcrawl.core.ring import bucket_of_hash
-from p2pcrawl.core.standings import Standing
+from p2pcrawl.core.standings import Standing, dropped
 from p2pcrawl.master.buckets import bitmap_of, buckets_of
 from p2pcrawl.master.copier import Copier
 from p2pcrawl.master.holdings import Holdings
@@ -255,10 +255,11 @@ class Takeover:
         # Before the rows: what is open to them is known here when they are.
         await self._master.learn_opened(released.opened)
         standings, sizes = _standings(buckets, released), _sizes(buckets, released)
-        async for portion in self._taking.from_other(member, sizes, turn):
+        async for portion, spoilt in self._taking.from_other(member, sizes, turn):
             if self._ownership.turn != turn:
                 return False
-            await self._hear(member, {bucket: standings[bucket] for bucket in portion})
+            had = {b: dropped(standings[b]) if b in spoilt else standings[b] for b in portion}
+            await self._hear(member, had)
             if not await self._let_go(member.id, portion, turn):
                 return False
         return True

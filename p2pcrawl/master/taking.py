@@ -15,7 +15,7 @@ from p2pcrawl.core.portions import portions
 from p2pcrawl.master.buckets import bitmap_of
 from p2pcrawl.master.holdings import Holdings
 from p2pcrawl.master.master import Master
-from p2pcrawl.master.rows import row_of_copy
+from p2pcrawl.master.rows import rows_of_copies
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.node import Member
 from p2pcrawl.overlay.node import OverlayNode
@@ -31,7 +31,8 @@ class ClaimedAnew(LinkError):
 
 
 class Taking:
-    """See the module. Both ways give the buckets of which all rows are durable here; they raise ClaimedAnew."""
+    """See the module. Both ways give the buckets of which all rows are durable here; they raise ClaimedAnew. Rows that
+    cannot be read are left out, and their buckets lack something from then on: one row must not hold up the rest."""
 
     def __init__(self, master: Master, node: OverlayNode, ownership: Ownership, holdings: Holdings) -> None:
         self._master = master
@@ -49,24 +50,30 @@ class Taking:
                 await self._promote(held, turn)
             yield portion
 
-    async def from_other(self, member: Member, sizes: Mapping[int, int], turn: int) -> AsyncIterator[frozenset[int]]:
-        """What another has let go of. ``sizes``: how much it has of each bucket."""
+    async def from_other(
+        self, member: Member, sizes: Mapping[int, int], turn: int
+    ) -> AsyncIterator[tuple[frozenset[int], frozenset[int]]]:
+        """What another has let go of, and of which of that not all could be read. ``sizes``: how much it has of each
+        bucket."""
         for portion in portions(sizes, PORTION_ROWS):
-            if full := [bucket for bucket in portion if sizes[bucket]]:
-                await self._pull(member, bitmap_of(full), turn)
-            yield portion
+            full = [bucket for bucket in portion if sizes[bucket]]
+            yield portion, await self._pull(member, bitmap_of(full), turn) if full else frozenset()
 
     async def _promote(self, buckets: Collection[int], turn: int) -> None:
-        after = b""
+        after, spoilt = b"", frozenset[int]()
         while True:
             copies, after = await self._holdings.rows(buckets, after)
             if not copies:
                 break
-            await self._take_in([row_of_copy(copy) for copy in copies], turn)
+            rows, unread = rows_of_copies(copies)
+            spoilt |= unread
+            await self._take_in(rows, turn)
         self._learn(await self._holdings.notes(buckets))
+        if spoilt:
+            await self._holdings.note(self._ownership.dropped(spoilt))
         await self._holdings.drop(buckets)
 
-    async def _pull(self, member: Member, bitmap: bytes, turn: int) -> None:
+    async def _pull(self, member: Member, bitmap: bytes, turn: int) -> frozenset[int]:
         after = 0
         while True:
             page = await self._node.caller.call(member.address, Pull(0, bitmap, after), CALL_S)
@@ -75,18 +82,20 @@ class Taking:
             if page.last:
                 break
             after = page.after
-        await self._pull_copies(member, bitmap, turn)
+        return await self._pull_copies(member, bitmap, turn)
 
-    async def _pull_copies(self, member: Member, bitmap: bytes, turn: int) -> None:
-        """What the other holds for the former owner."""
-        place = b""
+    async def _pull_copies(self, member: Member, bitmap: bytes, turn: int) -> frozenset[int]:
+        """What the other holds for the former owner; of which buckets not all of that could be read."""
+        place, spoilt = b"", frozenset[int]()
         while True:
             page = await self._node.caller.call(member.address, PullCopies(0, bitmap, place), CALL_S)
             self._learn({n.key: HostNote(n.delay_s, n.penalty_s, n.pause_s) for n in page.notes})
             if not page.rows:
-                return
-            await self._take_in([row_of_copy(copy) for copy in page.rows], turn)
-            self.rows += len(page.rows)
+                return spoilt
+            rows, unread = rows_of_copies(page.rows)
+            spoilt |= unread
+            await self._take_in(rows, turn)
+            self.rows += len(rows)
             place = page.place
 
     async def _take_in(self, rows: list[Row], turn: int) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from p2pcrawl.master import cluster, takeover, taking
@@ -19,6 +22,7 @@ from tests.unit.master.slaves import page_of
 from tests.unit.master.test_cluster import _owner, _row
 
 PORTION = 20
+decode = msgspec.msgpack.Decoder(Row).decode
 pytestmark = pytest.mark.slow
 
 
@@ -107,6 +111,39 @@ async def test_heir_serves_the_first_buckets_before_its_last_copies_are_promoted
         gate.open.set()
         await eventually(lambda: settled(houses[1:]))
         assert await planted(heir) | await planted(houses[2]) == urls
+
+
+def spoil(folder: Path) -> tuple[set[str], set[int]]:
+    """Changes some rows on the disk of a holder; which pages they are of, and which buckets."""
+    with closing(sqlite3.connect(folder / "copies.db", isolation_level=None)) as db:
+        rows = db.execute("SELECT b.id, h.bucket, b.row FROM body b JOIN held h USING (id)").fetchall()
+        planted = [(id, bucket, decode(row).url) for id, bucket, row in rows if b"planted" in row]
+        hit = sorted(planted, key=lambda row: row[2])[:3]
+        for id, _, _ in hit:
+            db.execute("UPDATE body SET row = substr(row, 1, 3) WHERE id = ?", (id,))
+    return {url for *_, url in hit}, {bucket for _, bucket, _ in hit}
+
+
+@pytest.mark.parametrize("comes", [False, True], ids=["to-its-holder", "to-another"])
+async def test_copies_that_cannot_be_read_hold_up_nothing_else_and_their_buckets_are_not_whole(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, comes: bool
+) -> None:
+    """They come to who held them, whose owner dies, or to another one, who comes in that moment."""
+    async with town_of(tmp_path, "1", "2", answer=answer) as (town, houses):
+        await eventually(lambda: settled(houses))
+        urls = await plant(houses)
+        lost, buckets = spoil(tmp_path / "2")
+        assert lost
+
+        await houses[0].crash()
+        living = houses[1:]
+        if comes:
+            living.append(await arrive(town, "3", answer))
+        await eventually(lambda: settled(living))
+
+        assert set().union(*[await planted(house) for house in living]) == urls - lost
+        assert {b for house in living for b in house.cluster.ownership.broken()} >= buckets
+        assert sum("holds no row" in record.message for record in caplog.records) >= len(lost)
 
 
 async def test_what_is_served_stays_served_when_the_view_changes_before_the_rest_has_come(tmp_path: Path) -> None:
