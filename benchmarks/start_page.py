@@ -21,7 +21,7 @@ from benchmarks.cluster import claim_conserved
 from benchmarks.measure import ROOT, Claims, SiteProcess, ask_frontier, until
 from benchmarks.peers import PeerProcess, Peers
 from p2pcrawl.demo.process import run_site, site_parser
-from p2pcrawl.demo.server import Asked, Reply, Server, answer
+from p2pcrawl.demo.server import Asked, Server, TimedReply, site_answer
 
 SPIDER = Path(f"{ROOT}/benchmarks/long_spiders.py:Blocking")
 CRAWL_S = 1_200.0
@@ -46,13 +46,13 @@ class StartPage:
     def ready(self) -> dict[str, Any]:
         return {"start": f"{self.url}/", "control": self.url, "hosts": ["127.0.0.1"], "pages": self._links + 1}
 
-    def _answer(self, asked: Asked) -> Reply:
+    def _answer(self, asked: Asked) -> TimedReply:
         if asked.path == "/_stats":
             told = {"pages": len(self._asked), "twice": sum(count > 1 for count in self._asked.values())}
-            return Reply(answer(json.dumps(told), content_type="application/json"))
+            return TimedReply(site_answer(json.dumps(told), content_type="application/json"))
         if asked.path != "/robots.txt":
             self._asked[asked.path] = self._asked.get(asked.path, 0) + 1
-        return Reply(answer(self._body if asked.path == "/" else "<p>"))
+        return TimedReply(site_answer(self._body if asked.path == "/" else "<p>"))
 
 
 def start_page(

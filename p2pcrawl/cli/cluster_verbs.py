@@ -113,7 +113,7 @@ def peer(
     SIGTERM or Ctrl-C once leaves in order, twice at once. SIGHUP reads the key file again. The exit code is 0
     after SIGTERM and drain, 130 after Ctrl-C.
     """
-    from p2pcrawl.cli.peer import Options, run_peer
+    from p2pcrawl.cli.peer import PeerOptions, run_peer
     from p2pcrawl.peer.config import Partition
 
     fields = {
@@ -138,7 +138,7 @@ def peer(
     if cluster is not None:
         fields["cluster"] = cluster
     level = loglevel or ("DEBUG" if debug else "INFO")
-    return run_peer(Options(fields, as_json, level, logfile or ""))
+    return run_peer(PeerOptions(fields, as_json, level, logfile or ""))
 
 
 def _with_host(address: str) -> str:

@@ -50,12 +50,12 @@ def run_certificate(job: int, peer: str | None, *, as_json: bool) -> int:
     if as_json:
         show_json({**certificate, "sound": sound, "flaws": found})
     else:
-        for line in told(certificate, found):
+        for line in certificate_words(certificate, found):
             show(line)
     return 0 if sound and certificate["final"] else 1
 
 
-def told(c: dict[str, Any], found: list[str]) -> Iterator[str]:
+def certificate_words(c: dict[str, Any], found: list[str]) -> Iterator[str]:
     """Tells of a certificate in words, with what is wrong with it."""
     counts = c["counts"]
     yield f"job {c['job']} ({counts['name']}), signed by {counted(len(c['parts']), 'master')} in view {c['view']}"

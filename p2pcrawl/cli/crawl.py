@@ -14,7 +14,7 @@ from typing import Any
 from p2pcrawl.cli.logs import log_to
 from p2pcrawl.cli.progress import progress
 from p2pcrawl.cli.relay import Relay
-from p2pcrawl.cli.summary import Ending, summary
+from p2pcrawl.cli.summary import CrawlEnd, summary
 from p2pcrawl.cli.terminal import Terminal, json_line
 from p2pcrawl.cli.words import counted
 from p2pcrawl.crawler import Crawler, interruptible, new_event_loop
@@ -24,7 +24,7 @@ STANDARD_OUTPUT = "-"
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class CrawlOptions:
     """The options of ``crawl``, as typed."""
 
     targets: tuple[str, ...]
@@ -40,7 +40,7 @@ class Options:
     debug: bool = False
 
 
-def run_crawl(options: Options) -> int:
+def run_crawl(options: CrawlOptions) -> int:
     """Runs a crawl, tells how it goes and how it ended, and returns the exit code."""
     crawler = Crawler(
         list(options.targets),
@@ -61,7 +61,7 @@ def run_crawl(options: Options) -> int:
     return ending.exit_code
 
 
-def _settings(options: Options) -> dict[str, str]:
+def _settings(options: CrawlOptions) -> dict[str, str]:
     values = dict(options.settings)
     names = {name.lower() for name in values}
     if options.debug and not names & {"log_level", "loglevel"}:
@@ -75,13 +75,13 @@ def _settings(options: Options) -> dict[str, str]:
     return values
 
 
-def crawl_in(terminal: Terminal, crawler: Crawler, *, again: str) -> Ending:
+def crawl_in(terminal: Terminal, crawler: Crawler, *, again: str) -> CrawlEnd:
     """Runs a whole crawl, told of in ``terminal``. ``again``: what to run to go on with it."""
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         return runner.run(crawl_on_loop(terminal, crawler, again=again))
 
 
-async def crawl_on_loop(terminal: Terminal, crawler: Crawler, *, again: str) -> Ending:
+async def crawl_on_loop(terminal: Terminal, crawler: Crawler, *, again: str) -> CrawlEnd:
     """Runs a crawl for a terminal on the running loop, with its log, its live display and its summary."""
     relay = None
     with log_to(terminal, crawler.settings.log_level, crawler.settings.log_file) as log_descriptor:
@@ -99,7 +99,7 @@ async def crawl_on_loop(terminal: Terminal, crawler: Crawler, *, again: str) -> 
                 relay.close()
 
 
-async def _crawl(terminal: Terminal, crawler: Crawler, again: str) -> Ending:
+async def _crawl(terminal: Terminal, crawler: Crawler, again: str) -> CrawlEnd:
     begun = time.monotonic()
     times = 0
 
@@ -117,7 +117,7 @@ async def _crawl(terminal: Terminal, crawler: Crawler, again: str) -> Ending:
                 await crawler.wait()
         certificates = await crawler.audit()
         troubles = await _troubles(crawler) if any(c["failed"] or c["dropped"] for c in certificates) else []
-    return Ending(
+    return CrawlEnd(
         certificates,
         seconds=time.monotonic() - begun,
         pages=sum(c["pages"] for c in certificates) - pages_before,

@@ -6,7 +6,7 @@ import time
 from collections import Counter, deque
 from dataclasses import dataclass
 
-from p2pcrawl.core.seat import Standing, busiest
+from p2pcrawl.core.seat import HostState, busiest
 from p2pcrawl.crawler import Crawler
 
 RECENT_S = 5.0
@@ -32,7 +32,7 @@ class Figures:
     items: int
     slaves: list[tuple[int, int, int]]
     """(pid, pages in hand, bytes of memory)"""
-    hosts: list[Standing]
+    hosts: list[HostState]
     tried: int = 0
     """How many robots.txt came of hosts, or were given up: moves when nothing else does."""
     unanswering: int = 0
@@ -47,7 +47,7 @@ class Meter:
         self._begun = time.monotonic()
         self._before = self._counts()["pages"]
         self._recent: deque[tuple[float, int]] = deque([(self._begun, self._before)])
-        self._hosts: list[Standing] = []
+        self._hosts: list[HostState] = []
         self._hosts_due = 0.0
 
     def read(self) -> Figures:
@@ -86,7 +86,7 @@ class Meter:
         since, before = self._recent[0]
         return (pages - before) / (now - since) if now > since else 0.0
 
-    def _busiest(self, now: float) -> list[Standing]:
+    def _busiest(self, now: float) -> list[HostState]:
         if now >= self._hosts_due:
             bench = self._crawler.master.workbench
             self._hosts = busiest(bench.seats.values(), HOSTS_SHOWN, self._crawler.master.now)

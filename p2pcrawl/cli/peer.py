@@ -25,7 +25,7 @@ INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class PeerOptions:
     """The options of ``peer``, as typed; ``fields`` are those of PeerConfig."""
 
     fields: dict[str, Any]
@@ -34,7 +34,7 @@ class Options:
     logfile: str
 
 
-def run_peer(options: Options) -> int:
+def run_peer(options: PeerOptions) -> int:
     """Runs a peer until it is stopped."""
     terminal = Terminal(live=False)
     # Whatever slaves and libraries print, whoever reads our standard output finds one line there.
@@ -51,7 +51,7 @@ def run_peer(options: Options) -> int:
 class _Stay:
     """The life of the peer, and the signals that end it."""
 
-    def __init__(self, options: Options, terminal: Terminal, stdout: IO[str]) -> None:
+    def __init__(self, options: PeerOptions, terminal: Terminal, stdout: IO[str]) -> None:
         self._options = options
         self._terminal = terminal
         self._stdout = stdout

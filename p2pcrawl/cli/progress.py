@@ -11,7 +11,7 @@ from typing import Any
 from p2pcrawl.cli.figures import Figures, Meter
 from p2pcrawl.cli.terminal import Terminal
 from p2pcrawl.cli.words import counted
-from p2pcrawl.core.seat import Standing
+from p2pcrawl.core.seat import HostState
 from p2pcrawl.crawler import Crawler
 from p2pcrawl.model.printable import on_one_line
 
@@ -115,7 +115,7 @@ def _table(title: str, f: Figures, draining: bool) -> Any:
     return Group(head, counts, failed, slaves, hosts)
 
 
-def _waits(host: Standing) -> str:
+def _waits(host: HostState) -> str:
     return f"{host.waits} {host.seconds:.1f} s" if host.seconds else host.waits
 
 

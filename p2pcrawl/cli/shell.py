@@ -44,7 +44,7 @@ def run_shell(text: str, *, code: str | None, settings: dict[str, str], level: s
     url = checked_url(text)
     terminal = Terminal(live=False)
     with log_to(terminal, level), asyncio.Runner(loop_factory=new_event_loop) as runner:
-        visitor = Visitor(Settings().updated(settings))
+        visitor = PageGetter(Settings().updated(settings))
         runner.run(visitor.open())
         try:
             shell = Shell(visitor, runner.run, terminal.write)
@@ -58,7 +58,7 @@ def run_shell(text: str, *, code: str | None, settings: dict[str, str], level: s
             runner.run(visitor.close())
 
 
-class Visitor:
+class PageGetter:
     """Gets single pages through the chain that a crawl has. robots.txt is asked for, and only told of."""
 
     def __init__(self, settings: Settings) -> None:
@@ -130,7 +130,7 @@ class Visitor:
 class Shell:
     """The names that the prompt knows, and the ways to run code with them."""
 
-    def __init__(self, visitor: Visitor, run: Callable[[Any], Any], told: Callable[[str], None]) -> None:
+    def __init__(self, visitor: PageGetter, run: Callable[[Any], Any], told: Callable[[str], None]) -> None:
         self._visitor = visitor
         self._run = run
         self._told = told

@@ -12,7 +12,7 @@ INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class CrawlEnd:
     """The certificates of a run's jobs, and what else is known of the run. ``pages`` are those of this run."""
 
     certificates: list[dict[str, Any]]
@@ -50,7 +50,7 @@ def fruitless(certificate: dict[str, Any]) -> bool:
     return not certificate["pages"] and (asked > 0 or certificate["failed"] > 0)
 
 
-def summary(ending: Ending) -> list[str]:
+def summary(ending: CrawlEnd) -> list[str]:
     """Writes the summary of a crawl in lines; those that begin with a space belong to the line before."""
     lines = []
     for certificate in ending.certificates:
@@ -64,7 +64,7 @@ def summary(ending: Ending) -> list[str]:
     return lines
 
 
-def _job(c: dict[str, Any], ending: Ending) -> list[str]:
+def _job(c: dict[str, Any], ending: CrawlEnd) -> list[str]:
     rate = ending.pages / ending.seconds if ending.seconds else 0.0
     ended = "stopped" if c["state"] == "running" else c["state"]
     why = f" ({c['reason']})" if c["reason"] else ""

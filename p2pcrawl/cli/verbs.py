@@ -97,9 +97,11 @@ def crawl(
     Ctrl-C once lets open requests end and stops; twice stops at once. With --data both can be resumed
     by the same command.
     """
-    from p2pcrawl.cli.crawl import Options, run_crawl
+    from p2pcrawl.cli.crawl import CrawlOptions, run_crawl
 
-    asked = Options(targets, appended, replaced, slaves, data, settings, arguments, as_json, loglevel, logfile, debug)
+    asked = CrawlOptions(
+        targets, appended, replaced, slaves, data, settings, arguments, as_json, loglevel, logfile, debug
+    )
     return run_crawl(asked)
 
 

@@ -20,7 +20,7 @@ from p2pcrawl.core.courier import Courier
 from p2pcrawl.core.dissemination import News
 from p2pcrawl.core.leaps import LEAP, is_leap
 from p2pcrawl.core.membership_config import MembershipConfig
-from p2pcrawl.core.membership_output import Event, EventKind, Output
+from p2pcrawl.core.membership_output import Event, EventKind, MembershipOutput
 from p2pcrawl.core.probing import Prober
 from p2pcrawl.core.view import View
 from p2pcrawl.model.gossip import Ack, Alive, Update
@@ -68,7 +68,7 @@ class Claims:
         self.joined = True
         self.exceed(now, 0)
 
-    def hear(self, update: Update, now: float, out: Output) -> bool:
+    def hear(self, update: Update, now: float, out: MembershipOutput) -> bool:
         """Takes in a rumour about this node; returns True if it was refuted and the refutation should hurry."""
         me = self._courier.me
         if isinstance(update, Alive) and update.member.boot != me.boot:
@@ -98,7 +98,7 @@ class Claims:
         self._leapt_at = now
         return True
 
-    def met(self, boot: bytes, address: Address, out: Output) -> None:
+    def met(self, boot: bytes, address: Address, out: MembershipOutput) -> None:
         """Reports a conflict, once for each boot id: a message came from a process that says it is this node."""
         me = self._courier.me
         if boot == me.boot or boot in self._reported or len(self._reported) >= _BOOTS_MAX:
@@ -106,12 +106,12 @@ class Claims:
         self._reported.add(boot)
         out.events.append(Event(EventKind.CONFLICT, replace(me, boot=boot, address=address), me))
 
-    def acked(self, ack: Ack, sender: Address, out: Output) -> None:
+    def acked(self, ack: Ack, sender: Address, out: MembershipOutput) -> None:
         """Reports the impostor that answered the challenge: an ack came under our own id."""
         if any(seq == ack.seq for seq, _ in self._challenged.values()):
             self.met(ack.boot, sender, out)
 
-    def _doubt_identity(self, claimant: Member, now: float, out: Output) -> None:
+    def _doubt_identity(self, claimant: Member, now: float, out: MembershipOutput) -> None:
         """Pings the address of an announcement that is not ours; an earlier life will not answer."""
         me = self._courier.me
         if claimant.address == me.address or claimant.boot in self._reported:

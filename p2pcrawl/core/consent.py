@@ -29,7 +29,7 @@ from collections.abc import Mapping
 from math import inf
 
 from p2pcrawl.core.electorate import Electorate
-from p2pcrawl.model.consent import Answer, Question
+from p2pcrawl.model.consent import ConsentAnswer, ConsentQuestion
 from p2pcrawl.model.node import NodeId
 from p2pcrawl.model.timings import Timings
 
@@ -70,18 +70,18 @@ class Consent:
         self._view, self._until = view, -inf
         self._agreed.clear()
 
-    def ask(self, now: float) -> Question:
+    def ask(self, now: float) -> ConsentQuestion:
         """Returns the question of this moment, for all voters; we answer it ourselves at once."""
         self._last += 1
         self._sent[self._last] = now, self._view
         for number in [n for n, (sent_at, _) in self._sent.items() if now - sent_at > self._timings.grant_s]:
             del self._sent[number]
-        question = Question(self._last, self._view, self._electorate.version, self._electorate.seat)
+        question = ConsentQuestion(self._last, self._view, self._electorate.version, self._electorate.seat)
         if self._view:
             self.heard(self._me, self.answer(self._me, question, now), now)
         return question
 
-    def heard(self, node: NodeId, answer: Answer, now: float) -> None:
+    def heard(self, node: NodeId, answer: ConsentAnswer, now: float) -> None:
         """Takes in a voter's answer; anything that answers no question of ours, or one of long ago, counts for
         nothing.
         """
@@ -147,7 +147,7 @@ class Consent:
 
     # -- answering ----------------------------------------------------------------------------
 
-    def answer(self, asker: NodeId, question: Question, now: float) -> Answer:
+    def answer(self, asker: NodeId, question: ConsentQuestion, now: float) -> ConsentAnswer:
         """Answers as a voter, and promises what the answer promises."""
         agrees = False
         if not question.view:
@@ -159,7 +159,7 @@ class Consent:
                 and self._electorate.admits(question.version)
                 and all(view == self._view for view in self._promised(now).values())
             )
-        return Answer(question.number, agrees, self._electorate.accepted_version, self._electorate.seat)
+        return ConsentAnswer(question.number, agrees, self._electorate.accepted_version, self._electorate.seat)
 
     def _promised(self, now: float) -> Mapping[NodeId, int]:
         """Returns the views that we are held to at this moment, by the master that we promised them to."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from p2pcrawl.core.dice import Dice
 from p2pcrawl.core.membership_config import MembershipConfig
-from p2pcrawl.core.membership_output import Output
+from p2pcrawl.core.membership_output import MembershipOutput
 from p2pcrawl.core.view import View
 from p2pcrawl.model.node import Address, NodeId
 
@@ -60,7 +60,7 @@ class Exchanges:
     def next_at(self) -> float:
         return min(self._periodic_at, self._seeds_at, self._again_at)
 
-    def tick(self, now: float, joined: bool, out: Output) -> None:
+    def tick(self, now: float, joined: bool, out: MembershipOutput) -> None:
         """Asks whoever is due."""
         if now >= self._seeds_at:
             self._seeds_at = now + self._pause_s
@@ -83,13 +83,13 @@ class Exchanges:
             for address in self._dice.sample(others, min(1, len(others))):
                 self.want(now, address, out)
 
-    def differs(self, now: float, address: Address, out: Output) -> None:
+    def differs(self, now: float, address: Address, out: MembershipOutput) -> None:
         """Wants an exchange with a member whose digest is not ours though no news is under way."""
         if now - self._repaired_at >= self._config.repair_s:
             self._repaired_at = now
             self.want(now, address, out)
 
-    def want(self, now: float, address: Address, out: Output) -> None:
+    def want(self, now: float, address: Address, out: MembershipOutput) -> None:
         """Asks this address, unless it was asked just now."""
         if now - self._asked.get(address, -math.inf) < _AGAIN_S:
             return

@@ -14,7 +14,7 @@ from p2pcrawl.core.claims import Claims
 from p2pcrawl.core.courier import Courier
 from p2pcrawl.core.dissemination import News
 from p2pcrawl.core.exchanges import Exchanges
-from p2pcrawl.core.membership_output import Output, changes
+from p2pcrawl.core.membership_output import MembershipOutput, changes
 from p2pcrawl.core.suspicion import Suspicions
 from p2pcrawl.core.view import View
 from p2pcrawl.model.gossip import Alive, Dead, Entry, Left, Suspect, Update
@@ -38,7 +38,7 @@ class Hearsay:
         self.hurry = False
         """News about this node itself should go out at once."""
 
-    def take(self, update: Update, now: float, out: Output) -> None:
+    def take(self, update: Update, now: float, out: MembershipOutput) -> None:
         """Takes in one rumour: merges it, passes it on if it is news, starts or ends a suspicion."""
         id = update.id
         if id == self._courier.me.id:
@@ -60,7 +60,7 @@ class Hearsay:
             self._news.spread(update)
         self._settle(before, id, now, out)
 
-    def take_entry(self, entry: Entry, by: NodeId, now: float, out: Output, *, news: bool = True) -> None:
+    def take_entry(self, entry: Entry, by: NodeId, now: float, out: MembershipOutput, *, news: bool = True) -> None:
         """Takes in one line of another's view. ``news``: what changes ours is passed on."""
         id = entry.member.id
         view = self._view
@@ -84,20 +84,20 @@ class Hearsay:
             self._news.spread(update)
         self._settle(before, id, now, out)
 
-    def witness(self, id: NodeId, incarnation: int, now: float, out: Output) -> None:
+    def witness(self, id: NodeId, incarnation: int, now: float, out: MembershipOutput) -> None:
         """Takes in that the member itself spoke, under this incarnation."""
         before = self._view.members.get(id)
         if self._view.merge_verdict(id, incarnation, Status.ALIVE, now):
             self._news.drop(id)
             self._settle(before, id, now, out)
 
-    def silent(self, id: NodeId, now: float, out: Output) -> None:
+    def silent(self, id: NodeId, now: float, out: MembershipOutput) -> None:
         """Suspects a living member, because our own probe of it had no answer."""
         member = self._view.members.get(id)
         if member is not None and member.living:
             self.take(Suspect(id, member.incarnation, self._courier.me.id), now, out)
 
-    def condemn(self, now: float, out: Output) -> None:
+    def condemn(self, now: float, out: MembershipOutput) -> None:
         """Declares dead whose suspicion nobody refuted in time."""
         for suspicion in self._suspicions.due(now):
             self.take(Dead(suspicion.id, suspicion.incarnation, self._courier.me.id), now, out)
@@ -108,7 +108,7 @@ class Hearsay:
             return False
         return self._suspicions.accuse(id, incarnation, by, now, len(self._view.living()))
 
-    def _settle(self, before: Member | None, id: NodeId, now: float, out: Output) -> None:
+    def _settle(self, before: Member | None, id: NodeId, now: float, out: MembershipOutput) -> None:
         after = self._view.members.get(id)
         if after is None or after is before:
             return

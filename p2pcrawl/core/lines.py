@@ -20,7 +20,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 
-from p2pcrawl.core.seat import Seat, State
+from p2pcrawl.core.seat import Seat, SeatState
 
 TRUSTED_LATELY_S = 10.0
 """How long after its last begin or end a trusted host keeps capacity free for its like."""
@@ -78,8 +78,8 @@ class Lines:
         self.now, self._capacity = now, capacity
         while self._waiting and self._waiting[0][0] <= now:
             seat = heapq.heappop(self._waiting)[2]
-            if seat.state is State.WAITING:
-                seat.state = State.READY
+            if seat.state is SeatState.WAITING:
+                seat.state = SeatState.READY
                 self.line_up(seat)
         for seat in reversed(self._held_back):
             self.line_up(seat, first=True)
@@ -110,7 +110,7 @@ class Lines:
 
     def wait(self, seat: Seat) -> None:
         """Lets a seat wait until its host may be asked again."""
-        seat.state = State.WAITING
+        seat.state = SeatState.WAITING
         self._counter += 1
         heapq.heappush(self._waiting, (seat.host.next_at, self._counter, seat))
 
@@ -122,7 +122,7 @@ class Lines:
 
     def rest(self, seat: Seat) -> None:
         """Lets a seat rest that has nothing to ask for."""
-        seat.state = State.IDLE
+        seat.state = SeatState.IDLE
         if not seat.host.open:
             self._dry[seat.host.key] = seat
 
@@ -139,8 +139,8 @@ class Lines:
 
     def wake(self, seat: Seat) -> None:
         """Lines a resting seat up again: it has something to ask for."""
-        if seat.state is State.IDLE:
-            seat.state = State.READY
+        if seat.state is SeatState.IDLE:
+            seat.state = SeatState.READY
             self.line_up(seat)
 
     def reckon(self, seat: Seat) -> None:
@@ -155,10 +155,10 @@ class Lines:
     def ended(self, seat: Seat) -> None:
         """Lets a host be asked again, if it may: a request of it ended."""
         self.reckon(seat)
-        if seat.state is State.READY and seat.host.trusted and self._doubtful.pop(seat.host.key, None) is not None:
+        if seat.state is SeatState.READY and seat.host.trusted and self._doubtful.pop(seat.host.key, None) is not None:
             self._trusted.append(seat)
-        if seat.state is State.BUSY:
-            seat.state = State.IDLE
+        if seat.state is SeatState.BUSY:
+            seat.state = SeatState.IDLE
         self.wake(seat)
 
     def next_at(self, now: float) -> float | None:

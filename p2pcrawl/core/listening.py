@@ -11,7 +11,7 @@ from p2pcrawl.core.courier import Courier
 from p2pcrawl.core.dissemination import News
 from p2pcrawl.core.exchanges import Exchanges
 from p2pcrawl.core.hearsay import Hearsay
-from p2pcrawl.core.membership_output import Event, EventKind, Output
+from p2pcrawl.core.membership_output import Event, EventKind, MembershipOutput
 from p2pcrawl.core.probing import Prober
 from p2pcrawl.core.view import View
 from p2pcrawl.model.gossip import Ack, Alive, Entry, Left, Message, Nack, Ping, PingRequest, PushPull, Suspect
@@ -41,7 +41,7 @@ class Listener:
         self.loads: dict[NodeId, bytes] = {}
         self.views: dict[NodeId, int] = {}
 
-    def receive(self, now: float, sender: Address, message: Message, out: Output) -> None:
+    def receive(self, now: float, sender: Address, message: Message, out: MembershipOutput) -> None:
         """Takes in a datagram."""
         if not self._claims.joined:
             # Somebody knows an earlier life of this node: as good a way in as any.
@@ -65,7 +65,7 @@ class Listener:
             case Nack():
                 self._prober.nacked(message)
 
-    def receive_push_pull(self, now: float, sender: Address, message: PushPull, out: Output) -> None:
+    def receive_push_pull(self, now: float, sender: Address, message: PushPull, out: MembershipOutput) -> None:
         """Takes in another's whole view."""
         me = self._courier.me.id
         if message.source == me:
@@ -93,14 +93,14 @@ class Listener:
         self.loads.pop(id, None)
         self.views.pop(id, None)
 
-    def _answer(self, now: float, sender: Address, ping: Ping, out: Output) -> None:
+    def _answer(self, now: float, sender: Address, ping: Ping, out: MembershipOutput) -> None:
         if self._view.verdict(ping.source) is None:
             self._exchanges.want(now, sender, out)
         else:
             self._hearsay.witness(ping.source, ping.incarnation, now, out)
         out.datagrams.append((sender, self._courier.ack(ping.seq, ping.source, ping.incarnation)))
 
-    def _correct(self, sender: Address, request: PingRequest, out: Output) -> None:
+    def _correct(self, sender: Address, request: PingRequest, out: MembershipOutput) -> None:
         """Tells a member that asks about a suspect what the suspect has refuted already: it missed that news, and the
         suspect may be silent again by now.
         """
@@ -109,7 +109,7 @@ class Listener:
         if charges and verdict is not None and verdict > (charges[0], Status.LEFT):
             out.datagrams.append((sender, self._courier.gossip_about(request.target)))
 
-    def _note(self, now: float, ack: Ack, out: Output) -> None:
+    def _note(self, now: float, ack: Ack, out: MembershipOutput) -> None:
         """Keeps what an ack told, and compares views when it shows another one though no news is under way."""
         member = self._view.members.get(ack.source)
         if member is None:
@@ -119,7 +119,7 @@ class Listener:
         if ack.view != self._view.digest and not self._news and self._courier.me.status is Status.ALIVE:
             self._exchanges.differs(now, member.address, out)
 
-    def _hear_oneself(self, sender: Address, message: Message, out: Output) -> None:
+    def _hear_oneself(self, sender: Address, message: Message, out: MembershipOutput) -> None:
         """Takes in a datagram under our own id."""
         match message:
             case Ping() if message.boot != self._courier.me.boot:
@@ -128,7 +128,7 @@ class Listener:
             case Ack():
                 self._claims.acked(message, sender, out)
 
-    def _hear_of_oneself(self, now: float, entry: Entry, out: Output) -> None:
+    def _hear_of_oneself(self, now: float, entry: Entry, out: MembershipOutput) -> None:
         """Takes in what another's view says of this node."""
         if not self._claims.joined and entry.member.boot != self._courier.me.boot:
             self._claims.exceed(now, entry.incarnation)

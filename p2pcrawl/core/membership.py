@@ -8,7 +8,7 @@ merges in any order to the same result (:mod:`p2pcrawl.core.view`) and travels o
 dead are pinged now and then, and told so: a healed partition thus finds itself, each side refuting its death.
 
 The shell calls :meth:`Membership.tick` when ``next_at`` has come, and hands in what arrives; it performs the
-:class:`Output` of every call. For each address in ``sync_with`` it opens a stream, sends
+:class:`MembershipOutput` of every call. For each address in ``sync_with`` it opens a stream, sends
 :meth:`Membership.push_pull_message`, and hands the reply to :meth:`Membership.receive_push_pull`; the other end
 makes its own message *before* it takes in the one that arrived. An exchange that fails needs no report.
 
@@ -36,7 +36,7 @@ from p2pcrawl.core.exchanges import Exchanges
 from p2pcrawl.core.hearsay import Hearsay
 from p2pcrawl.core.listening import Listener
 from p2pcrawl.core.membership_config import MembershipConfig
-from p2pcrawl.core.membership_output import Event, EventKind, Output
+from p2pcrawl.core.membership_output import Event, EventKind, MembershipOutput
 from p2pcrawl.core.probing import Prober
 from p2pcrawl.core.spreading import Spreader
 from p2pcrawl.core.suspicion import Suspicions
@@ -44,7 +44,7 @@ from p2pcrawl.core.view import View
 from p2pcrawl.model.gossip import LOAD_BYTES_MAX, Dead, Entry, Left, Message, PushPull
 from p2pcrawl.model.node import Address, Member, NodeId, Status
 
-__all__ = ["Event", "EventKind", "Membership", "MembershipConfig", "Output"]
+__all__ = ["Event", "EventKind", "Membership", "MembershipConfig", "MembershipOutput"]
 
 _FORGET_EVERY_S = 60.0
 
@@ -188,7 +188,7 @@ class Membership:
         self._spreader.start(now)
         self._forget_at = now + _FORGET_EVERY_S
 
-    def join(self, now: float, addresses: Sequence[Address]) -> Output:
+    def join(self, now: float, addresses: Sequence[Address]) -> MembershipOutput:
         """Joins the cluster through any of ``addresses``; they are tried again for as long as it takes."""
         out = self._begin(now)
         seeds = [address for address in addresses if address != self.me.address]
@@ -199,7 +199,7 @@ class Membership:
         self._exchanges.tick(now, self.joined, out)
         return self._end(now, out)
 
-    def leave(self, now: float, *, handed_over: bool) -> Output:
+    def leave(self, now: float, *, handed_over: bool) -> MembershipOutput:
         """Says good-bye. The shell goes on ticking till ``quiet``, or as long as it likes.
 
         ``handed_over``: the others have all that this member had, for certain. Else it goes as one that died, which
@@ -218,7 +218,7 @@ class Membership:
             self._spreader.gossip(now, out)
         return self._end(now, out)
 
-    def update_me(self, now: float, **fields: Any) -> Output:
+    def update_me(self, now: float, **fields: Any) -> MembershipOutput:
         """Changes what this member says of itself (address, weight, holds, leaving, api, store).
 
         Raises ValueError when a value cannot travel. Without a change nothing is sent.
@@ -231,7 +231,7 @@ class Membership:
             self._claims.announce(now, me.incarnation + 1, **fields)
         return self._end(now, out)
 
-    def tick(self, now: float) -> Output:
+    def tick(self, now: float) -> MembershipOutput:
         """Does what is due."""
         out = self._begin(now)
         silent = self._prober.tick(now, out)
@@ -247,7 +247,7 @@ class Membership:
         self._spreader.tick(now, out)
         return self._end(now, out)
 
-    def receive(self, now: float, sender: Address, message: Message) -> Output:
+    def receive(self, now: float, sender: Address, message: Message) -> MembershipOutput:
         """Takes in a datagram that ``sender`` sent."""
         out = self._begin(now)
         self._listener.receive(now, sender, message, out)
@@ -257,13 +257,13 @@ class Membership:
         """Makes a message of all that this member knows, to send on a stream."""
         return PushPull(self.me.id, self.me.boot, not self.joined, self._view.entries(now))
 
-    def receive_push_pull(self, now: float, sender: Address, message: PushPull) -> Output:
+    def receive_push_pull(self, now: float, sender: Address, message: PushPull) -> MembershipOutput:
         """Takes in another's view, whichever end began the exchange."""
         out = self._begin(now)
         self._listener.receive_push_pull(now, sender, message, out)
         return self._end(now, out)
 
-    def _begin(self, now: float) -> Output:
+    def _begin(self, now: float) -> MembershipOutput:
         """Begins every call: notices that this process was stopped since the last one."""
         stalled_s = now - max(self.next_at, self._called_at)
         self._called_at = now
@@ -271,9 +271,9 @@ class Membership:
             self.stalls += 1
             self._suspicions.put_off(now, stalled_s)
             self._prober.void(now)
-        return Output()
+        return MembershipOutput()
 
-    def _end(self, now: float, out: Output) -> Output:
+    def _end(self, now: float, out: MembershipOutput) -> MembershipOutput:
         if self._hearsay.hurry:
             self._hearsay.hurry = False
             self._spreader.gossip(now, out)
@@ -281,7 +281,7 @@ class Membership:
             self._spreader.wake(now)
         return out
 
-    def _forget(self, now: float, out: Output) -> None:
+    def _forget(self, now: float, out: MembershipOutput) -> None:
         for member in self._view.forget(now, self._config.dead_forget_s):
             self._listener.forget(member.id)
             if member.id != self.me.id:

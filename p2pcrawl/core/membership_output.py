@@ -38,7 +38,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class MembershipOutput:
     """To be done now: datagrams to send, members to exchange views with over a stream. And what happened."""
 
     datagrams: list[tuple[Address, Message]] = field(default_factory=list)

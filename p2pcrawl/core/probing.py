@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from p2pcrawl.core.courier import Courier
 from p2pcrawl.core.dice import Dice
 from p2pcrawl.core.membership_config import MembershipConfig
-from p2pcrawl.core.membership_output import Output
+from p2pcrawl.core.membership_output import MembershipOutput
 from p2pcrawl.core.view import View
 from p2pcrawl.model.gossip import Ack, Nack, PingRequest
 from p2pcrawl.model.node import Address, NodeId
@@ -44,7 +44,7 @@ class _Probe:
 
 
 @dataclass(slots=True)
-class _Relay:
+class _RelayedPing:
     asker: Address
     seq: int
     target: NodeId
@@ -63,7 +63,7 @@ class Prober:
         self._round: list[NodeId] = []
         self._placed: set[NodeId] = set()
         self._probe: _Probe | None = None
-        self._relays: dict[int, _Relay] = {}
+        self._relays: dict[int, _RelayedPing] = {}
         self._seq = int(dice.random() * (1 << 31))
         self._next_at = math.inf
         self.awareness = 0
@@ -102,7 +102,7 @@ class Prober:
             self._next_at = now + self._config.probe_timeout_s
         self.doubt(1)
 
-    def tick(self, now: float, out: Output) -> NodeId | None:
+    def tick(self, now: float, out: MembershipOutput) -> NodeId | None:
         """Does what is due; returns the member that proved silent, if one did."""
         self._tend_relays(now, out)
         probe = self._probe
@@ -117,14 +117,14 @@ class Prober:
         self._begin(now, out)
         return silent
 
-    def hear(self, id: NodeId, through_others: bool, out: Output) -> None:
+    def hear(self, id: NodeId, through_others: bool, out: MembershipOutput) -> None:
         """Asks out of turn, a suspect for its last word. The answer needs no matching: its incarnation says it all."""
         seq = self.next_seq()
         out.datagrams.append((self._view.members[id].address, self._courier.ping(seq, id)))
         if through_others:
             self._ask_others(seq, id, out)
 
-    def acked(self, ack: Ack, out: Output) -> None:
+    def acked(self, ack: Ack, out: MembershipOutput) -> None:
         """Takes in an ack, for us or for the one we relay for."""
         relay = self._relays.get(ack.seq)
         if relay is not None:
@@ -142,16 +142,18 @@ class Prober:
         if probe is not None and probe.seq == nack.seq:
             probe.nacks = min(probe.nacks + 1, max(probe.asked, 0))
 
-    def relay(self, now: float, asker: Address, request: PingRequest, out: Output) -> None:
+    def relay(self, now: float, asker: Address, request: PingRequest, out: MembershipOutput) -> None:
         """Pings in another's stead."""
         if len(self._relays) >= RELAYS_MAX:
             return
         seq = self.next_seq()
         timeout = self._config.probe_timeout_s
-        self._relays[seq] = _Relay(asker, request.seq, request.target, now + _NACK_SHARE * timeout, now + 4 * timeout)
+        self._relays[seq] = _RelayedPing(
+            asker, request.seq, request.target, now + _NACK_SHARE * timeout, now + 4 * timeout
+        )
         out.datagrams.append((request.address, self._courier.ping(seq, request.target)))
 
-    def _begin(self, now: float, out: Output) -> None:
+    def _begin(self, now: float, out: MembershipOutput) -> None:
         stretch = self.awareness + 1
         self._next_at = now + self._config.probe_s * stretch
         self._probe = None
@@ -185,7 +187,7 @@ class Prober:
                 self._round.insert(int(self._dice.random() * (len(self._round) + 1)), id)
         self._placed.update(self._view.members)
 
-    def _ask_others(self, seq: int, id: NodeId, out: Output) -> int:
+    def _ask_others(self, seq: int, id: NodeId, out: MembershipOutput) -> int:
         target = self._view.members.get(id)
         others = [member for member in self._view.living() if member.id not in (self._courier.me.id, id)]
         relays = self._dice.sample(others, min(self._config.indirect, len(others)))
@@ -194,7 +196,7 @@ class Prober:
                 out.datagrams.append((relay.address, self._courier.ping_request(seq, target)))
         return len(relays)
 
-    def _tend_relays(self, now: float, out: Output) -> None:
+    def _tend_relays(self, now: float, out: MembershipOutput) -> None:
         for seq, relay in list(self._relays.items()):
             if now >= relay.nack_at:
                 relay.nack_at = math.inf

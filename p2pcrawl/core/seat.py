@@ -11,7 +11,7 @@ from p2pcrawl.core.candidate import Candidate, Rank
 from p2pcrawl.core.politeness import Host
 
 
-class State(IntEnum):
+class SeatState(IntEnum):
     IDLE = 0
     READY = 1
     WAITING = 2
@@ -41,7 +41,7 @@ class Seat:
         self.host = host
         self.queues: list[Queue] = []
         self.turn = 0
-        self.state = State.IDLE
+        self.state = SeatState.IDLE
         self.robots_open = False
         self.doubted = 0
         """Its part of what is open at doubtful hosts (``core.lines``)."""
@@ -66,7 +66,7 @@ class Seat:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class HostState:
     """A host as it stands now. ``waiting`` counts its URLs in memory; ``more``: there are others on disk."""
 
     name: str
@@ -80,14 +80,14 @@ class Standing:
     """How much longer, where that is known."""
 
 
-def busiest(seats: Iterable[Seat], count: int, now: float) -> list[Standing]:
+def busiest(seats: Iterable[Seat], count: int, now: float) -> list[HostState]:
     """Returns the hosts with most waiting and open. Costs a pass over all seats."""
     rows = ((seat.waiting, seat.host.open, seat) for seat in seats)
     best = heapq.nlargest(count, rows, key=lambda row: row[:2])
-    return [standing_of(seat, now) for waiting, open_, seat in best if waiting or open_]
+    return [host_state(seat, now) for waiting, open_, seat in best if waiting or open_]
 
 
-def standing_of(seat: Seat, now: float) -> Standing:
+def host_state(seat: Seat, now: float) -> HostState:
     host = seat.host
     waits, seconds = "", 0.0
     if seat.robots_open:
@@ -98,8 +98,8 @@ def standing_of(seat: Seat, now: float) -> Standing:
         waits, seconds = "a sign of life", host.next_at - now
     elif now < host.next_at:
         waits, seconds = "delay", host.next_at - now
-    elif seat.state is State.BUSY:
+    elif seat.state is SeatState.BUSY:
         waits = "answers"
-    elif seat.state is State.READY:
+    elif seat.state is SeatState.READY:
         waits = "a slave"
-    return Standing(host.name, host.open, seat.waiting, any(q.more for q in seat.queues), waits, seconds)
+    return HostState(host.name, host.open, seat.waiting, any(q.more for q in seat.queues), waits, seconds)

@@ -13,7 +13,7 @@ from p2pcrawl.core.hot_queues import HotQueues
 from p2pcrawl.core.known_hosts import KnownHosts
 from p2pcrawl.core.lines import Lines
 from p2pcrawl.core.politeness import Host
-from p2pcrawl.core.seat import Queue, Seat, State
+from p2pcrawl.core.seat import Queue, Seat, SeatState
 from p2pcrawl.model.url import host_of
 
 
@@ -105,7 +105,7 @@ class Seating:
         gone = [
             key
             for key, seat in self._seats.items()
-            if seat.state is State.IDLE and seat.host.next_at <= now and seat.drained and not seat.host.lent
+            if seat.state is SeatState.IDLE and seat.host.next_at <= now and seat.drained and not seat.host.lent
         ]
         for key in gone[: max(1, self.hosts_max // 10)]:
             self._hot.closed(len(self._seats[key].queues))

@@ -13,7 +13,7 @@ from p2pcrawl.core.courier import Courier
 from p2pcrawl.core.dice import Dice
 from p2pcrawl.core.dissemination import News
 from p2pcrawl.core.membership_config import MembershipConfig
-from p2pcrawl.core.membership_output import Output
+from p2pcrawl.core.membership_output import MembershipOutput
 from p2pcrawl.core.probing import Prober
 from p2pcrawl.core.view import View
 from p2pcrawl.model.node import Member, Status
@@ -48,14 +48,14 @@ class Spreader:
         if self._news and self._gossip_at == math.inf:
             self._gossip_at = max(now, self._gossiped_at + self._config.gossip_s)
 
-    def tick(self, now: float, out: Output) -> None:
+    def tick(self, now: float, out: MembershipOutput) -> None:
         if now >= self._retry_at:
             self._retry_at = now + self._config.dead_retry_s * (0.9 + 0.2 * self._dice.random())
             self._ping_a_dead_one(out)
         if now >= self._gossip_at:
             self.gossip(now, out)
 
-    def gossip(self, now: float, out: Output) -> None:
+    def gossip(self, now: float, out: MembershipOutput) -> None:
         """Sends news now, whatever was sent before."""
         others = [member for member in self._view.members.values() if self._listens(member, now)]
         if not others:
@@ -73,7 +73,7 @@ class Spreader:
         lately = now - self._config.dead_gossip_s
         return member.living or (member.status is Status.DEAD and self._view.since(member.id) > lately)
 
-    def _ping_a_dead_one(self, out: Output) -> None:
+    def _ping_a_dead_one(self, out: MembershipOutput) -> None:
         dead = [member for member in self._view.members.values() if member.status is Status.DEAD]
         for member in self._dice.sample(dead, min(1, len(dead))):
             out.datagrams.append((member.address, self._courier.ping(self._prober.next_seq(), member.id)))

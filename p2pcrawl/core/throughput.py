@@ -20,7 +20,7 @@ PAGES_MIN = 100
 """Fewer pages per slave and window are chance: their number would vary by more than a tenth."""
 
 
-class Work(NamedTuple):
+class WorkDone(NamedTuple):
     """The work that a slave has done since it came, and whether all of its workers are busy."""
 
     ended: int
@@ -35,7 +35,7 @@ class Rate(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Meter:
+class _SlaveMeter:
     ended: int
     full: bool
     full_s: float = 0.0
@@ -46,9 +46,9 @@ class Throughput:
 
     def __init__(self) -> None:
         self._began = self._looked = 0.0
-        self._meters: dict[int, _Meter] = {}
+        self._meters: dict[int, _SlaveMeter] = {}
 
-    def look(self, now: float, slaves: Mapping[int, Work]) -> dict[int, Rate]:
+    def look(self, now: float, slaves: Mapping[int, WorkDone]) -> dict[int, Rate]:
         """Returns the rates of the slaves that were there for the whole window that ends now; else nothing."""
         for number, work in slaves.items():
             meter = self._meters.get(number)
@@ -65,7 +65,7 @@ class Throughput:
             if number in slaves
         }
         self._began = now
-        self._meters = {number: _Meter(work.ended, work.full) for number, work in slaves.items()}
+        self._meters = {number: _SlaveMeter(work.ended, work.full) for number, work in slaves.items()}
         return rates
 
 

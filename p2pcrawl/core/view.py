@@ -35,7 +35,7 @@ MEMBERS_MAX = 4096
 
 
 @dataclass(slots=True)
-class _Line:
+class _Knowledge:
     facts: Member | None
     incarnation: int
     status: Status
@@ -49,7 +49,7 @@ class View:
     """The mergeable table. It knows nothing of time-outs: those are suspicions."""
 
     def __init__(self) -> None:
-        self._lines: dict[NodeId, _Line] = {}
+        self._lines: dict[NodeId, _Knowledge] = {}
         self._members: dict[NodeId, Member] = {}
         self.members: Mapping[NodeId, Member] = MappingProxyType(self._members)
         self.refused = 0
@@ -98,7 +98,7 @@ class View:
             if len(self._lines) >= MEMBERS_MAX or not (own or incarnation <= FIRST_MAX):
                 self.refused += 1
                 return False
-            self._lines[id] = _Line(None, incarnation, status, now - age_s)
+            self._lines[id] = _Knowledge(None, incarnation, status, now - age_s)
             return True
         if (incarnation, status) <= (line.incarnation, line.status):
             return False
@@ -155,7 +155,7 @@ class View:
             self._digest = int.from_bytes(state.digest(), "big")
         return self._digest
 
-    def _show(self, line: _Line, id: NodeId) -> None:
+    def _show(self, line: _Knowledge, id: NodeId) -> None:
         self._digest = self._living = None
         self.revision += 1
         if line.facts is not None:

@@ -21,7 +21,7 @@ from p2pcrawl.core.hot_queues import HOT_MIN, HotQueues
 from p2pcrawl.core.known_hosts import KnownHosts
 from p2pcrawl.core.lines import Lines
 from p2pcrawl.core.politeness import REST_MAX_S, Host, HostNote, Pace, RobotsEntry
-from p2pcrawl.core.seat import Queue, Seat, State
+from p2pcrawl.core.seat import Queue, Seat, SeatState
 from p2pcrawl.core.seating import Seating
 from p2pcrawl.model.job import START_URL
 from p2pcrawl.model.url import origin_of
@@ -123,7 +123,7 @@ class Workbench:
             seat = self.seating.seat_of(candidates[0])
         queue = self.seating.queue(seat, want.job, want.kind)
         fits = self.hot.load(seat, queue, want.after, want.limit, candidates)
-        if fits and seat.state is State.IDLE:
+        if fits and seat.state is SeatState.IDLE:
             self.lines.rest(seat)
 
     def delay(self, candidate: Candidate, until: float) -> None:
@@ -160,7 +160,7 @@ class Workbench:
                 continue
             candidate = queue.hot[0][2]
             if self.serves is not None and not self.serves(candidate.bucket):
-                seat.state = State.BUSY
+                seat.state = SeatState.BUSY
                 self._unserved.append(seat)
                 continue
             pace = self._paces[candidate.job]
@@ -169,12 +169,12 @@ class Workbench:
                 lines.wait(seat)
                 continue
             if seat.robots_open or not host.may_begin(now, pace):
-                seat.state = State.BUSY
+                seat.state = SeatState.BUSY
                 continue
             origin = _robots_needed(host, pace, candidate, now)
             if origin and host.open:
                 # robots.txt comes alone: what is open must end first.
-                seat.state = State.BUSY
+                seat.state = SeatState.BUSY
                 continue
             suspect = candidate.losses >= LOSSES_SUSPECT
             session = choose(seat, suspect)
@@ -188,13 +188,13 @@ class Workbench:
                 lines.line_up(seat, first=True)
                 break
             if self.permit is not None and not self.permit(seat, candidate):
-                seat.state = State.BUSY
+                seat.state = SeatState.BUSY
                 continue
             host.begin()
             lines.reckon(seat)
             if origin:
                 seat.robots_open = True
-                seat.state = State.BUSY
+                seat.state = SeatState.BUSY
             else:
                 self.hot.pop(seat, queue)
                 lines.line_up(seat)

@@ -41,7 +41,7 @@ LINKS_MIN, LINKS_MAX = 8, 18
 
 
 @dataclass(slots=True)
-class Page:
+class PlannedPage:
     """One URL of the site."""
 
     number: int
@@ -54,7 +54,7 @@ class Page:
     """Numbers of the pages it links to; a redirect has one."""
 
 
-def plan_site(pages: int, hosts: int, seed: int) -> list[Page]:
+def plan_site(pages: int, hosts: int, seed: int) -> list[PlannedPage]:
     """Draws all pages of a site; the crawl begins at number 0, on host 0."""
     dice = Random(f"p2pcrawl-demo-{seed}")
     plan = [_page(number, does, hosts, dice) for number, does in enumerate(_kinds(pages, dice))]
@@ -66,7 +66,7 @@ def plan_site(pages: int, hosts: int, seed: int) -> list[Page]:
     return plan
 
 
-def reachable(plan: Sequence[Page]) -> set[int]:
+def reachable(plan: Sequence[PlannedPage]) -> set[int]:
     """Returns the pages that an obedient crawl from page 0 learns of, the closed and the failing ones too."""
     known, waiting = {0}, [0]
     while waiting:
@@ -87,11 +87,11 @@ def _kinds(pages: int, dice: Random) -> list[Does]:
     return [Does.SHOW, *kinds]
 
 
-def _page(number: int, does: Does, hosts: int, dice: Random) -> Page:
+def _page(number: int, does: Does, hosts: int, dice: Random) -> PlannedPage:
     host = number % hosts
     if does is Does.HIDE:
         host -= host % CLOSED_HOSTS_STEP
-    page = Page(number, host, _path(number, does), does)
+    page = PlannedPage(number, host, _path(number, does), does)
     page.latency_s = 0.05 if host % SLOW_HOSTS_STEP == 3 else dice.random() * 0.005
     match does:
         case Does.SHOW:
@@ -129,7 +129,7 @@ def _path(number: int, does: Does) -> str:
             return f"{folder}/p{number}.html"
 
 
-def _lay_redirects(plan: Sequence[Page], public: Sequence[int], dice: Random) -> dict[int, int]:
+def _lay_redirects(plan: Sequence[PlannedPage], public: Sequence[int], dice: Random) -> dict[int, int]:
     """Joins the redirects into chains of one to three hops. Returns which public page hides behind which chain.
 
     The first chain ends at a missing page, the second at one that robots.txt closes.
@@ -160,7 +160,7 @@ def _chains(redirects: Sequence[int], dice: Random) -> Iterator[Sequence[int]]:
 
 
 def _lay_links(
-    plan: Sequence[Page], public: Sequence[int], behind: Sequence[int], covered: dict[int, int], dice: Random
+    plan: Sequence[PlannedPage], public: Sequence[int], behind: Sequence[int], covered: dict[int, int], dice: Random
 ) -> None:
     """Lays a tree over the public pages, so that all can be reached, and random links besides.
 

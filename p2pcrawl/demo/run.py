@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from xml.etree import ElementTree  # nosec B405  # reads only what the demo has just written
 
 from p2pcrawl.cli.crawl import crawl_on_loop
-from p2pcrawl.cli.summary import INTERRUPTED, Ending, summary
+from p2pcrawl.cli.summary import INTERRUPTED, CrawlEnd, summary
 from p2pcrawl.cli.terminal import Terminal
 from p2pcrawl.crawler import Crawler, new_event_loop
 from p2pcrawl.demo.process import site_process
@@ -91,7 +91,7 @@ async def _demo(terminal: Terminal, path: Path, pages: int, hosts: int, slaves: 
     return 1 if failed else 0
 
 
-def checks_of(truth: dict[str, Any], stats: dict[str, Any], ending: Ending, urls: list[str]) -> Iterator[Check]:
+def checks_of(truth: dict[str, Any], stats: dict[str, Any], ending: CrawlEnd, urls: list[str]) -> Iterator[Check]:
     """Checks what must hold, by what the site knows of itself and what it was asked for."""
     expected = set(truth["expected"])
     found = Counter(canonical(url) for url in urls)

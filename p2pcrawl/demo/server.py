@@ -47,7 +47,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class TimedReply:
     """An answer as bytes, written ``delay_s`` after the request."""
 
     data: bytes
@@ -90,10 +90,10 @@ class Wire:
 Stream = Callable[[Wire], Awaitable[None]]
 """An answer that writes itself; the connection is closed after it."""
 
-Handler = Callable[[Asked], Reply | Stream]
+Handler = Callable[[Asked], TimedReply | Stream]
 
 
-def answer(
+def site_answer(
     body: bytes | str = b"",
     status: int = 200,
     content_type: str = HTML,
@@ -160,7 +160,7 @@ class Server:
         if not self._open:
             self._none_open.set()
 
-    def handle(self, asked: Asked) -> Reply | Stream:
+    def handle(self, asked: Asked) -> TimedReply | Stream:
         return self._handler(asked)
 
 
@@ -171,7 +171,7 @@ class _Connection(asyncio.Protocol):
         self._server = server
         self._address = address
         self._buffer = b""
-        self._pending: Reply | None = None
+        self._pending: TimedReply | None = None
         self._timer: asyncio.TimerHandle | None = None
         self.stream: asyncio.Future[None] | None = None
 
@@ -209,13 +209,15 @@ class _Connection(asyncio.Protocol):
             if asked is None:
                 return
             reply = self._server.handle(asked)
-            if not isinstance(reply, Reply):
+            if not isinstance(reply, TimedReply):
                 self.stream = asyncio.ensure_future(self._run(reply))
                 return
             if b"onnection: close" in asked.head:
-                reply = Reply(reply.data, reply.delay_s, True, reply.ended)
+                reply = TimedReply(reply.data, reply.delay_s, True, reply.ended)
             if asked.method == "HEAD":
-                reply = Reply(reply.data[: reply.data.find(b"\r\n\r\n") + 4], reply.delay_s, reply.close, reply.ended)
+                reply = TimedReply(
+                    reply.data[: reply.data.find(b"\r\n\r\n") + 4], reply.delay_s, reply.close, reply.ended
+                )
             self._pending = reply
             if reply.delay_s > 0:
                 self._timer = asyncio.get_running_loop().call_later(reply.delay_s, self._send_late)

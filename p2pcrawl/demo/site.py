@@ -14,9 +14,9 @@ from html import escape
 from random import Random
 from typing import Any
 
-from p2pcrawl.demo.plan import CLOSED_HOSTS_STEP, Does, Page, plan_site, reachable
+from p2pcrawl.demo.plan import CLOSED_HOSTS_STEP, Does, PlannedPage, plan_site, reachable
 from p2pcrawl.demo.process import run_site, site_parser
-from p2pcrawl.demo.server import Asked, Reply, Server, Stream, answer, loopback_addresses
+from p2pcrawl.demo.server import Asked, Server, Stream, TimedReply, loopback_addresses, site_answer
 from p2pcrawl.model.url import canonical
 
 CONTROL = "127.0.0.1"
@@ -163,12 +163,12 @@ class DemoSite:
                 case Does.HIDE:
                     self.disallowed.add(url)
 
-    def _url(self, page: Page) -> str:
+    def _url(self, page: PlannedPage) -> str:
         return f"http://{self._addresses[page.host]}:{self._server.port}{page.path}"
 
     # -- serving ------------------------------------------------------------------------------
 
-    def _answer(self, asked: Asked) -> Reply | Stream:
+    def _answer(self, asked: Asked) -> TimedReply | Stream:
         if asked.address == CONTROL and asked.target.startswith("/_"):
             return self._control(asked.target)
         self.hits[f"http://{asked.address}:{self._server.port}{asked.target}"] += 1
@@ -176,49 +176,49 @@ class DemoSite:
             return self._robots(asked)
         page = self._paths.get((asked.address, asked.target)) or self._page_spelt_otherwise(asked)
         if page is None:
-            return Reply(answer("no such page", 404))
-        return Reply(self._page(page, "gzip" in asked.header("accept-encoding")), page.latency_s)
+            return TimedReply(site_answer("no such page", 404))
+        return TimedReply(self._page(page, "gzip" in asked.header("accept-encoding")), page.latency_s)
 
-    def _control(self, target: str) -> Reply:
+    def _control(self, target: str) -> TimedReply:
         data = {"/_truth": self.truth, "/_stats": self.stats}.get(target)
         if data is None:
-            return Reply(answer("no such page", 404))
-        return Reply(answer(json.dumps(data()), content_type="application/json"))
+            return TimedReply(site_answer("no such page", 404))
+        return TimedReply(site_answer(json.dumps(data()), content_type="application/json"))
 
-    def _page_spelt_otherwise(self, asked: Asked) -> Page | None:
+    def _page_spelt_otherwise(self, asked: Asked) -> PlannedPage | None:
         spelling = canonical(f"http://{asked.address}{asked.target}").removeprefix(f"http://{asked.address}")
         return self._paths.get((asked.address, spelling))
 
-    def _robots(self, asked: Asked) -> Reply:
+    def _robots(self, asked: Asked) -> TimedReply:
         host = self._addresses.index(asked.address) if asked.address in self._addresses else 0
         if host % CLOSED_HOSTS_STEP == 0:
             if host % (2 * CLOSED_HOSTS_STEP) and asked.path == "/robots.txt":
-                return Reply(answer("", 301, headers={"Location": "/robots-moved.txt"}))
-            return Reply(answer(CLOSED_ROBOTS, content_type="text/plain"))
+                return TimedReply(site_answer("", 301, headers={"Location": "/robots-moved.txt"}))
+            return TimedReply(site_answer(CLOSED_ROBOTS, content_type="text/plain"))
         if host % 2:
-            return Reply(answer("no robots.txt here", 404))
-        return Reply(answer(OPEN_ROBOTS, content_type="text/plain"))
+            return TimedReply(site_answer("no robots.txt here", 404))
+        return TimedReply(site_answer(OPEN_ROBOTS, content_type="text/plain"))
 
-    def _page(self, page: Page, may_compress: bool) -> bytes:
+    def _page(self, page: PlannedPage, may_compress: bool) -> bytes:
         match page.does:
             case Does.REDIRECT:
-                return answer("", page.status, headers={"Location": self._location(page)})
+                return site_answer("", page.status, headers={"Location": self._location(page)})
             case Does.MISSING | Does.BREAK:
-                return answer(f"<title>{page.status}</title><p>This page is meant to fail.</p>", page.status)
+                return site_answer(f"<title>{page.status}</title><p>This page is meant to fail.</p>", page.status)
             case Does.RECOVER if page.number not in self._asked_before:
                 self._asked_before.add(page.number)
-                return answer("later, please", page.status, headers={"Retry-After": str(RETRY_AFTER_S)})
+                return site_answer("later, please", page.status, headers={"Retry-After": str(RETRY_AFTER_S)})
             case _:
                 body = self._html(page).encode()
         if may_compress and page.host % GZIP_HOSTS_STEP == 0:
-            return answer(gzip.compress(body, 1, mtime=0), headers={"Content-Encoding": "gzip"})
-        return answer(body)
+            return site_answer(gzip.compress(body, 1, mtime=0), headers={"Content-Encoding": "gzip"})
+        return site_answer(body)
 
-    def _location(self, page: Page) -> str:
+    def _location(self, page: PlannedPage) -> str:
         target = self._plan[page.links[0]]
         return target.path if target.host == page.host and page.number % 2 else self._url(target)
 
-    def _html(self, page: Page) -> str:
+    def _html(self, page: PlannedPage) -> str:
         dice = Random(f"{self._seed}-{page.number}")
         title = f"Page {page.number}: {dice.choice(WORDS)} and {dice.choice(WORDS)}"
         hrefs = self._hrefs(page, dice)
@@ -232,7 +232,7 @@ class DemoSite:
         parts.append('<p><a name="no-href">here</a></p></body></html>\n')
         return "".join(parts)
 
-    def _hrefs(self, page: Page, dice: Random) -> list[str]:
+    def _hrefs(self, page: PlannedPage, dice: Random) -> list[str]:
         """Returns the page's links in many spellings, some twice, and some that lead nowhere a crawl should go."""
         hrefs = [self._href(page, self._plan[number], dice.randrange(6)) for number in page.links]
         for number in dice.sample(page.links, min(2, len(page.links))):
@@ -241,7 +241,7 @@ class DemoSite:
         dice.shuffle(hrefs)
         return hrefs
 
-    def _href(self, page: Page, target: Page, spelling: int) -> str:
+    def _href(self, page: PlannedPage, target: PlannedPage, spelling: int) -> str:
         """Writes one link; to a page of another host always absolute, in one way or another."""
         url = self._url(target)
         if target.host != page.host:

@@ -15,7 +15,7 @@ import aiohttp
 from yarl import URL
 
 from p2pcrawl.fetch.dial import Dialer
-from p2pcrawl.fetch.exchange import Exchange
+from p2pcrawl.fetch.exchange import LimitedResponse
 from p2pcrawl.fetch.failures import fetch_error
 from p2pcrawl.fetch.guard import Networks
 from p2pcrawl.fetch.inflate import ACCEPT_ENCODING, inflate, inflate_prefix
@@ -59,7 +59,7 @@ class Client:
             auto_decompress=False,
             # Our own do not count the time in which the loop stood still.
             timeout=aiohttp.ClientTimeout(total=None),
-            response_class=Exchange.limited(
+            response_class=LimitedResponse.limited(
                 settings.first_byte_timeout, settings.header_maxsize, self._dialer, self._clock
             ),
             max_line_size=settings.header_maxsize,
@@ -97,7 +97,7 @@ class Client:
         limit = self.settings.download_maxsize
         options: dict[str, Any] = {}
         target_ip = ""
-        response: Exchange | None = None
+        response: LimitedResponse | None = None
         try:
             target = _target(request.url)
             if meta:
@@ -112,7 +112,7 @@ class Client:
                 options["data"] = request.body
             with Patience(self._clock, float(meta.get("download_timeout") or self.settings.download_timeout)):
                 response = cast(
-                    Exchange,
+                    LimitedResponse,
                     await session.request(request.method, target, headers=headers, allow_redirects=False, **options),
                 )
                 body = await _body(response, limit, cut)
@@ -163,7 +163,7 @@ def _target(url: str) -> URL:
     return URL(url, encoded=True) if _PLAIN_URL(url) else URL(url)
 
 
-async def _body(response: Exchange, limit: int, cut: int | None) -> bytes:
+async def _body(response: LimitedResponse, limit: int, cut: int | None) -> bytes:
     """Reads and inflates the body. What is over the limit is never read."""
     headers = response.headers
     announced = headers.get("Content-Length")

@@ -21,7 +21,7 @@ from aiohttp.abc import ResolveResult
 from aiohttp.client_proto import ResponseHandler
 from yarl import URL
 
-from p2pcrawl.fetch.exchange import Line
+from p2pcrawl.fetch.exchange import CountingConnection
 from p2pcrawl.fetch.guard import Blocked, Networks
 from p2pcrawl.fetch.names import Names
 from p2pcrawl.fetch.patience import Patience, Standstill
@@ -161,7 +161,7 @@ class _Connector(aiohttp.TCPConnector):
 
 
 def _line(loop: AbstractEventLoop) -> ResponseHandler:
-    return Line(loop)
+    return CountingConnection(loop)
 
 
 _HOST: ContextVar[str | None] = ContextVar("host", default="")

@@ -28,7 +28,7 @@ class HeadTimeout(aiohttp.ClientError):
     """Raised when no complete head of an answer came in time."""
 
 
-class Dropped(aiohttp.ClientError):
+class DroppedConnection(aiohttp.ClientError):
     """A new connection was closed before it brought an answer.
 
     aiohttp repeats a request whose connection was closed. On a kept connection that is right: the host
@@ -37,7 +37,7 @@ class Dropped(aiohttp.ClientError):
     """
 
 
-class Exchange(aiohttp.ClientResponse):
+class LimitedResponse(aiohttp.ClientResponse):
     """aiohttp's response, which also limits the wait for the head and knows the peer and the latency."""
 
     head_timeout_s: ClassVar[float]
@@ -49,7 +49,9 @@ class Exchange(aiohttp.ClientResponse):
     ip: str = ""
 
     @classmethod
-    def limited(cls, head_timeout_s: float, head_maxsize: int, crowd: Crowd, clock: Standstill) -> type[Exchange]:
+    def limited(
+        cls, head_timeout_s: float, head_maxsize: int, crowd: Crowd, clock: Standstill
+    ) -> type[LimitedResponse]:
         """Returns the class to give to a session, with its limits."""
         return type(
             "LimitedExchange",
@@ -59,7 +61,7 @@ class Exchange(aiohttp.ClientResponse):
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
         line = connection.protocol
-        if not isinstance(line, Line):
+        if not isinstance(line, CountingConnection):
             raise aiohttp.ServerDisconnectedError
         self.ip = line.ip
         reused = line.begin(self.head_maxsize)
@@ -72,7 +74,7 @@ class Exchange(aiohttp.ClientResponse):
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
             if reused:
                 raise
-            raise Dropped(str(error)) from error
+            raise DroppedConnection(str(error)) from error
         finally:
             alarm.cancel()
         # What we did not look at for a while is not what the host took for it.
@@ -90,7 +92,7 @@ class Exchange(aiohttp.ClientResponse):
             raise FetchError(Failure.PROTOCOL, f"the head of the answer is over {self.head_maxsize} bytes")
 
 
-class Line(ResponseHandler):
+class CountingConnection(ResponseHandler):
     """aiohttp's end of a connection, which also counts what comes in beside the bodies.
 
     Interim answers, chunk headers, their extensions and trailers have no limit in aiohttp: a host

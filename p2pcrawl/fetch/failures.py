@@ -10,7 +10,7 @@ import aiohttp
 from aiohttp import http_exceptions
 
 from p2pcrawl.fetch.dial import REFUSED_ERRNO
-from p2pcrawl.fetch.exchange import Dropped, HeadTimeout
+from p2pcrawl.fetch.exchange import DroppedConnection, HeadTimeout
 from p2pcrawl.fetch.guard import Blocked
 from p2pcrawl.fetch.names import NO_NAME_ERRNOS
 from p2pcrawl.model.errors import FetchError, P2PCrawlError
@@ -64,7 +64,7 @@ def _kind(error: Exception) -> Failure | None:
             return Failure.NETWORK if error.os_error.errno in _OUR_ERRNOS else Failure.CONNECT
         case aiohttp.ClientPayloadError():
             return _payload_kind(error)
-        case Dropped() | aiohttp.ClientOSError() | aiohttp.ServerDisconnectedError():
+        case DroppedConnection() | aiohttp.ClientOSError() | aiohttp.ServerDisconnectedError():
             return Failure.LOST_CONNECTION
         case aiohttp.InvalidURL() | UnicodeError():
             # Nobody has such a name.

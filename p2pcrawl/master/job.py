@@ -15,7 +15,7 @@ from p2pcrawl.core.politeness import Host, Pace
 from p2pcrawl.model.job import JobId, JobSpec, SpiderRef
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.wire.bounds import OPENED_MAX
-from p2pcrawl.wire.messages import JobSpec as WireSpec
+from p2pcrawl.wire.messages import WireJob as WireSpec
 
 
 @dataclass(slots=True)

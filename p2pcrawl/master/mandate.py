@@ -16,7 +16,7 @@ from p2pcrawl.core.electorate import VOTERS_WANTED
 from p2pcrawl.core.ownership import Ownership
 from p2pcrawl.master.roll import Roll
 from p2pcrawl.master.suffrage import Call, Suffrage
-from p2pcrawl.model.consent import Question
+from p2pcrawl.model.consent import ConsentQuestion
 from p2pcrawl.model.errors import LinkError, StorageError
 from p2pcrawl.model.node import NodeId, Status
 from p2pcrawl.model.timings import TIMINGS
@@ -145,7 +145,7 @@ class Mandate:
         if sender == self._node.id or self._node.membership.members.get(sender) is None:
             return
         self.suffrage.seats[sender] = message.seat
-        if isinstance(message, Question):
+        if isinstance(message, ConsentQuestion):
             self._node.port.send(CONSENT, encode_consent(self._consent.answer(sender, message, now)), source)
         else:
             self._consent.heard(sender, message, now)

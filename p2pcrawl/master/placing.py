@@ -10,7 +10,7 @@ from p2pcrawl.core.group import WEIGHT_MEAN, Bounded
 from p2pcrawl.core.host_bucket import HostBucket
 from p2pcrawl.core.ring import key_hash
 from p2pcrawl.core.seat import Seat
-from p2pcrawl.core.throughput import Throughput, Work, weights_of
+from p2pcrawl.core.throughput import Throughput, WorkDone, weights_of
 from p2pcrawl.master.session import Session
 from p2pcrawl.model.placement import GroupPlacement
 
@@ -68,7 +68,7 @@ class BoundedPlacing:
                 self._weigh(number, WEIGHT_MEAN)
 
     def measure(self, now: float, slaves: Mapping[int, Session]) -> None:
-        rates = self._throughput.look(now, {n: Work(slaves[n].ended, not slaves[n].idle) for n in self._weights})
+        rates = self._throughput.look(now, {n: WorkDone(slaves[n].ended, not slaves[n].idle) for n in self._weights})
         for number, weight in weights_of(rates, self._weights).items():
             log.info("slave %d: %.1f pages/s, weight %d", slaves[number].pid, rates[number].pages_per_s, weight)
             self._weigh(number, weight)

@@ -16,7 +16,7 @@ from p2pcrawl.frontier.batch import Batch
 from p2pcrawl.master.intake import Intake
 from p2pcrawl.master.job import Job
 from p2pcrawl.master.session import Session
-from p2pcrawl.wire.messages import Ack, Report, Returned
+from p2pcrawl.wire.messages import Report, ReportsDurable, Returned
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class Reports:
         """The batch is durable: slaves may forget what they reported."""
         acks, self._acks = self._acks, []
         for session, sequence in acks:
-            session.link.send(Ack(sequence))
+            session.link.send(ReportsDurable(sequence))
 
     def take(self, session: Session, batch: Batch, now: float, *, all_of_it: bool = False) -> int:
         """Empties a session's inbox, as far as this turn goes. The sequence of the last report taken, or 0."""

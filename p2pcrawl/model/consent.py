@@ -37,7 +37,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ConsentQuestion:
     """Asks a voter to stand by a view; 0: the asker is through with all that it was promised."""
 
     number: int
@@ -48,7 +48,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ConsentAnswer:
     """A voter's answer to a question."""
 
     number: int

@@ -42,7 +42,7 @@ class Caller:
     def __init__(self, seal: Callable[[], Seal], role: str) -> None:
         self._seal = seal
         self._role = role
-        self._lines: dict[Address, _Line] = {}
+        self._lines: dict[Address, _OutgoingLink] = {}
         self._last = 0
         self._due: dict[int, tuple[float, asyncio.Future[Reply]]] = {}
         """Until when each answer is waited for."""
@@ -56,7 +56,7 @@ class Caller:
         request.id = self._last
         line = self._lines.get(address)
         if line is None or line.closed:
-            line = self._lines[address] = _Line(address, self._seal, self._role)
+            line = self._lines[address] = _OutgoingLink(address, self._seal, self._role)
         number, until = request.id, asyncio.get_running_loop().time() + timeout_s
         answer = line.ask(request)
         self._due[number] = until, answer
@@ -118,7 +118,7 @@ class Caller:
                 answer.set_exception(TimeoutError())
 
 
-class _Line:
+class _OutgoingLink:
     """One outgoing link and the answers that it waits for."""
 
     def __init__(self, address: Address, seal: Callable[[], Seal], role: str) -> None:
@@ -142,7 +142,7 @@ class _Line:
 
     @property
     def calls(self) -> int:
-        """How many calls wait for an answer."""
+        """The number of calls that wait for an answer."""
         return len(self._waiting)
 
     def ask(self, request: Request[Reply]) -> asyncio.Future[Reply]:
@@ -229,19 +229,19 @@ class Reception:
         self._seal = seal
         self._serve = serve
         self._on_slave = on_slave
-        self._visitors: dict[_Visitor, None] = {}
-        self._unproven: Antechamber[_Visitor] = Antechamber()
+        self._visitors: dict[_IncomingLink, None] = {}
+        self._unproven: Antechamber[_IncomingLink] = Antechamber()
         """Those that have not introduced themselves yet."""
 
     def make_link(self) -> Link:
         """Makes the link of a new connection, for the server."""
-        visitor = _Visitor(self._seal(), self._serve, self._on_slave, self._forget)
+        visitor = _IncomingLink(self._seal(), self._serve, self._on_slave, self._forget)
         visitor.link.on_open = lambda: self._came(visitor)
         visitor.link.on_proven = lambda: self._unproven.leave(visitor)
         self._visitors[visitor] = None
         return visitor.link
 
-    def _came(self, visitor: _Visitor) -> None:
+    def _came(self, visitor: _IncomingLink) -> None:
         """Counts a new connection, which costs a descriptor before anybody knows who it is, and turns out another for
         it if there are too many.
         """
@@ -249,7 +249,7 @@ class Reception:
         if victim is not None:
             victim.link.abort(LinkError("too many connections that do not introduce themselves"))
 
-    def _forget(self, visitor: _Visitor) -> None:
+    def _forget(self, visitor: _IncomingLink) -> None:
         self._unproven.leave(visitor)
         self._visitors.pop(visitor, None)
 
@@ -266,10 +266,10 @@ class Reception:
             await visitor.close()
 
 
-class _Visitor:
+class _IncomingLink:
     """One incoming link."""
 
-    def __init__(self, seal: Seal, serve: Serve, on_slave: OnSlave, on_end: Callable[[_Visitor], None]) -> None:
+    def __init__(self, seal: Seal, serve: Serve, on_slave: OnSlave, on_end: Callable[[_IncomingLink], None]) -> None:
         self.link = Link(self._first, self._lost, seal)
         self._serve = serve
         self._on_slave = on_slave

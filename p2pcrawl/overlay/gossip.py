@@ -7,13 +7,13 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 
 from p2pcrawl.core.membership import Membership
-from p2pcrawl.core.membership_output import Event, Output
+from p2pcrawl.core.membership_output import Event, MembershipOutput
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.gossip import Ack
 from p2pcrawl.model.node import Address, NodeId, format_address
 from p2pcrawl.overlay.port import GOSSIP, Port
 from p2pcrawl.wire.datagrams import Opened
-from p2pcrawl.wire.gossip import decode, decode_push_pull, encode, encode_push_pull
+from p2pcrawl.wire.gossip import decode_gossip, decode_push_pull, encode_gossip, encode_push_pull
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ OnEvent = Callable[[Event], None]
 EXCHANGES_MAX = 8
 
 
-class Gossip:
+class GossipDriver:
     """Drives a :class:`Membership` and performs what it asks for. All that happens comes out of ``on_event``, in
     order.
     """
@@ -87,7 +87,7 @@ class Gossip:
 
     def _received(self, opened: Opened, address: tuple[str, int]) -> None:
         try:
-            message = decode(opened.payload)
+            message = decode_gossip(opened.payload)
         except (LinkError, ValueError):
             self.malformed += 1
             return
@@ -101,12 +101,12 @@ class Gossip:
         self._timer = None
         self._perform(self.membership.tick(self._loop.time()))
 
-    def _perform(self, output: Output) -> None:
+    def _perform(self, output: MembershipOutput) -> None:
         if self._closed:
             # Something was still on its way.
             return
         for address, message in output.datagrams:
-            self._port.send_to(GOSSIP, encode(message), address)
+            self._port.send_to(GOSSIP, encode_gossip(message), address)
         for address in output.sync_with:
             if len(self._exchanges) < EXCHANGES_MAX:
                 task = self._loop.create_task(self._compare(address))

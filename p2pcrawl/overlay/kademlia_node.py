@@ -68,7 +68,7 @@ class DirectoryProtocol(KademliaProtocol):  # type: ignore[misc] # kademlia has 
 
     @property
     def awaited(self) -> int:
-        """How many answers are waited for."""
+        """The number of answers that are waited for."""
         return len(self._outstanding)
 
     # -- incoming -----------------------------------------------------------------------------

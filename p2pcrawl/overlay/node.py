@@ -14,7 +14,7 @@ from p2pcrawl.core.membership_output import Event, EventKind
 from p2pcrawl.model.node import Address, Member, NodeId, Status
 from p2pcrawl.overlay.calls import Caller, OnSlave, Reception, Serve
 from p2pcrawl.overlay.directory import Directory
-from p2pcrawl.overlay.gossip import Gossip
+from p2pcrawl.overlay.gossip import GossipDriver
 from p2pcrawl.overlay.port import Port
 from p2pcrawl.overlay.tls import TlsContexts
 from p2pcrawl.wire.ask import Reply, Request
@@ -112,7 +112,7 @@ class OverlayNode:
             self.id, self.address, incarnation, Status.ALIVE, self._weight, self.credentials.boot, self._store, api=api
         )
         self.membership = Membership(me, self._config, self._dice)
-        self.gossip = Gossip(self.membership, self.port, self._exchange, self._happened)
+        self.gossip = GossipDriver(self.membership, self.port, self._exchange, self._happened)
         self.directory = Directory(self.port, self.credentials.identity, self._lives)
 
     def join(self, addresses: Sequence[Address]) -> None:

@@ -46,7 +46,7 @@ _DIGEST = web.RequestKey("digest", str)
 """What the digest of a request's body has to be; "" if any."""
 
 
-class Desk(Protocol):
+class ApiPeer(Protocol):
     """The interface that the API needs of a peer."""
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
@@ -65,7 +65,7 @@ class Desk(Protocol):
 class Api:
     """Listens until closed."""
 
-    def __init__(self, desk: Desk, token: str, token_path: Path) -> None:
+    def __init__(self, desk: ApiPeer, token: str, token_path: Path) -> None:
         """Raises ValueError for what is no token."""
         self._desk = desk
         self._doorkeeper = Doorkeeper(token)

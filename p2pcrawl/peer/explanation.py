@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from p2pcrawl.core.ring import key_hash
-from p2pcrawl.core.seat import standing_of
+from p2pcrawl.core.seat import host_state
 from p2pcrawl.frontier.inquiry import Inquiry, RecordRow
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.model.errors import P2PCrawlError
@@ -95,7 +95,7 @@ class Explanation:
         if record.phase is Phase.QUEUED:
             seat = self._master.workbench.seats.get(key_hash(host_of(record.url)))
         if seat is not None:
-            standing = standing_of(seat, self._master.now)
+            standing = host_state(seat, self._master.now)
         lease = None
         for session in self._master.sessions.values():
             if held := session.leases.get(record.id):

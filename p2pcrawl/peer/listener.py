@@ -38,17 +38,17 @@ class HttpListener:
 
     def __init__(self, serve: Callable[[], asyncio.Protocol]) -> None:
         self._serve = serve
-        self._waiting: Antechamber[_Visitor] = Antechamber(min(WAITING_MAX, max(4, descriptors_max() // 16)))
+        self._waiting: Antechamber[_Connection] = Antechamber(min(WAITING_MAX, max(4, descriptors_max() // 16)))
         self._busy_max = busy_max()
-        self._busy: set[_Visitor] = set()
-        self._unread: Antechamber[_Visitor] = Antechamber(self._busy_max)
+        self._busy: set[_Connection] = set()
+        self._unread: Antechamber[_Connection] = Antechamber(self._busy_max)
         """Those of them whose answers wait to be read."""
-        self._visitors: dict[asyncio.BaseTransport, _Visitor] = {}
+        self._visitors: dict[asyncio.BaseTransport, _Connection] = {}
         self._refused = 0
 
     def connection(self) -> asyncio.Protocol:
         """Makes the protocol of a new connection, for the server."""
-        return _Visitor(self, self._serve())
+        return _Connection(self, self._serve())
 
     async def watch(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Counts the connection as busy from now on, when its head is whole, until the request is answered."""
@@ -75,7 +75,7 @@ class HttpListener:
 
     # -- what becomes of connections ----------------------------------------------------------
 
-    def came(self, visitor: _Visitor) -> None:
+    def came(self, visitor: _Connection) -> None:
         if len(self._busy) >= self._busy_max:
             victim = self._unread.turn_out()
             if victim is None:
@@ -87,40 +87,40 @@ class HttpListener:
         self._visitors[visitor.transport] = visitor
         self._wait(visitor)
 
-    def stalled(self, visitor: _Visitor) -> None:
+    def stalled(self, visitor: _Connection) -> None:
         """Notes that a visitor does not read what it asked for, so that it may be turned out for another."""
         if visitor in self._busy:
             self._unread.enter(visitor, visitor.host)
 
-    def going_on(self, visitor: _Visitor) -> None:
+    def going_on(self, visitor: _Connection) -> None:
         self._unread.leave(visitor)
 
-    def gone(self, visitor: _Visitor) -> None:
+    def gone(self, visitor: _Connection) -> None:
         visitor.cancel()
         self._waiting.leave(visitor)
         self._unread.leave(visitor)
         self._busy.discard(visitor)
         self._visitors.pop(visitor.transport, None)
 
-    def _begun(self, visitor: _Visitor) -> None:
+    def _begun(self, visitor: _Connection) -> None:
         visitor.cancel()
         self._waiting.leave(visitor)
         self._busy.add(visitor)
 
-    def _ended(self, visitor: _Visitor) -> None:
+    def _ended(self, visitor: _Connection) -> None:
         self._busy.discard(visitor)
         self._unread.leave(visitor)
         if visitor.transport in self._visitors:
             self._wait(visitor)
 
-    def _wait(self, visitor: _Visitor) -> None:
+    def _wait(self, visitor: _Connection) -> None:
         victim = self._waiting.enter(visitor, visitor.host)
         visitor.give(HEAD_S)
         if victim is not None:
             victim.transport.abort()
 
 
-class _Visitor(asyncio.Protocol):
+class _Connection(asyncio.Protocol):
     """One connection: hands all on to aiohttp's protocol, and ends when its time is up."""
 
     def __init__(self, listener: HttpListener, inner: asyncio.Protocol) -> None:

@@ -18,7 +18,7 @@ from p2pcrawl.model.request import Request
 from p2pcrawl.model.settings import Settings
 from p2pcrawl.model.url import host_of
 from p2pcrawl.slave.memory import Memory
-from p2pcrawl.slave.travel import packed
+from p2pcrawl.slave.travel import packed_request
 from p2pcrawl.spiders.links import LinkBatch, normalise
 from p2pcrawl.wire.messages import Links, Page, Task
 
@@ -197,7 +197,7 @@ class Harvest:
     def _append(
         self, urls: list[str], prints: bytes, source: Request | LinkBatch, depth: int, *, redirect: bool = False
     ) -> None:
-        extra = packed(source, source.meta.get(PAGE_POLICY, "") if redirect else self.page_policy)
+        extra = packed_request(source, source.meta.get(PAGE_POLICY, "") if redirect else self.page_policy)
         referer = "" if self._seed or redirect or not self._settings.referer_enabled else self._task.url
         last = self._links[-1] if self._links else None
         if (

@@ -19,8 +19,8 @@ from p2pcrawl.slave.run import JobRun
 from p2pcrawl.spiders.load import load_spider
 from p2pcrawl.spiders.run import is_of_a_spider
 from p2pcrawl.spiders.spider import Spider
-from p2pcrawl.spiders.trial import told
-from p2pcrawl.wire.messages import Bye, JobSpec, Robots
+from p2pcrawl.spiders.trial import error_line
+from p2pcrawl.wire.messages import Bye, Robots, WireJob
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class Jobs:
         self._networks: dict[int, Networks] = {}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
-    def open(self, spec: JobSpec) -> None:
+    def open(self, spec: WireJob) -> None:
         """Begins to open a job, or takes over what is new about one that is open."""
         networks = self._networks.get(spec.id)
         if networks is not None:
@@ -92,7 +92,7 @@ class Jobs:
     def _opened(self) -> list[JobRun]:
         return [t.result() for t in self._runs.values() if t.done() and not t.cancelled() and t.exception() is None]
 
-    async def _make_run(self, spec: JobSpec, settings: Settings, networks: Networks) -> JobRun:
+    async def _make_run(self, spec: WireJob, settings: Settings, networks: Networks) -> JobRun:
         await self.doors.add(networks)
         try:
             file = self._file_of(spec) if spec.code else spec.file
@@ -111,13 +111,13 @@ class Jobs:
             if not is_of_a_spider(error):
                 raise
             log.debug("spider %s could not be opened", spec.name, exc_info=True)
-            reason = f"spider {spec.name} could not be opened: {told(error)}"
+            reason = f"spider {spec.name} could not be opened: {error_line(error)}"
             self._failed(Bye(reason, True, spec.id))
             # Not the same again: sys.exit() would end the process before it has said why.
             raise P2PCrawlError(reason) from error
         return run
 
-    def _file_of(self, spec: JobSpec) -> str:
+    def _file_of(self, spec: WireJob) -> str:
         """A file of the code that travelled. What this machine has under the same name is another file."""
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="p2pcrawl-slave-")

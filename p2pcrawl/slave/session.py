@@ -22,7 +22,6 @@ from p2pcrawl.slave.post import Post, Pulse
 from p2pcrawl.slave.run import JobRun, MissingRules
 from p2pcrawl.wire.codec import AnyMessage
 from p2pcrawl.wire.messages import (
-    Ack,
     Adopted,
     Closed,
     Forget,
@@ -30,6 +29,7 @@ from p2pcrawl.wire.messages import (
     Halt,
     Leaving,
     OpenJob,
+    ReportsDurable,
     Returned,
     RobotsTask,
     Stop,
@@ -124,7 +124,7 @@ class Session:
         match message:
             case Grant():
                 self._granted(message)
-            case Ack():
+            case ReportsDurable():
                 self._outbox.acknowledged(message.sequence)
             case OpenJob():
                 self._jobs.open(message.job)

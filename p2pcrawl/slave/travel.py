@@ -26,7 +26,7 @@ _COMPUTED = ("depth", "retry_times", "download_latency", PAGE_POLICY)
 _FIELDS = ("headers", "body", "cookies", "meta", "cb_kwargs", "errback", "dont_filter")
 
 
-def packed(request: Request | LinkBatch, page_policy: str = "") -> bytes:
+def packed_request(request: Request | LinkBatch, page_policy: str = "") -> bytes:
     """What a request asks for beyond its URL, callback, kind and priority; b"" for nothing. ``page_policy``: what the
     page that it was found on says about referrers.
 

@@ -34,11 +34,11 @@ def try_spider(cls: type[Spider], arguments: Mapping[str, str], settings: Settin
     except P2PCrawlError:
         raise
     except Exception as error:
-        raise ConfigurationError(f"spider {cls.name} cannot be made: {told(error)}") from error
+        raise ConfigurationError(f"spider {cls.name} cannot be made: {error_line(error)}") from error
     _check_start(spider)
 
 
-def told(error: BaseException) -> str:
+def error_line(error: BaseException) -> str:
     """Tells of an exception in one line, with the place in the user's code that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = str(Path(__file__).parent.parent)

@@ -99,7 +99,7 @@ class Csv:
 
     def _lines(self, rows: Iterable[Sequence[str]]) -> bytes:
         # The writer quotes a carriage return only if its own line end has one, so it always gets that line end.
-        written = _Rows()
+        written = _CsvFile()
         csv.writer(written, lineterminator="\r\n").writerows([map(self._write, row) for row in rows])
         text = "".join(written) if self._newline == "\r\n" else "".join(row[:-2] + self._newline for row in written)
         return text.encode("utf-8", "replace")
@@ -159,7 +159,7 @@ def _storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-class _Rows(list[str]):
+class _CsvFile(list[str]):
     """A file, as far as csv.writer needs one."""
 
     def write(self, row: str) -> None:

@@ -23,7 +23,7 @@ from p2pcrawl.wire.bounds import (
     PhaseNumber,
     Seconds,
 )
-from p2pcrawl.wire.messages import JobSpec, Record
+from p2pcrawl.wire.messages import Record, WireJob
 
 Opened = dict[int, OpenedHosts]
 """The hosts that the start URLs of jobs have opened, by job: durable at a receiver before anything that needs it."""
@@ -97,7 +97,7 @@ class Mirrored(Reply, tag=26):
 class MirrorJob(Request[Mirrored], tag=25):
     """A job that every master keeps. Answered when it is durable."""
 
-    job: JobSpec
+    job: WireJob
     state: str
     reason: str
     version: Number

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from p2pcrawl.model.consent import SEAT_BYTES, Answer, Question, Version
+from p2pcrawl.model.consent import SEAT_BYTES, ConsentAnswer, ConsentQuestion, Version
 from p2pcrawl.model.errors import LinkError
 
 _BYTES_MAX = 128
@@ -17,7 +17,7 @@ _Digest = Annotated[bytes, Meta(min_length=8, max_length=8)]
 _Seat = Annotated[bytes, Meta(min_length=SEAT_BYTES, max_length=SEAT_BYTES)]
 
 
-class _Question(Struct, array_like=True, tag=0):
+class _QuestionRow(Struct, array_like=True, tag=0):
     number: _Count
     view: _Digest
     founded: _Count
@@ -25,7 +25,7 @@ class _Question(Struct, array_like=True, tag=0):
     seat: _Seat
 
 
-class _Answer(Struct, array_like=True, tag=1):
+class _AnswerRow(Struct, array_like=True, tag=1):
     number: _Count
     agrees: bool
     founded: _Count
@@ -34,18 +34,18 @@ class _Answer(Struct, array_like=True, tag=1):
 
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder: msgspec.msgpack.Decoder[_Question | _Answer] = msgspec.msgpack.Decoder(_Question | _Answer)
+_decoder: msgspec.msgpack.Decoder[_QuestionRow | _AnswerRow] = msgspec.msgpack.Decoder(_QuestionRow | _AnswerRow)
 
 
-def encode_consent(message: Question | Answer) -> bytes:
+def encode_consent(message: ConsentQuestion | ConsentAnswer) -> bytes:
     """Encodes a question or an answer as the body of a datagram."""
-    if isinstance(message, Question):
+    if isinstance(message, ConsentQuestion):
         view = message.view.to_bytes(8, "big")
-        return _encoder.encode(_Question(message.number, view, *message.version, message.seat))
-    return _encoder.encode(_Answer(message.number, message.agrees, *message.version, message.seat))
+        return _encoder.encode(_QuestionRow(message.number, view, *message.version, message.seat))
+    return _encoder.encode(_AnswerRow(message.number, message.agrees, *message.version, message.seat))
 
 
-def decode_consent(data: bytes) -> Question | Answer:
+def decode_consent(data: bytes) -> ConsentQuestion | ConsentAnswer:
     """Reads the body of a datagram as a question or an answer. Raises LinkError on anything else."""
     if len(data) > _BYTES_MAX:
         raise LinkError(f"a question of {len(data)} bytes is over the limit of {_BYTES_MAX}")
@@ -54,6 +54,6 @@ def decode_consent(data: bytes) -> Question | Answer:
     except (msgspec.MsgspecError, ValueError) as error:
         raise LinkError(f"not a question for consent: {error}") from error
     version = Version(row.founded, row.version)
-    if isinstance(row, _Question):
-        return Question(row.number, int.from_bytes(row.view, "big"), version, row.seat)
-    return Answer(row.number, row.agrees, version, row.seat)
+    if isinstance(row, _QuestionRow):
+        return ConsentQuestion(row.number, int.from_bytes(row.view, "big"), version, row.seat)
+    return ConsentAnswer(row.number, row.agrees, version, row.seat)

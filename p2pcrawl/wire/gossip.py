@@ -139,12 +139,12 @@ _messages: msgspec.msgpack.Decoder[_Message] = msgspec.msgpack.Decoder(_Message)
 _push_pulls = msgspec.msgpack.Decoder(_PushPull)
 
 
-def encode(message: gossip.Message) -> bytes:
+def encode_gossip(message: gossip.Message) -> bytes:
     """Encodes a message as the body of a datagram. Raises ValueError when a field is not what it may be."""
     return _encoder.encode(_pack(message))
 
 
-def decode(data: bytes) -> gossip.Message:
+def decode_gossip(data: bytes) -> gossip.Message:
     """Reads the message in a datagram's body. Raises LinkError on anything else."""
     if len(data) > DATAGRAM_MAX:
         raise LinkError(f"a datagram of {len(data)} bytes is over the limit of {DATAGRAM_MAX}")

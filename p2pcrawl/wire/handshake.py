@@ -52,7 +52,7 @@ REFUSAL_BYTES: Final = PREFIX + 1
 PROOF_BYTES: Final = BOOT_BYTES + PUBLIC_KEY_BYTES + SIGNATURE_BYTES
 
 
-class Kind(IntEnum):
+class HandshakeKind(IntEnum):
     """The kind of a readable message."""
 
     HELLO = 1
@@ -68,7 +68,11 @@ class Refusal(IntEnum):
     CLUSTER = 3
 
 
-SIZES: Final = {Kind.HELLO: HELLO_BYTES, Kind.ANSWER: ANSWER_BYTES, Kind.REFUSAL: REFUSAL_BYTES}
+SIZES: Final = {
+    HandshakeKind.HELLO: HELLO_BYTES,
+    HandshakeKind.ANSWER: ANSWER_BYTES,
+    HandshakeKind.REFUSAL: REFUSAL_BYTES,
+}
 
 
 class RefusedHello(Mismatch):
@@ -76,7 +80,7 @@ class RefusedHello(Mismatch):
 
     def __init__(self, refusal: Refusal, message: str) -> None:
         super().__init__(message)
-        self.message: Final = _prefix(Kind.REFUSAL) + bytes((refusal,))
+        self.message: Final = _prefix(HandshakeKind.REFUSAL) + bytes((refusal,))
 
 
 class OwnNode(LinkError):
@@ -118,7 +122,7 @@ class HalfKey:
         return Secrets(ChaCha20Poly1305(both[:32]), ChaCha20Poly1305(both[32:]), transcript)
 
 
-def kind_of(data: bytes | bytearray, wanted: tuple[Kind, ...]) -> Kind | None:
+def kind_of(data: bytes | bytearray, wanted: tuple[HandshakeKind, ...]) -> HandshakeKind | None:
     """Returns the kind of the message that begins here, or None while that cannot be told yet.
 
     Raises LinkError as soon as it is not one of those wanted; RefusedHello for another version.
@@ -138,12 +142,12 @@ def kind_of(data: bytes | bytearray, wanted: tuple[Kind, ...]) -> Kind | None:
         return None
     if start[-1] not in wanted:
         raise LinkError(f"the other end sent a message of kind {start[-1]} out of turn")
-    return Kind(start[-1])
+    return HandshakeKind(start[-1])
 
 
 def hello(key: bytes, name: bytes, cluster: bytes, half: HalfKey) -> bytes:
     """Makes the client's first message, under the cluster key of this id."""
-    body = _prefix(Kind.HELLO) + name + _cluster_tag(key, cluster) + half.public
+    body = _prefix(HandshakeKind.HELLO) + name + _cluster_tag(key, cluster) + half.public
     return body + _hello_mac(key, body)
 
 
@@ -174,7 +178,7 @@ def named_key(message: bytes) -> bytes:
 
 def answer(half: HalfKey) -> bytes:
     """Makes the server's first message."""
-    return _prefix(Kind.ANSWER) + half.public
+    return _prefix(HandshakeKind.ANSWER) + half.public
 
 
 def refused(message: bytes, name: bytes, cluster: bytes) -> LinkError:
@@ -216,7 +220,7 @@ def after_server_proof(transcript: bytes, server_proof: bytes) -> bytes:
     return hashlib.sha256(transcript + server_proof).digest()
 
 
-def _prefix(kind: Kind) -> bytes:
+def _prefix(kind: HandshakeKind) -> bytes:
     return MAGIC + bytes((LINK_VERSION, kind))
 
 

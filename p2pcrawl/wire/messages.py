@@ -20,8 +20,8 @@ class Record(Struct, array_like=True, gc=False):
     """Base of the rows inside messages."""
 
 
-class JobSpec(Struct, array_like=True):
-    """A job as a slave needs it; see :class:`p2pcrawl.model.job.JobSpec`."""
+class WireJob(Struct, array_like=True):
+    """A job as a slave needs it; see :class:`p2pcrawl.model.job.WireJob`."""
 
     id: int
     name: str
@@ -169,7 +169,7 @@ class Welcome(Struct, array_like=True, tag=2):
 class OpenJob(Struct, array_like=True, tag=3):
     """Master to slave: a job that tasks will name, or its changed form."""
 
-    job: JobSpec
+    job: WireJob
 
 
 class Grant(Struct, array_like=True, tag=4):
@@ -188,7 +188,7 @@ class Report(Struct, array_like=True, tag=5):
     robots: list[RobotsResult] = []
 
 
-class Ack(Struct, array_like=True, tag=6):
+class ReportsDurable(Struct, array_like=True, tag=6):
     """Master to slave: all reports up to this one are durable."""
 
     sequence: int
@@ -286,7 +286,7 @@ Message = (
     | OpenJob
     | Grant
     | Report
-    | Ack
+    | ReportsDurable
     | Beat
     | Stop
     | Bye

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from p2pcrawl.model.errors import CopiedIdentity, LinkError
 from p2pcrawl.model.node import NodeId
 from p2pcrawl.wire import handshake
-from p2pcrawl.wire.handshake import Kind, RemotePeer
+from p2pcrawl.wire.handshake import HandshakeKind, RemotePeer
 from p2pcrawl.wire.identity import Identity
 from p2pcrawl.wire.keys import DEFAULT_CLUSTER, KeyRing, cluster_bytes
 
@@ -33,7 +33,7 @@ RECORD_MAX: Final = 0xFFFF - _TAG
 """Bytes of plaintext in one record; longer data is cut up."""
 
 
-class _State(Enum):
+class _StreamState(Enum):
     GREETING = "greeting"
     PROVING = "proving"
     OPEN = "open"
@@ -41,7 +41,7 @@ class _State(Enum):
     FAILED = "failed"
 
 
-class _Record(IntEnum):
+class _RecordKind(IntEnum):
     PROOF = 1
     DATA = 2
     END = 3
@@ -64,7 +64,7 @@ class StreamSeal:
         self._boot = boot
         self._cluster = cluster_bytes(cluster)
         self._expect = expect
-        self._state = _State.GREETING
+        self._state = _StreamState.GREETING
         self._half: handshake.HalfKey | None = handshake.HalfKey() if role == "client" else None
         self._key = ring.in_use
         self._hello = b""
@@ -100,12 +100,12 @@ class StreamSeal:
     @property
     def established(self) -> bool:
         """True once the other end is proven and data may be sent."""
-        return self._state in (_State.OPEN, _State.ENDED)
+        return self._state in (_StreamState.OPEN, _StreamState.ENDED)
 
     @property
     def ended(self) -> bool:
         """True once the other end said that nothing more will come."""
-        return self._state is _State.ENDED
+        return self._state is _StreamState.ENDED
 
     def begin(self) -> bytes:
         """Returns the client's hello; nothing for a server, which speaks only when spoken to."""
@@ -125,25 +125,25 @@ class StreamSeal:
         if sealer is None or not self.established:
             raise LinkError("this stream is not open for sending")
         if len(data) <= RECORD_MAX:
-            return sealer.seal(_Record.DATA, data) if data else b""
+            return sealer.seal(_RecordKind.DATA, data) if data else b""
         with memoryview(data) as view:
             pieces = [view[start : start + RECORD_MAX] for start in range(0, len(view), RECORD_MAX)]
-            return b"".join([sealer.seal(_Record.DATA, piece) for piece in pieces])
+            return b"".join([sealer.seal(_RecordKind.DATA, piece) for piece in pieces])
 
     def finish(self) -> bytes:
         """Makes the last record of this direction; nothing can be sent after it."""
         if self._sealer is None or not self.established:
             return b""
-        last, self._sealer = self._sealer.seal(_Record.END, b""), None
+        last, self._sealer = self._sealer.seal(_RecordKind.END, b""), None
         return last
 
     def receive(self, data: bytes) -> list[bytes]:
         """Takes in bytes, and returns the plaintext that is complete now. Raises LinkError for anything that is not as
         it should be.
         """
-        if self._state is _State.FAILED:
+        if self._state is _StreamState.FAILED:
             raise LinkError("this stream has failed before")
-        if self._state is _State.ENDED and data:
+        if self._state is _StreamState.ENDED and data:
             raise self._failed(LinkError("the other end went on after its last record"))
         buffer = self._buffer
         buffer += data
@@ -152,9 +152,9 @@ class StreamSeal:
         try:
             while len(buffer) - start >= self._need:
                 match self._state:
-                    case _State.GREETING:
+                    case _StreamState.GREETING:
                         start += self._greet(start)
-                    case _State.PROVING | _State.OPEN:
+                    case _StreamState.PROVING | _StreamState.OPEN:
                         start += self._record(start, plain)
                     case _:
                         raise LinkError("the other end went on after its last record")
@@ -166,17 +166,17 @@ class StreamSeal:
     def eof(self) -> None:
         """Judges the end of the connection: raises LinkError unless the other end had finished."""
         match self._state:
-            case _State.ENDED | _State.FAILED:
+            case _StreamState.ENDED | _StreamState.FAILED:
                 return
-            case _State.OPEN:
+            case _StreamState.OPEN:
                 raise self._failed(LinkError("the link was cut"))
-            case _ if self._role == "client" and not self._buffer and self._state is _State.GREETING:
+            case _ if self._role == "client" and not self._buffer and self._state is _StreamState.GREETING:
                 raise self._failed(LinkError("the other end closed without an answer: is it a p2pcrawl peer?"))
             case _:
                 raise self._failed(LinkError("the other end went away during the handshake"))
 
     def _failed(self, error: LinkError) -> LinkError:
-        self._state = _State.FAILED
+        self._state = _StreamState.FAILED
         self._sealer = self._opener = None
         self._buffer = bytearray()
         return error
@@ -184,7 +184,7 @@ class StreamSeal:
     def _greet(self, start: int) -> int:
         """Takes a readable message when it is whole; returns how many bytes are dealt with."""
         server = self._role == "server"
-        wanted = (Kind.HELLO,) if server else (Kind.ANSWER, Kind.REFUSAL)
+        wanted = (HandshakeKind.HELLO,) if server else (HandshakeKind.ANSWER, HandshakeKind.REFUSAL)
         head = self._buffer[start : start + handshake.PREFIX]
         try:
             kind = handshake.kind_of(head, wanted)
@@ -196,7 +196,7 @@ class StreamSeal:
             message = bytes(self._buffer[start : start + size])
             if server:
                 self._answer(message)
-            elif kind is Kind.REFUSAL:
+            elif kind is HandshakeKind.REFUSAL:
                 raise handshake.refused(message, self.key_id, self._cluster)
             else:
                 self._take_answer(message)
@@ -204,7 +204,7 @@ class StreamSeal:
             if server:
                 self._output = error.message
             raise
-        self._state = _State.PROVING
+        self._state = _StreamState.PROVING
         self._need = _HEAD
         return size
 
@@ -222,7 +222,7 @@ class StreamSeal:
         self._opener = _Direction(secrets.client_to_server)
         proof = handshake.proof(self._identity, "server", secrets.transcript, self._boot)
         self._transcript = handshake.after_server_proof(secrets.transcript, proof)
-        self._output = answer + self._sealer.seal(_Record.PROOF, proof)
+        self._output = answer + self._sealer.seal(_RecordKind.PROOF, proof)
 
     def _take_answer(self, message: bytes) -> None:
         """Takes the keys from the server's answer, as the client, and waits for the server's proof."""
@@ -245,21 +245,21 @@ class StreamSeal:
         assert self._opener is not None
         body = self._opener.open(head, self._buffer[start + _HEAD : start + _HEAD + size])
         self._need = _HEAD
-        if kind == _Record.DATA:
+        if kind == _RecordKind.DATA:
             plain.append(body)
-        elif kind == _Record.PROOF:
+        elif kind == _RecordKind.PROOF:
             self._take_proof(body)
         else:
-            self._state = _State.ENDED
+            self._state = _StreamState.ENDED
             self._need = 1
         return _HEAD + size
 
     def _check_head(self, kind: int, size: int) -> None:
         """Refuses a record by its head, before waiting for its bytes."""
-        if self._state is _State.PROVING:
-            right = kind == _Record.PROOF and size == handshake.PROOF_BYTES
+        if self._state is _StreamState.PROVING:
+            right = kind == _RecordKind.PROOF and size == handshake.PROOF_BYTES
         else:
-            right = (kind == _Record.DATA and size > 0) or (kind == _Record.END and size == 0)
+            right = (kind == _RecordKind.DATA and size > 0) or (kind == _RecordKind.END and size == 0)
         if not right:
             raise LinkError(f"the other end sent a record of kind {kind} and {size} bytes out of turn")
 
@@ -280,9 +280,9 @@ class StreamSeal:
             assert self._sealer is not None
             signed = handshake.after_server_proof(self._transcript, proof)
             own = handshake.proof(self._identity, "client", signed, self._boot)
-            self._output = self._sealer.seal(_Record.PROOF, own)
+            self._output = self._sealer.seal(_RecordKind.PROOF, own)
         self.peer = peer
-        self._state = _State.OPEN
+        self._state = _StreamState.OPEN
 
 
 class _Direction:
@@ -294,7 +294,7 @@ class _Direction:
         self._key = key
         self._count = 0
 
-    def seal(self, kind: _Record, data: bytes | memoryview) -> bytes:
+    def seal(self, kind: _RecordKind, data: bytes | memoryview) -> bytes:
         head = bytes((kind,)) + (len(data) + _TAG).to_bytes(2, "big")
         return head + self._key.encrypt(self._nonce(), data, head)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from p2pcrawl.core.membership import Membership
-from p2pcrawl.core.membership_output import Output
+from p2pcrawl.core.membership_output import MembershipOutput
 from p2pcrawl.master import certificate
 from p2pcrawl.master.completion import Completion
 from p2pcrawl.master.intake import Intake
@@ -60,7 +60,7 @@ def _come_to_one(bodies: Sequence[dict[str, Any]], members: list[NodeId]) -> dic
 _leave = Membership.leave
 
 
-def _leave_as_if_all_were_well(self: Membership, now: float, *, handed_over: bool) -> Output:
+def _leave_as_if_all_were_well(self: Membership, now: float, *, handed_over: bool) -> MembershipOutput:
     return _leave(self, now, handed_over=True)
 
 

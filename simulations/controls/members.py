@@ -7,7 +7,7 @@ from math import inf
 from p2pcrawl.core import suspicion
 from p2pcrawl.core.claims import Claims
 from p2pcrawl.core.consent import Consent
-from p2pcrawl.core.membership_output import Output
+from p2pcrawl.core.membership_output import MembershipOutput
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.gossip import Alive, Update
 from p2pcrawl.wire.datagrams import DatagramSeal, Opened
@@ -20,7 +20,7 @@ from simulations.options import Options
 _hear = Claims.hear
 
 
-def _hear_no_rumours(self: Claims, update: Update, now: float, out: Output) -> bool:
+def _hear_no_rumours(self: Claims, update: Update, now: float, out: MembershipOutput) -> bool:
     return isinstance(update, Alive) and _hear(self, update, now, out)
 
 

@@ -16,14 +16,14 @@ from typing import Any
 import pytest
 
 from p2pcrawl import CloseSpider, Crawler, DropItem, Request, Response, Spider
-from tests.sites.server import Asked, Reply, Server, answer
+from tests.sites.server import Asked, Server, TimedReply, site_answer
 
 
 class SmallSite:
     """Pages by target: a body, or what makes a reply of a request. ``asked`` are the requests in their order."""
 
     def __init__(self) -> None:
-        self.pages: dict[str, str | Callable[[Asked], Reply]] = {}
+        self.pages: dict[str, str | Callable[[Asked], TimedReply]] = {}
         self.asked: list[Asked] = []
         self._server = Server(self._answer, ["127.0.0.1"])
 
@@ -38,12 +38,12 @@ class SmallSite:
         """What was asked for, but for robots.txt."""
         return [asked.target for asked in self.asked if asked.path != "/robots.txt"]
 
-    def _answer(self, asked: Asked) -> Reply:
+    def _answer(self, asked: Asked) -> TimedReply:
         self.asked.append(asked)
         page = self.pages.get(asked.target)
         if page is None:
-            return Reply(answer("not here", 404))
-        return page(asked) if callable(page) else Reply(answer(page))
+            return TimedReply(site_answer("not here", 404))
+        return page(asked) if callable(page) else TimedReply(site_answer(page))
 
 
 @pytest.fixture
@@ -58,9 +58,9 @@ def links(*targets: str) -> str:
     return "<title>links</title>" + "".join(f'<a href="{target}">{target}</a>' for target in targets)
 
 
-def redirect(place: str, status: int = 302, **headers: str) -> Callable[[Asked], Reply]:
+def redirect(place: str, status: int = 302, **headers: str) -> Callable[[Asked], TimedReply]:
     given = {name.replace("_", "-"): value for name, value in headers.items()}
-    return lambda asked: Reply(answer("", status, headers={"Location": place, **given}))
+    return lambda asked: TimedReply(site_answer("", status, headers={"Location": place, **given}))
 
 
 async def crawl(
@@ -115,8 +115,10 @@ async def test_request_is_sent_as_it_was_made(site: SmallSite) -> None:
         def parse(self, response: Response) -> Iterator[Any]:
             yield {"got": response.text}
 
-    def echo(asked: Asked) -> Reply:
-        return Reply(answer(f"{asked.method} {asked.body.decode()} {asked.header('X-Mine')} {asked.header('Cookie')}"))
+    def echo(asked: Asked) -> TimedReply:
+        return TimedReply(
+            site_answer(f"{asked.method} {asked.body.decode()} {asked.header('X-Mine')} {asked.header('Cookie')}")
+        )
 
     site.pages = {"/": echo}
 
@@ -155,7 +157,7 @@ async def test_errback_learns_why_and_may_yield(site: SmallSite) -> None:
         def instead(self, response: Response) -> Iterator[Any]:
             yield {"instead": path(response)}
 
-    site.pages = {"/": "start", "/broken": lambda asked: Reply(answer("", 500)), "/gone/instead": "here"}
+    site.pages = {"/": "start", "/broken": lambda asked: TimedReply(site_answer("", 500)), "/gone/instead": "here"}
 
     items, certificate = await crawl(Failing, site)
 
@@ -329,9 +331,9 @@ async def test_callback_may_close_the_crawl(site: SmallSite) -> None:
 
 
 async def test_cookies_are_kept_within_a_job_and_not_beyond_it(site: SmallSite) -> None:
-    def count(asked: Asked) -> Reply:
+    def count(asked: Asked) -> TimedReply:
         before = asked.header("Cookie").removeprefix("visits=") or "0"
-        return Reply(answer(links("/second"), headers={"Set-Cookie": f"visits={int(before) + 1}; Path=/"}))
+        return TimedReply(site_answer(links("/second"), headers={"Set-Cookie": f"visits={int(before) + 1}; Path=/"}))
 
     site.pages = {"/": count, "/second": count}
 
@@ -372,7 +374,7 @@ async def test_credentials_go_to_their_host_only(site: SmallSite) -> None:
     other._server = Server(other._answer, ["127.0.0.2"])
     other.url = f"http://127.0.0.2:{await other._server.start()}"
     other.pages = {"/": "other"}
-    site.pages = {"/": lambda asked: Reply(answer(links(other.url + "/")))}
+    site.pages = {"/": lambda asked: TimedReply(site_answer(links(other.url + "/")))}
 
     mine = {"http_user": "me", "http_pass": "secret", "http_auth_domain": "127.0.0.1"}
     await crawl(Follow, site, **mine, allow_private_networks="127.0.0.2")
@@ -394,8 +396,8 @@ async def test_robots_txt_is_obeyed(site: SmallSite) -> None:
 
 
 async def test_passing_failures_are_retried(site: SmallSite) -> None:
-    def second_time(asked: Asked) -> Reply:
-        return Reply(answer("at last") if site.targets.count("/shy") > 1 else answer("", 503))
+    def second_time(asked: Asked) -> TimedReply:
+        return TimedReply(site_answer("at last") if site.targets.count("/shy") > 1 else site_answer("", 503))
 
     site.pages = {"/": links("/shy"), "/shy": second_time}
 

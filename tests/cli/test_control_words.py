@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from p2pcrawl.cli.cluster import _jobs, _status
-from p2pcrawl.cli.control import buckets_told, told
+from p2pcrawl.cli.control import buckets_told, certificate_words
 from p2pcrawl.cli.results import gaps
 from p2pcrawl.model.node import NodeId
 from p2pcrawl.peer.overview import warnings_of
@@ -50,7 +50,7 @@ def test_certificate_says_what_makes_it_worth_less() -> None:
     since = {NODES[1]: int(GONE_AT)}
     made = certificate(incomplete=[5], missing=[NODES[1]], since=since, final=False, copies={"asked": 3, "kept": 1})
 
-    said = "\n".join(told(made, ["its parts do not come to what it says of counts"]))
+    said = "\n".join(certificate_words(made, ["its parts do not come to what it says of counts"]))
 
     assert "INCOMPLETE: 1 bucket is not whole (5)" in said and "not final: who is missing may know of more" in said
     assert "missing: 22222222 since 2026-11-18 11:06:40 UTC" in said

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from p2pcrawl.cli.summary import Ending
+from p2pcrawl.cli.summary import CrawlEnd
 from p2pcrawl.demo.run import checks_of
 from tests.cli.conftest import Run, urls_in
 
@@ -40,7 +40,7 @@ def failed(
     certificate: dict[str, Any] = CERTIFICATE,
     urls: list[str] = URLS,
 ) -> list[str]:
-    ending = Ending([certificate], seconds=1.0, pages=2, interrupted=False, resumable="")
+    ending = CrawlEnd([certificate], seconds=1.0, pages=2, interrupted=False, resumable="")
     return [check.claim for check in checks_of(truth, stats, ending, urls) if not check.good]
 
 

@@ -13,14 +13,14 @@ from typing import Any
 from tests.sites.server import (
     CONTROL,
     Asked,
-    Reply,
     Server,
     Stream,
+    TimedReply,
     Wire,
-    answer,
     control_reply,
     loopback_addresses,
     run_site,
+    site_answer,
     site_parser,
 )
 from tests.sites.traps import Trap, traps
@@ -99,7 +99,7 @@ class HostileSite:
             "ordinary_repeated": sum(1 for url in self.ordinary if self.hits[url] > 1),
         }
 
-    def _answer(self, asked: Asked) -> Reply | Stream:
+    def _answer(self, asked: Asked) -> TimedReply | Stream:
         if asked.address == CONTROL and asked.path.startswith("/_"):
             return control_reply(asked, {"/_stats": self.stats, "/_hits": lambda: dict(self.hits)})
         url = f"http://{asked.address}:{self._server.port}{asked.target}"
@@ -107,7 +107,7 @@ class HostileSite:
             self.hits[url] += 1
         if asked.address == CONTROL or asked.path.startswith(FORBIDDEN):
             self.forbidden_hits.append(url)
-            return Reply(answer("<title>secret</title>you should not be here"))
+            return TimedReply(site_answer("<title>secret</title>you should not be here"))
         trap = self._by_address.get(asked.address)
         if trap is None:
             return self._ordinary_page(asked)
@@ -117,9 +117,9 @@ class HostileSite:
         elif trap.robots is not None:
             serve = trap.robots
         else:
-            return Reply(answer("no robots.txt here", 404))
+            return TimedReply(site_answer("no robots.txt here", 404))
         reply = serve(asked, str(self._server.port))
-        return reply if isinstance(reply, Reply) else self._counted(trap.name, reply)
+        return reply if isinstance(reply, TimedReply) else self._counted(trap.name, reply)
 
     def _counted(self, name: str, stream: Stream) -> Stream:
         async def counted(wire: Wire) -> None:
@@ -130,18 +130,18 @@ class HostileSite:
 
         return counted
 
-    def _ordinary_page(self, asked: Asked) -> Reply:
+    def _ordinary_page(self, asked: Asked) -> TimedReply:
         if asked.path == "/robots.txt":
-            return Reply(answer("no robots.txt here", 404))
+            return TimedReply(site_answer("no robots.txt here", 404))
         if asked.address == INDEX:
             links = [*self.trap_urls.values(), *(f"http://{address}:{self._server.port}/" for address in ORDINARY)]
         elif asked.target in ORDINARY_PATHS:
             number = ORDINARY_PATHS[asked.target]
             links = [_ordinary_path(child) for child in (2 * number + 1, 2 * number + 2) if child < ORDINARY_PAGES]
         else:
-            return Reply(answer("no such page", 404))
+            return TimedReply(site_answer("no such page", 404))
         anchors = "".join(f'<a href="{link}">{link}</a>\n' for link in links)
-        return Reply(answer(f"<title>{asked.address}{asked.target}</title>{anchors}"))
+        return TimedReply(site_answer(f"<title>{asked.address}{asked.target}</title>{anchors}"))
 
 
 def _ordinary_path(number: int) -> str:

@@ -18,12 +18,12 @@ from urllib.parse import parse_qs
 from tests.sites.server import (
     CONTROL,
     Asked,
-    Reply,
     Server,
-    answer,
+    TimedReply,
     control_reply,
     loopback_addresses,
     run_site,
+    site_answer,
     site_parser,
 )
 
@@ -154,7 +154,7 @@ class PoliteSite:
                     host, "retry-after", before.target, visit.target, visit.start_s - shut_since_s, wanted_s
                 )
 
-    def _answer(self, asked: Asked) -> Reply:
+    def _answer(self, asked: Asked) -> TimedReply:
         if asked.address == CONTROL and asked.path.startswith("/_"):
             return self._control(asked)
         visit = Visit(asked.target, asked.at_s)
@@ -166,26 +166,26 @@ class PoliteSite:
         visit.status, data = self._page(asked)
         if visit.status in (429, 503):
             visit.retry_after_s = self._retry_after_s
-        return Reply(data, self._latency_s, ended=ended)
+        return TimedReply(data, self._latency_s, ended=ended)
 
     def _page(self, asked: Asked) -> tuple[int, bytes]:
         if asked.path == "/robots.txt":
             delay_s = self._crawl_delays.get(asked.address)
             rules = f"User-agent: *\nCrawl-delay: {delay_s:g}\nDisallow:\n" if delay_s else "User-agent: *\nDisallow:\n"
-            return 200, answer(rules, content_type="text/plain")
+            return 200, site_answer(rules, content_type="text/plain")
         if f"http://{asked.address}:{self._server.port}{asked.target}" not in self.expected:
-            return 404, answer("no such page", 404)
+            return 404, site_answer("no such page", 404)
         refusal = {"/p3": 429, "/p7": 503}.get(asked.target) if asked.address in self._busy else None
         if refusal and (asked.address, asked.target) not in self._asked_before:
             self._asked_before.add((asked.address, asked.target))
-            return refusal, answer("later", refusal, headers={"Retry-After": str(self._retry_after_s)})
+            return refusal, site_answer("later", refusal, headers={"Retry-After": str(self._retry_after_s)})
         links = [f"/p{number}" for number in range(1, self._pages)]
         if asked.target == "/" and asked.address == self._addresses[0]:
             links += self.urls
         anchors = "".join(f'<a href="{link}">{link}</a>\n' for link in ["/", *links])
-        return 200, answer(f"<title>{asked.address}{asked.target}</title>{anchors}")
+        return 200, site_answer(f"<title>{asked.address}{asked.target}</title>{anchors}")
 
-    def _control(self, asked: Asked) -> Reply:
+    def _control(self, asked: Asked) -> TimedReply:
         options = {name: float(values[0]) for name, values in parse_qs(asked.target.partition("?")[2]).items()}
 
         def found() -> list[dict[str, Any]]:

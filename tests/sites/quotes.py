@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from tests.sites.server import CONTROL, Asked, Reply, Server, answer, control_reply, run_site, site_parser
+from tests.sites.server import CONTROL, Asked, Server, TimedReply, control_reply, run_site, site_answer, site_parser
 
 PER_PAGE = 10
 AUTHORS = [
@@ -93,7 +93,7 @@ class QuotesSite:
     def ready(self) -> dict[str, Any]:
         return {"start": self.url, "control": self.url.rstrip("/"), "quotes": len(self.quotes)}
 
-    def _answer(self, asked: Asked) -> Reply:
+    def _answer(self, asked: Asked) -> TimedReply:
         if asked.path.startswith("/_"):
             return control_reply(asked, {"/_stats": lambda: {"hits": dict(self.hits)}})
         self.hits[asked.path] += 1
@@ -109,9 +109,9 @@ class QuotesSite:
                 for author in AUTHORS:
                     if _slug(author[0]) == name:
                         return _html(_author(*author))
-        return Reply(answer("<h1>Not Found</h1>", 404))
+        return TimedReply(site_answer("<h1>Not Found</h1>", 404))
 
-    def _list_page(self, number: int) -> Reply:
+    def _list_page(self, number: int) -> TimedReply:
         shown = self.quotes[(number - 1) * PER_PAGE : number * PER_PAGE]
         pager = ""
         if number > 1:
@@ -121,9 +121,9 @@ class QuotesSite:
         return _html("".join(map(_quote, shown)) + f'<nav><ul class="pager">{pager}</ul></nav>')
 
 
-def _html(content: str) -> Reply:
-    return Reply(
-        answer(
+def _html(content: str) -> TimedReply:
+    return TimedReply(
+        site_answer(
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="UTF-8"><title>Quotes to Crawl</title></head>\n<body>'
             '<div class="container"><div class="row header-box"><h1><a href="/">Quotes to Crawl</a></h1></div>\n'
             f'<div class="row"><div class="col-md-8">{content}</div></div></div></body></html>\n'

@@ -7,21 +7,21 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from p2pcrawl.demo.process import run_site, site_parser, site_process
-from p2pcrawl.demo.server import Asked, Handler, Reply, Server, Stream, Wire, answer, head, loopback_addresses
+from p2pcrawl.demo.server import Asked, Handler, Server, Stream, TimedReply, Wire, head, loopback_addresses, site_answer
 
 __all__ = [
     "CONTROL",
     "Asked",
     "Handler",
-    "Reply",
     "Server",
     "Stream",
+    "TimedReply",
     "Wire",
-    "answer",
     "control_reply",
     "head",
     "loopback_addresses",
     "run_site",
+    "site_answer",
     "site_parser",
     "site_process",
 ]
@@ -30,9 +30,9 @@ CONTROL = "127.0.0.1"
 """The address that answers for the site itself; no page of a crawl is there."""
 
 
-def control_reply(asked: Asked, pages: Mapping[str, Callable[[], Any]]) -> Reply:
+def control_reply(asked: Asked, pages: Mapping[str, Callable[[], Any]]) -> TimedReply:
     """The JSON of one of the control pages, 404 for another path."""
     tell = pages.get(asked.path)
     if tell is None:
-        return Reply(answer("no such page", 404))
-    return Reply(answer(json.dumps(tell()), content_type="application/json"))
+        return TimedReply(site_answer("no such page", 404))
+    return TimedReply(site_answer(json.dumps(tell()), content_type="application/json"))

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from tests.sites import bombs
-from tests.sites.server import Asked, Reply, Stream, Wire, answer, head
+from tests.sites.server import Asked, Stream, TimedReply, Wire, head, site_answer
 
-Serve = Callable[[Asked, str], Reply | Stream]
+Serve = Callable[[Asked, str], TimedReply | Stream]
 """Answers a request, given the site's port as text."""
 
 DRIP_S = 0.2
@@ -47,12 +47,12 @@ class Trap:
 def whole(body: bytes | str, content_type: str = "text/html; charset=utf-8", **headers: str) -> Serve:
     """An answer that is sent as it should be; a header's name has _ for -."""
     extra = {name.replace("_", "-"): value for name, value in headers.items()}
-    return lambda asked, port: Reply(answer(body, content_type=content_type, headers=extra))
+    return lambda asked, port: TimedReply(site_answer(body, content_type=content_type, headers=extra))
 
 
 def redirect(location: str, status: int = 302) -> Serve:
     """``PORT`` in the location is the site's port."""
-    return lambda asked, port: Reply(answer("", status, headers={"Location": location.replace("PORT", port)}))
+    return lambda asked, port: TimedReply(site_answer("", status, headers={"Location": location.replace("PORT", port)}))
 
 
 def raw(data: bytes, reset: bool = False) -> Serve:
@@ -112,36 +112,36 @@ def bomb(pieces: bombs.Bomb, encoding: str, content_type: str = "text/html") -> 
 def by_path(table: Mapping[str, Serve]) -> Serve:
     """A trap of several pages; the others are missing."""
 
-    def serve(asked: Asked, port: str) -> Reply | Stream:
+    def serve(asked: Asked, port: str) -> TimedReply | Stream:
         found = table.get(asked.path)
-        return found(asked, port) if found else Reply(answer("no such page", 404))
+        return found(asked, port) if found else TimedReply(site_answer("no such page", 404))
 
     return serve
 
 
-def silent(asked: Asked, port: str) -> Reply:
-    return Reply(b"", delay_s=3600.0, close=True)
+def silent(asked: Asked, port: str) -> TimedReply:
+    return TimedReply(b"", delay_s=3600.0, close=True)
 
 
-def endless_redirect(asked: Asked, port: str) -> Reply:
+def endless_redirect(asked: Asked, port: str) -> TimedReply:
     number = int(asked.path.rpartition("/")[2] or 0)
-    return Reply(answer("", 302, headers={"Location": f"/hop/{number + 1}"}))
+    return TimedReply(site_answer("", 302, headers={"Location": f"/hop/{number + 1}"}))
 
 
-def calendar(asked: Asked, port: str) -> Reply:
+def calendar(asked: Asked, port: str) -> TimedReply:
     """A page for each day, with links to the day before and the day after, for some 10,000 years."""
     try:
         day = date.fromisoformat(asked.path.rpartition("/")[2])
         links = [day + timedelta(days=1), day - timedelta(days=1)]
     except (ValueError, OverflowError):
-        return Reply(answer("no such day", 404))
+        return TimedReply(site_answer("no such day", 404))
     anchors = "".join(f'<a href="/day/{link}?view=month&amp;from={day}">{link}</a>' for link in links)
-    return Reply(answer(f"<title>{day}</title>{anchors}"))
+    return TimedReply(site_answer(f"<title>{day}</title>{anchors}"))
 
 
-def endless_paths(asked: Asked, port: str) -> Reply:
+def endless_paths(asked: Asked, port: str) -> TimedReply:
     """A relative link that makes the path longer each time."""
-    return Reply(answer('<title>deeper</title><a href="deeper/">deeper</a>'))
+    return TimedReply(site_answer('<title>deeper</title><a href="deeper/">deeper</a>'))
 
 
 def huge_robots() -> bytes:
@@ -235,7 +235,7 @@ def _redirects() -> list[Trap]:
         Trap("redirect-decimal", redirect("http://2130706433:PORT/private"), REDIRECTED | REFUSED, then=REFUSED),
         Trap("redirect-any", redirect("http://0.0.0.0:PORT/private"), REDIRECTED | REFUSED, then=REFUSED),
         Trap("redirect-file", redirect("file:///etc/passwd"), BAD_REDIRECT),
-        Trap("redirect-nowhere", lambda asked, port: Reply(answer("", 302)), BAD_REDIRECT),
+        Trap("redirect-nowhere", lambda asked, port: TimedReply(site_answer("", 302)), BAD_REDIRECT),
         Trap("redirect-garbage", redirect("http://[::1/ \x7f"), BAD_REDIRECT | REDIRECTED, then=BAD_REDIRECT),
     ]
 
@@ -279,7 +279,7 @@ def _robots() -> list[Trap]:
         ("robots-patterns", whole(pattern_robots(), plain), DONE | {"robots"}),
         ("robots-endless", repeated(head(200, {"Content-Type": plain}), b"# x\n" * 16384), DONE | unreachable),
         ("robots-slow", dripped(head(200, {"Content-Type": plain}), b"#"), DONE | unreachable),
-        ("robots-500", lambda asked, port: Reply(answer("", 500)), unreachable),
+        ("robots-500", lambda asked, port: TimedReply(site_answer("", 500)), unreachable),
         ("robots-reset", raw(b"", reset=True), unreachable),
         ("robots-binary", whole(bytes(range(256)) * 1000, plain), DONE),
         ("robots-metadata", redirect("http://169.254.169.254/robots.txt"), DONE | unreachable),

@@ -14,9 +14,9 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from p2pcrawl.core.membership import Event, EventKind, Membership, MembershipConfig, Output
+from p2pcrawl.core.membership import Event, EventKind, Membership, MembershipConfig, MembershipOutput
 from p2pcrawl.model.node import Address, Member, NodeId, Status
-from p2pcrawl.wire.gossip import decode, decode_push_pull, encode, encode_push_pull
+from p2pcrawl.wire.gossip import decode_gossip, decode_push_pull, encode_gossip, encode_push_pull
 
 SEALED = 80
 """What sealing adds to each datagram, counted into bytes."""
@@ -57,7 +57,7 @@ class Node:
     def happened(self, *kinds: EventKind) -> list[tuple[float, Event]]:
         return [(at, event) for at, event in self.events if event.kind in kinds]
 
-    def do(self, action: Callable[[], Output]) -> None:
+    def do(self, action: Callable[[], MembershipOutput]) -> None:
         """Runs a call of the machine and performs its output; a paused process does it when it goes on."""
         if not self.running:
             return
@@ -170,10 +170,10 @@ class World:
     def connected(self, a: Address, b: Address) -> bool:
         return (a, b) not in self.cuts and self.groups.get(a, 0) == self.groups.get(b, 0)
 
-    def perform(self, node: Node, out: Output) -> None:
+    def perform(self, node: Node, out: MembershipOutput) -> None:
         node.events.extend((self.now, event) for event in out.events)
         for address, message in out.datagrams:
-            data = encode(message)
+            data = encode_gossip(message)
             node.sent["datagrams"] += 1
             node.sent["bytes"] += len(data) + SEALED
             node.largest = max(node.largest, len(data) + SEALED)
@@ -188,7 +188,7 @@ class World:
     def _deliver(self, sender: Address, address: Address, data: bytes) -> None:
         node = self.nodes.get(address)
         if node is not None:
-            node.do(lambda: node.machine.receive(self.now, sender, decode(data)))
+            node.do(lambda: node.machine.receive(self.now, sender, decode_gossip(data)))
 
     def _request(self, node: Node, address: Address) -> None:
         """A stream exchange: TCP repairs loss, not cuts."""
@@ -199,14 +199,14 @@ class World:
         node.sent["stream bytes"] += len(sent)
         node.sent["exchanges"] += 1
 
-        def answer() -> Output:
+        def answer() -> MembershipOutput:
             reply = encode_push_pull(other.machine.push_pull_message(self.now))
             other.sent["stream bytes"] += len(reply)
             if self.connected(address, node.address):
                 self.at(self.now + self._delay(), lambda: node.do(lambda: finish(reply)))
             return other.machine.receive_push_pull(self.now, node.address, decode_push_pull(sent))
 
-        def finish(reply: bytes) -> Output:
+        def finish(reply: bytes) -> MembershipOutput:
             return node.machine.receive_push_pull(self.now, address, decode_push_pull(reply))
 
         other.do(answer)

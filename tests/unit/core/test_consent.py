@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from p2pcrawl.core.consent import Consent
 from p2pcrawl.core.electorate import Canvass, Electorate
-from p2pcrawl.model.consent import NOBODY, Answer, Version, Voters
+from p2pcrawl.model.consent import NOBODY, ConsentAnswer, Version, Voters
 from p2pcrawl.model.node import NodeId
 from p2pcrawl.model.timings import TIMINGS
 
@@ -163,7 +163,7 @@ def test_gap_between_two_agreements_is_told_even_if_nobody_looked_in_it() -> Non
 def test_answer_to_nothing_that_was_asked_counts_for_nothing() -> None:
     consents = three()
 
-    consents[A].heard(B, Answer(99, True, Version(7, 1), seat_of(B)), 1.0)
+    consents[A].heard(B, ConsentAnswer(99, True, Version(7, 1), seat_of(B)), 1.0)
 
     assert not consents[A].stands(1.0)
 
@@ -172,7 +172,7 @@ def test_answer_from_a_seat_that_has_no_vote_counts_for_nothing() -> None:
     consents = three()
     question = consents[A].ask(1.0)
 
-    consents[A].heard(B, Answer(question.number, True, Version(7, 1), b"new disk"), 1.0)
+    consents[A].heard(B, ConsentAnswer(question.number, True, Version(7, 1), b"new disk"), 1.0)
 
     assert not consents[A].stands(1.0)
 
@@ -228,7 +228,7 @@ def test_bucket_is_never_granted_from_by_two_whatever_happens(size: int, steps: 
         node: Peer(node, Electorate(seat_of(node), *((Version(7, 1), first) if node in first else (NOBODY, {}))), now)
         for node in map(NodeId, NAMES)
     }
-    wire: list[tuple[NodeId, Peer, Answer]] = []
+    wire: list[tuple[NodeId, Peer, ConsentAnswer]] = []
 
     for what, one, other in steps:
         me, peer = NodeId(NAMES[one]), peers[NodeId(NAMES[other % 5])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from p2pcrawl.core.group import WEIGHT_MEAN
-from p2pcrawl.core.throughput import WINDOW_S, Rate, Throughput, Work, weights_of
+from p2pcrawl.core.throughput import WINDOW_S, Rate, Throughput, WorkDone, weights_of
 
 EQUAL = {1: WEIGHT_MEAN, 2: WEIGHT_MEAN}
 
@@ -12,33 +12,33 @@ def window(throughput: Throughput, began: float, ended: dict[int, int], full: di
     """One window in tenths: each slave ends so many pages, and is full for that part of it."""
     rates: dict[int, Rate] = {}
     for tenth in range(11):
-        work = {n: Work(ended[n] * tenth // 10, tenth < 10 * full[n]) for n in ended}
+        work = {n: WorkDone(ended[n] * tenth // 10, tenth < 10 * full[n]) for n in ended}
         rates = rates or throughput.look(began + tenth * WINDOW_S / 10, work)
     return rates
 
 
 def test_rates_are_told_once_per_window() -> None:
     throughput = Throughput()
-    throughput.look(100.0, {1: Work(0, True)})
+    throughput.look(100.0, {1: WorkDone(0, True)})
 
-    rates = [throughput.look(100.0 + s, {1: Work(10 * s, True)}) for s in range(1, int(WINDOW_S) + 2)]
+    rates = [throughput.look(100.0 + s, {1: WorkDone(10 * s, True)}) for s in range(1, int(WINDOW_S) + 2)]
 
     assert [r for r in rates if r] == [{1: Rate(10.0, True)}]
 
 
 def test_slave_that_came_in_mid_window_is_not_measured_yet() -> None:
     throughput = Throughput()
-    throughput.look(100.0, {1: Work(0, True)})
-    throughput.look(105.0, {1: Work(5, True), 2: Work(0, True)})
+    throughput.look(100.0, {1: WorkDone(0, True)})
+    throughput.look(105.0, {1: WorkDone(5, True), 2: WorkDone(0, True)})
 
-    rates = throughput.look(100.0 + WINDOW_S, {1: Work(10, True), 2: Work(10, True)})
+    rates = throughput.look(100.0 + WINDOW_S, {1: WorkDone(10, True), 2: WorkDone(10, True)})
 
     assert set(rates) == {1}
 
 
 def test_slave_that_waited_for_work_is_not_full() -> None:
     throughput = Throughput()
-    throughput.look(100.0, {1: Work(0, True), 2: Work(0, True)})
+    throughput.look(100.0, {1: WorkDone(0, True), 2: WorkDone(0, True)})
 
     rates = window(throughput, 100.0, {1: 500, 2: 500}, {1: 1.0, 2: 0.5})
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from p2pcrawl.core.candidate import host_key
 from p2pcrawl.core.politeness import HostNote
 from p2pcrawl.core.ring import bucket_of_hash
-from p2pcrawl.core.seat import State
+from p2pcrawl.core.seat import SeatState
 from p2pcrawl.core.workbench import LOSSES_SUSPECT, Turn, Workbench
 from p2pcrawl.model.record import Order
 from tests.unit.core.benches import CAPACITY, Frontier, candidate, host_name, pace_of, robots_entry
@@ -289,7 +289,7 @@ def test_busy_host_is_ready_again_when_a_request_ends() -> None:
     bench.add([candidate(1), candidate(2)])
     turn = bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY)[0]
     bench.take(0.0, lambda seat, suspect: 1, 5, CAPACITY)
-    assert turn.seat.state is State.BUSY
+    assert turn.seat.state is SeatState.BUSY
 
     turn.seat.host.end(1.0, bench.pace(1), answered=True)
     bench.ended(turn.seat)

@@ -19,7 +19,6 @@ from p2pcrawl.model.settings import Settings
 from p2pcrawl.overlay.link import open_link
 from p2pcrawl.wire.messages import (
     PROTOCOL,
-    Ack,
     Beat,
     Bye,
     Grant,
@@ -30,6 +29,7 @@ from p2pcrawl.wire.messages import (
     Outcome,
     Page,
     Report,
+    ReportsDurable,
     Returned,
     Robots,
     RobotsResult,
@@ -130,7 +130,7 @@ class Slaves:
         match message:
             case Grant():
                 self._granted(message)
-            case Ack():
+            case ReportsDurable():
                 self.acknowledged = message.sequence
             case OpenJob():
                 self.jobs.append(message)

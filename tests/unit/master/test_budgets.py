@@ -13,7 +13,7 @@ import pytest
 from p2pcrawl.core.candidate import Candidate
 from p2pcrawl.core.politeness import Pace
 from p2pcrawl.core.ring import bucket_of, key_hash
-from p2pcrawl.core.seat import Seat, State
+from p2pcrawl.core.seat import Seat, SeatState
 from p2pcrawl.core.workbench import Workbench
 from p2pcrawl.master import borrowing, lending
 from p2pcrawl.master.budgets import Budgets
@@ -165,10 +165,10 @@ async def test_host_of_a_dead_owner_to_whom_something_is_owed_is_asked_by_who_ow
         it.borrower.owns = True
         it.borrower.budgets.members_changed({BORROWER, OTHER})
         # As the bench leaves who was not permitted.
-        it.borrower.seat.state = State.BUSY
+        it.borrower.seat.state = SeatState.BUSY
         it.borrower.budgets.tend()
 
-        assert it.borrower.seat.state is not State.BUSY
+        assert it.borrower.seat.state is not SeatState.BUSY
         assert it.borrower.permit()
 
 

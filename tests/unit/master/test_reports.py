@@ -15,7 +15,7 @@ from p2pcrawl.master.reports import PART_LINKS_MAX, Reports
 from p2pcrawl.master.session import Lease, RobotsLease, Session
 from p2pcrawl.model.fingerprint import SIZE
 from p2pcrawl.overlay.link import Link
-from p2pcrawl.wire.messages import Ack, Links, Outcome, Page, Report
+from p2pcrawl.wire.messages import Links, Outcome, Page, Report, ReportsDurable
 
 PART = 1_000
 
@@ -58,7 +58,7 @@ class Said(Link):
         self.acked: list[int] = []
 
     def send(self, message: Any) -> int:
-        assert isinstance(message, Ack)
+        assert isinstance(message, ReportsDurable)
         self.acked.append(message.sequence)
         return 0
 

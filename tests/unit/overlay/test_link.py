@@ -7,7 +7,7 @@ import socket
 
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.overlay.link import Link, open_link
-from p2pcrawl.wire.messages import Ack, Bye, Message
+from p2pcrawl.wire.messages import Bye, Message, ReportsDurable
 
 
 class End:
@@ -33,11 +33,11 @@ async def test_messages_arrive_in_order_and_a_close_sends_what_is_queued() -> No
     await receiver.open(other)
 
     for number in range(1000):
-        link.send(Ack(number))
+        link.send(ReportsDurable(number))
     link.close()
 
     assert await closed(receiver) is None
-    assert receiver.heard == [Ack(n) for n in range(1000)]
+    assert receiver.heard == [ReportsDurable(n) for n in range(1000)]
 
 
 async def test_nonsense_closes_the_link_with_its_reason() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.wire.codec import encode
-from p2pcrawl.wire.messages import Ack, Message, Report, Task
+from p2pcrawl.wire.messages import Message, Report, ReportsDurable, Task
 
 
 class FakeLink:
@@ -29,8 +29,8 @@ class FakeLink:
         return [m for m in self.sent if isinstance(m, Report)]
 
     @property
-    def acks(self) -> list[Ack]:
-        return [Ack(report.sequence) for report in self.reports]
+    def acks(self) -> list[ReportsDurable]:
+        return [ReportsDurable(report.sequence) for report in self.reports]
 
 
 def task_of(url: str = "http://a.example/", **changes: object) -> Task:

@@ -11,7 +11,7 @@ from p2pcrawl.fetch.client import Client
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.slave.doors import Doors
 from p2pcrawl.slave.jobs import Jobs
-from p2pcrawl.wire.messages import Bye, JobSpec
+from p2pcrawl.wire.messages import Bye, WireJob
 
 CODE = """
 from p2pcrawl import Spider
@@ -27,7 +27,7 @@ def same_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
 
 
-async def whose(specs: list[JobSpec]) -> list[str]:
+async def whose(specs: list[WireJob]) -> list[str]:
     failures: list[Bye] = []
     jobs = Jobs({}, Client, failures.append, Doors())
     try:
@@ -38,9 +38,9 @@ async def whose(specs: list[JobSpec]) -> list[str]:
         await jobs.close()
 
 
-def spec_of(number: int, file: str, whose: str) -> JobSpec:
+def spec_of(number: int, file: str, whose: str) -> WireJob:
     code = CODE.format(whose=whose)
-    return JobSpec(number, "shop", file, "", "Shop", [], {}, {}, [], code)
+    return WireJob(number, "shop", file, "", "Shop", [], {}, {}, [], code)
 
 
 async def test_code_that_travelled_wins_over_a_file_at_the_masters_path(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ async def test_pipeline_that_cannot_be_opened_is_told_whatever_it_raises(tmp_pat
     settings = {"item_pipelines": {f"{tmp_path / 'pipe.py'}:Pipe": 1}}
 
     try:
-        jobs.open(JobSpec(1, "shop", "shop.py", "", "Shop", [], {}, settings, [], CODE.format(whose="")))
+        jobs.open(WireJob(1, "shop", "shop.py", "", "Shop", [], {}, settings, [], CODE.format(whose="")))
         with pytest.raises(P2PCrawlError):
             await jobs.run_of(1)
     finally:

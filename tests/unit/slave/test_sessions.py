@@ -28,14 +28,12 @@ from p2pcrawl.slave.slave import Slave
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.wire.messages import (
     PROTOCOL,
-    Ack,
     Adopted,
     Beat,
     Bye,
     Grant,
     Halt,
     Hello,
-    JobSpec,
     Leaving,
     Message,
     OpenJob,
@@ -43,9 +41,11 @@ from p2pcrawl.wire.messages import (
     Page,
     Renewed,
     Report,
+    ReportsDurable,
     Returned,
     Stop,
     Welcome,
+    WireJob,
 )
 from tests.unit.slave.tasks import task_of
 
@@ -111,11 +111,11 @@ class Master:
             case Hello():
                 self.sessions += 1
                 self.link.send(Welcome(PROTOCOL, self.sessions, self.slots, fence_s=self.fence_s))
-                self.link.send(OpenJob(JobSpec(1, "quick", "", "", "", [], {}, {"robotstxt_obey": False}, [])))
+                self.link.send(OpenJob(WireJob(1, "quick", "", "", "", [], {}, {"robotstxt_obey": False}, [])))
             case Beat() if self.renews:
                 self.link.send(Renewed(message.session, message.number))
             case Report() if self.acknowledges:
-                self.link.send(Ack(message.sequence))
+                self.link.send(ReportsDurable(message.sequence))
             case Orphans():
                 self.link.send(Adopted(message.sequence))
             case Bye():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from p2pcrawl.model.referrer import ReferrerPolicy
 from p2pcrawl.model.request import Request
-from p2pcrawl.slave.travel import packed, request_of
+from p2pcrawl.slave.travel import packed_request, request_of
 from tests.unit.slave.tasks import task_of
 
 text = st.text(max_size=5, alphabet=st.characters(exclude_categories=["Cs"]))
@@ -40,7 +40,7 @@ def test_request_arrives_as_it_left(meta, cb_kwargs, headers, body, method) -> N
         "http://a.example/", "parse_page", method, headers, body, {"c": "1"}, meta, cb_kwargs, errback="failed"
     )
 
-    task = task_of(request.url, callback=request.callback, extra=packed(request))
+    task = task_of(request.url, callback=request.callback, extra=packed_request(request))
     arrived = request_of(task)
 
     for name in ("url", "callback", "method", "headers", "body", "cookies", "cb_kwargs", "errback", "dont_filter"):
@@ -49,18 +49,18 @@ def test_request_arrives_as_it_left(meta, cb_kwargs, headers, body, method) -> N
 
 
 def test_plain_get_travels_as_its_url_alone() -> None:
-    assert packed(Request("http://a.example/", "parse_page", priority=3, kind="detail")) == b""
+    assert packed_request(Request("http://a.example/", "parse_page", priority=3, kind="detail")) == b""
 
 
 @pytest.mark.parametrize("thing", [object(), {1, 2}, {"a": [object()]}, {(1, 2): 3}])
 def test_what_is_not_plain_data_is_refused(thing: object) -> None:
     with pytest.raises(TypeError, match="meta"):
-        packed(Request("http://a.example/", meta={"a": thing}))
+        packed_request(Request("http://a.example/", meta={"a": thing}))
 
 
 def test_date_arrives_as_a_date() -> None:
     when = datetime(2026, 1, 2, tzinfo=UTC)
-    task = task_of(extra=packed(Request("http://a.example/", meta={"when": when})))
+    task = task_of(extra=packed_request(Request("http://a.example/", meta={"when": when})))
 
     assert request_of(task).meta["when"] == when
 
@@ -76,7 +76,7 @@ def test_retry_and_referer_are_seen_by_the_callback() -> None:
 def test_a_referer_of_its_own_is_the_only_one(name: str) -> None:
     request = Request("http://a.example/", headers={name: "mine"})
 
-    arrived = request_of(task_of(request.url, extra=packed(request), referer="http://b.example/"))
+    arrived = request_of(task_of(request.url, extra=packed_request(request), referer="http://b.example/"))
 
     assert arrived.headers == {name: "mine"}
 
@@ -84,9 +84,9 @@ def test_a_referer_of_its_own_is_the_only_one(name: str) -> None:
 def test_what_a_page_says_about_referrers_holds_for_its_links_and_no_further() -> None:
     link = Request("http://a.example/x")
 
-    arrived = request_of(task_of(link.url, extra=packed(link, "no-referrer"), referer="http://a.example/"))
+    arrived = request_of(task_of(link.url, extra=packed_request(link, "no-referrer"), referer="http://a.example/"))
     handed_on = Request("http://a.example/y", meta=arrived.meta)
-    next_one = request_of(task_of(handed_on.url, extra=packed(handed_on), referer=link.url))
+    next_one = request_of(task_of(handed_on.url, extra=packed_request(handed_on), referer=link.url))
 
     assert arrived.headers == {}
     assert next_one.headers == {"Referer": link.url}

@@ -16,18 +16,17 @@ from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire import codec
 from p2pcrawl.wire.codec import AnyMessage, FrameReader, encode
 from p2pcrawl.wire.messages import (
-    Ack,
     Beat,
     Bye,
     Grant,
     Hello,
-    JobSpec,
     Links,
     Message,
     OpenJob,
     Outcome,
     Page,
     Report,
+    ReportsDurable,
     Returned,
     Robots,
     RobotsResult,
@@ -35,6 +34,7 @@ from p2pcrawl.wire.messages import (
     Stop,
     Task,
     Welcome,
+    WireJob,
 )
 from tests.unit.conftest import Count
 from tests.unit.hostile_bytes import damaged, one_of_each
@@ -68,7 +68,7 @@ messages: st.SearchStrategy[Message] = st.one_of(
     st.builds(Hello, numbers, numbers),
     st.builds(Welcome, numbers, numbers, numbers, text),
     st.builds(
-        OpenJob, st.builds(JobSpec, numbers, text, text, text, text, st.just([]), st.just({}), st.just({}), st.just([]))
+        OpenJob, st.builds(WireJob, numbers, text, text, text, text, st.just([]), st.just({}), st.just({}), st.just([]))
     ),
     st.builds(
         Grant,
@@ -82,7 +82,7 @@ messages: st.SearchStrategy[Message] = st.one_of(
         st.lists(pages, max_size=2),
         st.lists(st.builds(RobotsResult, stored, text, text, text, text, text, waits), max_size=2),
     ),
-    st.builds(Ack, numbers),
+    st.builds(ReportsDurable, numbers),
     st.builds(Beat, numbers, numbers, numbers),
     st.builds(Stop),
     st.builds(Bye, text, flags),
@@ -197,7 +197,7 @@ def test_what_cannot_be_meant_is_refused_where_it_is_read(name: str) -> None:
 def test_newer_peer_may_add_fields_at_the_end() -> None:
     body = msgspec.msgpack.encode([6, 5, "something new"])
 
-    assert read_all(len(body).to_bytes(4, "big") + body, 100) == [Ack(5)]
+    assert read_all(len(body).to_bytes(4, "big") + body, 100) == [ReportsDurable(5)]
 
 
 def check_hostile_rounds(rounds: int, seed: int, count: Count = range) -> None:

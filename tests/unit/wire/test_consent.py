@@ -9,27 +9,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from p2pcrawl.model.consent import SEAT_BYTES, Answer, Question, Version
+from p2pcrawl.model.consent import SEAT_BYTES, ConsentAnswer, ConsentQuestion, Version
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.consent import decode_consent, encode_consent
 
 NUMBERS = st.integers(0, 1 << 62)
 VERSIONS = st.builds(Version, NUMBERS, NUMBERS)
 SEATS = st.binary(min_size=SEAT_BYTES, max_size=SEAT_BYTES)
-MESSAGES = st.builds(Question, NUMBERS, st.integers(0, 2**64 - 1), VERSIONS, SEATS) | st.builds(
-    Answer, NUMBERS, st.booleans(), VERSIONS, SEATS
+MESSAGES = st.builds(ConsentQuestion, NUMBERS, st.integers(0, 2**64 - 1), VERSIONS, SEATS) | st.builds(
+    ConsentAnswer, NUMBERS, st.booleans(), VERSIONS, SEATS
 )
 
 
 @given(MESSAGES)
-def test_message_comes_back_as_it_was(message: Question | Answer) -> None:
+def test_message_comes_back_as_it_was(message: ConsentQuestion | ConsentAnswer) -> None:
     assert decode_consent(encode_consent(message)) == message
 
 
 @given(st.binary(max_size=200))
 def test_whatever_comes_is_a_message_or_refused(data: bytes) -> None:
     with suppress(LinkError):
-        assert isinstance(decode_consent(data), Question | Answer)
+        assert isinstance(decode_consent(data), ConsentQuestion | ConsentAnswer)
 
 
 @pytest.mark.parametrize(

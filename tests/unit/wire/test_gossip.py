@@ -26,7 +26,7 @@ from p2pcrawl.model.node import (
     is_address,
     parse_address,
 )
-from p2pcrawl.wire.gossip import DATAGRAM_MAX, decode, decode_push_pull, encode, encode_push_pull
+from p2pcrawl.wire.gossip import DATAGRAM_MAX, decode_gossip, decode_push_pull, encode_gossip, encode_push_pull
 from tests.unit.conftest import Count
 from tests.unit.hostile_bytes import damaged
 
@@ -88,9 +88,9 @@ def machine() -> Membership:
 
 @given(messages)
 def test_message_survives_the_wire(message: gossip.Message) -> None:
-    data = encode(message)
+    data = encode_gossip(message)
     if len(data) <= DATAGRAM_MAX:
-        assert decode(data) == message
+        assert decode_gossip(data) == message
 
 
 @given(push_pulls)
@@ -106,7 +106,7 @@ def test_messages_are_never_larger_than_those_who_pack_them_believe(message: gos
     if isinstance(message, gossip.PingRequest):
         believed += len(message.address)
 
-    assert len(encode(message)) <= believed
+    assert len(encode_gossip(message)) <= believed
 
 
 def test_largest_member_fits_into_a_packet() -> None:
@@ -123,7 +123,7 @@ def test_largest_member_fits_into_a_packet() -> None:
 def refused(data: bytes) -> bool:
     """Whether both parsers refuse; nothing but LinkError may escape either of them."""
     count = 0
-    for parse in (decode, decode_push_pull):
+    for parse in (decode_gossip, decode_push_pull):
         try:
             parse(data)
         except LinkError:
@@ -137,7 +137,7 @@ def test_random_bytes_are_refused(data: bytes) -> None:
     refused(data)
 
 
-@given(st.one_of(messages.map(encode), push_pulls.map(encode_push_pull)), st.data())
+@given(st.one_of(messages.map(encode_gossip), push_pulls.map(encode_push_pull)), st.data())
 @settings(max_examples=300)
 def test_damaged_messages_are_refused_or_harmless(data: bytes, draw: st.DataObject) -> None:
     raw = bytearray(data[:DATAGRAM_MAX])
@@ -148,7 +148,7 @@ def test_damaged_messages_are_refused_or_harmless(data: bytes, draw: st.DataObje
     before = dict(listener.members)
 
     try:
-        message = decode(bytes(raw))
+        message = decode_gossip(bytes(raw))
     except LinkError:
         assert dict(listener.members) == before
     else:
@@ -230,16 +230,16 @@ def check_hostile_rounds(rounds: int, seed: int, count: Count = range) -> None:
     member = Member(other, Address("10.0.0.1:7117"), 7, Status.ALIVE, 4, b"b" * 8, b"s" * 16, b"\xff" * 20)
     news = (gossip.Alive(member), gossip.Suspect(other, 7, me), gossip.Dead(other, 7, me), gossip.Left(other, 8))
     sound = [
-        encode(gossip.Ping(1, other, me, b"b" * 8, 3, news)),
-        encode(gossip.Ack(1, me, b"b" * 8, 3, 2**60, b"load", news)),
-        encode(gossip.PingRequest(1, other, Address("[::1]:7117"), me, news[:2])),
-        encode(gossip.Nack(1, me, ())),
-        encode(gossip.Gossip(me, news)),
+        encode_gossip(gossip.Ping(1, other, me, b"b" * 8, 3, news)),
+        encode_gossip(gossip.Ack(1, me, b"b" * 8, 3, 2**60, b"load", news)),
+        encode_gossip(gossip.PingRequest(1, other, Address("[::1]:7117"), me, news[:2])),
+        encode_gossip(gossip.Nack(1, me, ())),
+        encode_gossip(gossip.Gossip(me, news)),
         encode_push_pull(gossip.PushPull(me, b"b" * 8, True, (gossip.Entry(member, 9, Status.DEAD, 5.0),) * 2)),
     ]
     for number in count(rounds):
         data = damaged(dice, dice.choice(sound), DATAGRAM_MAX)
-        for parse, again in ((decode, encode), (decode_push_pull, encode_push_pull)):
+        for parse, again in ((decode_gossip, encode_gossip), (decode_push_pull, encode_push_pull)):
             try:
                 message = parse(data)
             except LinkError:
