@@ -44,7 +44,7 @@ def check(evidence: Evidence) -> Iterator[str]:
             if not apart:
                 # What the other side still had open when both agreed again is not the owner's to know.
                 spaced_at = max(spaced_at, _end(visit, evidence.incidents))
-            if visit.failure == "cut" or _died_with(visit, evidence.incidents):
+            if visit.failure == "cut" or _died_with(visit, evidence):
                 continue
             if visit.retry_after_s:
                 asked_at = visit.ended_s
@@ -61,12 +61,21 @@ def _end(visit: Visit, incidents: list[Incident]) -> float:
     return min([visit.ended_s, *(began_s for began_s in pauses if began_s > visit.began_s)])
 
 
-def _died_with(visit: Visit, incidents: list[Incident]) -> bool:
+def _died_with(visit: Visit, evidence: Evidence) -> bool:
     """Tells whether what this answer asked for may have been lost with the one that it was told to."""
     return any(
-        incident.hit(visit) and visit.ended_s - TELLING_S <= incident.began_s <= visit.ended_s + TELLING_S
-        for incident in incidents
+        incident.hit(visit)
+        and visit.ended_s - TELLING_S <= incident.began_s
+        and (incident.began_s <= visit.ended_s + TELLING_S or _was_alone(visit, incident, evidence))
+        for incident in evidence.incidents
     )
+
+
+def _was_alone(visit: Visit, incident: Incident, evidence: Evidence) -> bool:
+    """Tells whether no other master was up and awake from this answer on until that happened: nobody could be told."""
+    known = {visit.node, visit.master}
+    others = (p for p in evidence.presences if p.name not in known)
+    return not any(p.began_s <= incident.began_s and visit.ended_s < p.ended_s for p in others)
 
 
 def _told(visit: Visit) -> str:

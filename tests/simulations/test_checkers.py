@@ -10,7 +10,7 @@ import pytest
 
 from simulations.checkers import CHECKERS, Evidence, violations
 from simulations.folders import DONE, DROPPED, FAILED, PHASES, QUEUED, Copy, Folder, Record, print_of
-from simulations.incidents import PAUSE, Incident
+from simulations.incidents import LEAVE, PAUSE, Incident
 from simulations.inventory import Held, Inventory
 from simulations.loads import Peak
 from simulations.options import Options
@@ -444,6 +444,21 @@ def test_nothing_excuses_haste_in_a_network_in_parts_where_only_one_may_go_on(ma
     evidence.incidents.append(Incident("partition", frozenset({"m0", "m1"}), 0.0, inf, frozenset(), everywhere=True))
 
     assert {violation.checker for violation in violations(evidence)} == ({"politeness"} if majority else set())
+
+
+@pytest.mark.parametrize("others_were_there", [False, True])
+def test_what_a_host_asked_of_one_that_was_alone_and_left_nobody_else_can_know(others_were_there: bool) -> None:
+    evidence = flawless()
+    ignore_retry_after(evidence)
+    (asked,) = (visit for visit in evidence.pages if visit.retry_after_s)
+    left_s = asked.ended_s + 10.0
+    evidence.incidents.append(Incident(LEAVE, frozenset({"m0"}), left_s, left_s + 1.0, frozenset(), heirs=False))
+
+    if not others_were_there:
+        evidence.presences[1].ended_s = asked.ended_s
+        evidence.presences.append(Presence("m1", 3, left_s + 0.5))
+
+    assert bool([*CHECKERS["politeness"](evidence)]) is others_were_there
 
 
 def test_who_comes_back_before_long_need_not_be_missed() -> None:
