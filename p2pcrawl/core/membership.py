@@ -122,11 +122,6 @@ class Membership:
         self._courier.load = load
 
     @property
-    def awareness(self) -> int:
-        """0: all is well; higher: this member has reason to doubt itself and probes more slowly."""
-        return self._prober.awareness
-
-    @property
     def view_digest(self) -> int:
         return self._view.digest
 

@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from math import inf
 
 from p2pcrawl.core.hearing import OUTAGE_TIMES
-from p2pcrawl.model.record import Order
 from p2pcrawl.model.settings import Settings
 
 WINDOW_START = 2.0
@@ -47,7 +46,6 @@ class Pace:
     concurrency: int
     agent: str
     obey_robots: bool
-    order: Order
     retry_after_max_s: float
     crawl_delay_max_s: float
     """Whoever asks for more is asked for nothing; 0: nobody asks for too much."""
@@ -65,7 +63,6 @@ class Pace:
             concurrency=settings.concurrent_requests_per_domain,
             agent=settings.robots_agent,
             obey_robots=settings.robotstxt_obey,
-            order=settings.queue_order,
             retry_after_max_s=settings.retry_after_max,
             crawl_delay_max_s=settings.crawl_delay_max,
             autothrottle=settings.autothrottle_enabled,
@@ -124,7 +121,6 @@ class Host:
         "deaf_s",
         "down",
         "key",
-        "latency_s",
         "lent",
         "name",
         "next_at",
@@ -155,7 +151,6 @@ class Host:
         self.throttle_s: float | None = None
         self.told_delay_s = 0.0
         """The delay that another master knows of."""
-        self.latency_s = 0.0
         self.answered = False
         """It has answered at least once."""
         self.unanswered = 0

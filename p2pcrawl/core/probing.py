@@ -37,7 +37,6 @@ class _Probe:
     seq: int
     target: NodeId
     ask_at: float
-    end_at: float
     asked: int = 0
     nacks: int = 0
     answered: bool = False
@@ -161,7 +160,7 @@ class Prober:
         if target is None:
             return
         seq = self.next_seq()
-        self._probe = _Probe(seq, target, now + self._config.probe_timeout_s * stretch, self._next_at)
+        self._probe = _Probe(seq, target, now + self._config.probe_timeout_s * stretch)
         out.datagrams.append((self._view.members[target].address, self._courier.ping(seq, target)))
 
     def _draw(self) -> NodeId | None:

@@ -52,8 +52,6 @@ class View:
         self._lines: dict[NodeId, _Knowledge] = {}
         self._members: dict[NodeId, Member] = {}
         self.members: Mapping[NodeId, Member] = MappingProxyType(self._members)
-        self.refused = 0
-        """How much was not taken in: for want of room, or because it was out of reach."""
         self.revision = 0
         """How often anything that is shown, or since when, has changed."""
         self._digest: int | None = None
@@ -96,7 +94,6 @@ class View:
         line = self._lines.get(id)
         if line is None:
             if len(self._lines) >= MEMBERS_MAX or not (own or incarnation <= FIRST_MAX):
-                self.refused += 1
                 return False
             self._lines[id] = _Knowledge(None, incarnation, status, now - age_s)
             return True
@@ -105,7 +102,6 @@ class View:
         if not own:
             in_reach = reached(line.incarnation, incarnation, status, line.leapt_at, now)
             if in_reach is None:
-                self.refused += 1
                 return False
             incarnation = in_reach
         if is_leap(line.incarnation, incarnation):

@@ -56,7 +56,6 @@ class Chain:
     def __init__(self, components: Iterable[Component], fetch: Fetch) -> None:
         inwards = sorted(components, key=lambda component: component.order)
         outwards = inwards[::-1]
-        self.components: tuple[Component, ...] = tuple(inwards)
         self._fetch = fetch
         self._requests = [c.process_request for c in inwards if _defines(c, "process_request")]
         self._answers = [c.process_answer for c in outwards if _defines(c, "process_answer")]

@@ -41,7 +41,6 @@ class Client:
 
     def __init__(self, settings: Settings, networks: Networks) -> None:
         self.settings = settings
-        self.networks = networks
         self._clock = Standstill()
         self._dialer = Dialer(settings, networks, self._clock)
         self._session: aiohttp.ClientSession | None = None

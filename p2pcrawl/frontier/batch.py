@@ -139,7 +139,6 @@ class Committed:
     """What the caller learns from a commit."""
 
     fresh: list[Candidate] = field(default_factory=list)
-    known: int = 0
     ended: set[int] = field(default_factory=set)
     """Records that were not in the queue any more when that was thought."""
     loaded: list[tuple[Want, list[Candidate]]] = field(default_factory=list)

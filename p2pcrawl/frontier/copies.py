@@ -229,11 +229,6 @@ class CopyStore:
             self._ask(buckets)
             return self._drop("asked AS a CROSS JOIN held AS h ON h.bucket = a.bucket", "1")
 
-    def drop_job(self, job: int) -> int:
-        """The same for the rows of a job. It looks at every row."""
-        with self._errors:
-            return self._drop("held AS h", f"h.job = {int(job)}")
-
     # -- hosts --------------------------------------------------------------------------------
 
     def notes(self, buckets: Collection[int]) -> list[NoteRow]:

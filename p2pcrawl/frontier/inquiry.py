@@ -17,7 +17,7 @@ from typing import Any, Self
 from p2pcrawl.core.politeness import RobotsEntry
 from p2pcrawl.frontier.integrity import phase_of
 from p2pcrawl.frontier.schema import FILE, LOCK, MappedErrors, damaged, open_for_reading
-from p2pcrawl.model.errors import DamagedError
+from p2pcrawl.model.errors import DamagedError, StorageError
 from p2pcrawl.model.fingerprint import fingerprint, halves, pack_halves
 from p2pcrawl.model.record import Phase
 
@@ -230,8 +230,9 @@ class Inquiry:
         self._db.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
         try:
             return self._all(sql, *values)
-        except Exception as error:
-            if isinstance(error.__cause__, sqlite3.OperationalError) and "interrupted" in str(error.__cause__):
+        except StorageError as error:
+            cause = error.__cause__
+            if isinstance(cause, sqlite3.Error) and cause.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
                 return []
             raise
         finally:

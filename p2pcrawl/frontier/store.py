@@ -134,7 +134,6 @@ class Store:
     def _discover(self, batch: Batch, result: Committed, now: int) -> None:
         """New links become records and are queued."""
         new = self._new_links(batch.links)
-        result.known = len(batch.links) - len(new)
         records, seen, queue = [], [], []
         for (hi, lo), link in new:
             self._last += 1

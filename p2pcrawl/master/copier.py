@@ -69,8 +69,6 @@ class Copier:
         self._bytes = 0
         """Of the rows in the lanes and of the ends that wait."""
         self._waiting_ends = 0
-        self.copied = 0
-        """Rows that holders have acknowledged."""
 
     # -- what the cycle tells -----------------------------------------------------------------
 
@@ -191,7 +189,6 @@ class Copier:
             return
         lane.in_flight -= 1
         lane.answered()
-        self.copied += len(batch)
         self._acknowledged(batch)
         self.flush()
 

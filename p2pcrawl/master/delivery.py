@@ -43,7 +43,6 @@ class Delivery:
         self.behind = False
         """The last step was as much as one may be: there is probably more."""
         self._sink = sink
-        self._position: object = None
 
     @classmethod
     def open(cls, store: Store, job: int, output: Output, settings: Settings) -> Delivery:

@@ -17,7 +17,6 @@ from p2pcrawl.core.control import Control
 from p2pcrawl.master.job import Job, spec_of_wire
 from p2pcrawl.master.master import Master
 from p2pcrawl.master.syncing import Call
-from p2pcrawl.master.takeover import CLAIM_RETRY_S
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.node import Member, NodeId
 from p2pcrawl.overlay.node import OverlayNode
@@ -27,6 +26,8 @@ log = logging.getLogger(__name__)
 
 SPREAD_S = 3.0
 """How long a member may take to note a job before it is left to hear of it later."""
+SPREAD_AGAIN_S = 0.25
+"""Before those are told again that did not answer, while too few have."""
 
 
 class Mirroring:
@@ -93,7 +94,7 @@ class Mirroring:
                 return refusals
             if enough is None or len(answers) >= min(enough, len(others)):
                 return []
-            await asyncio.sleep(CLAIM_RETRY_S)
+            await asyncio.sleep(SPREAD_AGAIN_S)
 
     async def tell_missing(self) -> None:
         """To all that are in our charge at once: one that does not answer holds up no other."""

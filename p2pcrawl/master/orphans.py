@@ -53,15 +53,12 @@ class Orphanage:
         self._call = call
         self._learn = learn
         self._close = close
-        self.adopted = 0
-        """Pages that slaves brought."""
 
     async def take(self, slave: Session, orphans: Orphans) -> None:
         """Returns when all of it is settled; pages of jobs that nobody here knows are left out."""
         known = [page for page in orphans.pages if page.page.job in self._master.jobs]
         log.info("slave %d brings %d pages of its last master", slave.pid, len(known))
         await asyncio.gather(*(self._take(page) for page in known))
-        self.adopted += len(known)
 
     async def _take(self, orphan: OrphanPage) -> None:
         job = self._master.jobs[orphan.page.job]

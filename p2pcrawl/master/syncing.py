@@ -93,10 +93,6 @@ class Syncing:
         self._patrol_at = 0
         self._patrol_next = 0
         """Where the next step goes on: among the buckets of each holder, and among the holders."""
-        self.sent = 0
-        """Rows that holders lacked."""
-        self.taken_in = 0
-        """Rows that holders had and we had not."""
 
     def begin(self, nodes: Collection[NodeId]) -> None:
         """Looks after these holders: a round begins with each that lacks something."""
@@ -104,11 +100,6 @@ class Syncing:
             task = self._rounds.get(node)
             if (task is None or task.done()) and self._waiting(node):
                 self._rounds[node] = asyncio.create_task(self._round(node))
-
-    @property
-    def under_way(self) -> int:
-        """Holders that are being brought up to date."""
-        return sum(1 for task in self._rounds.values() if not task.done())
 
     async def close(self) -> None:
         for task in self._rounds.values():
@@ -214,7 +205,6 @@ class Syncing:
             pulled = await self._call(node, PullKeys(0, where.bucket, keys, [job for _, _, job in part]))
             if not isinstance(pulled, PulledCopies):
                 raise LinkError("it did not hand over what it has")
-            self.taken_in += len(pulled.rows)
             # What cannot be read stays there: it holds up nobody, and there is nothing to compare it with.
             await self._own.adopt(rows_of_copies(pulled.rows)[0])
 
@@ -223,7 +213,6 @@ class Syncing:
         for part in in_messages(rows):
             if not isinstance(await self._call(node, Copy(0, part)), Copied):
                 raise LinkError("it gave no answer to copies")
-            self.sent += len(part)
 
 
 def _keys_of(listed: Listed) -> dict[Key, int]:

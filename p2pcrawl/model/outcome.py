@@ -55,13 +55,10 @@ class Drop(StrEnum):
     CRAWL_DELAY = "crawl-delay"
     """Its host wants longer pauses between requests than CRAWL_DELAY_MAX."""
     PRIVATE_NETWORK = "private-network"
-    OFFSITE = "offsite"
     IGNORED = "ignored"
     """A component of the chain raised IgnoreRequest."""
     INVALID = "invalid"
     """What was to be fetched is no request: only a broken slave or master can have told of it."""
-    CLOSED = "closed"
-    """The crawl was closed (page limit, CloseSpider) before its turn came."""
 
 
 class Filter(StrEnum):

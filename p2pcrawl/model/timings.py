@@ -129,11 +129,6 @@ class Timings:
     """How long "keep out, robots.txt cannot be read" is believed before it is asked again."""
 
     @property
-    def session_s(self) -> float:
-        """The longest that a slave's session lasts, in true time, from the last Beat's sending that was answered."""
-        return self.fence_s / (1 - self.drift)
-
-    @property
     def death_s(self) -> float:
         """The least time from a member's last sign of life to its being declared dead."""
         return self.probe_timeout_s + self.suspicion_min_s

@@ -133,10 +133,6 @@ class Directory:
         return sum(map(len, self._server.protocol.router.buckets))
 
     @property
-    def records(self) -> int:
-        return len(self._records)
-
-    @property
     def counters(self) -> dict[str, int]:
         return {
             **self._server.protocol.counters,

@@ -7,7 +7,7 @@ import logging
 import os
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -76,7 +76,6 @@ class PeerConfig:
     tls_ca: Path | None = None
     tls: TlsContexts | None = None
     """Ready-made contexts instead of the three files, for a master."""
-    spider_paths: tuple[str, ...] = field(default=())
 
     def validate(self) -> None:
         """Raises ConfigurationError for what cannot work."""

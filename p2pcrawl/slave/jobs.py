@@ -98,7 +98,7 @@ class Jobs:
             file = self._file_of(spec) if spec.code else spec.file
             ref = SpiderRef(file, spec.module, spec.qualname, tuple(spec.urls))
             cls = self._classes.get(spec.name) or load_spider(ref)
-            run = JobRun(spec.id, cls, spec.arguments, settings, networks, self._open_fetcher)
+            run = JobRun(cls, spec.arguments, settings, networks, self._open_fetcher)
             try:
                 await run.open()
             except BaseException:

@@ -73,14 +73,12 @@ class JobRun:
 
     def __init__(
         self,
-        job: int,
         cls: type[Spider],
         arguments: dict[str, str],
         settings: Settings,
         networks: Networks,
         open_fetcher: OpenFetcher = Client,
     ) -> None:
-        self.job = job
         self._open_fetcher = open_fetcher
         self.settings = settings
         self.networks = networks

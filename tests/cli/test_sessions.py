@@ -122,7 +122,7 @@ async def until(condition: Callable[[], bool], what: str) -> None:
 
 async def test_slave_of_a_master_that_stands_still_stops_and_goes_on_with_it(cluster: Cluster, tmp_path: Path) -> None:
     # Longer than a session, so that what waits in the slave for a slot would be asked for when the session is over.
-    async with slow_site(slow_s=TIMINGS.session_s + 0.5) as site:
+    async with slow_site(slow_s=TIMINGS.void_s + 0.5) as site:
         master = await asyncio.to_thread(cluster.start, "--slaves", 1, "--role", "master")
         await asyncio.to_thread(cluster.run, "submit", site.spider(tmp_path), "--peer", master.api)
         await until(lambda: len([v for v in site.visits if not v.url.endswith("/")]) > 10, "slow pages are open")
@@ -130,16 +130,16 @@ async def test_slave_of_a_master_that_stands_still_stops_and_goes_on_with_it(clu
         stopped_at = time.monotonic()
         master.process.send_signal(signal.SIGSTOP)
         try:
-            await asyncio.sleep(TIMINGS.session_s + 2.0)
+            await asyncio.sleep(TIMINGS.void_s + 2.0)
         finally:
             resumed_at = time.monotonic()
             master.process.send_signal(signal.SIGCONT)
         seen = list(site.visits)
         await until(lambda: bool(site.since(resumed_at)), "the crawl goes on")
 
-    assert [v.url for v in site.since(stopped_at + TIMINGS.session_s) if v.begun_at < resumed_at] == []
+    assert [v.url for v in site.since(stopped_at + TIMINGS.void_s) if v.begun_at < resumed_at] == []
     ended = [v.ended_at for v in seen if v.begun_at < resumed_at]
-    assert all(at is not None and at < stopped_at + TIMINGS.session_s + 1.0 for at in ended)
+    assert all(at is not None and at < stopped_at + TIMINGS.void_s + 1.0 for at in ended)
     assert not all(v.answered for v in seen)
     assert "renewed" in master.log
 

@@ -127,8 +127,6 @@ def test_dropped_buckets_are_gone_and_the_others_are_not(store: CopyStore, monke
 
     assert store.drop([0, 2]) == sum(row.bucket != 1 for row in rows)
     assert contents(store) == sorted(row for row in rows if row.bucket == 1)
-    assert store.drop_job(0) == sum(row.bucket == 1 and row.job == 0 for row in rows)
-    assert contents(store) == sorted(row for row in rows if row.bucket == 1 and row.job == 1)
     assert store.count() == len(contents(store)) == store.digests(bytes(16), [Range(1, 0, 0)])[0][0]
     assert store.drop([0, 2]) == 0
 

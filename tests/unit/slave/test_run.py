@@ -62,7 +62,7 @@ async def opened(
     """A run of a spider that obeys no robots.txt, and is given this whatever it asks for."""
     fetcher = FakeFetcher(result or answer_of())
     its = Settings().updated({"robotstxt_obey": False, **settings})
-    run = JobRun(1, spider, {}, its, Networks(), lambda *_: nullcontext(fetcher))
+    run = JobRun(spider, {}, its, Networks(), lambda *_: nullcontext(fetcher))
     await run.open()
     try:
         yield run
@@ -403,7 +403,7 @@ async def test_requests_of_a_start_that_waits_do_not_wait_with_it(monkeypatch: p
             return super().send(message)
 
     monkeypatch.setattr(run_module, "EARLY_S", 0.01)
-    run = JobRun(1, Waiting, {}, Settings(), Networks())
+    run = JobRun(Waiting, {}, Settings(), Networks())
     link = Hearing()
     outbox = Outbox(link)  # type: ignore[arg-type]
 
