@@ -24,7 +24,7 @@ from simulations.tasks import SimFuture, SimTask, describe, pending
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
-_SAME_MOMENT_MAX = 2_000_000
+SAME_MOMENT_MAX = 2_000_000
 _COLLECT_EVERY = 1_000_000
 _CANCELLED_MIN = 200
 
@@ -173,7 +173,7 @@ class Clockwork(asyncio.BaseEventLoop):
         ready = self._ready
         if ready:
             self._same_moment += len(ready)
-            if self._same_moment > _SAME_MOMENT_MAX:
+            if self._same_moment > SAME_MOMENT_MAX:
                 raise Livelock(f"{self._same_moment} callbacks at {self.now:.6f} s; next is {ready[0]!r}")
         elif not self._stop_asked():
             self._advance()

@@ -25,17 +25,17 @@ _FIGURES = (
 
 def run_status(peer: str | None, *, as_json: bool) -> int:
     """Prints the cluster as one peer sees it."""
-    return _tell(Remote.find(peer).get("/status"), _status, as_json)
+    return _tell(Remote.find(peer).get("/status"), status_words, as_json)
 
 
 def run_jobs(peer: str | None, *, as_json: bool) -> int:
     """Prints all jobs, each over all masters."""
-    return _tell(Remote.find(peer).get("/jobs"), _jobs, as_json)
+    return _tell(Remote.find(peer).get("/jobs"), jobs_words, as_json)
 
 
 def run_owner(url: str, key: str, peer: str | None, *, as_json: bool) -> int:
     """Prints who has a URL."""
-    return _tell(Remote.find(peer).get("/owner", url=url, key=key), _owner, as_json)
+    return _tell(Remote.find(peer).get("/owner", url=url, key=key), owner_words, as_json)
 
 
 def run_drain(peer: str | None, token_file: Path | None) -> int:
@@ -55,7 +55,7 @@ def _tell(answer: Any, in_words: Any, as_json: bool) -> int:
     return 0
 
 
-def _status(s: dict[str, Any]) -> Iterator[str]:
+def status_words(s: dict[str, Any]) -> Iterator[str]:
     living = [m for m in s["members"] if m["state"] in ("alive", "suspect")]
     views_told = f"view {s['view']}, directory {_short(s['directory'])}"
     yield f"cluster {s['cluster']}: {counted(len(living), 'master')}, {views_told}"
@@ -88,7 +88,7 @@ def _status(s: dict[str, Any]) -> Iterator[str]:
         yield f"warning: {warning}"
 
 
-def _jobs(answer: dict[str, Any]) -> Iterator[str]:
+def jobs_words(answer: dict[str, Any]) -> Iterator[str]:
     if not answer["jobs"]:
         yield "no jobs; `p2pcrawl submit TARGET` makes one"
         return
@@ -114,7 +114,7 @@ def _job_state(j: dict[str, Any]) -> str:
     return str(j["state"]) + open_end + (f" ({j['reason']})" if j["reason"] else "")
 
 
-def _owner(o: dict[str, Any]) -> Iterator[str]:
+def owner_words(o: dict[str, Any]) -> Iterator[str]:
     yield o["url"]
     yield f"  owner   {o['owner'][:8]} at {o['address'] or '?'}"
     yield f"  copies  {', '.join(c[:8] for c in o['copies'])}"

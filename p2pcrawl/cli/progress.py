@@ -48,7 +48,7 @@ async def _show(terminal: Terminal, crawler: Crawler) -> None:
     title = ", ".join(crawler.names)
     terminal.begin("")
     while True:
-        terminal.show(_table(title, meter.read(), crawler.master.draining))
+        terminal.show(table(title, meter.read(), crawler.master.draining))
         await asyncio.sleep(REFRESH_S)
 
 
@@ -75,7 +75,7 @@ def _trying(f: Figures) -> list[str]:
     return [f"{counted(f.unanswering, 'request')} at hosts that do not answer yet (robots.txt tried {f.tried:,} times)"]
 
 
-def _table(title: str, f: Figures, draining: bool) -> Any:
+def table(title: str, f: Figures, draining: bool) -> Any:
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text

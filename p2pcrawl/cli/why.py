@@ -30,7 +30,7 @@ def run_why(text: str, folder: Path | None, peer: str | None = None, *, as_json:
     if as_json:
         show_json(found)
     else:
-        for line in _told(found):
+        for line in history_words(found):
             show(line)
     return 0 if found["seen"] else 1
 
@@ -38,7 +38,8 @@ def run_why(text: str, folder: Path | None, peer: str | None = None, *, as_json:
 # -- in words -----------------------------------------------------------------------------------------
 
 
-def _told(found: dict[str, Any]) -> Iterator[str]:
+def history_words(found: dict[str, Any]) -> Iterator[str]:
+    """Says in lines what was found of a URL."""
     yield found["url"]
     if found["canonical"] != found["url"]:
         yield f"  as {found['canonical']}"

@@ -30,7 +30,7 @@ from p2pcrawl.model.record import Order, Phase
 YOUNG_MAX = 200_000
 """Rows of the young generation before it is merged into the old one."""
 MERGE_STEP = 20_000
-_REBUILD_STEP = 5_000
+REBUILD_STEP = 5_000
 _KEYS = {"seen": "hi, lo, job", "queue": "job, host, kind, prio, seq"}
 
 
@@ -232,12 +232,12 @@ class Store:
     def _rebuild_step(self) -> None:
         rows = self._db.execute(
             "SELECT id, hi, lo, job FROM record WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
-            (self._rebuilt, self._rebuild_until, _REBUILD_STEP),
+            (self._rebuilt, self._rebuild_until, REBUILD_STEP),
         ).fetchall()
         for record, hi, lo, job in rows:
             self._filter.add(f"{hi}.{lo}.{job}")
             self._rebuilt = record
-        if len(rows) < _REBUILD_STEP:
+        if len(rows) < REBUILD_STEP:
             self._rebuilt = self._rebuild_until
             self._filter.complete = True
 

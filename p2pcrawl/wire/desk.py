@@ -93,7 +93,7 @@ class Overseer:
         if not piece or not limit_s:
             self._piece = 0
             return None
-        cpu_s = _cpu_s(self._pid)
+        cpu_s = computed_s(self._pid)
         if piece != self._piece:
             self._piece, self._cpu_s = piece, cpu_s
             return None
@@ -113,7 +113,7 @@ class Overseer:
         return self._silent_s > patience_s
 
 
-def _cpu_s(pid: int) -> float:
+def computed_s(pid: int) -> float:
     """Returns how many seconds the process has computed so far; 0 where the system does not tell."""
     with suppress(OSError, ValueError, IndexError):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

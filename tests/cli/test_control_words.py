@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from p2pcrawl.cli.cluster import _jobs, _status
+from p2pcrawl.cli.cluster import jobs_words, status_words
 from p2pcrawl.cli.control import buckets_told, certificate_words
 from p2pcrawl.cli.results import gaps
 from p2pcrawl.model.node import NodeId
@@ -95,8 +95,8 @@ def test_status_shows_how_copies_stand_only_while_something_is_open() -> None:
         "jobs": {"paused": 1, "running": 2}, "peer": {"role": "master", "address": "a:1", "api": "a:2"},
     }  # fmt: skip
 
-    said = list(_status(status))
-    quiet = list(_status(status | {"copies": dict.fromkeys(copies, 0), "jobs": {}}))
+    said = list(status_words(status))
+    quiet = list(status_words(status | {"copies": dict.fromkeys(copies, 0), "jobs": {}}))
 
     assert "jobs: 1 paused, 2 running" in said
     line = "copies: 2 of each record; 1 copy of a bucket not synced yet, 2,000 rows on the way to their copies"
@@ -112,7 +112,7 @@ def test_status_says_who_has_a_vote_where_a_majority_is_asked_for() -> None:
         "majority": {"voters": ["a", "b", "c"], "version": 3, "agreeing": 1, "needed": 2, "granting": False},
     }  # fmt: skip
 
-    assert "majority: 3 voters (version 3), 1 agree, 2 needed: it grants nothing" in list(_status(status))
+    assert "majority: 3 voters (version 3), 1 agree, 2 needed: it grants nothing" in list(status_words(status))
 
 
 def job_row(**changes: Any) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def job_row(**changes: Any) -> dict[str, Any]:
 
 
 def test_jobs_warn_of_buckets_that_are_not_whole() -> None:
-    said = "\n".join(_jobs({"jobs": [job_row(state="incomplete", not_whole=[4])]}))
+    said = "\n".join(jobs_words({"jobs": [job_row(state="incomplete", not_whole=[4])]}))
 
     assert "incomplete" in said and "1 bucket is not whole (4)" in said
 
@@ -130,13 +130,13 @@ def test_jobs_warn_of_buckets_that_are_not_whole() -> None:
 def test_jobs_say_that_an_end_is_not_final_and_who_is_missing_since_when() -> None:
     job = job_row(certificate=certificate(final=False), away={NODES[0]: GONE_AT})
 
-    said = list(_jobs({"jobs": [job]}))
+    said = list(jobs_words({"jobs": [job]}))
 
     assert "finished, not final" in said[1]
     assert said[2].startswith("warning: 1 master is missing (11111111 since 2026-11-18 11:06:40 UTC): what only")
 
 
 def test_jobs_whose_figures_may_be_counted_twice_say_so() -> None:
-    said = "\n".join(_jobs({"jobs": [job_row(state="settling", settled=False)]}))
+    said = "\n".join(jobs_words({"jobs": [job_row(state="settling", settled=False)]}))
 
     assert "settling" in said and "warning: buckets are changing hands" in said

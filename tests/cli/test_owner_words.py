@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from p2pcrawl.cli.cluster import _owner
+from p2pcrawl.cli.cluster import owner_words
 
 
 def test_silent_owner_comes_with_what_the_directory_heard() -> None:
@@ -12,7 +12,7 @@ def test_silent_owner_comes_with_what_the_directory_heard() -> None:
         "directory": {"owner": "b" * 40, "epoch": [3, "b" * 40], "address": "10.0.0.6:7117", "age_s": 61.4},
     }  # fmt: skip
 
-    words = "\n".join(_owner(silent))
+    words = "\n".join(owner_words(silent))
 
     assert "heard   bbbbbbbb at 10.0.0.6:7117, epoch 3, 61 s ago (directory)" in words
-    assert "heard" not in "\n".join(_owner({**silent, "directory": None}))
+    assert "heard" not in "\n".join(owner_words({**silent, "directory": None}))

@@ -128,7 +128,7 @@ def test_run_ends_at_its_time_limit_with_the_waiting_tasks() -> None:
 
 
 def test_callbacks_that_never_let_time_pass_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("simulations.clockwork._SAME_MOMENT_MAX", 10_000)
+    monkeypatch.setattr("simulations.clockwork.SAME_MOMENT_MAX", 10_000)
 
     async def spin() -> None:
         for _ in itertools.count():

@@ -37,6 +37,11 @@ def damaged(dice: Random, sound: bytes, size_max: int) -> bytes:
             return bytes(flipped)
 
 
+def held_bytes(machine: object) -> int:
+    """How many bytes somebody has made a machine keep that waits for more of them."""
+    return sum(len(value) for value in vars(machine).values() if isinstance(value, bytearray))
+
+
 def one_of_each(kinds: Sequence[type], dice: Random) -> list[Any]:
     """A message of every kind, with a value of the right type in every field."""
     return [_value(msgspec.inspect.type_info(kind), dice) for kind in kinds]

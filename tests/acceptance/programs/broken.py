@@ -14,28 +14,28 @@ HELD_COMMITS = 40
 
 def items_after_done() -> None:
     """A page is done before its items are durable."""
-    write, held = Store._write, []  # type: ignore[var-annotated]
+    commit, held = Store.commit, []  # type: ignore[var-annotated]
 
-    def late(store: Store, batch: Batch, result: Any) -> None:
+    def late(store: Store, batch: Batch) -> Any:
         rows: list[ItemRow] = batch.items
         held.append(rows)
         batch.items = [row for rows in held for row in rows] if len(held) >= HELD_COMMITS else []
         if len(held) >= HELD_COMMITS:
             held.clear()
-        write(store, batch, result)
+        return commit(store, batch)
 
-    Store._write = late  # type: ignore[method-assign]
+    Store.commit = late  # type: ignore[method-assign]
 
 
 def leases_unwritten() -> None:
     """A page is granted before its lease is durable."""
-    write = Store._write
+    commit = Store.commit
 
-    def without(store: Store, batch: Batch, result: Any) -> None:
+    def without(store: Store, batch: Batch) -> Any:
         batch.leases = []
-        write(store, batch, result)
+        return commit(store, batch)
 
-    Store._write = without  # type: ignore[method-assign]
+    Store.commit = without  # type: ignore[method-assign]
 
 
 def deliveries_forgotten() -> None:

@@ -15,12 +15,11 @@ import click
 import pytest
 
 from p2pcrawl import cli
-from p2pcrawl.cli import verbs
+from p2pcrawl.cli import verbs, why
 from p2pcrawl.cli.figures import Figures
-from p2pcrawl.cli.progress import _table, progress_line
+from p2pcrawl.cli.progress import progress_line, table
 from p2pcrawl.cli.relay import Relay
 from p2pcrawl.cli.terminal import Guarded, Terminal
-from p2pcrawl.cli.why import _told
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.stores.stream_sink import StreamSink
 
@@ -137,7 +136,7 @@ def test_live_display_shows_names_of_jobs_as_escapes(look: Look) -> None:
     terminal = Terminal(live=True)
 
     terminal.begin("")
-    terminal.show(_table(HOSTILE, figures, False))
+    terminal.show(table(HOSTILE, figures, False))
     terminal.end()
 
     assert "\\u001b]0;pwned" in screens[1].getvalue()
@@ -168,7 +167,7 @@ def test_why_tells_each_line_as_one(capsys: pytest.CaptureFixture[str], tmp_path
         "notes": [HOSTILE],
     }
 
-    for line in _told(found):
+    for line in why.history_words(found):
         show(line)
 
     told = capsys.readouterr().out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import resource
 import socket
 
 import pytest
@@ -272,7 +273,7 @@ async def test_tls_with_a_server_that_speaks_none_is_a_tls_failure(new_client):
 
 
 async def test_when_many_connections_are_open_new_ones_are_not_kept(serve, new_client, page, monkeypatch):
-    monkeypatch.setattr("p2pcrawl.fetch.dial._sockets_max", lambda: 1)
+    monkeypatch.setattr(resource, "getrlimit", lambda what: (2, 2))
     servers = [await serve(page(b"x")) for _ in range(3)]
     client = await new_client()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,10 +64,11 @@ def test_folder_of_format_1_is_brought_to_this_one_with_all_that_is_in_it(tmp_pa
     try:
         [queued] = load(store, "http://start.example/")
         store.commit(batch_of([link("http://a.example/")]))
-        columns = {row[1] for row in store._db.execute("PRAGMA table_info(record)")}
-        version = store._db.execute("PRAGMA user_version").fetchone()
     finally:
         store.close()
+    with closing(sqlite3.connect(tmp_path / FILE)) as db:
+        columns = {row[1] for row in db.execute("PRAGMA table_info(record)")}
+        version = db.execute("PRAGMA user_version").fetchone()
 
     assert (queued.url, queued.visit) == ("http://start.example/", 0)
     assert "visit" in columns

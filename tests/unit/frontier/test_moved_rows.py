@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -10,6 +12,7 @@ import pytest
 
 from p2pcrawl.core.ring import BUCKETS
 from p2pcrawl.frontier.batch import MovedRow, NewLink
+from p2pcrawl.frontier.schema import FILE
 from p2pcrawl.frontier.store import Store
 from p2pcrawl.model.fingerprint import pack_halves
 from p2pcrawl.model.record import Phase
@@ -83,7 +86,8 @@ def move(source: Store, target: Store, buckets: set[int], *, page: int = 7, orde
 
 
 def phases(store: Store) -> dict[str, int]:
-    rows = store._db.execute("SELECT url, phase FROM record").fetchall()
+    with closing(sqlite3.connect(store.folder / FILE)) as db:
+        rows = db.execute("SELECT url, phase FROM record").fetchall()
     assert len(dict(rows)) == len(rows)
     return dict(rows)
 

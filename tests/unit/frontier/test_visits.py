@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -17,6 +19,7 @@ from p2pcrawl.frontier import aside, buckets
 from p2pcrawl.frontier.batch import ItemRow, MovedRow, NewLink
 from p2pcrawl.frontier.copies import CopyRow, CopyStore
 from p2pcrawl.frontier.digest import Range, split
+from p2pcrawl.frontier.schema import FILE
 from p2pcrawl.frontier.store import Store
 from p2pcrawl.model.fingerprint import halves
 from p2pcrawl.model.record import Phase, stamp_of
@@ -73,11 +76,13 @@ def visit(store: Store, candidate: Candidate, phase: Phase, *, items: list[bytes
 
 def state(store: Store) -> dict[str, tuple]:
     """Each record with its items and whether it is in the queue."""
-    rows = store._db.execute("SELECT id, url, visit, phase, attempts, losses, reason FROM record").fetchall()
-    queue = {n for t in ("queue_young", "queue") for (n,) in store._db.execute(f"SELECT id FROM {t}")}
+    with closing(sqlite3.connect(store.folder / FILE)) as db:
+        rows = db.execute("SELECT id, url, visit, phase, attempts, losses, reason FROM record").fetchall()
+        queue = {n for t in ("queue_young", "queue") for (n,) in db.execute(f"SELECT id FROM {t}")}
+        kept = db.execute("SELECT record, count, data FROM item ORDER BY id").fetchall()
     items = Counter[int]()
     texts: dict[int, list[bytes]] = {}
-    for record, count, data in store._db.execute("SELECT record, count, data FROM item ORDER BY id"):
+    for record, count, data in kept:
         items[record] += count
         texts.setdefault(record, []).append(data)
     return {url: (*rest, number in queue, items[number], texts.get(number)) for number, url, *rest in rows}

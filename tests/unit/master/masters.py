@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from p2pcrawl.core.membership_output import Event, EventKind
+from p2pcrawl.frontier.schema import FILE as FRONTIER_FILE
+from p2pcrawl.frontier.store import Store
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.holdings import Holdings
 from p2pcrawl.master.job import Job
@@ -278,7 +281,7 @@ def settled(houses: Iterable[House]) -> bool:
     """The views are followed, and no bucket is on its way."""
     for house in houses:
         ownership = house.cluster.ownership
-        if ownership.view != house.cluster.node.membership.view_digest or house.cluster.takeover._unclaimed:
+        if ownership.view != house.cluster.node.membership.view_digest or house.cluster.takeover.unclaimed:
             return False
         if ownership.syncing or not ownership.complete:
             return False
@@ -309,6 +312,14 @@ async def books(houses: Iterable[House], job: int = 77) -> Counter[str]:
 
 async def records(house: House, job: int = 77) -> list[tuple[str, int]]:
     """(url, phase) of every record at a master."""
-    return await house.master.recorder.run(
-        lambda store: store._db.execute("SELECT url, phase FROM record WHERE job = ?", (job,)).fetchall()
-    )
+    return await read(house, FRONTIER_FILE, "SELECT url, phase FROM record WHERE job = ?", job)
+
+
+async def read(house: House, file: str, question: str, *values: object) -> list[Any]:
+    """What one of its databases has on disk, in the order of its own reads and writes."""
+
+    def rows(store: Store) -> list[Any]:
+        with closing(sqlite3.connect(store.folder / file)) as db:
+            return db.execute(question, values).fetchall()
+
+    return await house.master.recorder.run(rows)

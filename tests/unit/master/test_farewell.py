@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from p2pcrawl.core.ring import BUCKETS
+from p2pcrawl.frontier.copies import LAYOUT
+from p2pcrawl.frontier.schema import FILE
 from p2pcrawl.master import cluster, takeover
 from p2pcrawl.master.buckets import bitmap_of
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.cluster import Compare, Copy, Drop, MirrorJob, Whole
-from tests.unit.master.masters import House, eventually, finished, records, settled, submit, town_of
+from tests.unit.master.masters import House, eventually, finished, read, records, settled, submit, town_of
 from tests.unit.master.test_cluster import Web
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
@@ -29,12 +31,8 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def rows_at(house: House) -> set[str]:
     """The records that are on its disk, as a frontier's or as copies."""
-    held = await house.cluster.holdings._in_thread(
-        lambda: house.cluster.holdings._store._db.execute("SELECT DISTINCT hi, lo FROM held").fetchall()
-    )
-    own = await house.master.recorder.run(
-        lambda store: store._db.execute("SELECT DISTINCT hi, lo FROM record").fetchall()
-    )
+    held = await read(house, LAYOUT.file, "SELECT DISTINCT hi, lo FROM held")
+    own = await read(house, FILE, "SELECT DISTINCT hi, lo FROM record")
     return {f"{hi} {lo}" for hi, lo in [*held, *own]}
 
 

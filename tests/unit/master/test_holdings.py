@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from p2pcrawl.frontier.copies import CopyStore
 from p2pcrawl.master.holdings import Holdings
 from p2pcrawl.model.errors import DiskFullError, StorageError
 from p2pcrawl.wire.cluster import Copied, Copy
@@ -24,7 +25,7 @@ async def test_who_cannot_store_copies_says_so_to_its_master(tmp_path: Path, mon
     def full(*_: Any) -> None:
         raise DiskFullError("no room")
 
-    monkeypatch.setattr(holdings._store, "put", full)
+    monkeypatch.setattr(CopyStore, "put", full)
     with pytest.raises(DiskFullError):
         await holdings.copy(Copy(2, []))
 

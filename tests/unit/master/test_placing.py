@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from p2pcrawl.core.group import WEIGHT_MEAN
 from p2pcrawl.core.ring import key_hash
 from p2pcrawl.core.throughput import WINDOW_S
 from p2pcrawl.frontier.batch import Batch
@@ -232,10 +232,12 @@ async def test_fast_slave_is_given_more_hosts(tmp_path: Path) -> None:
             group.grant(half_second / 2)
             group.end(1, 25, half_second / 2)
             group.end(2, 8, half_second / 2)
-        placing = group.master.granting._placing
-        assert isinstance(placing, BoundedPlacing)
 
-        assert placing._weights[1] > WEIGHT_MEAN > placing._weights[2]
+        group.queue(range(1000, 1200))
+        group.grant(4 * WINDOW_S)
+
+        homes = Counter(group.slave_for(host) for host in range(1000, 1200))
+        assert homes[1] > 1.5 * homes[2], homes
 
 
 async def test_group_of_another_size_is_given_its_hosts_anew_by_host_bucket(tmp_path: Path) -> None:

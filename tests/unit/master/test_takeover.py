@@ -17,7 +17,7 @@ from p2pcrawl.model.node import NodeId
 from p2pcrawl.model.record import Phase
 from p2pcrawl.wire.cluster import PullCopies, Row, Taken
 from p2pcrawl.wire.messages import Page, Task
-from tests.unit.master.masters import House, Town, arrive, eventually, settled, submit, town_of
+from tests.unit.master.masters import House, Town, arrive, eventually, records, settled, submit, town_of
 from tests.unit.master.slaves import page_of
 from tests.unit.master.test_cluster import _owner, _row
 
@@ -71,8 +71,7 @@ async def plant(houses: list[House], phase: Phase = Phase.DONE, hosts: int = 60,
 
 async def planted(house: House) -> set[str]:
     """Those of them that a master has in its frontier."""
-    found = await house.master.recorder.run(lambda store: store._db.execute("SELECT url FROM record").fetchall())
-    return {url for (url,) in found if "planted" in url}
+    return {url for url, _ in await records(house) if "planted" in url}
 
 
 def full_and_served(house: House, urls: set[str]) -> set[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import parsel
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,12 +27,14 @@ def test_selectors_work_as_in_scrapy() -> None:
     assert response.selector is response.selector
 
 
-def test_parsel_is_not_built_for_title_and_links() -> None:
+def test_parsel_is_not_built_for_title_and_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parsel.Selector, "__init__", None)
     response = page("<title>t</title><a href=x>")
 
     assert response.title == "t"
     assert response.links == ["https://example.com/shop/x"]
-    assert response._selector is None
+    with pytest.raises(TypeError):
+        response.css("title")
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from p2pcrawl.wire.identity import Identity
 from p2pcrawl.wire.keys import KeyRing
 from p2pcrawl.wire.streams import RECORD_MAX, StreamSeal
 from tests.unit.conftest import Count
+from tests.unit.hostile_bytes import held_bytes
 
 OLD, NEW = os.urandom(32), os.urandom(32)
 ALICE, BOB, MALLORY = Identity.generate(), Identity.generate(), Identity.generate()
@@ -566,7 +567,7 @@ def check_hostile_rounds(rounds: int, seed: int, count: Count = range) -> None:
             delivered = []
         assert delivered == [], f"seed {seed}, round {number}"
         assert end.peer is before, f"seed {seed}, round {number}"
-        assert len(end._buffer) <= 3 + 16 + RECORD_MAX
+        assert held_bytes(end) <= 3 + 16 + RECORD_MAX
         output = end.take_output()
         # Bytes of a recorded hello that are unchanged are answered; nothing else is, but for a refusal.
         assert stage == 0 or len(output) in (0, REFUSAL_BYTES) or len(output) == ANSWER_BYTES + 3 + 104 + 16

@@ -171,8 +171,14 @@ def test_client_without_a_certificate_is_refused(authority: Authority, contexts:
 
 @pytest.mark.parametrize("older", ["client", "server"])
 def test_older_version_of_tls_is_refused(authority: Authority, contexts: TlsContexts, older: str) -> None:
-    kind = ssl.PROTOCOL_TLS_CLIENT if older == "client" else ssl.PROTOCOL_TLS_SERVER
-    context = authority.files()._context(kind)
+    context, files = (
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT if older == "client" else ssl.PROTOCOL_TLS_SERVER),
+        authority.files(),
+    )
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_verify_locations(files.ca)
+    context.load_cert_chain(files.cert, files.key)
     context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_2
     client, server = (context, contexts.server) if older == "client" else (contexts.client, context)
     near, far = TlsStream.client(client, inside(False)), TlsStream.server(server, inside(True))
