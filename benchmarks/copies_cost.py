@@ -14,9 +14,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.cluster import CONCURRENCY, claim_conserved, crawl
-from benchmarks.measure import Claims, SiteProcess
-from benchmarks.peers import Peers
+from benchmarks.kit.measure import Claims, SiteProcess
+from benchmarks.kit.peers import Peers
+from benchmarks.masters.cluster import CONCURRENCY, claim_conserved, crawl
 
 
 def copies_cost(
@@ -27,7 +27,7 @@ def copies_cost(
     settings = {"CONCURRENT_REQUESTS": CONCURRENCY, "CONCURRENT_REQUESTS_PER_DOMAIN": CONCURRENCY}
     cpu_ms: dict[int, list[float]] = defaultdict(list)
     rate: dict[int, list[float]] = defaultdict(list)
-    with SiteProcess("benchmarks.site", "--pages", pages, "--hosts", hosts) as site:
+    with SiteProcess("benchmarks.kit.site", "--pages", pages, "--hosts", hosts) as site:
         for number in range(rounds):
             for each in copies:
                 site.ask("/_reset")

@@ -6,13 +6,13 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from benchmarks.measure import Claims, Setup, SiteProcess, claim_items
+from benchmarks.kit.measure import Claims, Setup, SiteProcess, claim_items
 
 
 def coverage(folder: Path, pages: int, hosts: int, slaves: int, *, size: int = 20_000) -> Claims:
     """Runs one crawl that nothing disturbs, and checks that it covers the site."""
     claims = Claims(f"coverage: {pages} pages, {hosts} hosts, {slaves} slaves")
-    with SiteProcess("benchmarks.site", "--pages", pages, "--hosts", hosts, "--size", size) as site:
+    with SiteProcess("benchmarks.kit.site", "--pages", pages, "--hosts", hosts, "--size", size) as site:
         ended = Setup.of_site(folder, site, slaves=slaves).run(120 + pages / 100)
         stats, hits = site.stats(), site.hits()
     certificate = ended.certificate

@@ -20,8 +20,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from benchmarks.measure import Claims
-from benchmarks.trial import Death, Plan, Trial, Visit, rate
+from benchmarks.kit.measure import Claims
+from benchmarks.masters.trial import Death, Plan, Trial, Visit, rate
 
 FIRST_FETCH_S_MAX = 20.0
 """The goal for 99 of 100 hosts of a dead master."""

@@ -28,10 +28,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import SPIDERS, Claims, Overdue, alive, items_of, until
-from benchmarks.peers import Peers
-from benchmarks.small_sites import SmallSite, SmallSites
-from p2pcrawl.master.certificate import flaws
+from benchmarks.kit.measure import SPIDERS, Claims, Overdue, alive, items_of, until
+from benchmarks.kit.peers import Peers
+from benchmarks.kit.small_sites import SmallSite, SmallSites
+from p2pcrawl.master.jobs.certificate import flaws
 
 DELAY_S = (0.05, 0.4)
 KILLED_FRACTION = 0.5

@@ -15,15 +15,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.measure import Claims
-from p2pcrawl.core.candidate import host_key
-from p2pcrawl.core.politeness import Pace
-from p2pcrawl.core.workbench import Workbench
-from p2pcrawl.frontier.batch import Batch, NewLink
-from p2pcrawl.frontier.store import Store
-from p2pcrawl.model.fingerprint import fingerprint
-from p2pcrawl.model.job import START_URL
-from p2pcrawl.model.settings import Settings
+from benchmarks.kit.measure import Claims
+from p2pcrawl.core.bench.candidate import host_key
+from p2pcrawl.core.bench.workbench import Workbench
+from p2pcrawl.core.hosts.politeness import Pace
+from p2pcrawl.frontier.records.batch import Batch, NewLink
+from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.model.crawl.fingerprint import fingerprint
+from p2pcrawl.model.crawl.job import START_URL
+from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.slave.tuning import tune_collector
 
 BATCH = 2_000

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import Claims, Setup, SiteProcess, ask_frontier, items_of
+from benchmarks.kit.measure import Claims, Setup, SiteProcess, ask_frontier, items_of
 
 MIB = 1024 * 1024
 GUARDED_HOSTS = ["169.254.169.254", "[::ffff:a9fe:a9fe]", "[64:ff9b::a9fe:a9fe]", "0.0.0.0", "127.0.0.1", "localhost"]

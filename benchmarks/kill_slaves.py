@@ -10,7 +10,7 @@ import signal
 import tempfile
 from pathlib import Path
 
-from benchmarks.measure import Claims, Setup, SiteProcess, Watched, claim_items, until
+from benchmarks.kit.measure import Claims, Setup, SiteProcess, Watched, claim_items, until
 
 
 def kill_slaves(
@@ -31,7 +31,7 @@ def kill_slaves(
     killed: set[int] = set()
     outputs = ("items.jsonl", "items.csv.gz")
     with SiteProcess(
-        "benchmarks.site", "--pages", pages, "--hosts", hosts, "--size", size, "--latency", latency_s
+        "benchmarks.kit.site", "--pages", pages, "--hosts", hosts, "--size", size, "--latency", latency_s
     ) as site:
         with Setup.of_site(folder, site, outputs, slaves=slaves).begin() as crawl:
             for moment in moments:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.measure import Claims, Ended, Setup, SiteProcess, Watched, claim_items, open_leases, until
+from benchmarks.kit.measure import Claims, Ended, Setup, SiteProcess, Watched, claim_items, open_leases, until
 
 LATER_S = 0.2
 
@@ -40,7 +40,7 @@ def kill_tree(
     leases: dict[tuple[int, int], str] = {}
     done = 0
     arguments = ("--pages", pages, "--hosts", hosts, "--size", size, "--latency", latency_s)
-    with SiteProcess("benchmarks.site", *arguments) as site:
+    with SiteProcess("benchmarks.kit.site", *arguments) as site:
         setup = Setup.of_site(folder, site, outputs, slaves=slaves, settings=settings or {}, program=program)
         for moment in moments:
             # At least a little is fetched before each kill, or resumed crawls would all be killed at their start.

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.kill_slaves import kill_one
-from benchmarks.measure import Claims, Setup, SiteProcess, Watched, claim_items, until
+from benchmarks.kit.measure import Claims, Setup, SiteProcess, Watched, claim_items, until
 
 KILL_TOLERANCE_S = 0.05
 """When a slave is killed, master and site learn from the kernel at nearly the same time that its requests ended; this

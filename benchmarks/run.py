@@ -38,7 +38,9 @@ MEASURES = {
     "false_deaths": "stalls and loss by simulation, 1,000 runs of each: how often a living master is taken for dead",
 }
 OF_PEERS = {"cluster", "one_site", "joins", "detection", "idle", "stalls", "loss"}
-"""Those that benchmarks.cluster measures."""
+"""Those that benchmarks.masters.cluster measures."""
+OF_MASTERS = {"partition", "rehoming", "hostile_bytes", "heirs", "start_page", "false_deaths"}
+"""Those that have a module of their own in benchmarks.masters."""
 OF_FAILOVER = {"churn", "rolling", "power"}
 """Those that benchmarks.failover measures."""
 
@@ -60,9 +62,9 @@ def main() -> int:
     failed = []
     for name in names:
         began_s = time.monotonic()
-        module = [f"benchmarks.{name}"]
+        module = [f"benchmarks.masters.{name}" if name in OF_MASTERS else f"benchmarks.{name}"]
         if name in OF_PEERS or name in OF_FAILOVER:
-            module = ["benchmarks.cluster" if name in OF_PEERS else "benchmarks.failover", name]
+            module = ["benchmarks.masters.cluster" if name in OF_PEERS else "benchmarks.failover", name]
         if subprocess.run([sys.executable, "-m", *module, *more], cwd=ROOT).returncode:
             failed.append(name)
         print(f"-- {name}: {time.monotonic() - began_s:.0f} s", flush=True)

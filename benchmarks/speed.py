@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import ROOT, SPIDERS, Claims, SiteProcess, Watched
+from benchmarks.kit.measure import ROOT, SPIDERS, Claims, SiteProcess, Watched
 
 CONCURRENCY = 64
 SCRAPY_FACTOR = 5.0
@@ -83,7 +83,7 @@ class SharedSite:
 
 class OwnSite(SiteProcess):
     def __init__(self, pages: int) -> None:
-        super().__init__("benchmarks.site", "--pages", pages, "--last-core")
+        super().__init__("benchmarks.kit.site", "--pages", pages, "--last-core")
 
     def reset(self) -> None:
         self.ask("/_reset")
@@ -129,7 +129,10 @@ def cases(options: argparse.Namespace) -> list[Case]:
         scrapy = [str(crawlers / "scrapy_spider.py")]
         bare_end, scrapy_end = ["full"], ["css", "uvloop", "twisted"]
     else:
-        bare, scrapy = [sys.executable, "-m", "benchmarks.bare"], [str(ROOT / "benchmarks" / "scrapy_spider.py")]
+        bare, scrapy = (
+            [sys.executable, "-m", "benchmarks.kit.bare"],
+            [str(ROOT / "benchmarks" / "kit" / "scrapy_spider.py")],
+        )
         bare_end, scrapy_end = [], []
     places = ["START", "OUT", str(CONCURRENCY)]
     found.append(Case("bare loop", options.pages, [*bare, *places, *bare_end], KEEP_MEMORY))

@@ -1,6 +1,7 @@
 """Masters that are divided in mid-crawl, and healed: ``python -m benchmarks.split --partition available``.
 
-Each master is in a network namespace of its own (benchmarks/divisible.py; needs root). The smaller part is cut off from
+Each master is in a network namespace of its own (benchmarks/kit/divisible.py; needs root). The smaller part is cut
+off from
 the larger one; both still reach the sites. Who asked is told by the address that the site saw.
 """
 
@@ -19,11 +20,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
-from benchmarks.cluster import submit
-from benchmarks.divisible import SITES, DivisibleNetwork, why_not
-from benchmarks.measure import Claims, SiteProcess, until
-from benchmarks.peers import PeerProcess, Peers, user_files
-from benchmarks.trial import LATENCY_S, PAGE_BYTES, Plan, Trial, Visit
+from benchmarks.kit.divisible import SITES, DivisibleNetwork, why_not
+from benchmarks.kit.measure import Claims, SiteProcess, until
+from benchmarks.kit.peers import PeerProcess, Peers, user_files
+from benchmarks.masters.cluster import submit
+from benchmarks.masters.trial import LATENCY_S, PAGE_BYTES, Plan, Trial, Visit
 
 TAKEN_OVER_S = 15.0
 """So long after the cut the larger part has buckets of the other one, and each part asks for what both do."""
@@ -50,7 +51,7 @@ class DividedPeers(Peers):
         return super().start(data, *listen, *arguments)
 
     def _namespaced(self, number: int) -> Sequence[object]:
-        return ("-m", "benchmarks.namespaced_peer", self._network.name(number - 1))
+        return ("-m", "benchmarks.kit.namespaced_peer", self._network.name(number - 1))
 
 
 class DividedTrial(Trial):
@@ -74,7 +75,7 @@ class DividedTrial(Trial):
         with ExitStack() as stack:
             self.network = stack.enter_context(DivisibleNetwork(plan.masters, plan.hosts))
             asked = ("--pages", plan.pages, "--hosts", plan.hosts, "--size", PAGE_BYTES, "--latency", LATENCY_S)
-            self.site = stack.enter_context(SiteProcess("benchmarks.site", "--visits", "--prefix", SITES, *asked))
+            self.site = stack.enter_context(SiteProcess("benchmarks.kit.site", "--visits", "--prefix", SITES, *asked))
             told = ("--copies", plan.copies, "--partition", self._partition, "--key-file", key, "--loglevel", "DEBUG")
             self.peers = stack.enter_context(DividedPeers(self.folder, self.network, *told))
             settings = {"DOWNLOAD_DELAY": plan.delay_s, "ALLOW_PRIVATE_NETWORKS": ",".join(self.site.hosts)}

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from p2pcrawl.crawler import Crawler
+    from p2pcrawl.model.crawl.request import Request
+    from p2pcrawl.model.crawl.settings import Settings
     from p2pcrawl.model.errors import CloseSpider, DropItem, IgnoreRequest, P2PCrawlError
-    from p2pcrawl.model.request import Request
-    from p2pcrawl.model.settings import Settings
     from p2pcrawl.peer.peer import Peer
-    from p2pcrawl.spiders.response import Response
+    from p2pcrawl.spiders.page.response import Response
     from p2pcrawl.spiders.spider import Spider
 
 __version__ = "0.1.0"
@@ -32,9 +32,9 @@ _HOMES = {
     "IgnoreRequest": "p2pcrawl.model.errors",
     "P2PCrawlError": "p2pcrawl.model.errors",
     "Peer": "p2pcrawl.peer.peer",
-    "Request": "p2pcrawl.model.request",
-    "Response": "p2pcrawl.spiders.response",
-    "Settings": "p2pcrawl.model.settings",
+    "Request": "p2pcrawl.model.crawl.request",
+    "Response": "p2pcrawl.spiders.page.response",
+    "Settings": "p2pcrawl.model.crawl.settings",
     "Spider": "p2pcrawl.spiders.spider",
 }
 

@@ -16,18 +16,18 @@ from typing import Any, Self
 
 import msgspec
 
-from p2pcrawl.master.delivery import Output
-from p2pcrawl.master.job import FINISHED, Job
+from p2pcrawl.master.jobs.delivery import Output
+from p2pcrawl.master.jobs.job import FINISHED, Job
 from p2pcrawl.master.master import Master
+from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
+from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.model.job import JobId, JobSpec, SpiderRef
-from p2pcrawl.model.settings import Settings
 from p2pcrawl.private.presence import addresses_here
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.slave.tuning import tune_collector, tune_memory
-from p2pcrawl.spiders.load import importing, load_spider, merged_settings, parse_target, reference_of
+from p2pcrawl.spiders.loading.load import importing, load_spider, merged_settings, parse_target, reference_of
+from p2pcrawl.spiders.loading.trial import try_spider
 from p2pcrawl.spiders.spider import Spider
-from p2pcrawl.spiders.trial import try_spider
 from p2pcrawl.stores.files import STANDARD_OUTPUT, open_sink
 
 Target = type[Spider] | SpiderRef | str

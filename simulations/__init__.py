@@ -13,24 +13,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulations.options import Options
-    from simulations.outcome import Progress, Report
-    from simulations.paths import Law
-    from simulations.plan import MachinePlan, Plan
-    from simulations.simulation import Simulation
-    from simulations.stage import Stage
-    from simulations.web import WebPlan
+    from simulations.kernel.paths import Law
+    from simulations.play.options import Options
+    from simulations.play.stage import Stage
+    from simulations.whole.outcome import Progress, Report
+    from simulations.whole.plan import MachinePlan, Plan
+    from simulations.whole.simulation import Simulation
+    from simulations.world.web import WebPlan
 
 _HOMES = {
-    "Law": "paths",
-    "MachinePlan": "plan",
-    "Options": "options",
-    "Plan": "plan",
-    "Progress": "outcome",
-    "Report": "outcome",
-    "Simulation": "simulation",
-    "Stage": "stage",
-    "WebPlan": "web",
+    "Law": "kernel.paths",
+    "MachinePlan": "whole.plan",
+    "Options": "play.options",
+    "Plan": "whole.plan",
+    "Progress": "whole.outcome",
+    "Report": "whole.outcome",
+    "Simulation": "whole.simulation",
+    "Stage": "play.stage",
+    "WebPlan": "world.web",
 }
 
 __all__ = ["Law", "MachinePlan", "Options", "Plan", "Progress", "Report", "Simulation", "Stage", "WebPlan"]

@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with _stopping():
         try:
             # Loading all of it takes a while, in which somebody may already have had enough.
-            from simulations.verbs import VERBS, parser
+            from simulations.verbs.verbs import VERBS, parser
 
             chosen = parser().parse_args(arguments)
             return VERBS[chosen.verb].run(chosen)

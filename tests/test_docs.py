@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from p2pcrawl.model.settings import Settings
+from p2pcrawl.model.crawl.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "examples" / "README.md"])
@@ -32,7 +32,7 @@ def test_snippet_defines_a_spider_that_slaves_can_load(page: Path, code: str, tm
         if isinstance(node, ast.ClassDef) and any(isinstance(b, ast.Name) and b.id == "Spider" for b in node.bases)
     ]
     script = (
-        "from p2pcrawl.spiders.load import parse_target, load_spider, merged_settings\n"
+        "from p2pcrawl.spiders.loading.load import parse_target, load_spider, merged_settings\n"
         "from p2pcrawl import Settings\n"
         f"for name in {names!r}:\n"
         f"    cls = load_spider(parse_target({str(file)!r} + ':' + name))\n"

@@ -139,22 +139,24 @@ def test_table_of_layers_has_no_cycle_below_the_faces() -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        pytest.param("p2pcrawl.model.url", "import msgspec", id="third-party-in-model"),
-        pytest.param("p2pcrawl.model.url", "from p2pcrawl.core import retry", id="model-imports-core"),
-        pytest.param("p2pcrawl.model.url", "from p2pcrawl import Spider", id="model-imports-the-public-face"),
-        pytest.param("p2pcrawl.core.retry", "def f():\n    import time", id="clock-inside-a-function-of-core"),
-        pytest.param("p2pcrawl.core.retry", "from os import path", id="os-in-core"),
-        pytest.param("p2pcrawl.core.retry", "from p2pcrawl.wire import codec", id="core-imports-wire"),
+        pytest.param("p2pcrawl.model.crawl.url", "import msgspec", id="third-party-in-model"),
+        pytest.param("p2pcrawl.model.crawl.url", "from p2pcrawl.core import retry", id="model-imports-core"),
+        pytest.param("p2pcrawl.model.crawl.url", "from p2pcrawl import Spider", id="model-imports-the-public-face"),
+        pytest.param("p2pcrawl.core.hosts.retry", "def f():\n    import time", id="clock-inside-a-function-of-core"),
+        pytest.param("p2pcrawl.core.hosts.retry", "from os import path", id="os-in-core"),
+        pytest.param("p2pcrawl.core.hosts.retry", "from p2pcrawl.wire import codec", id="core-imports-wire"),
         pytest.param(
-            "p2pcrawl.fetch.client",
+            "p2pcrawl.fetch.connection.client",
             "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from p2pcrawl.spiders.spider import Spider",
             id="sibling-under-type-checking",
         ),
-        pytest.param("p2pcrawl.fetch.client", "from ..spiders import links", id="relative-import"),
+        pytest.param("p2pcrawl.fetch.connection.client", "from ...spiders import links", id="relative-import"),
         pytest.param(
-            "p2pcrawl.fetch.client", "import importlib\nimportlib.import_module('p2pcrawl.cli')", id="by-name"
+            "p2pcrawl.fetch.connection.client",
+            "import importlib\nimportlib.import_module('p2pcrawl.cli')",
+            id="by-name",
         ),
-        pytest.param("p2pcrawl.cli.main", "import simulations.world", id="simulations"),
+        pytest.param("p2pcrawl.cli.main", "import simulations.world.world", id="simulations"),
         pytest.param("p2pcrawl.gossip.node", "import json", id="package-without-a-layer"),
     ],
 )
@@ -165,7 +167,9 @@ def test_checker_refuses_a_wrong_import(module: str, source: str) -> None:
 @pytest.mark.parametrize(
     ("module", "source", "is_package"),
     [
-        pytest.param("p2pcrawl.core.retry", "from . import leases\nfrom .leases import Lease", False, id="own-layer"),
+        pytest.param(
+            "p2pcrawl.core.hosts.retry", "from . import leases\nfrom .leases import Lease", False, id="own-layer"
+        ),
         pytest.param("p2pcrawl.core", "from .leases import Lease\nfrom ..model import url", True, id="from-init"),
         pytest.param("p2pcrawl", "from .crawler import Crawler", True, id="public-face"),
         pytest.param("p2pcrawl.master.loop", "import asyncio\nfrom p2pcrawl.core import retry", False, id="downwards"),

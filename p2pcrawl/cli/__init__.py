@@ -37,7 +37,7 @@ def _open_standard_streams() -> None:
 
 def run(typed: list[str]) -> int:
     """Runs a verb and returns its exit code."""
-    from p2pcrawl.cli.terminal import guarded_streams
+    from p2pcrawl.cli.screen.terminal import guarded_streams
 
     with guarded_streams():
         return _run(typed)

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from p2pcrawl.cli.logs import log_to
-from p2pcrawl.cli.progress import progress
-from p2pcrawl.cli.relay import Relay
-from p2pcrawl.cli.summary import CrawlEnd, summary
-from p2pcrawl.cli.terminal import Terminal, json_line
-from p2pcrawl.cli.words import counted
+from p2pcrawl.cli.screen.logs import log_to
+from p2pcrawl.cli.screen.progress import progress
+from p2pcrawl.cli.screen.relay import Relay
+from p2pcrawl.cli.screen.summary import CrawlEnd, summary
+from p2pcrawl.cli.screen.terminal import Terminal, json_line
+from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.crawler import Crawler, interruptible, new_event_loop
-from p2pcrawl.master.delivery import Output
+from p2pcrawl.master.jobs.delivery import Output
 
 STANDARD_OUTPUT = "-"
 

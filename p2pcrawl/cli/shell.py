@@ -12,25 +12,25 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
-from p2pcrawl.cli.logs import log_to
-from p2pcrawl.cli.terminal import Terminal
-from p2pcrawl.cli.words import counted
+from p2pcrawl.cli.screen.logs import log_to
+from p2pcrawl.cli.screen.terminal import Terminal
+from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.crawler import new_event_loop
-from p2pcrawl.fetch.chain import Chain, Redirected
-from p2pcrawl.fetch.client import Client
-from p2pcrawl.fetch.components import default_components
-from p2pcrawl.fetch.guard import Blocked, Networks, endpoints_of, opened_by
-from p2pcrawl.fetch.own_headers import Home
-from p2pcrawl.fetch.robots import RobotsRules, fetch_robots
-from p2pcrawl.fetch.status import StatusError
+from p2pcrawl.fetch.components.chain import Chain, Redirected
+from p2pcrawl.fetch.components.own_headers import Home
+from p2pcrawl.fetch.components.robots import RobotsRules, fetch_robots
+from p2pcrawl.fetch.components.standard import default_components
+from p2pcrawl.fetch.components.status import StatusError
+from p2pcrawl.fetch.connection.client import Client
+from p2pcrawl.fetch.connection.guard import Blocked, Networks, endpoints_of, opened_by
+from p2pcrawl.model.crawl.request import Request
+from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.crawl.url import host_of, origin_of
 from p2pcrawl.model.errors import ConfigurationError, FetchError, P2PCrawlError
 from p2pcrawl.model.printable import on_one_line
-from p2pcrawl.model.request import Request
-from p2pcrawl.model.settings import Settings
-from p2pcrawl.model.url import host_of, origin_of
 from p2pcrawl.private.presence import addresses_here
-from p2pcrawl.spiders.addresses import checked_url
-from p2pcrawl.spiders.response import Response
+from p2pcrawl.spiders.page.response import Response
+from p2pcrawl.spiders.page.typed_urls import checked_url
 
 BANNER = """
 response   the page: .css() .xpath() .re() .json() .text .links .title .headers .follow_all()

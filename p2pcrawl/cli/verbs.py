@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from p2pcrawl import __version__
-from p2pcrawl.cli import cluster_verbs, options
+from p2pcrawl.cli.cluster import cluster_verbs
+from p2pcrawl.cli.screen import options
 
 
 class Verbs(click.Group):

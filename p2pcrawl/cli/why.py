@@ -7,14 +7,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from p2pcrawl.cli.remote import Remote
-from p2pcrawl.cli.terminal import show, show_json
-from p2pcrawl.cli.words import counted
-from p2pcrawl.frontier.inquiry import Inquiry
-from p2pcrawl.model.job import START_URL
+from p2pcrawl.cli.cluster.remote import Remote
+from p2pcrawl.cli.screen.terminal import show, show_json
+from p2pcrawl.cli.screen.words import counted
+from p2pcrawl.frontier.reading.inquiry import Inquiry
+from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.outcome import Failure
-from p2pcrawl.peer.history import history
-from p2pcrawl.spiders.addresses import checked_url
+from p2pcrawl.peer.answers.history import history
+from p2pcrawl.spiders.page.typed_urls import checked_url
 
 
 def run_why(text: str, folder: Path | None, peer: str | None = None, *, as_json: bool) -> int:

@@ -22,13 +22,13 @@ from urllib.parse import urlsplit
 from xml.etree import ElementTree  # nosec B405  # reads only what the demo has just written
 
 from p2pcrawl.cli.crawl import crawl_on_loop
-from p2pcrawl.cli.summary import INTERRUPTED, CrawlEnd, summary
-from p2pcrawl.cli.terminal import Terminal
+from p2pcrawl.cli.screen.summary import INTERRUPTED, CrawlEnd, summary
+from p2pcrawl.cli.screen.terminal import Terminal
 from p2pcrawl.crawler import Crawler, new_event_loop
 from p2pcrawl.demo.process import site_process
-from p2pcrawl.master.delivery import Output
+from p2pcrawl.master.jobs.delivery import Output
+from p2pcrawl.model.crawl.url import canonical
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
-from p2pcrawl.model.url import canonical
 
 ASK_S = 30.0
 

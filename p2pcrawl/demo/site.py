@@ -17,7 +17,7 @@ from typing import Any
 from p2pcrawl.demo.plan import CLOSED_HOSTS_STEP, Does, PlannedPage, plan_site, reachable
 from p2pcrawl.demo.process import run_site, site_parser
 from p2pcrawl.demo.server import Asked, Server, Stream, TimedReply, loopback_addresses, site_answer
-from p2pcrawl.model.url import canonical
+from p2pcrawl.model.crawl.url import canonical
 
 CONTROL = "127.0.0.1"
 GZIP_HOSTS_STEP = 3

@@ -7,36 +7,36 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from p2pcrawl.core import politeness
-from p2pcrawl.core.membership_output import Event, EventKind
-from p2pcrawl.core.ownership import Change, Ownership
-from p2pcrawl.core.ring import bucket_of_hash
-from p2pcrawl.master.absences import Absences
-from p2pcrawl.master.admission import start_of
-from p2pcrawl.master.buckets import buckets_of
-from p2pcrawl.master.budgets import Budgets
-from p2pcrawl.master.caution import Caution
-from p2pcrawl.master.completion import Completion
-from p2pcrawl.master.dispatch import Dispatch, Hold, Parcel
-from p2pcrawl.master.farewell import Farewell
-from p2pcrawl.master.holdings import Holdings
-from p2pcrawl.master.job import CANCELLED, FINISHED, INCOMPLETE, RUNNING, Job
-from p2pcrawl.master.mandate import Mandate
+from p2pcrawl.core.buckets.bitmaps import buckets_of
+from p2pcrawl.core.buckets.ownership import Change, Ownership
+from p2pcrawl.core.hosts import politeness
+from p2pcrawl.core.membership.output import Event, EventKind
+from p2pcrawl.core.ring.rendezvous import bucket_of_hash
+from p2pcrawl.master.buckets.caution import Caution
+from p2pcrawl.master.buckets.farewell import Farewell
+from p2pcrawl.master.buckets.takeover import CLAIM_RETRY_S, Takeover
+from p2pcrawl.master.buckets.taking import CALL_S
+from p2pcrawl.master.buckets.view_changes import Turn, Views
+from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.master.copies.upkeep import Upkeep
+from p2pcrawl.master.jobs.admission import start_of
+from p2pcrawl.master.jobs.completion import Completion
+from p2pcrawl.master.jobs.job import CANCELLED, FINISHED, INCOMPLETE, RUNNING, Job
+from p2pcrawl.master.jobs.mirroring import Mirroring
+from p2pcrawl.master.links.dispatch import Dispatch, Hold, Parcel
+from p2pcrawl.master.links.spool import Spool
+from p2pcrawl.master.loans.budgets import Budgets
+from p2pcrawl.master.majority.mandate import Mandate
+from p2pcrawl.master.majority.roll import Roll
 from p2pcrawl.master.master import Master
-from p2pcrawl.master.mirroring import Mirroring
-from p2pcrawl.master.orphans import Orphanage
-from p2pcrawl.master.roll import Roll
-from p2pcrawl.master.spool import Spool
-from p2pcrawl.master.takeover import CLAIM_RETRY_S, Takeover
-from p2pcrawl.master.taking import CALL_S
-from p2pcrawl.master.upkeep import Upkeep
-from p2pcrawl.master.views import Turn, Views
+from p2pcrawl.master.neighbours.absences import Absences
+from p2pcrawl.master.slaves.orphans import Orphanage
+from p2pcrawl.model.cluster.node import Member, NodeId
+from p2pcrawl.model.cluster.placement import RingName
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
-from p2pcrawl.model.node import Member, NodeId
-from p2pcrawl.model.placement import RingName
 from p2pcrawl.overlay.node import OverlayNode
-from p2pcrawl.wire.ask import Answered, Reply
-from p2pcrawl.wire.cluster import (
+from p2pcrawl.wire.messages.ask import Answered, Reply
+from p2pcrawl.wire.messages.peer_messages import (
     AskElectorate,
     Borrow,
     Canvassed,

@@ -11,22 +11,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from time import monotonic
 
-from p2pcrawl.core.candidate import Candidate
-from p2pcrawl.core.workbench import Workbench
-from p2pcrawl.frontier.batch import Batch, Committed
-from p2pcrawl.frontier.store import Store
-from p2pcrawl.master.aside import Aside
-from p2pcrawl.master.exchange import Exchange
-from p2pcrawl.master.granting import Granting
-from p2pcrawl.master.handover import Handover
-from p2pcrawl.master.intake import Intake
-from p2pcrawl.master.job import Job
-from p2pcrawl.master.lifecycle import Lifecycle
-from p2pcrawl.master.loading import Loading
-from p2pcrawl.master.openings import Openings
-from p2pcrawl.master.outputs import Outputs
-from p2pcrawl.master.recorder import Recorder
-from p2pcrawl.master.reports import LOOK_AGAIN_S, Reports
+from p2pcrawl.core.bench.candidate import Candidate
+from p2pcrawl.core.bench.workbench import Workbench
+from p2pcrawl.frontier.records.batch import Batch, Committed
+from p2pcrawl.frontier.records.recorder import Recorder
+from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.master.buckets.handover import Handover
+from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.jobs.lifecycle import Lifecycle
+from p2pcrawl.master.jobs.loading import Loading
+from p2pcrawl.master.jobs.openings import Openings
+from p2pcrawl.master.jobs.outputs import Outputs
+from p2pcrawl.master.links.exchange import Exchange
+from p2pcrawl.master.requeue import Aside
+from p2pcrawl.master.slaves.granting import Granting
+from p2pcrawl.master.slaves.inbox import LOOK_AGAIN_S, Reports
+from p2pcrawl.master.slaves.outcomes import Intake
 
 IDLE_S = 1.0
 """A turn is made at least this often."""

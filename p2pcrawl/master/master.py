@@ -14,45 +14,45 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from p2pcrawl.core.bench.workbench import Workbench
+from p2pcrawl.core.buckets.ownership import Change, Ownership
 from p2pcrawl.core.control import Control
-from p2pcrawl.core.ownership import Change, Ownership
-from p2pcrawl.core.politeness import HostNote
-from p2pcrawl.core.workbench import Workbench
-from p2pcrawl.frontier.digest import Range
-from p2pcrawl.frontier.schema import FILE
-from p2pcrawl.frontier.store import Store
-from p2pcrawl.master.admission import Admission
-from p2pcrawl.master.aside import Aside
-from p2pcrawl.master.budgets import Budgets
-from p2pcrawl.master.copier import Copier
+from p2pcrawl.core.hosts.politeness import HostNote
+from p2pcrawl.frontier.database.digest import Range
+from p2pcrawl.frontier.database.schema import FILE
+from p2pcrawl.frontier.records.recorder import Recorder
+from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.master.buckets.handover import Handover
+from p2pcrawl.master.copies.copier import Copier
+from p2pcrawl.master.copies.looking import Looking
 from p2pcrawl.master.cycle import Cycle
-from p2pcrawl.master.delivery import Output
-from p2pcrawl.master.dispatch import Dispatch, Parcel
-from p2pcrawl.master.exchange import Exchange
-from p2pcrawl.master.granting import Granting
-from p2pcrawl.master.group import RunHere
-from p2pcrawl.master.handover import Handover
-from p2pcrawl.master.intake import Intake
-from p2pcrawl.master.job import Job
-from p2pcrawl.master.keys import Keys
-from p2pcrawl.master.lifecycle import Lifecycle
-from p2pcrawl.master.loading import Loading
-from p2pcrawl.master.looking import Looking
-from p2pcrawl.master.openings import Openings
-from p2pcrawl.master.outputs import Outputs
-from p2pcrawl.master.placing import placing_of
-from p2pcrawl.master.recorder import Recorder
-from p2pcrawl.master.reports import Reports
-from p2pcrawl.master.session import Session
-from p2pcrawl.master.slaves import Slaves
+from p2pcrawl.master.jobs.admission import Admission
+from p2pcrawl.master.jobs.delivery import Output
+from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.jobs.lifecycle import Lifecycle
+from p2pcrawl.master.jobs.loading import Loading
+from p2pcrawl.master.jobs.openings import Openings
+from p2pcrawl.master.jobs.outputs import Outputs
+from p2pcrawl.master.links.dispatch import Dispatch, Parcel
+from p2pcrawl.master.links.exchange import Exchange
+from p2pcrawl.master.links.shard_keys import Keys
+from p2pcrawl.master.loans.budgets import Budgets
+from p2pcrawl.master.requeue import Aside
+from p2pcrawl.master.slaves.granting import Granting
+from p2pcrawl.master.slaves.inbox import Reports
+from p2pcrawl.master.slaves.outcomes import Intake
+from p2pcrawl.master.slaves.placing import placing_of
+from p2pcrawl.master.slaves.processes import RunHere
+from p2pcrawl.master.slaves.session import Session
+from p2pcrawl.master.slaves.slaves import Slaves
+from p2pcrawl.model.crawl.fingerprint import fingerprint
+from p2pcrawl.model.crawl.job import JobSpec
+from p2pcrawl.model.crawl.record import ShardKey
+from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError, LinkError, P2PCrawlError
-from p2pcrawl.model.fingerprint import fingerprint
-from p2pcrawl.model.job import JobSpec
-from p2pcrawl.model.record import ShardKey
-from p2pcrawl.model.settings import Settings
 from p2pcrawl.model.timings import TIMINGS
-from p2pcrawl.wire.cluster import Found, Row, Settled
-from p2pcrawl.wire.messages import Bye, Forget
+from p2pcrawl.wire.messages.peer_messages import Found, Row, Settled
+from p2pcrawl.wire.messages.slave_messages import Bye, Forget
 
 log = logging.getLogger(__name__)
 

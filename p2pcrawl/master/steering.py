@@ -15,12 +15,12 @@ from collections import Counter
 from typing import Any
 
 from p2pcrawl.core.control import RETRY, RUNNING, refusal, turned
-from p2pcrawl.master.certificate import Part, body_of, certificate_of, digest_of, signed_part
 from p2pcrawl.master.cluster import Cluster
-from p2pcrawl.master.job import FINISHED, INCOMPLETE, Job
+from p2pcrawl.master.jobs.certificate import Part, body_of, certificate_of, digest_of, signed_part
+from p2pcrawl.master.jobs.job import FINISHED, INCOMPLETE, Job
+from p2pcrawl.model.cluster.node import Member
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
-from p2pcrawl.model.node import Member
-from p2pcrawl.wire.identity import Identity
+from p2pcrawl.wire.sealed.identity import Identity
 
 log = logging.getLogger(__name__)
 

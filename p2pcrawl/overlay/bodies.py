@@ -13,10 +13,10 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta, Struct
 
-from p2pcrawl.core.politeness import PENALTY_MAX_S, HostNote
-from p2pcrawl.core.ring import BUCKETS
-from p2pcrawl.model.node import ADDRESS_CHARS_MAX, WEIGHT_MAX, Member, is_address
-from p2pcrawl.wire.signed import SignedRecord
+from p2pcrawl.core.hosts.politeness import PENALTY_MAX_S, HostNote
+from p2pcrawl.core.ring.rendezvous import BUCKETS
+from p2pcrawl.model.cluster.node import ADDRESS_CHARS_MAX, WEIGHT_MAX, Member, is_address
+from p2pcrawl.wire.sealed.signed import SignedRecord
 
 PEER: Final = "peer"
 OWNER: Final = "owner"

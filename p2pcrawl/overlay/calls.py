@@ -12,15 +12,15 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
+from p2pcrawl.model.cluster.node import Address, NodeId, parse_address
 from p2pcrawl.model.errors import ConfigurationError, LinkError, P2PCrawlError
-from p2pcrawl.model.node import Address, NodeId, parse_address
 from p2pcrawl.overlay.antechamber import Antechamber
 from p2pcrawl.overlay.link import Link
-from p2pcrawl.wire.ask import Answered, R, Reply, Request, due
-from p2pcrawl.wire.cluster import Introduce, Query
-from p2pcrawl.wire.codec import AnyMessage
-from p2pcrawl.wire.messages import Hello
-from p2pcrawl.wire.tls import Seal
+from p2pcrawl.wire.messages.ask import Answered, R, Reply, Request, due
+from p2pcrawl.wire.messages.codec import AnyMessage
+from p2pcrawl.wire.messages.peer_messages import Introduce, Query
+from p2pcrawl.wire.messages.slave_messages import Hello
+from p2pcrawl.wire.sealed.tls import Seal
 
 log = logging.getLogger(__name__)
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from math import ceil
 
-from p2pcrawl.core.politeness import HostNote
-from p2pcrawl.model.node import Address, Member, NodeId, parse_address
+from p2pcrawl.core.hosts.politeness import HostNote
+from p2pcrawl.model.cluster.node import Address, Member, NodeId, parse_address
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.bodies import (
     HOST,
@@ -31,9 +31,9 @@ from p2pcrawl.overlay.bodies import (
 from p2pcrawl.overlay.kademlia_node import DirectoryServer
 from p2pcrawl.overlay.port import DIRECTORY, Port
 from p2pcrawl.overlay.records import Aged, RecordStore, key_of
-from p2pcrawl.wire.datagrams import Opened
-from p2pcrawl.wire.identity import Identity
-from p2pcrawl.wire.signed import EXPIRES_MAX_S, SignedRecord
+from p2pcrawl.wire.sealed.datagrams import Opened
+from p2pcrawl.wire.sealed.identity import Identity
+from p2pcrawl.wire.sealed.signed import EXPIRES_MAX_S, SignedRecord
 
 log = logging.getLogger(__name__)
 

@@ -6,14 +6,14 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
-from p2pcrawl.core.membership import Membership
-from p2pcrawl.core.membership_output import Event, MembershipOutput
+from p2pcrawl.core.membership.output import Event, MembershipOutput
+from p2pcrawl.core.membership.swim import Membership
+from p2pcrawl.model.cluster.gossip import Ack
+from p2pcrawl.model.cluster.node import Address, NodeId, format_address
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.model.gossip import Ack
-from p2pcrawl.model.node import Address, NodeId, format_address
 from p2pcrawl.overlay.port import GOSSIP, Port
-from p2pcrawl.wire.datagrams import Opened
-from p2pcrawl.wire.gossip import decode_gossip, decode_push_pull, encode_gossip, encode_push_pull
+from p2pcrawl.wire.messages.gossip import decode_gossip, decode_push_pull, encode_gossip, encode_push_pull
+from p2pcrawl.wire.sealed.datagrams import Opened
 
 log = logging.getLogger(__name__)
 

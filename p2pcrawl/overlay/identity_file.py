@@ -6,7 +6,7 @@ from pathlib import Path
 
 from p2pcrawl.model.errors import ConfigurationError, StorageError
 from p2pcrawl.private.secrets import make_secret, read_secret
-from p2pcrawl.wire.identity import SEED_BYTES, Identity
+from p2pcrawl.wire.sealed.identity import SEED_BYTES, Identity
 
 WHAT = "identity file"
 

@@ -24,8 +24,8 @@ from kademlia.protocol import KademliaProtocol
 
 from p2pcrawl.overlay.bodies import body_of
 from p2pcrawl.overlay.records import Aged, RecordStore, key_of
-from p2pcrawl.wire.datagrams import Opened
-from p2pcrawl.wire.signed import EXPIRES_MAX_S, SignedRecord
+from p2pcrawl.wire.sealed.datagrams import Opened
+from p2pcrawl.wire.sealed.signed import EXPIRES_MAX_S, SignedRecord
 
 log = logging.getLogger(__name__)
 

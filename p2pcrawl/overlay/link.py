@@ -16,9 +16,9 @@ from collections.abc import Callable
 from typing import cast
 
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire.codec import AnyMessage, FrameReader, Said, encode
-from p2pcrawl.wire.handshake import RemotePeer
-from p2pcrawl.wire.tls import Seal
+from p2pcrawl.wire.messages.codec import AnyMessage, FrameReader, Said, encode
+from p2pcrawl.wire.sealed.handshake import RemotePeer
+from p2pcrawl.wire.sealed.tls import Seal
 
 HANDSHAKE_S = 10.0
 """A connection that is not established after this time is closed."""

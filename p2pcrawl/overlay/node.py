@@ -8,22 +8,22 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from p2pcrawl.core.membership import Membership
-from p2pcrawl.core.membership_config import MembershipConfig
-from p2pcrawl.core.membership_output import Event, EventKind
-from p2pcrawl.model.node import Address, Member, NodeId, Status
+from p2pcrawl.core.membership.output import Event, EventKind
+from p2pcrawl.core.membership.parameters import MembershipConfig
+from p2pcrawl.core.membership.swim import Membership
+from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
 from p2pcrawl.overlay.calls import Caller, OnSlave, Reception, Serve
 from p2pcrawl.overlay.directory import Directory
 from p2pcrawl.overlay.gossip import GossipDriver
 from p2pcrawl.overlay.port import Port
 from p2pcrawl.overlay.tls import TlsContexts
-from p2pcrawl.wire.ask import Reply, Request
-from p2pcrawl.wire.cluster import Sync, Synced
-from p2pcrawl.wire.datagrams import DatagramSeal
-from p2pcrawl.wire.identity import Identity
-from p2pcrawl.wire.keys import KeyRing
-from p2pcrawl.wire.streams import StreamSeal
-from p2pcrawl.wire.tls import Seal, TlsStream
+from p2pcrawl.wire.messages.ask import Reply, Request
+from p2pcrawl.wire.messages.peer_messages import Sync, Synced
+from p2pcrawl.wire.sealed.datagrams import DatagramSeal
+from p2pcrawl.wire.sealed.identity import Identity
+from p2pcrawl.wire.sealed.keys import KeyRing
+from p2pcrawl.wire.sealed.streams import StreamSeal
+from p2pcrawl.wire.sealed.tls import Seal, TlsStream
 
 log = logging.getLogger(__name__)
 

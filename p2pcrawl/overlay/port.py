@@ -1,7 +1,7 @@
 """One port of a peer: UDP for gossip, directory and consent, TCP for links, on the same HOST:PORT.
 
 What kind a datagram is of is sealed into it as its channel. Nothing that does not open is looked at, and nothing is
-handed on that was not sealed for this very process (:mod:`p2pcrawl.wire.knocks`).
+handed on that was not sealed for this very process (:mod:`p2pcrawl.wire.sealed.knocks`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
+from p2pcrawl.model.cluster.node import Address, format_address, parse_address
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.model.node import Address, format_address, parse_address
 from p2pcrawl.overlay.link import Link
-from p2pcrawl.wire.datagrams import DatagramSeal, Opened
-from p2pcrawl.wire.knocks import SECRET_BYTES, Knocks, Sending
+from p2pcrawl.wire.sealed.datagrams import DatagramSeal, Opened
+from p2pcrawl.wire.sealed.knocks import SECRET_BYTES, Knocks, Sending
 
 log = logging.getLogger(__name__)
 

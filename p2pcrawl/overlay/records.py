@@ -13,9 +13,9 @@ from hashlib import sha1
 
 from kademlia.storage import IStorage
 
-from p2pcrawl.model.node import NodeId
+from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.overlay.bodies import HOST, OWNER, body_of
-from p2pcrawl.wire.signed import SignedRecord
+from p2pcrawl.wire.sealed.signed import SignedRecord
 
 RECORDS_MAX = 50_000
 HOSTS_MAX = 40_000

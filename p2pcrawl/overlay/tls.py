@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.private.secrets import read_secret
-from p2pcrawl.wire.tls import why_refused
+from p2pcrawl.wire.sealed.tls import why_refused
 
 _KEY_FILE_MAX = 256 * 1024
 """A key, with its certificate and the chain of that."""

@@ -16,10 +16,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from p2pcrawl.frontier.set_aside import rename_damaged
+from p2pcrawl.frontier.copies.set_aside import rename_damaged
+from p2pcrawl.model.cluster.gossip import Entry
+from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status, parse_address
 from p2pcrawl.model.errors import P2PCrawlError
-from p2pcrawl.model.gossip import Entry
-from p2pcrawl.model.node import Address, Member, NodeId, Status, parse_address
 from p2pcrawl.private.folders import private
 
 log = logging.getLogger(__name__)

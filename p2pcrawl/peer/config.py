@@ -12,12 +12,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from p2pcrawl.model.cluster.node import DEFAULT_PORT, WEIGHT_MAX, Address, format_address, parse_address
+from p2pcrawl.model.cluster.placement import GroupPlacement, RingName
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.model.node import DEFAULT_PORT, WEIGHT_MAX, Address, format_address, parse_address
-from p2pcrawl.model.placement import GroupPlacement, RingName
 from p2pcrawl.overlay.tls import TlsContexts, TlsFiles
 from p2pcrawl.private.secrets import make_secret, read_secret
-from p2pcrawl.wire.keys import DEFAULT_CLUSTER, KEY_FILE_MAX, KEY_VARIABLE, KeyRing, cluster_bytes, generate_key
+from p2pcrawl.wire.sealed.keys import DEFAULT_CLUSTER, KEY_FILE_MAX, KEY_VARIABLE, KeyRing, cluster_bytes, generate_key
 
 log = logging.getLogger(__name__)
 

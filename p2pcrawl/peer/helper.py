@@ -21,17 +21,17 @@ from typing import Any
 
 import msgspec
 
+from p2pcrawl.model.cluster.node import Address
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
-from p2pcrawl.model.node import Address
 from p2pcrawl.overlay.calls import Caller
 from p2pcrawl.overlay.node import Credentials
 from p2pcrawl.peer.config import PeerConfig
 from p2pcrawl.slave.following import Follow, Lost, follow
 from p2pcrawl.slave.session import LEAVE_S
 from p2pcrawl.slave.slave import Slave
-from p2pcrawl.spiders.modules import environment_of_slaves
-from p2pcrawl.wire.desk import LOOK_S, Desk, Overseer
-from p2pcrawl.wire.keys import KEY_VARIABLE
+from p2pcrawl.spiders.loading.modules import environment_of_slaves
+from p2pcrawl.wire.messages.desk import LOOK_S, Desk, Overseer
+from p2pcrawl.wire.sealed.keys import KEY_VARIABLE
 
 log = logging.getLogger(__name__)
 

@@ -14,31 +14,31 @@ from pathlib import Path
 from typing import Any
 
 from p2pcrawl.core.control import VERBS
-from p2pcrawl.frontier.set_aside import STORES, note_missing, set_aside
+from p2pcrawl.frontier.copies.set_aside import STORES, note_missing, set_aside
 from p2pcrawl.master.cluster import Cluster
-from p2pcrawl.master.group import RunHere
-from p2pcrawl.master.holdings import Holdings
-from p2pcrawl.master.job import RUNNING
+from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.master.jobs.job import RUNNING
+from p2pcrawl.master.majority.roll import FILE as ELECTORATE_FILE
+from p2pcrawl.master.majority.roll import Roll
 from p2pcrawl.master.master import Master
-from p2pcrawl.master.notes import Notes
-from p2pcrawl.master.roll import FILE as ELECTORATE_FILE
-from p2pcrawl.master.roll import Roll
+from p2pcrawl.master.neighbours.notes import Notes
+from p2pcrawl.master.slaves.processes import RunHere
 from p2pcrawl.master.steering import Steering
+from p2pcrawl.model.cluster.node import INCARNATION_MAX, Address, Status, format_address, parse_address
+from p2pcrawl.model.crawl.job import JobId, JobSpec
+from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError, DamagedError, P2PCrawlError, StorageError
-from p2pcrawl.model.job import JobId, JobSpec
-from p2pcrawl.model.node import INCARNATION_MAX, Address, Status, format_address, parse_address
-from p2pcrawl.model.settings import Settings
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.link import Link
 from p2pcrawl.overlay.node import Credentials, OverlayNode
 from p2pcrawl.peer.acquaintances import AGES_S, Acquaintances
+from p2pcrawl.peer.answers.questions import Questions
+from p2pcrawl.peer.answers.submission import Submission, module_digest
 from p2pcrawl.peer.config import Partition, PeerConfig
-from p2pcrawl.peer.questions import Questions
-from p2pcrawl.peer.submission import Submission, module_digest
 from p2pcrawl.private.folders import private
 from p2pcrawl.private.presence import addresses_here
 from p2pcrawl.slave.slave import Slave
-from p2pcrawl.wire.messages import Hello
+from p2pcrawl.wire.messages.slave_messages import Hello
 
 log = logging.getLogger(__name__)
 

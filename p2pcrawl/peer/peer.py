@@ -24,7 +24,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from p2pcrawl.core.control import CANCEL, ENDS, PAUSE, RESUME, RETRY
-from p2pcrawl.frontier.schema import OURS, FolderLock
+from p2pcrawl.frontier.database.schema import OURS, FolderLock
+from p2pcrawl.model.cluster.node import BOOT_BYTES, Address, NodeId, parse_address
+from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import (
     ConfigurationError,
     CopiedIdentity,
@@ -33,12 +35,13 @@ from p2pcrawl.model.errors import (
     OtherCluster,
     P2PCrawlError,
 )
-from p2pcrawl.model.node import BOOT_BYTES, Address, NodeId, parse_address
-from p2pcrawl.model.settings import Settings
 from p2pcrawl.overlay.calls import Caller
 from p2pcrawl.overlay.identity_file import load_or_create
 from p2pcrawl.overlay.node import Credentials
-from p2pcrawl.peer.api import Api
+from p2pcrawl.peer.answers.results import Gathering
+from p2pcrawl.peer.answers.submission import Submission, submission_of
+from p2pcrawl.peer.api.routes import Api
+from p2pcrawl.peer.api.tokens import TOKEN_FILE, load_or_make_token
 from p2pcrawl.peer.config import (
     ANY_HOST,
     CHOICES,
@@ -51,9 +54,6 @@ from p2pcrawl.peer.config import (
 )
 from p2pcrawl.peer.helper import Helper
 from p2pcrawl.peer.lead import Lead
-from p2pcrawl.peer.results import Gathering
-from p2pcrawl.peer.submission import Submission, submission_of
-from p2pcrawl.peer.tokens import TOKEN_FILE, load_or_make_token
 from p2pcrawl.private.folders import make_folder
 from p2pcrawl.private.presence import Presence, addresses_here
 from p2pcrawl.slave.slave import Slave

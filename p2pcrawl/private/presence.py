@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from p2pcrawl.model.node import Address, is_address, parse_address
+from p2pcrawl.model.cluster.node import Address, is_address, parse_address
 from p2pcrawl.private.folders import inner_folder, new_file
 
 log = logging.getLogger(__name__)

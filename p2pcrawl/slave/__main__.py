@@ -13,20 +13,20 @@ import socket
 import sys
 from pathlib import Path
 
+from p2pcrawl.model.cluster.node import BOOT_BYTES
 from p2pcrawl.model.errors import ConfigurationError, LinkError
-from p2pcrawl.model.node import BOOT_BYTES
 from p2pcrawl.model.printable import LogLines
 from p2pcrawl.overlay.tls import TlsFiles
 from p2pcrawl.private.presence import addresses_here
 from p2pcrawl.slave.following import Follow, Parent, follow
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.slave.tuning import tune_collector, tune_memory
-from p2pcrawl.spiders.limit import work
-from p2pcrawl.wire.desk import Desk
-from p2pcrawl.wire.identity import Identity
-from p2pcrawl.wire.keys import DEFAULT_CLUSTER, KEY_VARIABLE, KeyRing
-from p2pcrawl.wire.streams import StreamSeal
-from p2pcrawl.wire.tls import Seal, TlsStream
+from p2pcrawl.spiders.page.limit import work
+from p2pcrawl.wire.messages.desk import Desk
+from p2pcrawl.wire.sealed.identity import Identity
+from p2pcrawl.wire.sealed.keys import DEFAULT_CLUSTER, KEY_VARIABLE, KeyRing
+from p2pcrawl.wire.sealed.streams import StreamSeal
+from p2pcrawl.wire.sealed.tls import Seal, TlsStream
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:

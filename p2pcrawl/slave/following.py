@@ -18,10 +18,10 @@ from typing import Any
 
 import msgspec
 
+from p2pcrawl.model.cluster.node import Address, parse_address
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.model.node import Address, parse_address
 from p2pcrawl.slave.slave import Slave
-from p2pcrawl.wire.tls import Seal
+from p2pcrawl.wire.sealed.tls import Seal
 
 log = logging.getLogger(__name__)
 

@@ -14,14 +14,14 @@ from enum import Enum, auto
 from typing import Any
 
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.slave.fence import Fence, Fenced
-from p2pcrawl.slave.jobs import Jobs
-from p2pcrawl.slave.orphans import Orphanage
-from p2pcrawl.slave.outbox import Outbox
-from p2pcrawl.slave.post import Post, Pulse
-from p2pcrawl.slave.run import JobRun, MissingRules
-from p2pcrawl.wire.codec import AnyMessage
-from p2pcrawl.wire.messages import (
+from p2pcrawl.slave.link.fence import Fence, Fenced
+from p2pcrawl.slave.link.orphans import Orphanage
+from p2pcrawl.slave.link.outbox import Outbox
+from p2pcrawl.slave.link.post import Post, Pulse
+from p2pcrawl.slave.work.job_run import JobRun, MissingRules
+from p2pcrawl.slave.work.jobs import Jobs
+from p2pcrawl.wire.messages.codec import AnyMessage
+from p2pcrawl.wire.messages.slave_messages import (
     Adopted,
     Closed,
     Forget,

@@ -17,20 +17,20 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from p2pcrawl.fetch.client import Client
-from p2pcrawl.fetch.fetcher import OpenFetcher
+from p2pcrawl.fetch.connection.client import Client
+from p2pcrawl.fetch.connection.fetcher import OpenFetcher
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.overlay.link import OnClose
-from p2pcrawl.slave.doors import Doors, PeersHere
-from p2pcrawl.slave.jobs import Jobs
-from p2pcrawl.slave.orphans import Orphanage
-from p2pcrawl.slave.post import Post, PostApart, PostThread
+from p2pcrawl.slave.link.orphans import Orphanage
+from p2pcrawl.slave.link.post import Post, PostApart, PostThread
 from p2pcrawl.slave.session import End, Session
+from p2pcrawl.slave.work.doors import Doors, PeersHere
+from p2pcrawl.slave.work.jobs import Jobs
 from p2pcrawl.spiders.spider import Spider
-from p2pcrawl.wire.codec import AnyMessage
-from p2pcrawl.wire.desk import Desk
-from p2pcrawl.wire.messages import PROTOCOL, Bye, Hello, Welcome
-from p2pcrawl.wire.tls import Seal
+from p2pcrawl.wire.messages.codec import AnyMessage
+from p2pcrawl.wire.messages.desk import Desk
+from p2pcrawl.wire.messages.slave_messages import PROTOCOL, Bye, Hello, Welcome
+from p2pcrawl.wire.sealed.tls import Seal
 
 log = logging.getLogger(__name__)
 

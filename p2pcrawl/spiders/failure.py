@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from p2pcrawl.model.request import Request
+from p2pcrawl.model.crawl.request import Request
 
 
 @dataclass(slots=True)

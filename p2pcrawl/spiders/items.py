@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 import parsel
 
-from p2pcrawl.model.request import Request
+from p2pcrawl.model.crawl.request import Request
 
 _Answer = TypeVar("_Answer")
 

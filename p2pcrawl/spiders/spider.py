@@ -7,12 +7,12 @@ import re
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
+from p2pcrawl.model.crawl.request import Request
+from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.model.request import Request
-from p2pcrawl.model.settings import Settings
-from p2pcrawl.spiders.addresses import checked_url
-from p2pcrawl.spiders.response import Response
-from p2pcrawl.spiders.run import iterate
+from p2pcrawl.spiders.callbacks import iterate
+from p2pcrawl.spiders.page.response import Response
+from p2pcrawl.spiders.page.typed_urls import checked_url
 
 
 class Spider:

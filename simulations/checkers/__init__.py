@@ -8,27 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from simulations.checkers import (
-    balance,
-    bounds,
+from simulations.checkers.cluster import balance, bounds, copies, membership, movement, ownership, parts, quiet
+from simulations.checkers.work import (
     children,
     conservation,
-    copies,
     coverage,
     durability,
     fetches,
     finish,
     items,
-    membership,
-    movement,
-    ownership,
-    parts,
     politeness,
-    quiet,
     robots,
     statements,
 )
-from simulations.checkers.evidence import Evidence, Violation
+from simulations.play.evidence import Evidence, Violation
 
 CHECKERS: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "coverage": coverage.check,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simulations.controls.swaps import Swap
-from simulations.options import Options
+from simulations.play.options import Options
 
 LIMIT_S = 400.0
 """Virtual seconds for the run of a control: what hangs because of it need not hang for long."""

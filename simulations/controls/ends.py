@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from p2pcrawl.core.membership import Membership
-from p2pcrawl.core.membership_output import MembershipOutput
-from p2pcrawl.master import certificate
-from p2pcrawl.master.completion import Completion
-from p2pcrawl.master.intake import Intake
-from p2pcrawl.master.job import Job
-from p2pcrawl.master.session import Lease
-from p2pcrawl.model.node import NodeId
-from p2pcrawl.wire.messages import Links
+from p2pcrawl.core.membership.output import MembershipOutput
+from p2pcrawl.core.membership.swim import Membership
+from p2pcrawl.master.jobs import certificate
+from p2pcrawl.master.jobs.completion import Completion
+from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.slaves.outcomes import Intake
+from p2pcrawl.master.slaves.session import Lease
+from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.wire.messages.slave_messages import Links
 from simulations.controls.control import LIMIT_S, Control
 from simulations.controls.swaps import swap
-from simulations.options import Options
+from simulations.play.options import Options
 
 # -- done-before-links: a page's end does not wait for its links at other masters -------------
 

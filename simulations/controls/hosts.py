@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from p2pcrawl.core.politeness import HostNote
-from p2pcrawl.core.workbench import Workbench
-from p2pcrawl.fetch.robots import RobotsRules
-from p2pcrawl.master.holdings import Holdings
+from p2pcrawl.core.bench.workbench import Workbench
+from p2pcrawl.core.hosts.politeness import HostNote
+from p2pcrawl.fetch.components.robots import RobotsRules
+from p2pcrawl.master.copies.holdings import Holdings
 from simulations.controls.control import LIMIT_S, Control
 from simulations.controls.swaps import swap
-from simulations.options import Options
+from simulations.play.options import Options
 
 # -- hosts-forgotten: what a host asks for stays with the master that it told it to -----------
 

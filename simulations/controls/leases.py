@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from p2pcrawl.frontier.batch import Batch
-from p2pcrawl.master.reports import Reports
-from p2pcrawl.master.session import Session
-from p2pcrawl.wire.messages import Report
+from p2pcrawl.frontier.records.batch import Batch
+from p2pcrawl.master.slaves.inbox import Reports
+from p2pcrawl.master.slaves.session import Session
+from p2pcrawl.wire.messages.slave_messages import Report
 from simulations.controls.control import LIMIT_S, Control
 from simulations.controls.swaps import swap
-from simulations.options import Options
+from simulations.play.options import Options
 
 # -- leases-unchecked: whoever reports the end of a page is believed, whoever it was leased to -
 

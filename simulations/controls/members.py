@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from math import inf
 
-from p2pcrawl.core import suspicion
-from p2pcrawl.core.claims import Claims
-from p2pcrawl.core.consent import Consent
-from p2pcrawl.core.membership_output import MembershipOutput
+from p2pcrawl.core.majority.consent import Consent
+from p2pcrawl.core.membership import suspicion
+from p2pcrawl.core.membership.output import MembershipOutput
+from p2pcrawl.core.membership.self_defence import Claims
+from p2pcrawl.model.cluster.gossip import Alive, Update
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.model.gossip import Alive, Update
-from p2pcrawl.wire.datagrams import DatagramSeal, Opened
+from p2pcrawl.wire.sealed.datagrams import DatagramSeal, Opened
 from simulations.controls.control import LIMIT_S, Control
 from simulations.controls.swaps import swap
-from simulations.options import Options
+from simulations.play.options import Options
 
 # -- refutation-off: who is suspected says nothing to it --------------------------------------
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from p2pcrawl.fetch.guard import Networks
-from p2pcrawl.master.job import Job
-from p2pcrawl.master.openings import Openings
+from p2pcrawl.fetch.connection.guard import Networks
+from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.jobs.openings import Openings
 from simulations.controls.control import LIMIT_S, Control
 from simulations.controls.swaps import swap
-from simulations.options import Options
+from simulations.play.options import Options
 
 # -- opened-unnoted: a start URL's link is taken in, and nobody sees what it opens -------------
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Mapping
 
-from p2pcrawl.core.ownership import Change, Ownership
-from p2pcrawl.core.paper_rings import Modulo
-from p2pcrawl.core.ring import BUCKETS, Rendezvous
-from p2pcrawl.core.workbench import Workbench
-from p2pcrawl.master.caution import Caution
+from p2pcrawl.core.bench.workbench import Workbench
+from p2pcrawl.core.buckets.ownership import Change, Ownership
+from p2pcrawl.core.ring.paper_rings import Modulo
+from p2pcrawl.core.ring.rendezvous import BUCKETS, Rendezvous
+from p2pcrawl.master.buckets.caution import Caution
 from p2pcrawl.master.master import Master
-from p2pcrawl.master.session import Session
-from p2pcrawl.master.slaves import Slaves
-from p2pcrawl.model.node import Member
-from p2pcrawl.slave.fence import Fence
+from p2pcrawl.master.slaves.session import Session
+from p2pcrawl.master.slaves.slaves import Slaves
+from p2pcrawl.model.cluster.node import Member
+from p2pcrawl.slave.link.fence import Fence
 from simulations.controls.control import LIMIT_S, Control
 from simulations.controls.hosts import ask_at_once
 from simulations.controls.swaps import swap
-from simulations.options import Options
+from simulations.play.options import Options
 
 # -- fencing-off: whoever stood still goes on under leases and epochs that are void -----------
 

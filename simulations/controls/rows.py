@@ -6,19 +6,19 @@ import asyncio
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from p2pcrawl.frontier import tallies
-from p2pcrawl.frontier.batch import Committed
-from p2pcrawl.frontier.item_table import ItemTable
-from p2pcrawl.master.exchange import EndedPage, Exchange
-from p2pcrawl.master.holdings import Holdings
+from p2pcrawl.frontier.records import tallies
+from p2pcrawl.frontier.records.batch import Committed
+from p2pcrawl.frontier.records.item_table import ItemTable
+from p2pcrawl.master.buckets.taking import Taking
+from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.master.copies.row_forms import copy_of_ending
+from p2pcrawl.master.links.exchange import EndedPage, Exchange
 from p2pcrawl.master.master import Master
-from p2pcrawl.master.rows import copy_of_ending
-from p2pcrawl.master.taking import Taking
-from p2pcrawl.model.record import Phase
-from p2pcrawl.wire.cluster import CopyRow, Row
+from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.wire.messages.peer_messages import CopyRow, Row
 from simulations.controls.control import LIMIT_S, Control
 from simulations.controls.swaps import swap
-from simulations.options import Options
+from simulations.play.options import Options
 
 # -- counters-not-kept: records move, and what is counted of them does not --------------------
 

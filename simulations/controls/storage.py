@@ -9,15 +9,15 @@ from pathlib import Path
 
 from pybloom_live import BloomFilter
 
-from p2pcrawl.frontier.batch import NewLink
-from p2pcrawl.frontier.seen import SeenFilter
-from p2pcrawl.frontier.store import Store
-from p2pcrawl.model.fingerprint import halves
+from p2pcrawl.frontier.records.batch import NewLink
+from p2pcrawl.frontier.records.seen import SeenFilter
+from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.model.crawl.fingerprint import halves
 from simulations.controls.control import LIMIT_S, Control
 from simulations.controls.swaps import swap
-from simulations.disks import Disk
-from simulations.options import Options
-from simulations.paths import Dice
+from simulations.kernel.paths import Dice
+from simulations.play.options import Options
+from simulations.world.disks import Disk
 
 SYNC_S = 12.0
 """Between two moments at which a disk without fsync has really all."""

@@ -10,12 +10,12 @@ import asyncio
 from typing import Any
 
 from simulations.journey.recorder import Entry, FirstEntries, Place
-from simulations.options import Options
-from simulations.outcome import Report
-from simulations.plan import Plan
-from simulations.simulation import Simulation
-from simulations.stage import Stage
-from simulations.web import WebPlan
+from simulations.play.options import Options
+from simulations.play.stage import Stage
+from simulations.whole.outcome import Report
+from simulations.whole.plan import Plan
+from simulations.whole.simulation import Simulation
+from simulations.world.web import WebPlan
 
 BEFORE_S = 3.0
 """What ran so shortly before is everyday life."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from p2pcrawl.core.candidate import host_key
-from p2pcrawl.core.ring import bucket_of_hash
+from p2pcrawl.core.bench.candidate import host_key
+from p2pcrawl.core.ring.rendezvous import bucket_of_hash
 from p2pcrawl.model.errors import ConfigurationError
-from simulations.folders import ended_in, print_of
 from simulations.journey.recorder import Entry, Place, UrlRecorder
 from simulations.journey.sight import Sight
-from simulations.machines import Machine
-from simulations.options import Options
-from simulations.outcome import Report
-from simulations.plan import Plan
-from simulations.simulation import Simulation
-from simulations.stage import Stage
-from simulations.web import WebPlan
+from simulations.observe.folders import ended_in, print_of
+from simulations.play.options import Options
+from simulations.play.stage import Stage
+from simulations.whole.outcome import Report
+from simulations.whole.plan import Plan
+from simulations.whole.simulation import Simulation
+from simulations.world.machines import Machine
+from simulations.world.web import WebPlan
 
 WEB = WebPlan(
     pages=24, hosts=8, links=0,

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from p2pcrawl.model.fingerprint import fingerprint, halves
-from simulations.life import LIFE
+from p2pcrawl.model.crawl.fingerprint import fingerprint, halves
+from simulations.kernel.life import LIFE
 
 DEPTH_MAX = 8
 """A report in a message holds a page with links in columns; nothing lies deeper than this."""

@@ -6,12 +6,12 @@ from html import escape
 from itertools import pairwise
 from math import inf
 
-from simulations.incidents import PAUSE, Incident
-from simulations.outcome import Report
+from simulations.observe.incidents import PAUSE, Incident
+from simulations.play.series import AWAY
 from simulations.report.axes import lasting, number, percent, volume
 from simulations.report.charts import WIDE, Band, Line, bars, columns, kind_of, lines, presence, ranges
-from simulations.series import AWAY
-from simulations.telling import shortened
+from simulations.report.telling import shortened
+from simulations.whole.outcome import Report
 
 FINISHED = "nothing is left to do"
 NETWORK = "partition"

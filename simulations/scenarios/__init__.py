@@ -2,32 +2,11 @@
 
 from __future__ import annotations
 
-from simulations.scenarios import (
-    alone,
-    churn,
-    clocks,
-    flapping,
-    full_disk,
-    hostile_bytes,
-    hot_host,
-    lossy,
-    majority,
-    massacre,
-    mixed_weights,
-    newcomers,
-    one_way,
-    partition,
-    pauses,
-    power_loss,
-    rolling,
-    slaves_die,
-    slaves_lie,
-    slow_owner,
-    steady,
-    swarm,
-    wiped,
-)
-from simulations.scenarios.scenario import Scenario
+from simulations.play.scenario import Scenario
+from simulations.scenarios import steady, swarm
+from simulations.scenarios.deaths import alone, churn, massacre, newcomers, power_loss, rolling, slaves_die, wiped
+from simulations.scenarios.network import flapping, hostile_bytes, lossy, majority, one_way, partition
+from simulations.scenarios.strain import clocks, full_disk, hot_host, mixed_weights, pauses, slaves_lie, slow_owner
 
 SCENARIOS: dict[str, Scenario] = {
     "steady": steady.SCENARIO,

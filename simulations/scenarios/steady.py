@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simulations.scenarios.scenario import Scenario
-from simulations.stage import Stage
+from simulations.play.scenario import Scenario
+from simulations.play.stage import Stage
 
 
 async def faults(stage: Stage) -> None:

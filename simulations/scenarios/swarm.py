@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from simulations.paths import Law
-from simulations.scenarios.partition import CUTS
-from simulations.scenarios.scenario import Scenario
-from simulations.stage import Stage
+from simulations.kernel.paths import Law
+from simulations.play.scenario import Scenario
+from simulations.play.stage import Stage
+from simulations.scenarios.network.partition import CUTS
 
 ROUNDS_MAX = 12
 BETWEEN_S = 6.0

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.cluster import cluster, joins, one_site
-from benchmarks.long_pages import long_pages
-from benchmarks.measure import Watched
-from benchmarks.peers import LISTEN, READY_S, Peers, user_files
-from p2pcrawl.wire.keys import generate_key
+from benchmarks.kit.measure import Watched
+from benchmarks.kit.peers import LISTEN, READY_S, Peers, user_files
+from benchmarks.masters.cluster import cluster, joins, one_site
+from benchmarks.masters.long_pages import long_pages
+from p2pcrawl.wire.sealed.keys import generate_key
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.measure import Claims, Setup, SiteProcess, ask_frontier, claim_items
+from benchmarks.kit.measure import Claims, Setup, SiteProcess, ask_frontier, claim_items
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +48,7 @@ def test_full_disk_stops_the_crawl_which_goes_on_when_there_is_space(
     # Room to begin, not to end: an output needs some 100 KiB for all items, the write-ahead log several MiB.
     ballast.write_bytes(bytes(24 * MIB - (48 * 1024 if full == "output" else 1536 * 1024)))
 
-    with SiteProcess("benchmarks.site", "--pages", PAGES, "--hosts", 40, "--size", 3000) as site:
+    with SiteProcess("benchmarks.kit.site", "--pages", PAGES, "--hosts", 40, "--size", 3000) as site:
         setup = replace(Setup.of_site(tmp_path, site, slaves=slaves), data=data, outputs=outputs)
         stopped = setup.run(120)
         again = setup.run(120)

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.coverage import coverage
 from benchmarks.kill_slaves import kill_slaves
 from benchmarks.kill_tree import kill_tree
-from benchmarks.measure import ROOT, Setup, SiteProcess, until
+from benchmarks.kit.measure import ROOT, Setup, SiteProcess, until
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +40,7 @@ def test_kill_of_slaves_loses_nothing_and_refetches_only_what_they_held(tmp_path
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_death_of_one_slave_is_noticed_while_the_other_lives(tmp_path: Path, which: int) -> None:
-    with SiteProcess("benchmarks.site", "--pages", 1_000, "--hosts", 40, "--latency", 0.02) as site:
+    with SiteProcess("benchmarks.kit.site", "--pages", 1_000, "--hosts", 40, "--latency", 0.02) as site:
         # A crawl that waited for its silence to become suspicious would be overdue.
         setup = Setup.of_site(tmp_path, site, settings={**SLOWED, "SLAVE_SILENCE": 3600})
         with setup.begin() as crawl:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.measure import ROOT, SiteProcess, items_of
-from benchmarks.parent import ends_with_us
+from benchmarks.kit.measure import ROOT, SiteProcess, items_of
+from benchmarks.kit.parent import ends_with_us
 from tests.sites.quotes import AUTHORS
 
 pytestmark = pytest.mark.slow

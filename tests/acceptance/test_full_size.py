@@ -10,9 +10,9 @@ import pytest
 from benchmarks.coverage import coverage
 from benchmarks.frontier_memory import frontier_memory
 from benchmarks.hostile import hostile
-from benchmarks.hostile_bytes import hostile_bytes
 from benchmarks.kill_slaves import kill_slaves
 from benchmarks.kill_tree import kill_tree
+from benchmarks.masters.hostile_bytes import hostile_bytes
 from benchmarks.politeness import FULL, Manners, politeness
 
 pytestmark = pytest.mark.soak

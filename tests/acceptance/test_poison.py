@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.measure import ROOT, Claims, Ended, Setup, SiteProcess, ask_frontier, claim_items
+from benchmarks.kit.measure import ROOT, Claims, Ended, Setup, SiteProcess, ask_frontier, claim_items
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +23,7 @@ def crawl(folder: Path, how: str, slaves: int = 2, **settings: object) -> tuple[
     """How it ended, all pages, and the poisoned one among them."""
     pids = folder / "pids"
     pids.mkdir()
-    with SiteProcess("benchmarks.site", "--pages", PAGES, "--hosts", 30, "--size", 3000) as site:
+    with SiteProcess("benchmarks.kit.site", "--pages", PAGES, "--hosts", 30, "--size", 3000) as site:
         setup = Setup.of_site(folder, site, target=SPIDER, slaves=slaves, settings=settings)
         setup.arguments = {**setup.arguments, "how": how, "page": str(POISON), "pids": str(pids)}
         ended = setup.run(180)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.measure import ROOT, SiteProcess, items_of
+from benchmarks.kit.measure import ROOT, SiteProcess, items_of
 from p2pcrawl import Crawler
 from tests.acceptance.programs.quotes import Quotes
 from tests.sites.quotes import all_quotes

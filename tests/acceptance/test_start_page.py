@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.start_page import start_page
+from benchmarks.masters.start_page import start_page
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.parent import ends_with_us
+from benchmarks.kit.parent import ends_with_us
 from tests.cli.forks import ENDS_S, FORKS, ROOT, environment, run_verb
 
 ALLOWED = ("-s", "ALLOW_PRIVATE_NETWORKS=127.0.0.0/8")

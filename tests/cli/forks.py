@@ -23,7 +23,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
 
-from benchmarks.parent import ends_with_us
+from benchmarks.kit.parent import ends_with_us
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ENDS_S = 60.0

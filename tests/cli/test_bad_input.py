@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from p2pcrawl.frontier.schema import FILE, FolderLock
+from p2pcrawl.frontier.database.schema import FILE, FolderLock
 from tests.cli.conftest import Run
 
 START = "http://127.0.0.1:9/"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.cluster import Cluster
+from tests.cli.peers import Cluster
 
 pytestmark = pytest.mark.slow
 

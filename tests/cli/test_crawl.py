@@ -11,7 +11,7 @@ from urllib.request import ProxyHandler, build_opener
 
 import pytest
 
-from p2pcrawl.model.placement import GroupPlacement
+from p2pcrawl.model.cluster.placement import GroupPlacement
 from tests.cli.conftest import ALLOWED, ROOT, Run, Start, environment, lines_in, until, urls_in
 
 TALKER = """

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from p2pcrawl.cli.summary import CrawlEnd
+from p2pcrawl.cli.screen.summary import CrawlEnd
 from p2pcrawl.demo.run import checks_of
 from tests.cli.conftest import Run, urls_in
 

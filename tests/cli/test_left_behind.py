@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.measure import alive, descendants, is_slave
-from benchmarks.parent import ends_with_us
+from benchmarks.kit.measure import alive, descendants, is_slave
+from benchmarks.kit.parent import ends_with_us
 from tests.cli.conftest import ENDS_S, ROOT, Start, environment, until
 
 pytestmark = pytest.mark.slow
@@ -30,7 +30,7 @@ class Blocking(Spider):
 RUN = """
 import sys, time
 from pathlib import Path
-from tests.cli.cluster import Cluster
+from tests.cli.peers import Cluster
 
 with Cluster(Path(sys.argv[1])) as cluster:
     master = cluster.start("--slaves", "1", "--role", "master")

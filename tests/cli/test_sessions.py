@@ -14,11 +14,11 @@ import pytest
 from aiohttp import web
 
 from p2pcrawl import Peer
-from p2pcrawl.master.session import Session
+from p2pcrawl.master.slaves.session import Session
 from p2pcrawl.model.timings import TIMINGS
-from p2pcrawl.wire.messages import OrphanPage, Orphans
-from tests.cli.cluster import Cluster
+from p2pcrawl.wire.messages.slave_messages import OrphanPage, Orphans
 from tests.cli.conftest import environment
+from tests.cli.peers import Cluster
 from tests.unit.peer.test_peer import lead_of
 
 pytestmark = pytest.mark.slow

@@ -12,12 +12,12 @@ from urllib.request import ProxyHandler, build_opener
 import pytest
 
 from p2pcrawl.cli.why import run_why
-from p2pcrawl.frontier.schema import FILE
-from p2pcrawl.model.job import START_URL
-from p2pcrawl.model.record import Phase
-from p2pcrawl.wire.messages import Outcome
+from p2pcrawl.frontier.database.schema import FILE
+from p2pcrawl.model.crawl.job import START_URL
+from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.wire.messages.slave_messages import Outcome
 from tests.cli.conftest import ALLOWED, Run, Start, lines_in, until
-from tests.unit.master.slaves import Site, Slaves, crawl, page_of
+from tests.unit.master.fake_slaves import Site, Slaves, crawl, page_of
 
 
 @pytest.fixture

@@ -8,14 +8,14 @@ import os
 from collections.abc import Sequence
 from random import Random
 
-from p2pcrawl.core.membership_output import Event, EventKind
-from p2pcrawl.model.node import BOOT_BYTES, STORE_BYTES, Address
+from p2pcrawl.core.membership.output import Event, EventKind
+from p2pcrawl.model.cluster.node import BOOT_BYTES, STORE_BYTES, Address
 from p2pcrawl.overlay.node import Credentials, OverlayNode
-from p2pcrawl.wire.ask import Answered, Reply
-from p2pcrawl.wire.identity import Identity
-from p2pcrawl.wire.keys import KeyRing
-from simulations.node import Node
-from simulations.world import World
+from p2pcrawl.wire.messages.ask import Answered, Reply
+from p2pcrawl.wire.sealed.identity import Identity
+from p2pcrawl.wire.sealed.keys import KeyRing
+from simulations.kernel.node import Node
+from simulations.world.world import World
 
 KEYS = base64.b64encode(bytes(range(32))).decode()
 PORT = 7117

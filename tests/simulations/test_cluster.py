@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from simulations.options import Options
-from simulations.run import drawn
+from simulations.play.options import Options
 from simulations.scenarios import SCENARIOS
+from simulations.verbs.run import drawn
 
 pytestmark = pytest.mark.slow
 

@@ -19,11 +19,11 @@ import pytest
 import simulations
 from p2pcrawl import Spider
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.spiders.response import Response
+from p2pcrawl.spiders.page.response import Response
 from simulations import Law, MachinePlan, Options, Plan, Progress, Simulation, Stage, WebPlan
-from simulations import swarm as swarms
 from simulations.__main__ import main
-from simulations.web import Web
+from simulations.verbs import swarm as swarms
+from simulations.world.web import Web
 
 ROOT = Path(__file__).parents[2]
 SMALL = Options(masters=3, pages=40, hosts=6)

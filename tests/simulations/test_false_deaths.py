@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.false_deaths import Trouble, at_most, run
+from benchmarks.masters.false_deaths import Trouble, at_most, run
 
 pytestmark = pytest.mark.slow
 

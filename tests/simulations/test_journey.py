@@ -14,9 +14,9 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from p2pcrawl.model.fingerprint import fingerprint, halves
-from p2pcrawl.model.request import Request
-from p2pcrawl.spiders.links import LinkBatch
+from p2pcrawl.model.crawl.fingerprint import fingerprint, halves
+from p2pcrawl.model.crawl.request import Request
+from p2pcrawl.spiders.page.links import LinkBatch
 from simulations.__main__ import main
 from simulations.journey.death import DeathJourney
 from simulations.journey.page import PageJourney
@@ -113,7 +113,7 @@ def test_functions_of_p2pcrawl_are_recorded_with_what_is_written_inside_them() -
         fingerprint("http://a.test/")
 
     names = [str(entry.place) for entry in recorder.seen.values()]
-    assert names[:2] == ["model/fingerprint.py fingerprint", "model/url.py canonical"]
+    assert names[:2] == ["model/crawl/fingerprint.py fingerprint", "model/crawl/url.py canonical"]
     assert not [name for name in names if "<" in name]
 
 
@@ -143,7 +143,7 @@ def test_url_is_followed_from_a_slave_of_its_finder_to_the_copy_of_what_came_of_
     told = json.loads(capsys.readouterr().out)
     assert status == 0 and told["violations"] == [] and told["finder"] != told["owner"]
     assert told["functions"][0].startswith("slave/") and told["figures"]["functions"] == len(told["functions"])
-    assert "p2pcrawl.core.candidate.Candidate" in told["carriers"]
+    assert "p2pcrawl.core.bench.candidate.Candidate" in told["carriers"]
 
 
 @pytest.mark.slow

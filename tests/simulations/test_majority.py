@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from simulations import Options, Simulation
-from simulations.machines import Machine
-from simulations.parts import LASTS_S, LOOK_S, Parts
-from simulations.world import World
+from simulations.observe.parts import LASTS_S, LOOK_S, Parts
+from simulations.world.machines import Machine
+from simulations.world.world import World
 
 
 def small(seed: int) -> Options:

@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
-from p2pcrawl.core.membership_output import EventKind
-from p2pcrawl.core.politeness import HostNote
-from p2pcrawl.model.node import Address
-from simulations.clockwork import Deadlock
-from simulations.world import World
+from p2pcrawl.core.hosts.politeness import HostNote
+from p2pcrawl.core.membership.output import EventKind
+from p2pcrawl.model.cluster.node import Address
+from simulations.kernel.clockwork import Deadlock
+from simulations.world.world import World
 from tests.simulations.overlay_nodes import Peer, agree, one_directory, peers_of, until
 
 

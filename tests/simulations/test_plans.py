@@ -11,11 +11,11 @@ import pytest
 
 from p2pcrawl.model.errors import ConfigurationError
 from simulations.__main__ import main
-from simulations.faults import LAW_KEYS, WORDS
-from simulations.outcome import Report
-from simulations.plan import MachinePlan
-from simulations.plan_file import read_plan
-from simulations.simulation import Simulation
+from simulations.play.faults import LAW_KEYS, WORDS
+from simulations.whole.outcome import Report
+from simulations.whole.plan import MachinePlan
+from simulations.whole.plan_file import read_plan
+from simulations.whole.simulation import Simulation
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "simulations" / "examples").glob("*.toml"))

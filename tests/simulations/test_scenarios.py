@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from simulations.folders import DONE, print_of
-from simulations.machines import Machine
-from simulations.options import Options
-from simulations.outcome import Report
-from simulations.paths import Law
+from simulations.kernel.paths import Law
+from simulations.observe.folders import DONE, print_of
+from simulations.play.options import Options
+from simulations.play.stage import Stage
 from simulations.scenarios import SCENARIOS
-from simulations.simulation import Simulation
-from simulations.stage import Stage
-from simulations.web import Web, WebPlan
-from simulations.world import World
-from tests.simulations.test_observing import JOB, ONE, record
+from simulations.whole.outcome import Report
+from simulations.whole.simulation import Simulation
+from simulations.world.machines import Machine
+from simulations.world.web import Web, WebPlan
+from simulations.world.world import World
+from tests.simulations.judging.test_observing import JOB, ONE, record
 
 OF_PAGES = {"coverage", "durability", "items", "fetches", "politeness", "finish", "ownership", "quiet"}
 """The checkers that say whether a page was lost, or asked for when it should not have been."""

@@ -13,16 +13,17 @@ from typing import Any
 
 import pytest
 
-from simulations.checkers import Evidence, balance
-from simulations.incidents import Incident
-from simulations.liars import LIES
-from simulations.options import Options
-from simulations.outcome import Report
-from simulations.plan import Faults, Plan
-from simulations.simulation import Simulation
-from simulations.stage import Stage
-from simulations.tables import Table
-from simulations.web import Visit, Web, WebPlan
+from simulations.checkers import Evidence
+from simulations.checkers.cluster import balance
+from simulations.observe.incidents import Incident
+from simulations.observe.tables import Table
+from simulations.play.options import Options
+from simulations.play.stage import Stage
+from simulations.whole.outcome import Report
+from simulations.whole.plan import Faults, Plan
+from simulations.whole.simulation import Simulation
+from simulations.world.liars import LIES
+from simulations.world.web import Visit, Web, WebPlan
 
 ROOT = Path(__file__).parents[2]
 SMALL = Options(masters=2, slaves=1, pages=40, hosts=6, limit_s=600.0)

@@ -8,9 +8,9 @@ from asyncio import StreamReader, StreamWriter
 
 import pytest
 
-from simulations.node import Node
-from simulations.paths import Law
-from simulations.world import World
+from simulations.kernel.node import Node
+from simulations.kernel.paths import Law
+from simulations.world.world import World
 
 PORT = 80
 

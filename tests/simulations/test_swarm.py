@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from simulations.run import drawn
 from simulations.scenarios import SCENARIOS
-from simulations.simulation import Simulation
+from simulations.verbs.run import drawn
+from simulations.whole.simulation import Simulation
 from tests.simulations.test_cluster import begin, end
 
 pytestmark = pytest.mark.slow

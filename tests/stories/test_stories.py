@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import pytest
 
-from p2pcrawl.slave import harvest as harvest_module
+from p2pcrawl.slave.work import harvest as harvest_module
 from simulations import Options, Plan, Simulation, Stage
-from simulations.machines import Machine
-from simulations.scenarios import newcomers
-from simulations.spiders import Latecomer, Thinker
-from simulations.web import WebPlan
+from simulations.play.spiders import Latecomer, Thinker
+from simulations.scenarios.deaths import newcomers
+from simulations.world.machines import Machine
+from simulations.world.web import WebPlan
 
 pytestmark = pytest.mark.slow
 

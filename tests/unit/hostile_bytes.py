@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from p2pcrawl.model.fingerprint import SIZE
-from p2pcrawl.wire.messages import Links
+from p2pcrawl.model.crawl.fingerprint import SIZE
+from p2pcrawl.wire.messages.slave_messages import Links
 
 NESTED = (b"\x91", b"\x81\xa1a", b"\x92\x01")
 ENDLESS = (b"\xdd", b"\xdf", b"\xc6", b"\xdb", b"\xc9")

@@ -6,8 +6,8 @@ import sys
 from typing import Any
 
 from p2pcrawl.cli import main
-from p2pcrawl.frontier.batch import Batch, ItemRow
-from p2pcrawl.frontier.store import Store
+from p2pcrawl.frontier.records.batch import Batch, ItemRow
+from p2pcrawl.frontier.records.store import Store
 
 HELD_COMMITS = 40
 

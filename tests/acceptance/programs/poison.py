@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from p2pcrawl import Response, Spider
-from p2pcrawl.spiders import markup
+from p2pcrawl.spiders.page import markup
 
 
 class Poison(Spider):

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from p2pcrawl.cli.remote import TOKEN_VARIABLE, Remote
+from p2pcrawl.cli.cluster.remote import TOKEN_VARIABLE, Remote
+from p2pcrawl.model.cluster.node import Address
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
-from p2pcrawl.model.node import Address
-from p2pcrawl.peer.tokens import Doorkeeper, load_or_make_token
+from p2pcrawl.peer.api.tokens import Doorkeeper, load_or_make_token
 from p2pcrawl.private.presence import Presence, peers_here, presence_folder, token_file_of
 
 
@@ -211,7 +211,7 @@ def test_whatever_a_web_server_answers_is_one_clear_line(body: bytes, tmp_path: 
 
 
 def test_answer_without_end_is_not_read_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("p2pcrawl.cli.remote.ANSWER_MAX", 1 << 20)
+    monkeypatch.setattr("p2pcrawl.cli.cluster.remote.ANSWER_MAX", 1 << 20)
     with answering(bytes(1 << 24)) as address:
         remote = Remote(address, tmp_path / "t")
 

@@ -16,10 +16,10 @@ import pytest
 
 from p2pcrawl import cli
 from p2pcrawl.cli import verbs, why
-from p2pcrawl.cli.figures import Figures
-from p2pcrawl.cli.progress import progress_line, table
-from p2pcrawl.cli.relay import Relay
-from p2pcrawl.cli.terminal import Guarded, Terminal
+from p2pcrawl.cli.screen.figures import Figures
+from p2pcrawl.cli.screen.progress import progress_line, table
+from p2pcrawl.cli.screen.relay import Relay
+from p2pcrawl.cli.screen.terminal import Guarded, Terminal
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.stores.stream_sink import StreamSink
 
@@ -155,7 +155,7 @@ async def test_what_slaves_print_is_made_safe_beside_a_live_display(look: Look) 
 
 
 def test_why_tells_each_line_as_one(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    from p2pcrawl.cli.terminal import show
+    from p2pcrawl.cli.screen.terminal import show
 
     found = {
         "url": f"http://h/{HOSTILE}\nhttp://h/other\n  done: status 200",

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import pytest
 import uvloop
 
-from p2pcrawl.fetch.client import Client
-from p2pcrawl.fetch.guard import Networks
-from p2pcrawl.model.settings import Settings
+from p2pcrawl.fetch.connection.client import Client
+from p2pcrawl.fetch.connection.guard import Networks
+from p2pcrawl.model.crawl.settings import Settings
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter, bytes], Awaitable[None]]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from p2pcrawl.core.candidate import LOWEST, Candidate, Want, host_key
-from p2pcrawl.frontier.batch import Batch, Ending, ItemRow, NewLink
-from p2pcrawl.frontier.store import Store
-from p2pcrawl.model.fingerprint import fingerprint
-from p2pcrawl.model.record import Order, Phase
+from p2pcrawl.core.bench.candidate import LOWEST, Candidate, Want, host_key
+from p2pcrawl.frontier.records.batch import Batch, Ending, ItemRow, NewLink
+from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.model.crawl.fingerprint import fingerprint
+from p2pcrawl.model.crawl.record import Order, Phase
 
 ORDERS = {1: Order.PRIORITY, 2: Order.PRIORITY}
 

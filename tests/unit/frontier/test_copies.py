@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.core.standings import Standing
-from p2pcrawl.frontier import copies
-from p2pcrawl.frontier.copies import LAYOUT, CopyRow, CopyStore, NoteRow, SpoolRow
-from p2pcrawl.frontier.digest import Range
+from p2pcrawl.core.buckets.standings import Standing
+from p2pcrawl.frontier.copies import copy_store as copies
+from p2pcrawl.frontier.copies.copy_store import LAYOUT, CopyRow, CopyStore, NoteRow, SpoolRow
+from p2pcrawl.frontier.database.digest import Range
 from p2pcrawl.model.errors import DamagedError, LinkError, StorageError
 
 EVERYTHING = range(8)
@@ -220,7 +220,7 @@ _PUTS = """
 import sys
 from pathlib import Path
 from tests.unit.frontier.test_copies import copy
-from p2pcrawl.frontier.copies import CopyStore
+from p2pcrawl.frontier.copies.copy_store import CopyStore
 store = CopyStore(Path(sys.argv[1]))
 for n in range(1_000_000):
     store.put([copy(10 * n + k, n % 3, data=bytes(500)) for k in range(10)])

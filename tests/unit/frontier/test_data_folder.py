@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from p2pcrawl.frontier.schema import FILE, FORMAT, LOCK, NEW_FILE, open_database, open_for_reading
-from p2pcrawl.frontier.store import Store
-from p2pcrawl.frontier.tables import FRONTIER
+from p2pcrawl.frontier.database.schema import FILE, FORMAT, LOCK, NEW_FILE, open_database, open_for_reading
+from p2pcrawl.frontier.database.tables import FRONTIER
+from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.model.errors import ConfigurationError, DamagedError, P2PCrawlError
 from tests.unit.frontier.batches import batch_of, link, load, store_with_job
 
 
 def test_folder_in_use_is_refused_with_the_process_that_uses_it(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from p2pcrawl.frontier.store import Store; "
+        "import sys; from pathlib import Path; from p2pcrawl.frontier.records.store import Store; "
         f"store = Store(Path({str(tmp_path)!r})); print('open', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.frontier import digest
-from p2pcrawl.frontier.copies import CopyRow, CopyStore
-from p2pcrawl.frontier.digest import DEPTH_MAX, Range, bounds, split
+from p2pcrawl.frontier.copies.copy_store import CopyRow, CopyStore
+from p2pcrawl.frontier.database import digest
+from p2pcrawl.frontier.database.digest import DEPTH_MAX, Range, bounds, split
+from p2pcrawl.model.crawl.record import COUNT_MAX, VISIT_MAX, Phase, phase_of, stamp_of, visit_of
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.model.record import COUNT_MAX, VISIT_MAX, Phase, phase_of, stamp_of, visit_of
 
 LEAST, GREATEST = -(1 << 63), (1 << 63) - 1
 halves = st.one_of(st.integers(LEAST, GREATEST), st.sampled_from([LEAST, GREATEST, -1, 0]))

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from p2pcrawl.frontier.inquiry import Inquiry
-from p2pcrawl.frontier.integrity import look_through, look_through_beside
-from p2pcrawl.frontier.log_integrity import broken_log
-from p2pcrawl.frontier.schema import FILE
-from p2pcrawl.frontier.store import Store
+from p2pcrawl.frontier.database.integrity import look_through, look_through_beside
+from p2pcrawl.frontier.database.log_integrity import broken_log
+from p2pcrawl.frontier.database.schema import FILE
+from p2pcrawl.frontier.reading.inquiry import Inquiry
+from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.errors import DamagedError
-from p2pcrawl.model.record import Phase
 from tests.unit.frontier.batches import batch_of, link, store_with_job
 
 LOG = f"{FILE}-wal"

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from p2pcrawl.frontier import items
-from p2pcrawl.frontier.batch import ItemRow
-from p2pcrawl.frontier.items import pages_after
-from p2pcrawl.frontier.store import Store
+from p2pcrawl.frontier.reading import job_items as items
+from p2pcrawl.frontier.reading.job_items import pages_after
+from p2pcrawl.frontier.records.batch import ItemRow
+from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.model.fingerprint import fingerprint
 from tests.unit.frontier.batches import batch_of, end, grant, link, store_with_job
 
 

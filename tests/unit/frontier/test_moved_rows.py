@@ -10,12 +10,12 @@ from random import Random
 
 import pytest
 
-from p2pcrawl.core.ring import BUCKETS
-from p2pcrawl.frontier.batch import MovedRow, NewLink
-from p2pcrawl.frontier.schema import FILE
-from p2pcrawl.frontier.store import Store
-from p2pcrawl.model.fingerprint import pack_halves
-from p2pcrawl.model.record import Phase
+from p2pcrawl.core.ring.rendezvous import BUCKETS
+from p2pcrawl.frontier.database.schema import FILE
+from p2pcrawl.frontier.records.batch import MovedRow, NewLink
+from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.model.crawl.fingerprint import pack_halves
+from p2pcrawl.model.crawl.record import Phase
 from tests.unit.frontier.batches import (
     ORDERS,
     assert_counters_equal_census,

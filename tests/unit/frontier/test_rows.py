@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 
-from p2pcrawl.frontier.rows import run_many, select_many
+from p2pcrawl.frontier.database.statements import run_many, select_many
 
 
 @pytest.fixture

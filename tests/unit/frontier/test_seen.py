@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.frontier.seen import SeenFilter
+from p2pcrawl.frontier.records.seen import SeenFilter
 
 
 @settings(max_examples=60, deadline=None)

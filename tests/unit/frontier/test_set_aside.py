@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from p2pcrawl.core.standings import Standing
-from p2pcrawl.frontier import copies
-from p2pcrawl.frontier.copies import CopyStore
-from p2pcrawl.frontier.schema import FILE, FolderLock
-from p2pcrawl.frontier.set_aside import note_missing, set_aside
-from p2pcrawl.frontier.store import Store
+from p2pcrawl.core.buckets.standings import Standing
+from p2pcrawl.frontier.copies import copy_store as copies
+from p2pcrawl.frontier.copies.copy_store import CopyStore
+from p2pcrawl.frontier.copies.set_aside import note_missing, set_aside
+from p2pcrawl.frontier.database.schema import FILE, FolderLock
+from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.model.errors import ConfigurationError
 from tests.unit.frontier.batches import batch_of, link, store_with_job
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.core.candidate import host_key
-from p2pcrawl.frontier import store as store_module
-from p2pcrawl.frontier.batch import HostRow, ItemRow
-from p2pcrawl.frontier.seen import SeenFilter
-from p2pcrawl.frontier.store import Store
+from p2pcrawl.core.bench.candidate import host_key
+from p2pcrawl.frontier.records import store as store_module
+from p2pcrawl.frontier.records.batch import HostRow, ItemRow
+from p2pcrawl.frontier.records.seen import SeenFilter
+from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.errors import StorageError
-from p2pcrawl.model.record import Phase
 from tests.unit.frontier.batches import assert_counters_equal_census, batch_of, end, grant, link, load, store_with_job
 
 
@@ -120,7 +120,7 @@ def test_loads_go_through_a_queue_in_rank_order_and_piece_by_piece(store: Store)
 
 
 def _after(store: Store, last):
-    from p2pcrawl.core.candidate import LOWEST, Want, host_key
+    from p2pcrawl.core.bench.candidate import LOWEST, Want, host_key
 
     batch = batch_of()
     batch.wants = [Want(1, host_key("http://a.example/"), "index", last.rank if last else LOWEST, 7)]
@@ -317,7 +317,7 @@ def test_robots_txt_of_a_host_comes_with_its_queue(store: Store) -> None:
     batch.hosts = [HostRow(one.host, "http://a.example", "agent", "rules", b"", "", 2.0)]
     store.commit(batch)
     batch = batch_of()
-    from p2pcrawl.core.candidate import LOWEST, Want
+    from p2pcrawl.core.bench.candidate import LOWEST, Want
 
     batch.wants = [Want(1, one.host, "index", LOWEST, 10)]
 

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from p2pcrawl.frontier import tallies
-from p2pcrawl.model.record import Phase
+from p2pcrawl.frontier.records import tallies
+from p2pcrawl.model.crawl.record import Phase
 
 
 @pytest.mark.parametrize(

@@ -13,16 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.core.candidate import Candidate
-from p2pcrawl.core.ring import BUCKETS
-from p2pcrawl.frontier import aside, buckets
-from p2pcrawl.frontier.batch import ItemRow, MovedRow, NewLink
-from p2pcrawl.frontier.copies import CopyRow, CopyStore
-from p2pcrawl.frontier.digest import Range, split
-from p2pcrawl.frontier.schema import FILE
-from p2pcrawl.frontier.store import Store
-from p2pcrawl.model.fingerprint import halves
-from p2pcrawl.model.record import Phase, stamp_of
+from p2pcrawl.core.bench.candidate import Candidate
+from p2pcrawl.core.ring.rendezvous import BUCKETS
+from p2pcrawl.frontier.copies.copy_store import CopyRow, CopyStore
+from p2pcrawl.frontier.database.digest import Range, split
+from p2pcrawl.frontier.database.schema import FILE
+from p2pcrawl.frontier.records import bucket_rows as buckets
+from p2pcrawl.frontier.records import retried as aside
+from p2pcrawl.frontier.records.batch import ItemRow, MovedRow, NewLink
+from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.model.crawl.fingerprint import halves
+from p2pcrawl.model.crawl.record import Phase, stamp_of
 from tests.unit.frontier.batches import (
     ORDERS,
     assert_counters_equal_census,

@@ -12,24 +12,24 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from p2pcrawl.core.membership_output import Event, EventKind
-from p2pcrawl.frontier.schema import FILE as FRONTIER_FILE
-from p2pcrawl.frontier.store import Store
+from p2pcrawl.core.membership.output import Event, EventKind
+from p2pcrawl.frontier.database.schema import FILE as FRONTIER_FILE
+from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.cluster import Cluster
-from p2pcrawl.master.holdings import Holdings
-from p2pcrawl.master.job import Job
+from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.majority.roll import Roll
 from p2pcrawl.master.master import Master
-from p2pcrawl.master.roll import Roll
-from p2pcrawl.model.consent import Version
+from p2pcrawl.model.cluster.consent import Version
+from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status, format_address, parse_address
+from p2pcrawl.model.cluster.placement import RingName
+from p2pcrawl.model.crawl.job import JobId
+from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
-from p2pcrawl.model.job import JobId
-from p2pcrawl.model.node import Address, Member, NodeId, Status, format_address, parse_address
-from p2pcrawl.model.placement import RingName
-from p2pcrawl.model.settings import Settings
-from p2pcrawl.wire.ask import Answered, due
-from p2pcrawl.wire.codec import FrameReader, encode
-from p2pcrawl.wire.datagrams import Opened
-from tests.unit.master.slaves import Slaves, spec_of
+from p2pcrawl.wire.messages.ask import Answered, due
+from p2pcrawl.wire.messages.codec import FrameReader, encode
+from p2pcrawl.wire.sealed.datagrams import Opened
+from tests.unit.master.fake_slaves import Slaves, spec_of
 
 JOB = JobId(77)
 LIMIT_S = 14.0

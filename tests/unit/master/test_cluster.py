@@ -11,21 +11,24 @@ from typing import Any
 
 import pytest
 
+from p2pcrawl.core.buckets.bitmaps import bitmap_of, buckets_of
+from p2pcrawl.core.buckets.ownership import Alone
 from p2pcrawl.core.control import Control
-from p2pcrawl.core.ownership import Alone
-from p2pcrawl.core.ring import BUCKETS
-from p2pcrawl.core.ring_choice import table_of
-from p2pcrawl.frontier.store import Store
-from p2pcrawl.master import cluster, mandate, roll, suffrage, takeover
-from p2pcrawl.master.buckets import bitmap_of, buckets_of
+from p2pcrawl.core.ring.rendezvous import BUCKETS
+from p2pcrawl.core.ring.ring_choice import table_of
+from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.master import cluster
+from p2pcrawl.master.buckets import takeover
+from p2pcrawl.master.majority import mandate, roll, suffrage
+from p2pcrawl.model.cluster.placement import RingName
+from p2pcrawl.model.crawl.fingerprint import fingerprint
+from p2pcrawl.model.crawl.job import START_URL, JobId
+from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.errors import LinkError, StorageError
-from p2pcrawl.model.fingerprint import fingerprint
-from p2pcrawl.model.job import START_URL, JobId
-from p2pcrawl.model.placement import RingName
-from p2pcrawl.model.record import Phase
 from p2pcrawl.model.timings import TIMINGS
-from p2pcrawl.wire.cluster import Claim, Discover, Found, MirrorJob, Pull, Quiet, Taken
-from p2pcrawl.wire.messages import Forget, Page, Task
+from p2pcrawl.wire.messages.peer_messages import Claim, Discover, Found, MirrorJob, Pull, Quiet, Taken
+from p2pcrawl.wire.messages.slave_messages import Forget, Page, Task
+from tests.unit.master.fake_slaves import page_of, urls
 from tests.unit.master.masters import (
     House,
     Town,
@@ -39,7 +42,6 @@ from tests.unit.master.masters import (
     submit,
     town_of,
 )
-from tests.unit.master.slaves import page_of, urls
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
@@ -745,7 +747,7 @@ async def test_links_that_became_ours_and_then_anothers_are_sent_on(tmp_path: Pa
         await eventually(lambda: settled(houses))
         await submit(houses[0])
         await finished(houses)
-        from p2pcrawl.master.dispatch import Hold, Parcel
+        from p2pcrawl.master.links.dispatch import Hold, Parcel
 
         url = next(u for u in (f"http://s{n}.example/" for n in range(99)) if _owner(houses[0], u) == houses[1].id)
         web.links[url] = []
@@ -816,7 +818,7 @@ async def test_nonsense_among_rows_of_another_master_does_not_end_this_one(tmp_p
         await eventually(lambda: settled(houses))
         await submit(houses[0])
         await finished(houses)
-        from p2pcrawl.wire.cluster import Pulled
+        from p2pcrawl.wire.messages.peer_messages import Pulled
         from tests.unit.master.masters import over_the_wire
 
         row = _row("http://y.example/")
@@ -859,7 +861,7 @@ def _owner(house: House, url: str) -> str:
 
 def _owner_in_both(houses: list[House], url: str) -> int:
     """Which of the two owns it when they see each other."""
-    from p2pcrawl.core.ring import Rendezvous
+    from p2pcrawl.core.ring.rendezvous import Rendezvous
 
     bucket = houses[0].master.bucket_of_url(url, "host")
     owner = Rendezvous({h.id: 1 for h in houses}).owners(bucket, 1)[0]
@@ -871,7 +873,7 @@ def _found(url: str) -> Found:
 
 
 def _row(url: str, phase: Phase = Phase.QUEUED) -> Any:
-    from p2pcrawl.wire.cluster import Row
+    from p2pcrawl.wire.messages.peer_messages import Row
 
     return Row(77, url, fingerprint(url), 1, 0, "index", "", False, "", b"", int(phase), 0, 0, 0, "", 0)
 
@@ -879,8 +881,8 @@ def _row(url: str, phase: Phase = Phase.QUEUED) -> Any:
 def _spec(number: int) -> Any:
     from dataclasses import replace
 
-    from p2pcrawl.model.job import JobId
-    from tests.unit.master.slaves import spec_of
+    from p2pcrawl.model.crawl.job import JobId
+    from tests.unit.master.fake_slaves import spec_of
 
     return replace(spec_of(), id=JobId(number))
 

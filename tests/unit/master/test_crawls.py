@@ -10,23 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from p2pcrawl.core.ownership import Alone
-from p2pcrawl.core.politeness import UNANSWERED_REST
-from p2pcrawl.core.ring import BUCKETS
-from p2pcrawl.frontier.store import Store
-from p2pcrawl.master import aside as aside_module
-from p2pcrawl.master import delivery as delivery_module
-from p2pcrawl.master import outputs as outputs_module
-from p2pcrawl.master.budgets import Budgets
-from p2pcrawl.master.delivery import Delivery, Output
+from p2pcrawl.core.buckets.ownership import Alone
+from p2pcrawl.core.hosts.politeness import UNANSWERED_REST
+from p2pcrawl.core.ring.rendezvous import BUCKETS
+from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.master import requeue as aside_module
+from p2pcrawl.master.jobs import delivery as delivery_module
+from p2pcrawl.master.jobs import outputs as outputs_module
+from p2pcrawl.master.jobs.delivery import Delivery, Output
+from p2pcrawl.master.loans.budgets import Budgets
+from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.crawl.job import START_URL
+from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.model.crawl.url import host_of
 from p2pcrawl.model.errors import DiskFullError, StorageError
-from p2pcrawl.model.job import START_URL
-from p2pcrawl.model.node import NodeId
-from p2pcrawl.model.record import Phase
-from p2pcrawl.model.url import host_of
-from p2pcrawl.wire.cluster import Borrow, Repay
-from p2pcrawl.wire.messages import Outcome, Page, Returned, RobotsResult, Task
-from tests.unit.master.slaves import Death, Site, Slaves, crawl, links_to, master_of, page_of, spec_of, until, urls
+from p2pcrawl.wire.messages.peer_messages import Borrow, Repay
+from p2pcrawl.wire.messages.slave_messages import Outcome, Page, Returned, RobotsResult, Task
+from tests.unit.master.fake_slaves import Death, Site, Slaves, crawl, links_to, master_of, page_of, spec_of, until, urls
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
@@ -545,7 +545,7 @@ async def test_items_end_though_nobody_says_that_they_have_after_the_last_look(t
 
 
 async def test_slave_that_gives_a_page_back_is_granted_it_again_without_a_lost_attempt(tmp_path: Path) -> None:
-    from p2pcrawl.wire.messages import Returned
+    from p2pcrawl.wire.messages.slave_messages import Returned
 
     site = Site(urls(3))
     given_back = []

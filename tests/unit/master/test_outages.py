@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from p2pcrawl.master import intake
-from p2pcrawl.model.job import START_URL
+from p2pcrawl.master.slaves import outcomes as intake
+from p2pcrawl.model.crawl.job import START_URL
+from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.outcome import Drop, Failure
-from p2pcrawl.model.record import Phase
-from p2pcrawl.wire.messages import Outcome, Page, RobotsResult, RobotsTask, Task
-from tests.unit.master.slaves import Slaves, crawl, page_of
+from p2pcrawl.wire.messages.slave_messages import Outcome, Page, RobotsResult, RobotsTask, Task
+from tests.unit.master.fake_slaves import Slaves, crawl, page_of
 
 FIRST, SECOND = "http://a.example/1", "http://a.example/2"
 
@@ -71,7 +71,7 @@ async def test_robots_txt_is_asked_for_as_often_as_the_failure_deserves(
     tmp_path: Path, failure: Failure, tries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(intake, "ROBOTS_RETRY_S", 0.0)
-    monkeypatch.setattr("p2pcrawl.core.politeness.REST_START_S", 1e-3)
+    monkeypatch.setattr("p2pcrawl.core.hosts.politeness.REST_START_S", 1e-3)
     asked: list[RobotsTask] = []
 
     def robots(task: RobotsTask) -> RobotsResult:

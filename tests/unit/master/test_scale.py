@@ -11,18 +11,19 @@ from typing import Any
 
 import pytest
 
-from p2pcrawl.core.copying import Copying
-from p2pcrawl.core.ownership import Change
-from p2pcrawl.master import cluster, views
-from p2pcrawl.master.buckets import bitmap_of
-from p2pcrawl.master.mirroring import charges
-from p2pcrawl.master.syncing import PATROL_HOLDERS, Syncing
+from p2pcrawl.core.buckets.bitmaps import bitmap_of
+from p2pcrawl.core.buckets.copy_ledger import Copying
+from p2pcrawl.core.buckets.ownership import Change
+from p2pcrawl.master import cluster
+from p2pcrawl.master.buckets import view_changes as views
+from p2pcrawl.master.copies.syncing import PATROL_HOLDERS, Syncing
+from p2pcrawl.master.jobs.mirroring import charges
+from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.model.node import Address, Member, NodeId, Status
 from p2pcrawl.model.timings import TIMINGS
-from p2pcrawl.wire.cluster import Compare, Compared, Whole
+from p2pcrawl.wire.messages.peer_messages import Compare, Compared, Whole
+from tests.unit.master.fake_slaves import spec_of
 from tests.unit.master.masters import JOB, Town, eventually, settled, town_of
-from tests.unit.master.slaves import spec_of
 from tests.unit.master.test_cluster import Web
 
 ME = NodeId("0" * 40)

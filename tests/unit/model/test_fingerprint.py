@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from p2pcrawl.model.fingerprint import SIZE, fingerprint
+from p2pcrawl.model.crawl.fingerprint import SIZE, fingerprint
 
 URL = "http://a.example/x?b=1&a=2"
 headers = st.lists(st.tuples(st.sampled_from(["A", "a", "B", "c"]), st.sampled_from(["1", "2"])), max_size=4)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.model.job import JobId, JobSpec, SpiderRef
-from p2pcrawl.peer.submission import Submission
+from p2pcrawl.peer.answers.submission import Submission
 
 HALF = "\udcff"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from p2pcrawl.model.crawl.request import PRIORITY_LIMIT, Kind, Request
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.model.request import PRIORITY_LIMIT, Kind, Request
 from p2pcrawl.spiders.spider import Spider
 
 

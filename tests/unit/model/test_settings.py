@@ -7,11 +7,11 @@ from dataclasses import fields
 
 import pytest
 
+from p2pcrawl.model.cluster.placement import GroupPlacement
+from p2pcrawl.model.crawl.record import Order, ShardKey
+from p2pcrawl.model.crawl.referrer import ReferrerPolicy
+from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.model.placement import GroupPlacement
-from p2pcrawl.model.record import Order, ShardKey
-from p2pcrawl.model.referrer import ReferrerPolicy
-from p2pcrawl.model.settings import Settings
 
 CHANGED = {
     "concurrent_requests": 7,

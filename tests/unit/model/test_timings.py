@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from p2pcrawl.core.leaps import FIRST_MAX, LEAP
+from p2pcrawl.core.membership.leaps import FIRST_MAX, LEAP
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.timings import LEAPS_TO_FIRST_MAX, TIMINGS, Law, Timings
-from p2pcrawl.wire.signed import EXPIRES_MAX_S
+from p2pcrawl.wire.sealed.signed import EXPIRES_MAX_S
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")

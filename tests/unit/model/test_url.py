@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from w3lib.url import canonicalize_url
 
-from p2pcrawl.model.url import canonical, host_of, origin_of
-from p2pcrawl.spiders.links import normalise
+from p2pcrawl.model.crawl.url import canonical, host_of, origin_of
+from p2pcrawl.spiders.page.links import normalise
 
 PIECES = ["a", "B", "é", "%2F", "%2f", "%252F", "%25", "%zz", "%", "%41", "%3F", "%3D", "%26", "+", "%2B", "%20", " "]
 paths = st.lists(st.sampled_from([*PIECES, "/", ";", "=", "&", ":", "@", "~", "."]), max_size=8).map("".join)

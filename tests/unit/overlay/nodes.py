@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 from random import Random
 from typing import Any
 
-from p2pcrawl.core.membership_config import MembershipConfig
-from p2pcrawl.core.membership_output import Event
+from p2pcrawl.core.membership.output import Event
+from p2pcrawl.core.membership.parameters import MembershipConfig
 from p2pcrawl.overlay.node import Credentials, OverlayNode
-from p2pcrawl.wire.ask import Answered, Reply
-from p2pcrawl.wire.datagrams import DatagramSeal
-from p2pcrawl.wire.identity import Identity
-from p2pcrawl.wire.keys import KeyRing, generate_key
+from p2pcrawl.wire.messages.ask import Answered, Reply
+from p2pcrawl.wire.sealed.datagrams import DatagramSeal
+from p2pcrawl.wire.sealed.identity import Identity
+from p2pcrawl.wire.sealed.keys import KeyRing, generate_key
 
 KEY = generate_key()
 

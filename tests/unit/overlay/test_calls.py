@@ -10,15 +10,15 @@ from random import Random
 
 import pytest
 
+from p2pcrawl.model.cluster.node import parse_address
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
-from p2pcrawl.model.node import parse_address
 from p2pcrawl.overlay import calls
 from p2pcrawl.overlay.calls import Caller
 from p2pcrawl.overlay.link import Link
-from p2pcrawl.wire import codec
-from p2pcrawl.wire.ask import Answered
-from p2pcrawl.wire.cluster import Query
-from p2pcrawl.wire.keys import generate_key
+from p2pcrawl.wire.messages import codec
+from p2pcrawl.wire.messages.ask import Answered
+from p2pcrawl.wire.messages.peer_messages import Query
+from p2pcrawl.wire.sealed.keys import generate_key
 from tests.unit.overlay.nodes import Seen, credentials, node, until
 
 

@@ -8,12 +8,12 @@ import os
 import pytest
 import umsgpack
 
-from p2pcrawl.core.politeness import HostNote
+from p2pcrawl.core.hosts.politeness import HostNote
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.overlay import kademlia_node
 from p2pcrawl.overlay import node as node_module
 from p2pcrawl.overlay.port import DIRECTORY
-from p2pcrawl.wire.datagrams import Opened
+from p2pcrawl.wire.sealed.datagrams import Opened
 from tests.unit.overlay.nodes import node, until
 
 RESPONSE = b"\x01"

@@ -10,9 +10,9 @@ import sys
 import pytest
 import umsgpack
 
-from p2pcrawl.model.node import NodeId
+from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.overlay.port import DIRECTORY
-from p2pcrawl.wire.datagrams import Opened
+from p2pcrawl.wire.sealed.datagrams import Opened
 from tests.unit.conftest import Count
 from tests.unit.hostile_bytes import damaged
 from tests.unit.overlay.nodes import node

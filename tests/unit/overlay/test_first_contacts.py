@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, contextmanager
 
 import pytest
 
-from p2pcrawl.model.node import parse_address
+from p2pcrawl.model.cluster.node import parse_address
 from p2pcrawl.overlay.node import OverlayNode
 from p2pcrawl.overlay.port import Port
 from tests.unit.overlay.nodes import node, until

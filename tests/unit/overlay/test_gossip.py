@@ -8,8 +8,8 @@ import pytest
 
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.overlay.calls import Caller
-from p2pcrawl.wire.cluster import Sync
-from p2pcrawl.wire.gossip import encode_push_pull
+from p2pcrawl.wire.messages.gossip import encode_push_pull
+from p2pcrawl.wire.messages.peer_messages import Sync
 from tests.unit.overlay.nodes import credentials, node, until
 
 

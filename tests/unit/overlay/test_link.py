@@ -7,7 +7,7 @@ import socket
 
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.overlay.link import Link, open_link
-from p2pcrawl.wire.messages import Bye, Message, ReportsDurable
+from p2pcrawl.wire.messages.slave_messages import Bye, Message, ReportsDurable
 
 
 class End:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from p2pcrawl.core.membership_output import EventKind
+from p2pcrawl.core.membership.output import EventKind
 from tests.unit.overlay.nodes import credentials, node, until
 
 

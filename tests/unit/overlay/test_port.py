@@ -9,10 +9,10 @@ from random import Random
 import pytest
 import umsgpack
 
+from p2pcrawl.model.cluster.node import parse_address
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.model.node import parse_address
 from p2pcrawl.overlay.port import DIRECTORY, GOSSIP
-from p2pcrawl.wire.keys import generate_key
+from p2pcrawl.wire.sealed.keys import generate_key
 from tests.unit.overlay.nodes import credentials, node, seal_of, until
 
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.core.politeness import HostNote
+from p2pcrawl.core.hosts.politeness import HostNote
 from p2pcrawl.overlay.bodies import HostBody, OwnerBody, PeerBody, body_of, encode_body
 from p2pcrawl.overlay.records import RecordStore, key_of
-from p2pcrawl.wire.identity import Identity
-from p2pcrawl.wire.signed import SignedRecord
+from p2pcrawl.wire.sealed.identity import Identity
+from p2pcrawl.wire.sealed.signed import SignedRecord
 
 
 class Clock:

@@ -14,13 +14,13 @@ import uvloop
 from cryptography.x509 import ObjectIdentifier
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
+from p2pcrawl.model.cluster.node import parse_address
 from p2pcrawl.model.errors import ConfigurationError, LinkError
-from p2pcrawl.model.node import parse_address
 from p2pcrawl.overlay import link
 from p2pcrawl.overlay.calls import Caller
 from p2pcrawl.overlay.node import Credentials
 from p2pcrawl.overlay.tls import TlsContexts, TlsFiles
-from p2pcrawl.wire.ask import Answered
+from p2pcrawl.wire.messages.ask import Answered
 from tests.certificates import Authority
 from tests.unit.overlay.nodes import Seen, credentials, node, until
 

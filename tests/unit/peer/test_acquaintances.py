@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from p2pcrawl.model.gossip import Entry
-from p2pcrawl.model.node import Status
+from p2pcrawl.model.cluster.gossip import Entry
+from p2pcrawl.model.cluster.node import Status
 from p2pcrawl.peer.acquaintances import FILE, SECOND, Acquaintances
-from tests.unit.core.membership_world import member
+from tests.unit.core.membership.membership_world import member
 
 
 def test_what_was_saved_is_loaded_by_the_next_run(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 import aiohttp
 import pytest
 
+from p2pcrawl.model.cluster.node import parse_address
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
-from p2pcrawl.model.node import parse_address
-from p2pcrawl.peer.api import Api
+from p2pcrawl.peer.api.routes import Api
 
 TOKEN = "5e" * 32
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from p2pcrawl.model.cluster.placement import RingName
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.model.placement import RingName
 from p2pcrawl.peer.config import CHOICES, Partition, PeerConfig, Role, chosen, is_loopback, key_ring
-from p2pcrawl.wire.keys import KEY_VARIABLE, generate_key
+from p2pcrawl.wire.sealed.keys import KEY_VARIABLE, generate_key
 
 
 @pytest.mark.parametrize(

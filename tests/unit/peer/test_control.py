@@ -13,11 +13,11 @@ import pytest
 
 from p2pcrawl.core.control import Control
 from p2pcrawl.master import steering
-from p2pcrawl.master.certificate import flaws
+from p2pcrawl.master.jobs.certificate import flaws
+from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.model.fingerprint import fingerprint
 from p2pcrawl.peer.peer import Peer, PeerJob
-from p2pcrawl.wire.cluster import Found
+from p2pcrawl.wire.messages.peer_messages import Found
 from tests.unit.peer.test_peer import PAGES, Site, lead_of, peer, site_of, spider
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]

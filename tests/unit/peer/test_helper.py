@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from p2pcrawl import Peer
+from p2pcrawl.model.cluster.node import Address
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.model.node import Address
 from p2pcrawl.peer import helper as helper_module
 from p2pcrawl.peer.config import PeerConfig
 from p2pcrawl.peer.helper import Helper

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from p2pcrawl.model.node import INCARNATION_MAX
+from p2pcrawl.model.cluster.node import INCARNATION_MAX
 from p2pcrawl.peer.lead import INCARNATION_FILE, read_incarnation, write_incarnation
 
 

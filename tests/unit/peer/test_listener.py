@@ -12,11 +12,11 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from p2pcrawl.model.node import parse_address
+from p2pcrawl.model.cluster.node import parse_address
 from p2pcrawl.overlay.antechamber import Antechamber, descriptors_max, waiting_max_of
 from p2pcrawl.overlay.calls import Caller
-from p2pcrawl.peer import listener
-from p2pcrawl.peer.api import Api
+from p2pcrawl.peer.api import listener
+from p2pcrawl.peer.api.routes import Api
 from tests.unit.overlay.nodes import credentials, node, until
 from tests.unit.overlay.test_calls import answering_after
 from tests.unit.peer.test_api import TOKEN, Desk
@@ -88,7 +88,7 @@ async def test_head_that_drips_is_not_waited_for_either(monkeypatch: pytest.Monk
 
 @pytest.mark.slow
 async def test_body_that_does_not_come_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("p2pcrawl.peer.api.BODY_S", 0.2)
+    monkeypatch.setattr("p2pcrawl.peer.api.routes.BODY_S", 0.2)
     async with api() as made, asyncio.timeout(20):
         reader, writer = await asyncio.open_connection(*parse_address(made.address))
         head = f"POST /submit HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 9\r\n\r\n"
@@ -237,12 +237,12 @@ def test_those_that_wait_never_take_most_of_the_descriptors() -> None:
 ONE_PEER = """
 import asyncio, resource, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))
-from p2pcrawl.model.node import parse_address
+from p2pcrawl.model.cluster.node import parse_address
 from p2pcrawl.overlay.calls import Caller
 from p2pcrawl.overlay.node import Credentials
 from p2pcrawl.peer.config import key_ring
 from p2pcrawl.peer.peer import Peer
-from p2pcrawl.wire.identity import Identity
+from p2pcrawl.wire.sealed.identity import Identity
 
 async def main():
     async with Peer(bind="127.0.0.1:0", slaves=0, data=sys.argv[1]) as peer:

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from p2pcrawl.frontier.schema import damaged
+from p2pcrawl.frontier.database.schema import damaged
 from p2pcrawl.model.errors import ConfigurationError, DamagedError, P2PCrawlError
 from p2pcrawl.peer.lead import Lead
 from p2pcrawl.peer.peer import Peer, PeerJob
-from p2pcrawl.wire.keys import generate_key
+from p2pcrawl.wire.sealed.keys import generate_key
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.peer.questions import Questions
+from p2pcrawl.peer.answers.questions import Questions
 
 
 @pytest.mark.parametrize("value", [None, "", "x", "9" * 5000, -1, 10**40, 1e400, float("nan"), [], {}, "\ud800"])

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from p2pcrawl.model.cluster.node import Address
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.model.node import Address
-from p2pcrawl.peer import results
-from p2pcrawl.peer.results import Gathering
+from p2pcrawl.peer.answers import results
+from p2pcrawl.peer.answers.results import Gathering
 
 A, B, C = Address("a:1"), Address("b:1"), Address("c:1")
 STEP = 3

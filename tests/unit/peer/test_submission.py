@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.peer.submission import Submission
+from p2pcrawl.peer.answers.submission import Submission
 
-GOOD = {"name": "a", "urls": ["http://a.example/"], "qualname": "Links", "module": "p2pcrawl.spiders.plain"}
+GOOD = {"name": "a", "urls": ["http://a.example/"], "qualname": "Links", "module": "p2pcrawl.spiders.loading.plain"}
 
 
 def test_good_submission_is_read_and_written_the_same() -> None:

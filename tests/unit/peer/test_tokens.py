@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.peer.tokens import NONCE_S, Doorkeeper, authorization, digest_of, load_or_make_token
+from p2pcrawl.peer.api.tokens import NONCE_S, Doorkeeper, authorization, digest_of, load_or_make_token
 
 TOKEN = "3f" * 32
 

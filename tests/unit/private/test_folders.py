@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from p2pcrawl.frontier.copies import LAYOUT as COPIES
-from p2pcrawl.frontier.schema import FILE, LOCK, OURS, FolderLock, open_database
-from p2pcrawl.frontier.tables import FRONTIER
-from p2pcrawl.master.admission import with_code
-from p2pcrawl.model.job import JobId, JobSpec, SpiderRef
+from p2pcrawl.frontier.copies.copy_store import LAYOUT as COPIES
+from p2pcrawl.frontier.database.schema import FILE, LOCK, OURS, FolderLock, open_database
+from p2pcrawl.frontier.database.tables import FRONTIER
+from p2pcrawl.master.jobs.admission import with_code
+from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
 from p2pcrawl.peer.acquaintances import Acquaintances
 from p2pcrawl.peer.lead import write_incarnation
 from p2pcrawl.private.folders import close_file, make_folder, private

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.peer.tokens import read_token
+from p2pcrawl.peer.api.tokens import read_token
 from p2pcrawl.private.secrets import make_secret, read_secret, replace_secret
 
 SECRET = b"5ec7e7"

@@ -14,7 +14,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from p2pcrawl.demo.process import site_process
 from p2pcrawl.demo.site import DemoSite
-from p2pcrawl.model.url import canonical, host_of, origin_of
+from p2pcrawl.model.crawl.url import canonical, host_of, origin_of
 
 
 class PlainCrawl:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from p2pcrawl.model.fingerprint import fingerprint
-from p2pcrawl.wire.codec import encode
-from p2pcrawl.wire.messages import Message, Report, ReportsDurable, Task
+from p2pcrawl.model.crawl.fingerprint import fingerprint
+from p2pcrawl.wire.messages.codec import encode
+from p2pcrawl.wire.messages.slave_messages import Message, Report, ReportsDurable, Task
 
 
 class FakeLink:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from p2pcrawl.fetch.guard import Blocked, Networks
-from p2pcrawl.model.node import Address
+from p2pcrawl.fetch.connection.guard import Blocked, Networks
+from p2pcrawl.model.cluster.node import Address
 from p2pcrawl.private.presence import Presence, addresses_here
-from p2pcrawl.slave import doors as doors_module
-from p2pcrawl.slave.doors import Doors
-from tests.unit.master.slaves import until
+from p2pcrawl.slave.work import doors as doors_module
+from p2pcrawl.slave.work.doors import Doors
+from tests.unit.master.fake_slaves import until
 
 
 def is_closed(networks: Networks, port: int, ip: str = "127.0.0.1") -> bool:

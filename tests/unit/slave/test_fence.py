@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from p2pcrawl.slave import fence as fence_module
-from p2pcrawl.slave.fence import Fence, Fenced
+from p2pcrawl.slave.link import fence as fence_module
+from p2pcrawl.slave.link.fence import Fence, Fenced
 
 LENGTH_S = 0.2
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from p2pcrawl.model.fingerprint import SIZE, fingerprint
+from p2pcrawl.model.crawl.fingerprint import SIZE, fingerprint
+from p2pcrawl.model.crawl.request import Request
+from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.outcome import Filter
-from p2pcrawl.model.request import Request
-from p2pcrawl.model.settings import Settings
-from p2pcrawl.slave.harvest import PART_LINKS, Harvest, Scope
-from p2pcrawl.slave.memory import Memory
-from p2pcrawl.spiders.links import LinkBatch
+from p2pcrawl.slave.work.harvest import PART_LINKS, Harvest, Scope
+from p2pcrawl.slave.work.memory import Memory
+from p2pcrawl.spiders.page.links import LinkBatch
 from tests.unit.slave.tasks import task_of
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from p2pcrawl.fetch.client import Client
+from p2pcrawl.fetch.connection.client import Client
 from p2pcrawl.model.errors import P2PCrawlError
-from p2pcrawl.slave.doors import Doors
-from p2pcrawl.slave.jobs import Jobs
-from p2pcrawl.wire.messages import Bye, WireJob
+from p2pcrawl.slave.work.doors import Doors
+from p2pcrawl.slave.work.jobs import Jobs
+from p2pcrawl.wire.messages.slave_messages import Bye, WireJob
 
 CODE = """
 from p2pcrawl import Spider

@@ -7,10 +7,10 @@ import logging
 
 import pytest
 
-from p2pcrawl.slave import orphans as orphans_module
-from p2pcrawl.slave.orphans import BATCH_PAGES, Orphanage, orphan_of
-from p2pcrawl.slave.outbox import Outbox
-from p2pcrawl.wire.messages import Links, OrphanPage, Orphans, Outcome, Page
+from p2pcrawl.slave.link import orphans as orphans_module
+from p2pcrawl.slave.link.orphans import BATCH_PAGES, Orphanage, orphan_of
+from p2pcrawl.slave.link.outbox import Outbox
+from p2pcrawl.wire.messages.slave_messages import Links, OrphanPage, Orphans, Outcome, Page
 from tests.unit.slave.tasks import FakeLink, task_of
 
 DONE = Outcome(1, status=200)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from p2pcrawl.slave import outbox as outbox_module
-from p2pcrawl.slave.outbox import PAGES_MAX, Outbox
-from p2pcrawl.wire.messages import Outcome, Page, RobotsResult
+from p2pcrawl.slave.link import outbox as outbox_module
+from p2pcrawl.slave.link.outbox import PAGES_MAX, Outbox
+from p2pcrawl.wire.messages.slave_messages import Outcome, Page, RobotsResult
 from tests.unit.slave.tasks import FakeLink, task_of
 
 

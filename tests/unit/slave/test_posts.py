@@ -9,8 +9,8 @@ import sys
 SLAVE = """
 import asyncio
 from dataclasses import replace
-from p2pcrawl.slave import post
-from p2pcrawl.wire.desk import Desk
+from p2pcrawl.slave.link import post
+from p2pcrawl.wire.messages.desk import Desk
 
 post.TIMINGS, post.ORPHANED_S = replace(post.TIMINGS, beat_s=0.05), 0.3
 

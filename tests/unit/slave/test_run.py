@@ -10,29 +10,29 @@ from typing import Any
 
 import pytest
 
-from p2pcrawl.fetch.chain import Redirected
-from p2pcrawl.fetch.guard import Blocked, Networks
-from p2pcrawl.fetch.robots import RobotsText
-from p2pcrawl.fetch.status import StatusError
-from p2pcrawl.model import settings as settings_module
-from p2pcrawl.model.answer import Answer
+from p2pcrawl.fetch.components.chain import Redirected
+from p2pcrawl.fetch.components.robots import RobotsText
+from p2pcrawl.fetch.components.status import StatusError
+from p2pcrawl.fetch.connection.guard import Blocked, Networks
+from p2pcrawl.model.crawl import settings as settings_module
+from p2pcrawl.model.crawl.answer import Answer
+from p2pcrawl.model.crawl.job import START_URL
+from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.model.crawl.request import Request
+from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import CloseSpider, DropItem, FetchError, IgnoreRequest
-from p2pcrawl.model.job import START_URL
 from p2pcrawl.model.outcome import Failure
-from p2pcrawl.model.record import Phase
-from p2pcrawl.model.request import Request
-from p2pcrawl.model.settings import Settings
 from p2pcrawl.model.timings import TIMINGS
-from p2pcrawl.slave import harvest as harvest_module
-from p2pcrawl.slave import run as run_module
-from p2pcrawl.slave.fence import Fence
-from p2pcrawl.slave.harvest import PART_LINKS
-from p2pcrawl.slave.orphans import Orphanage
-from p2pcrawl.slave.outbox import Outbox
-from p2pcrawl.slave.run import DETAIL_MAX, PARTS_AHEAD, JobRun
+from p2pcrawl.slave.link.fence import Fence
+from p2pcrawl.slave.link.orphans import Orphanage
+from p2pcrawl.slave.link.outbox import Outbox
+from p2pcrawl.slave.work import harvest as harvest_module
+from p2pcrawl.slave.work import job_run as run_module
+from p2pcrawl.slave.work.harvest import PART_LINKS
+from p2pcrawl.slave.work.job_run import DETAIL_MAX, PARTS_AHEAD, JobRun
 from p2pcrawl.spiders.spider import Spider
-from p2pcrawl.wire.codec import FrameReader, encode
-from p2pcrawl.wire.messages import Page, Report, RobotsTask, Task
+from p2pcrawl.wire.messages.codec import FrameReader, encode
+from p2pcrawl.wire.messages.slave_messages import Page, Report, RobotsTask, Task
 from tests.unit.slave.tasks import FakeLink, task_of
 
 BODY = b'<title>t</title><a href="/1">1</a><a href="/2">2</a>'

@@ -13,20 +13,20 @@ from typing import Any, TypeVar
 
 import pytest
 
-from p2pcrawl.fetch.guard import Networks
-from p2pcrawl.model.answer import Answer
+from p2pcrawl.fetch.connection.guard import Networks
+from p2pcrawl.model.crawl.answer import Answer
+from p2pcrawl.model.crawl.request import Request
+from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.model.request import Request
-from p2pcrawl.model.settings import Settings
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.link import open_link
-from p2pcrawl.slave import post as post_module
 from p2pcrawl.slave import session as session_module
 from p2pcrawl.slave import slave as slave_module
-from p2pcrawl.slave.harvest import PART_BYTES
+from p2pcrawl.slave.link import post as post_module
 from p2pcrawl.slave.slave import Slave
+from p2pcrawl.slave.work.harvest import PART_BYTES
 from p2pcrawl.spiders.spider import Spider
-from p2pcrawl.wire.messages import (
+from p2pcrawl.wire.messages.slave_messages import (
     PROTOCOL,
     Adopted,
     Beat,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from p2pcrawl.model.answer import Answer
-from p2pcrawl.model.request import Request
-from p2pcrawl.spiders.response import Response
+from p2pcrawl.model.crawl.answer import Answer
+from p2pcrawl.model.crawl.request import Request
+from p2pcrawl.spiders.page.response import Response
 
 URL = "https://example.com/shop/list.html"
 

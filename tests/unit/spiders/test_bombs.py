@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from p2pcrawl.spiders import bombs
-from p2pcrawl.spiders.bombs import LONG_TAG_SIZE, bearable
-from p2pcrawl.spiders.response import Response
+from p2pcrawl.spiders.page import bombs
+from p2pcrawl.spiders.page.bombs import LONG_TAG_SIZE, bearable
+from p2pcrawl.spiders.page.response import Response
 from tests.unit.spiders.pages import page
 
 SIZE = 3 << 20

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from p2pcrawl.spiders.charsets import BROKEN_MAX, encoding_named, read
-from p2pcrawl.spiders.encoding import encoding_of
-from p2pcrawl.spiders.response import Response
+from p2pcrawl.spiders.page.charsets import BROKEN_MAX, encoding_named, read
+from p2pcrawl.spiders.page.encoding import encoding_of
+from p2pcrawl.spiders.page.response import Response
 from tests.unit.spiders.pages import page
 
 ODD = ["punycode", "idna", "utf-7", "unicode_escape", "raw_unicode_escape", "rot13", "base64", "bz2", "zlib", "hex"]

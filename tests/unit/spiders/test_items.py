@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.model.request import Request
+from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.spiders.items import encode_item, is_item
 
 

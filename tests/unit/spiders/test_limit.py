@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from p2pcrawl.model.answer import Answer
+from p2pcrawl.model.crawl.answer import Answer
+from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.errors import TooSlow
-from p2pcrawl.model.request import Request
-from p2pcrawl.spiders import limit
-from p2pcrawl.spiders.limit import TICK_S, Work
-from p2pcrawl.spiders.response import Response
-from p2pcrawl.wire.desk import Desk
+from p2pcrawl.spiders.page import limit
+from p2pcrawl.spiders.page.limit import TICK_S, Work
+from p2pcrawl.spiders.page.response import Response
+from p2pcrawl.wire.messages.desk import Desk
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
+from p2pcrawl.model.crawl.request import Kind, Request
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.model.request import Kind, Request
-from p2pcrawl.spiders.links import LinkBatch, join_all, normalise, page_links
+from p2pcrawl.spiders.page.links import LinkBatch, join_all, normalise, page_links
 
 BASE = "http://example.com/a/b/c.html?x=1#top"
 WORDS = (

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from p2pcrawl.model.crawl.job import SpiderRef
+from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.model.job import SpiderRef
-from p2pcrawl.model.settings import Settings
-from p2pcrawl.spiders.load import load_spider, merged_settings, parse_target, reference_of
-from p2pcrawl.spiders.plain import Links
+from p2pcrawl.spiders.loading.load import load_spider, merged_settings, parse_target, reference_of
+from p2pcrawl.spiders.loading.plain import Links
 from p2pcrawl.spiders.spider import Spider
 
 HEAD = "from p2pcrawl.spiders.spider import Spider\n"
@@ -132,7 +132,7 @@ def test_script_is_found_as_a_file_and_its_main_block_does_not_run_again(tmp_pat
     script = write(
         tmp_path,
         HEAD
-        + "from p2pcrawl.spiders.load import load_spider, reference_of\n"
+        + "from p2pcrawl.spiders.loading.load import load_spider, reference_of\n"
         + "class Shop(Spider): ...\n"
         + "if __name__ == '__main__':\n"
         + "    ref = reference_of(Shop)\n"
@@ -174,4 +174,4 @@ def test_pipeline_named_by_class_travels_as_text() -> None:
     class Shop(Spider):
         custom_settings = PIPELINES
 
-    assert merged_settings(Settings(), Shop).item_pipelines == {"p2pcrawl.spiders.plain:Links": 1, "a.B": 2}
+    assert merged_settings(Settings(), Shop).item_pipelines == {"p2pcrawl.spiders.loading.plain:Links": 1, "a.B": 2}

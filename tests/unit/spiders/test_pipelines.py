@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from p2pcrawl.model.errors import ConfigurationError, DropItem
-from p2pcrawl.spiders.pipelines import Pipelines
+from p2pcrawl.spiders.loading.pipelines import Pipelines
 from p2pcrawl.spiders.spider import Spider
 
 CALLS: list[str] = []

@@ -9,11 +9,11 @@ from typing import Any
 import pydantic
 import pytest
 
+from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.model.request import Request
-from p2pcrawl.spiders.links import LinkBatch
-from p2pcrawl.spiders.plain import Links
-from p2pcrawl.spiders.run import iterate
+from p2pcrawl.spiders.callbacks import iterate
+from p2pcrawl.spiders.loading.plain import Links
+from p2pcrawl.spiders.page.links import LinkBatch
 from p2pcrawl.spiders.spider import Spider
 from tests.unit.spiders.pages import page
 

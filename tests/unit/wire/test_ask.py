@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire.ask import Answered, Reply, Request, due, reply_type
-from p2pcrawl.wire.cluster import ClusterMessage, Copied, Copy, Query, Repaid
+from p2pcrawl.wire.messages.ask import Answered, Reply, Request, due, reply_type
+from p2pcrawl.wire.messages.peer_messages import ClusterMessage, Copied, Copy, Query, Repaid
 
 MESSAGES: list[Any] = list(ClusterMessage.__args__)
 REQUESTS = [message for message in MESSAGES if issubclass(message, Request)]

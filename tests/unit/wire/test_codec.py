@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire import codec
-from p2pcrawl.wire.codec import AnyMessage, FrameReader, encode
-from p2pcrawl.wire.messages import (
+from p2pcrawl.wire.messages import codec
+from p2pcrawl.wire.messages.codec import AnyMessage, FrameReader, encode
+from p2pcrawl.wire.messages.slave_messages import (
     Beat,
     Bye,
     Grant,

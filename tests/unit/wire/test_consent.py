@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from p2pcrawl.model.consent import SEAT_BYTES, ConsentAnswer, ConsentQuestion, Version
+from p2pcrawl.model.cluster.consent import SEAT_BYTES, ConsentAnswer, ConsentQuestion, Version
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire.consent import decode_consent, encode_consent
+from p2pcrawl.wire.messages.consent import decode_consent, encode_consent
 
 NUMBERS = st.integers(0, 1 << 62)
 VERSIONS = st.builds(Version, NUMBERS, NUMBERS)

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.model.node import NodeId
-from p2pcrawl.wire import datagrams
-from p2pcrawl.wire.datagrams import (
+from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.wire.sealed import datagrams
+from p2pcrawl.wire.sealed.datagrams import (
     ANYONE,
     DATAGRAM_MAX,
     DATAGRAM_OVERHEAD,
@@ -26,7 +26,7 @@ from p2pcrawl.wire.datagrams import (
     Opened,
     ReplayWindow,
 )
-from p2pcrawl.wire.keys import KeyRing, key_id
+from p2pcrawl.wire.sealed.keys import KeyRing, key_id
 from tests.unit.conftest import Count
 
 OLD, NEW = os.urandom(32), os.urandom(32)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from p2pcrawl.wire import desk as desk_module
-from p2pcrawl.wire.desk import LOOK_S, Desk, Overseer
+from p2pcrawl.wire.messages import desk as desk_module
+from p2pcrawl.wire.messages.desk import LOOK_S, Desk, Overseer
 
 
 @pytest.fixture

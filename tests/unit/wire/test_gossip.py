@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.core.membership import Membership, MembershipConfig
-from p2pcrawl.model import gossip
-from p2pcrawl.model.errors import ConfigurationError, LinkError
-from p2pcrawl.model.node import (
+from p2pcrawl.core.membership.swim import Membership, MembershipConfig
+from p2pcrawl.model.cluster import gossip
+from p2pcrawl.model.cluster.node import (
     ADDRESS_CHARS_MAX,
     INCARNATION_MAX,
     Address,
@@ -26,7 +25,8 @@ from p2pcrawl.model.node import (
     is_address,
     parse_address,
 )
-from p2pcrawl.wire.gossip import DATAGRAM_MAX, decode_gossip, decode_push_pull, encode_gossip, encode_push_pull
+from p2pcrawl.model.errors import ConfigurationError, LinkError
+from p2pcrawl.wire.messages.gossip import DATAGRAM_MAX, decode_gossip, decode_push_pull, encode_gossip, encode_push_pull
 from tests.unit.conftest import Count
 from tests.unit.hostile_bytes import damaged
 

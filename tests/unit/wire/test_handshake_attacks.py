@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire import handshake
-from p2pcrawl.wire.handshake import ANSWER_BYTES, LINK_VERSION, MAGIC, PREFIX
-from p2pcrawl.wire.identity import Identity
-from p2pcrawl.wire.keys import KeyRing
-from p2pcrawl.wire.streams import StreamSeal
+from p2pcrawl.wire.sealed import handshake
+from p2pcrawl.wire.sealed.handshake import ANSWER_BYTES, LINK_VERSION, MAGIC, PREFIX
+from p2pcrawl.wire.sealed.identity import Identity
+from p2pcrawl.wire.sealed.keys import KeyRing
+from p2pcrawl.wire.sealed.streams import StreamSeal
 
 KEY = os.urandom(32)
 ALICE, BOB, MALLORY = Identity.generate(), Identity.generate(), Identity.generate()

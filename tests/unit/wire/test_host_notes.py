@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from p2pcrawl.core.ring import key_hash
-from p2pcrawl.wire.cluster import Copy, HostNote
-from p2pcrawl.wire.codec import FrameReader, encode
+from p2pcrawl.core.ring.rendezvous import key_hash
+from p2pcrawl.wire.messages.codec import FrameReader, encode
+from p2pcrawl.wire.messages.peer_messages import Copy, HostNote
 
 
 @given(st.text(max_size=20))

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.wire.identity import Identity, node_id_of, verify
+from p2pcrawl.wire.sealed.identity import Identity, node_id_of, verify
 
 ALICE, BOB = Identity(bytes(range(32))), Identity.generate()
 

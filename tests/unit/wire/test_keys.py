@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.wire.keys import KEYS_MAX, KeyRing, cluster_bytes, derive, generate_key, key_id
+from p2pcrawl.wire.sealed.keys import KEYS_MAX, KeyRing, cluster_bytes, derive, generate_key, key_id
 
 OLD, NEW = os.urandom(32), os.urandom(32)
 

@@ -9,10 +9,10 @@ from itertools import product
 
 import pytest
 
-from p2pcrawl.model.node import NodeId
-from p2pcrawl.wire.datagrams import ANYONE, DatagramSeal
-from p2pcrawl.wire.keys import KeyRing
-from p2pcrawl.wire.knocks import HELD_MAX, HELD_S, KNOCK_BYTES, KNOCK_S, KNOCKING, Knocks, Sending, Source
+from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.wire.sealed.datagrams import ANYONE, DatagramSeal
+from p2pcrawl.wire.sealed.keys import KeyRing
+from p2pcrawl.wire.sealed.knocks import HELD_MAX, HELD_S, KNOCK_BYTES, KNOCK_S, KNOCKING, Knocks, Sending, Source
 
 KEY = os.urandom(32)
 ALICE, BOB = NodeId("a1" * 20), NodeId("b0" * 20)
@@ -242,7 +242,7 @@ def test_what_waited_too_long_is_not_said_any_more() -> None:
 
 def test_addresses_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("WAITING_MAX", "KNOWN_MAX", "RETORTS_MAX"):
-        monkeypatch.setattr(f"p2pcrawl.wire.knocks.{name}", 10)
+        monkeypatch.setattr(f"p2pcrawl.wire.sealed.knocks.{name}", 10)
     alice, (_, _, net) = Peer(ALICE, AT_ALICE), met()
     ((for_another, _),) = net.peers[AT_ALICE].say(bytes(100), AT_BOB)
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.wire.identity import Identity
-from p2pcrawl.wire.signed import BODY_MAX, EXPIRES_MAX_S, RECORD_MAX, SignedRecord
+from p2pcrawl.wire.sealed.identity import Identity
+from p2pcrawl.wire.sealed.signed import BODY_MAX, EXPIRES_MAX_S, RECORD_MAX, SignedRecord
 from tests.unit.conftest import Count
 
 ALICE, BOB = Identity(bytes(range(32))), Identity(bytes(range(1, 33)))

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from p2pcrawl.model.errors import CopiedIdentity, LinkError
-from p2pcrawl.wire import handshake
-from p2pcrawl.wire.handshake import ANSWER_BYTES, HELLO_BYTES, LINK_VERSION, MAGIC, REFUSAL_BYTES, OwnNode
-from p2pcrawl.wire.identity import Identity
-from p2pcrawl.wire.keys import KeyRing
-from p2pcrawl.wire.streams import RECORD_MAX, StreamSeal
+from p2pcrawl.wire.sealed import handshake
+from p2pcrawl.wire.sealed.handshake import ANSWER_BYTES, HELLO_BYTES, LINK_VERSION, MAGIC, REFUSAL_BYTES, OwnNode
+from p2pcrawl.wire.sealed.identity import Identity
+from p2pcrawl.wire.sealed.keys import KeyRing
+from p2pcrawl.wire.sealed.streams import RECORD_MAX, StreamSeal
 from tests.unit.conftest import Count
 from tests.unit.hostile_bytes import held_bytes
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from p2pcrawl.model.errors import CopiedIdentity, LinkError
 from p2pcrawl.overlay.tls import TlsContexts
-from p2pcrawl.wire.identity import Identity
-from p2pcrawl.wire.keys import KeyRing
-from p2pcrawl.wire.streams import RECORD_MAX, StreamSeal
-from p2pcrawl.wire.tls import Seal, TlsStream
+from p2pcrawl.wire.sealed.identity import Identity
+from p2pcrawl.wire.sealed.keys import KeyRing
+from p2pcrawl.wire.sealed.streams import RECORD_MAX, StreamSeal
+from p2pcrawl.wire.sealed.tls import Seal, TlsStream
 from tests.certificates import Authority
 
 KEY = os.urandom(32)

@@ -1,0 +1,1 @@
+"""The verbs that speak to a peer of a cluster, or start one."""

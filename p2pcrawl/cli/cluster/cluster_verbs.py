@@ -1,0 +1,307 @@
+"""The verbs of the cluster and their options. What a verb does is imported when it is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from p2pcrawl.cli.cluster import control_verbs
+from p2pcrawl.cli.screen import options
+from p2pcrawl.model.cluster.placement import GroupPlacement, RingName
+
+_peer = options.peer
+_token = options.token
+
+
+@click.command()
+@click.option("--bind", default="", metavar="HOST:PORT", help="Where to listen, UDP and TCP; port 0 takes a free one.")
+@click.option("--advertise", default="", metavar="HOST:PORT", help="Where others reach this peer, if it is not --bind.")
+@click.option(
+    "--join", multiple=True, metavar="HOST:PORT", help="A peer of the cluster; any one will do. May be repeated."
+)
+@click.option("--api", default="", metavar="HOST:PORT", help="Where the HTTP API listens; loopback by default.")
+@click.option(
+    "--data", type=click.Path(path_type=Path), metavar="DIR",
+    help="Keep what this peer holds in DIR. Without it that is gone when the peer stops.",
+)  # fmt: skip
+@options.slaves
+@click.option(
+    "--role", type=click.Choice(["auto", "master", "slave"]), default="auto", show_default=True,
+    help="auto: a master while there are too few, else a slave of the one that has the fewest.",
+)  # fmt: skip
+@click.option("--cluster", metavar="NAME", help="The cluster's name; p2pcrawl by default.")
+@click.option(
+    "--key-file", type=click.Path(path_type=Path), metavar="FILE",
+    help="The cluster's keys; see keygen. Default: P2PCRAWL_KEY, or cluster.key in the user's config folder.",
+)  # fmt: skip
+@click.option(
+    "--tls-cert", type=click.Path(path_type=Path), metavar="FILE",
+    help="Put all links into TLS, with this PEM certificate for both ends of a link. All peers or none.",
+)  # fmt: skip
+@click.option("--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="Its key, without a password.")
+@click.option(
+    "--tls-ca", type=click.Path(path_type=Path), metavar="FILE",
+    help="The CA that the certificates of the other peers must come from.",
+)  # fmt: skip
+@click.option(
+    "--masters", type=click.IntRange(min=1), default=3, show_default=True, metavar="N",
+    help="auto peers become masters while fewer than N live.",
+)  # fmt: skip
+@click.option(
+    "--copies", type=click.IntRange(min=1), default=2, show_default=True, metavar="N",
+    help="Masters that hold each record: all but one of them may die at once.",
+)  # fmt: skip
+@click.option(
+    "--partition", type=click.Choice(["available", "majority"]), default="available", show_default=True,
+    help="When masters cannot reach each other: all go on, or only those that are more than half.",
+)  # fmt: skip
+@click.option(
+    "--weight", type=click.IntRange(min=1, max=16), default=1, show_default=True, metavar="N",
+    help="Capacity, 1 to 16: a master's share of the hosts follows it.",
+)  # fmt: skip
+@click.option(
+    "--ring", type=click.Choice([ring.value for ring in RingName]), default="rendezvous", show_default=True,
+    help="How masters share out the hosts; the same for all peers. The other two are for comparison.",
+)  # fmt: skip
+@click.option(
+    "--placement", type=click.Choice([placement.value for placement in GroupPlacement]), default="bounded",
+    show_default=True, help="Which of its slaves a master gives a host to; see docs/rings.md.",
+)  # fmt: skip
+@options.as_json
+@options.level
+@options.logfile
+@options.debug
+def peer(
+    bind: str,
+    advertise: str,
+    join: tuple[str, ...],
+    api: str,
+    data: Path | None,
+    slaves: int | None,
+    role: str,
+    cluster: str | None,
+    key_file: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    tls_ca: Path | None,
+    masters: int,
+    copies: int,
+    partition: str,
+    weight: int,
+    ring: str,
+    placement: str,
+    as_json: bool,
+    loglevel: str | None,
+    logfile: str | None,
+    debug: bool,
+) -> int:
+    """Be one of the peers of a cluster, until stopped.
+
+    When the peer is ready it says so in one line on standard output; all else goes to standard error.
+
+    \b
+    p2pcrawl peer --data node1                                  # the first one
+    p2pcrawl peer --data node2 --bind :7118 --join :7117        # another one on the same machine
+    p2pcrawl keygen -o cluster.key                              # across machines a key is needed; then:
+    p2pcrawl peer --data node --bind 10.0.0.5:7117 --key-file cluster.key
+    p2pcrawl peer --data node --join 10.0.0.5:7117 --key-file cluster.key
+    p2pcrawl peer --role slave --join 10.0.0.5:7117 --key-file cluster.key
+
+    With --tls-cert, --tls-key and --tls-ca, on all peers or on none, the links between peers are TLS besides.
+
+    SIGTERM or Ctrl-C once leaves in order, twice at once. SIGHUP reads the key file again. The exit code is 0
+    after SIGTERM and drain, 130 after Ctrl-C.
+    """
+    from p2pcrawl.cli.cluster.peer_verb import PeerOptions, run_peer
+    from p2pcrawl.peer.config import Partition
+
+    fields = {
+        "bind": _with_host(bind),
+        "advertise": advertise,
+        "join": tuple(_with_host(address) for address in join),
+        "api": _with_host(api),
+        "data": data,
+        "slaves": slaves,
+        "role": role,
+        "key_file": key_file,
+        "tls_cert": tls_cert,
+        "tls_key": tls_key,
+        "tls_ca": tls_ca,
+        "masters": masters,
+        "copies": copies,
+        "partition": Partition(partition),
+        "weight": weight,
+        "ring": ring,
+        "placement": placement,
+    }
+    if cluster is not None:
+        fields["cluster"] = cluster
+    level = loglevel or ("DEBUG" if debug else "INFO")
+    return run_peer(PeerOptions(fields, as_json, level, logfile or ""))
+
+
+def _with_host(address: str) -> str:
+    """Completes ``:7118``, which is on this machine."""
+    return f"127.0.0.1{address}" if address.startswith(":") and address.count(":") == 1 else address
+
+
+@click.command()
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Make FILE; nobody else can read it."
+)
+@click.option("--add", "step", flag_value="add", help="Put a new key into FILE, for a change of keys: step 1.")
+@click.option("--use", "step", flag_value="use", help="Let the key that was added be used: step 2.")
+@click.option("--remove", "step", flag_value="remove", help="Remove the keys that are out of use: step 3.")
+@click.option("--force", "step", flag_value="force", help="Replace FILE: peers with the old key are locked out.")
+@options.debug
+def keygen(output: Path | None, step: str | None, debug: bool) -> int:
+    """Make a cluster key: who has it may take part, and run code on all peers.
+
+    \b
+    p2pcrawl keygen -o cluster.key             # a key file for --key-file
+    p2pcrawl keygen                            # print a key, for P2PCRAWL_KEY
+
+    To change the key of a running cluster take these steps, and after each one copy the file to all peers
+    and let them read it (kill -HUP):
+
+    \b
+    p2pcrawl keygen -o cluster.key --add       # all understand the new key
+    p2pcrawl keygen -o cluster.key --use       # all use it
+    p2pcrawl keygen -o cluster.key --remove    # nobody knows the old one
+    """
+    from p2pcrawl.cli.cluster.keygen import Step, run_keygen
+
+    return run_keygen(output, Step(step or "make"))
+
+
+@click.command()
+@click.argument("target", metavar="TARGET")
+@_peer
+@_token
+@options.settings
+@options.arguments
+@click.option("--wait", is_flag=True, help="Stay until the job is finished, and tell how it ended.")
+@click.option("-o", "--output", metavar="FILE", help="With --wait: put the items into FILE; - is standard output.")
+@options.as_json
+@options.debug
+def submit(
+    target: str,
+    peer_api: str | None,
+    token_file: Path | None,
+    settings: dict[str, str],
+    arguments: dict[str, str],
+    wait: bool,
+    output: str | None,
+    as_json: bool,
+    debug: bool,
+) -> int:
+    """Hand a crawl to the cluster: a URL, a spider's file (spider.py or spider.py:Class), or module:Class.
+
+    It answers with the job's number when the job is safe with the cluster. The code of a file travels with it; a
+    module has to be installed on all peers.
+
+    \b
+    p2pcrawl submit https://example.com
+    p2pcrawl submit quotes.py -a tag=humor -s DOWNLOAD_DELAY=0.5 --peer 10.0.0.5:7180
+    p2pcrawl submit quotes.py --wait -o quotes.csv
+    """
+    from p2pcrawl.cli.cluster.submit import run_submit
+
+    return run_submit(
+        target, settings, arguments, peer=peer_api, token_file=token_file, wait=wait, output=output, as_json=as_json
+    )
+
+
+@click.command()
+@_peer
+@options.as_json
+@options.debug
+def jobs(peer_api: str | None, as_json: bool, debug: bool) -> int:
+    """List the cluster's jobs.
+
+    \b
+    p2pcrawl jobs
+    p2pcrawl jobs --peer 10.0.0.5:7180 --json
+    """
+    from p2pcrawl.cli.cluster.views import run_jobs
+
+    return run_jobs(peer_api, as_json=as_json)
+
+
+@click.command()
+@_peer
+@options.as_json
+@options.debug
+def status(peer_api: str | None, as_json: bool, debug: bool) -> int:
+    """Tell who is in the cluster, in which state, and who does how much.
+
+    \b
+    p2pcrawl status
+    p2pcrawl status --peer 10.0.0.5:7180 --json
+    """
+    from p2pcrawl.cli.cluster.views import run_status
+
+    return run_status(peer_api, as_json=as_json)
+
+
+@click.command()
+@click.argument("url")
+@_peer
+@click.option(
+    "--key", type=click.Choice(["host", "domain", "url"]), default="host", show_default=True,
+    help="By what the job spreads its URLs over masters (its setting SHARD_KEY).",
+)  # fmt: skip
+@options.as_json
+@options.debug
+def owner(url: str, peer_api: str | None, key: str, as_json: bool, debug: bool) -> int:
+    """Tell which master a URL belongs to, and why. Every peer gives the same answer.
+
+    \b
+    p2pcrawl owner https://example.com/page
+    p2pcrawl owner https://example.com/page --key url --json
+    """
+    from p2pcrawl.cli.cluster.views import run_owner
+
+    return run_owner(url, key, peer_api, as_json=as_json)
+
+
+@click.command()
+@click.argument("job", type=click.IntRange(min=1), metavar="JOB")
+@click.option(
+    "-o", "--output", required=True, metavar="FILE", help="Where to; what is in FILE is replaced. - is standard output."
+)
+@_peer
+@options.debug
+def results(job: int, output: str, peer_api: str | None, debug: bool) -> int:
+    """Fetch the items that a job has brought so far, from all masters, each once.
+
+    The format is that of the file's name: .jsonl, .json, .csv or .xml, each also with .gz. When something of the
+    job is out of reach, so that items may be missing, a line on standard error says so.
+
+    \b
+    p2pcrawl results 1234 -o pages.csv
+    p2pcrawl results 1234 -o - | head
+    """
+    from p2pcrawl.cli.cluster.results_verb import run_results
+
+    return run_results(job, output, peer_api)
+
+
+@click.command()
+@_peer
+@_token
+@options.debug
+def drain(peer_api: str | None, token_file: Path | None, debug: bool) -> int:
+    """Let a peer leave the cluster in order, and stop.
+
+    \b
+    p2pcrawl drain --peer 127.0.0.1:7180
+    """
+    from p2pcrawl.cli.cluster.views import run_drain
+
+    return run_drain(peer_api, token_file)
+
+
+ALL: Final = (peer, keygen, submit, jobs, status, owner, results, *control_verbs.ALL, drain)

@@ -1,0 +1,95 @@
+"""The verbs ``pause``, ``resume``, ``cancel``, ``retry`` and ``certificate``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from p2pcrawl.cli.cluster.remote import Remote
+from p2pcrawl.cli.screen.terminal import show, show_json
+from p2pcrawl.cli.screen.words import counted
+from p2pcrawl.master.jobs.certificate import flaws
+from p2pcrawl.master.neighbours.absences import moment_told
+from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.model.printable import on_one_line
+
+BUCKETS_SHOWN = 10
+
+
+def run_turn(verb: str, job: int, peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
+    """Lets the cluster do it, and tells what it came to."""
+    answer = Remote.find(peer, token_file).post(f"/{verb}?job={job}", {})
+    if as_json:
+        show_json(answer)
+    else:
+        show(_turned(answer))
+    if answer["missing"]:
+        names = ", ".join(node[:8] for node in answer["missing"])
+        _say(f"{names} will learn of it when back; what only that master knows of is as it was")
+    return 0
+
+
+def _turned(answer: dict[str, Any]) -> str:
+    was = f"was {answer['was']} already" if answer["was"] == answer["state"] else f"was {answer['was']}"
+    text = f"job {answer['job']} ({answer['name']}) is {answer['state']}; it {was}"
+    if "retried" not in answer:
+        return text
+    return f"{counted(answer['retried'], 'failed page')} queued anew: job {answer['job']} is {answer['state']}"
+
+
+def run_certificate(job: int, peer: str | None, *, as_json: bool) -> int:
+    """Prints a job's certificate. Returns 0 for one that is sound and final."""
+    status = Remote.find(peer).get("/job", job=job)
+    certificate = status["certificate"]
+    if certificate is None:
+        raise P2PCrawlError(f"job {job} is {status['state']}: it has no certificate")
+    found = list(flaws(certificate))
+    sound = not found and certificate["job"] == job
+    if as_json:
+        show_json({**certificate, "sound": sound, "flaws": found})
+    else:
+        for line in certificate_words(certificate, found):
+            show(line)
+    return 0 if sound and certificate["final"] else 1
+
+
+def certificate_words(c: dict[str, Any], found: list[str]) -> Iterator[str]:
+    """Tells of a certificate in words, with what is wrong with it."""
+    counts = c["counts"]
+    yield f"job {c['job']} ({counts['name']}), signed by {counted(len(c['parts']), 'master')} in view {c['view']}"
+    yield (
+        f"  discovered {counts['discovered']:,} = done {counts['done']:,} + failed {counts['failed']:,}"
+        f" + dropped {counts['dropped']:,} + queued {counts['queued']:,}"
+    )
+    yield f"  {counted(counts['pages'], 'page')}, {counted(counts['items'], 'item')}"
+    copies = c["copies"]
+    fewer = f", {copies['asked']} were asked for" if copies["kept"] < copies["asked"] else ""
+    yield f"  {counted(copies['kept'], 'copy', 'copies')} of each record{fewer}"
+    if c["missing"]:
+        since = c.get("since", {})
+        names = (f"{n[:8]} since {moment_told(since[n])}" if n in since else n[:8] for n in c["missing"])
+        yield f"  missing: {', '.join(names)}"
+    if c["incomplete"]:
+        yield f"  INCOMPLETE: {buckets_told(c['incomplete'])}"
+    if c["final"]:
+        yield "  final: nobody who may know of more is missing"
+    elif c["missing"]:
+        yield "  not final: who is missing may know of more; it is made anew when they are back, or forgotten"
+    else:
+        yield "  not final"
+    for flaw in found:
+        yield f"  NOT SOUND: {flaw}"
+    if not found:
+        yield "  sound: every signature holds, and the counts add up"
+
+
+def buckets_told(buckets: list[int]) -> str:
+    """Buckets that are not whole, by their numbers."""
+    shown = ", ".join(map(str, buckets[:BUCKETS_SHOWN])) + (", ..." if len(buckets) > BUCKETS_SHOWN else "")
+    return f"{counted(len(buckets), 'bucket is', 'buckets are')} not whole ({shown})"
+
+
+def _say(line: str) -> None:
+    print(f"p2pcrawl: {on_one_line(line)}", file=sys.stderr, flush=True)

@@ -1,0 +1,89 @@
+"""The verbs that steer a job, and the one that shows its certificate: their options and help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from p2pcrawl.cli.screen import options
+
+_job = click.argument("job", type=click.IntRange(min=1), metavar="JOB")
+
+
+def _turn(verb: str, text: str) -> click.Command:
+    """Makes a verb that steers a job; ``text`` is its help."""
+
+    @click.command(verb, help=text)
+    @_job
+    @options.peer
+    @options.token
+    @options.as_json
+    @options.debug
+    def command(job: int, peer_api: str | None, token_file: Path | None, as_json: bool, debug: bool) -> int:
+        from p2pcrawl.cli.cluster.control import run_turn
+
+        return run_turn(verb, job, peer_api, token_file, as_json=as_json)
+
+    return command
+
+
+pause = _turn(
+    "pause",
+    """Let a job rest: what is being fetched ends and is kept, nothing new is begun.
+
+    It acts on the whole cluster, and lasts through restarts until `resume`.
+
+    \b
+    p2pcrawl pause 1234
+    """,
+)
+resume = _turn(
+    "resume",
+    """Let a paused job go on.
+
+    \b
+    p2pcrawl resume 1234
+    """,
+)
+cancel = _turn(
+    "cancel",
+    """End a job for good. What it has brought stays; `pause` is what can be undone.
+
+    \b
+    p2pcrawl cancel 1234
+    """,
+)
+retry = _turn(
+    "retry",
+    """Visit all failed pages of a job once more; one that was finished runs again.
+
+    \b
+    p2pcrawl retry 1234
+    p2pcrawl retry 1234 --json        # {"retried": 17, ...}
+    """,
+)
+
+
+@click.command()
+@_job
+@options.peer
+@options.as_json
+@options.debug
+def certificate(job: int, peer_api: str | None, as_json: bool, debug: bool) -> int:
+    """Show how a job ended, as all its masters have signed it, and check that here.
+
+    The exit code is 0 when the certificate is sound and final: everything discovered is accounted for, and
+    nobody who may know of more is missing. Else it is 1, also while the job has none.
+
+    \b
+    p2pcrawl certificate 1234
+    p2pcrawl certificate 1234 --json
+    """
+    from p2pcrawl.cli.cluster.control import run_certificate
+
+    return run_certificate(job, peer_api, as_json=as_json)
+
+
+ALL: Final = (pause, resume, cancel, retry, certificate)

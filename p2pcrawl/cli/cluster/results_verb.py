@@ -1,0 +1,75 @@
+"""The verb ``results``: the items of a job from the cluster into a file."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from p2pcrawl.cli.cluster.control import buckets_told
+from p2pcrawl.cli.cluster.remote import Remote
+from p2pcrawl.cli.screen.words import counted
+from p2pcrawl.master.neighbours.absences import absent_told
+from p2pcrawl.model.printable import on_one_line
+from p2pcrawl.stores.files import STANDARD_OUTPUT, open_sink
+
+
+def run_results(job: int, output: str, peer: str | None) -> int:
+    """Fetches what there is so far."""
+    open_sink(output, replace=True)
+    remote = Remote.find(peer)
+    count = fetch(remote, job, output)
+    print(f"p2pcrawl: {fetched(count, output)}", file=sys.stderr)
+    for gap in gaps(remote.get("/job", job=job)):
+        print(f"p2pcrawl: warning: {on_one_line(gap)}", file=sys.stderr)
+    return 0
+
+
+def gaps(status: dict[str, Any]) -> Iterator[str]:
+    """Yields the reasons why items of a job may be missing."""
+    if status["not_whole"]:
+        yield f"{buckets_told(status['not_whole'])}: items may be missing until who had the rest of them is back"
+    if status["missing"]:
+        yield f"without what {', '.join(node[:8] for node in status['missing'])} has: it did not answer"
+    if status["away"]:
+        yield f"{absent_told(status['away'])}: items that only they have are not here"
+    if status["moving"]:
+        yield f"{counted(status['moving'], 'bucket is', 'buckets are')} being taken over: ask again for their items"
+
+
+def fetch(remote: Remote, job: int, output: str) -> int:
+    """Fetches the items of a job into a file, and returns their number; the file is replaced when all of them are
+    there, and not touched before.
+    """
+    if output == STANDARD_OUTPUT:
+        return _fill(remote, job, output)
+    folder, name = os.path.split(os.path.abspath(output))
+    draft = os.path.join(folder, f".{secrets.token_hex(4)}-{name}")
+    try:
+        count = _fill(remote, job, draft)
+        os.replace(draft, output)
+    finally:
+        if os.path.exists(draft):
+            os.unlink(draft)
+    return count
+
+
+def fetched(count: int, output: str) -> str:
+    return f"{counted(count, 'item')} in {'standard output' if output == STANDARD_OUTPUT else output}"
+
+
+def _fill(remote: Remote, job: int, path: str) -> int:
+    sink = open_sink(path, replace=True)
+    count = 0
+    try:
+        sink.resume(None)
+        for lines in remote.lines(f"/jobs/{job}/items"):
+            sink.write(lines)
+            count += len(lines)
+        sink.sync()
+        sink.finish()
+    finally:
+        sink.close()
+    return count

@@ -1,0 +1,118 @@
+"""The verb ``submit``: a crawl from here into the cluster, and if wanted its end."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from p2pcrawl.cli.cluster.control import buckets_told
+from p2pcrawl.cli.cluster.remote import Remote
+from p2pcrawl.cli.cluster.results_verb import fetch, fetched
+from p2pcrawl.cli.screen.summary import INTERRUPTED, fruitless
+from p2pcrawl.cli.screen.terminal import json_line
+from p2pcrawl.cli.screen.words import counted
+from p2pcrawl.core.control import CANCELLED, ENDS, INCOMPLETE
+from p2pcrawl.master.neighbours.absences import absent_told
+from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.printable import on_one_line
+from p2pcrawl.peer.answers.submission import submission_of
+from p2pcrawl.stores.files import STANDARD_OUTPUT, open_sink
+
+LOOK_S = 0.1
+LOOK_MAX_S = 1.0
+TELL_S = 5.0
+
+
+def run_submit(
+    target: str,
+    settings: dict[str, str],
+    arguments: dict[str, str],
+    *,
+    peer: str | None,
+    token_file: Path | None,
+    wait: bool,
+    output: str | None,
+    as_json: bool,
+) -> int:
+    """Prints the job's number, and with ``wait`` how the job ended."""
+    if output is not None:
+        if not wait:
+            raise ConfigurationError("-o needs --wait; without it fetch the items later: p2pcrawl results JOB -o FILE")
+        open_sink(output, replace=True)
+    submission = submission_of(target, Settings(), dict(settings), arguments)
+    remote = Remote.find(peer, token_file)
+    job = int(remote.post("/submit", submission.plain())["job"])
+    items_on_stdout = output == STANDARD_OUTPUT
+    if not wait:
+        if as_json:
+            print(json.dumps({"job": job}))
+        else:
+            print(f"job {job}")
+            _say(f"see `p2pcrawl jobs`, and `p2pcrawl results {job} -o FILE`")
+        return 0
+    _say(f"job {job}: {submission.name}")
+    begun = time.monotonic()
+    try:
+        end = _end(remote, job)
+    except KeyboardInterrupt:
+        _say(f"not waiting any more; job {job} goes on")
+        return INTERRUPTED
+    seconds = time.monotonic() - begun
+    code = 1 if fruitless(end) or end["state"] in (CANCELLED, INCOMPLETE) else 0
+    for line in _told(end, seconds):
+        _say(line)
+    if output is not None:
+        _say(fetched(fetch(remote, job, output), output))
+    if as_json:
+        text = json_line({**end, "seconds": round(seconds, 3), "exit_code": code})
+        print(text, file=sys.stderr if items_on_stdout else sys.stdout)
+    elif not items_on_stdout:
+        print(f"job {job}")
+    return code
+
+
+def _end(remote: Remote, job: int) -> dict[str, Any]:
+    """Looks at the job until it is over; tells now and then how it goes."""
+    pause_s, told_at, told = LOOK_S, time.monotonic(), -1
+    while True:
+        status: dict[str, Any] = remote.get("/job", job=job)
+        if status["state"] in ENDS:
+            return status
+        now = time.monotonic()
+        if now - told_at >= TELL_S and status["pages"] != told:
+            told_at, told = now, status["pages"]
+            _say(f"{counted(told, 'page')}, {status['queued']:,} queued, {status['leased']:,} being fetched")
+        time.sleep(pause_s)
+        pause_s = min(LOOK_MAX_S, pause_s * 1.2)
+
+
+def _told(c: dict[str, Any], seconds: float) -> list[str]:
+    why = f" ({c['reason']})" if c["reason"] else ""
+    got = f"{counted(c['pages'], 'page')}, {counted(c['items'], 'item')}"
+    lines = [f"{c['name']} {c['state']}{why}: {got} in {seconds:.1f} s"]
+    for title in ("failed", "dropped", "retries"):
+        if reasons := c[f"{title}_by_reason"]:
+            lines.append(f"  {title}: " + ", ".join(f"{name} {n:,}" for name, n in reasons.items()))
+    holds = "holds" if c["conserved"] else "DOES NOT HOLD (this is a bug)"
+    lines.append(
+        f"  discovered {c['discovered']:,} = done {c['done']:,} + failed {c['failed']:,} + dropped {c['dropped']:,}"
+        f" + queued {c['queued']:,} + leased {c['leased']:,} over {counted(len(c['masters']), 'master')}: {holds}"
+    )
+    if c["away"]:
+        lines.append(f"  not final: {absent_told(c['away'])}, and may know of more")
+    if c["missing"]:
+        lines.append(f"  without what {', '.join(m[:8] for m in c['missing'])} has: it did not answer")
+    if c["not_whole"]:
+        lines.append(f"  incomplete: {buckets_told(c['not_whole'])}; who had the rest of them is not here")
+    if fruitless(c):
+        lines.append("no page could be had")
+    return lines
+
+
+def _say(line: str) -> None:
+    line = on_one_line(line)
+    print(line if line.startswith(" ") else f"p2pcrawl: {line}", file=sys.stderr, flush=True)

@@ -1,0 +1,1 @@
+"""The terminal: words, figures, progress, logs, and the options that verbs share."""

@@ -1,0 +1,119 @@
+"""The end of a crawl: for people, as JSON, and as an exit code."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+from p2pcrawl.cli.screen.words import counted
+
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlEnd:
+    """The certificates of a run's jobs, and what else is known of the run. ``pages`` are those of this run."""
+
+    certificates: list[dict[str, Any]]
+    seconds: float
+    pages: int
+    interrupted: bool
+    resumable: str
+    """The data folder, or ""."""
+    nothing_to_do: bool = False
+    troubles: list[tuple[str, str, str]] = field(default_factory=list)
+    """Examples of what did not succeed: (url, reason, detail)."""
+
+    @property
+    def exit_code(self) -> int:
+        if self.interrupted:
+            return INTERRUPTED
+        return 1 if any(fruitless(c) for c in self.certificates) else 0
+
+    def as_json(self) -> dict[str, Any]:
+        run = {
+            "seconds": round(self.seconds, 3),
+            "pages_per_second": round(self.pages / self.seconds, 2) if self.seconds else 0.0,
+            "stopped_early": self.interrupted,
+            "data": self.resumable,
+            "exit_code": self.exit_code,
+        }
+        if len(self.certificates) == 1:
+            return {**self.certificates[0], **run}
+        return {"jobs": self.certificates, **run}
+
+
+def fruitless(certificate: dict[str, Any]) -> bool:
+    """Tells whether no page at all could be had, though there were some to be had (or the start itself failed)."""
+    asked = certificate["discovered"] - 1
+    return not certificate["pages"] and (asked > 0 or certificate["failed"] > 0)
+
+
+def summary(ending: CrawlEnd) -> list[str]:
+    """Writes the summary of a crawl in lines; those that begin with a space belong to the line before."""
+    lines = []
+    for certificate in ending.certificates:
+        lines += _job(certificate, ending)
+    for url, reason, detail in ending.troubles:
+        lines.append(f"  e.g. {reason}: {url}{_short(detail)}")
+    if ending.exit_code == 1:
+        lines.append("no page could be had: the reasons are above")
+    if ending.interrupted and ending.resumable:
+        lines.append(f"run the same command again to go on; all is kept in {ending.resumable}")
+    return lines
+
+
+def _job(c: dict[str, Any], ending: CrawlEnd) -> list[str]:
+    rate = ending.pages / ending.seconds if ending.seconds else 0.0
+    ended = "stopped" if c["state"] == "running" else c["state"]
+    why = f" ({c['reason']})" if c["reason"] else ""
+    speed = "" if ending.nothing_to_do else f" in {ending.seconds:.1f} s ({rate:,.1f} pages/s)"
+    lines = [f"{c['name']} {ended}{why}: {counted(c['pages'], 'page')}, {counted(c['items'], 'item')}{speed}"]
+    for path, count in c["outputs"].items():
+        lines.append(f"  {_near(path)}: {counted(count, 'item')}")
+    for title, key in (
+        ("failed", "failed_by_reason"),
+        ("dropped", "dropped_by_reason"),
+        ("retries", "retries_by_reason"),
+    ):
+        if c[key]:
+            reasons = ", ".join(f"{name} {n:,}" for name, n in sorted(c[key].items(), key=lambda p: -p[1]))
+            lines.append(f"  {title}: {reasons}")
+    rest = [
+        counted(c["redirects"], "redirect") if c["redirects"] else "",
+        f"{counted(c['items_dropped'], 'item')} dropped by pipelines" if c["items_dropped"] else "",
+        f"{counted(c['slave_losses'], 'page')} lost with a slave and fetched again" if c["slave_losses"] else "",
+    ]
+    if told := ", ".join(part for part in rest if part):
+        lines.append(f"  {told}")
+    lines.append(
+        f"  discovered {c['discovered']:,} = done {c['done']:,} + failed {c['failed']:,} + dropped {c['dropped']:,}"
+        f" + queued {c['queued']:,} + leased {c['leased']:,}: {_holds(c)}"
+    )
+    return lines
+
+
+def _holds(c: dict[str, Any]) -> str:
+    if c["verified"]:
+        return "holds, counted record by record"
+    if c["conserved"]:
+        return "adds up, but counting the records gives other numbers (this is a bug)"
+    return "DOES NOT HOLD (this is a bug)"
+
+
+def _near(path: str) -> str:
+    """Writes a path as it is short to read from here."""
+    if path == "-":
+        return "standard output"
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative
+
+
+def _short(detail: str) -> str:
+    lines = [line for line in detail.strip().splitlines() if line.strip()]
+    if not lines:
+        return ""
+    # The last line of a traceback says what was raised.
+    text = lines[-1] if lines[0].startswith("Traceback") else lines[0]
+    return f" ({text.strip()[:200]})"

@@ -1,0 +1,66 @@
+"""Queued URLs as memory holds them, and the order in which a queue is served.
+
+A *candidate* is a record that may be granted. Its *rank* is its place in its queue; a *want* asks the shell for what
+follows a rank there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from p2pcrawl.core.ring.rendezvous import key_hash
+from p2pcrawl.model.crawl.record import Order
+from p2pcrawl.model.crawl.url import host_of
+
+Rank = tuple[int, int]
+
+LOWEST: Rank = (-(1 << 63), -(1 << 63))
+"""Before every rank: a horizon at which memory knows nothing yet."""
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A queued URL, as it is held in memory."""
+
+    record: int
+    job: int
+    host: int
+    url: str
+    fingerprint: bytes
+    depth: int
+    priority: int
+    kind: str
+    callback: str
+    seed: bool
+    referer: str
+    extra: bytes
+    attempts: int = 0
+    losses: int = 0
+    rank: Rank = (0, 0)
+    bucket: int = 0
+    visit: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """The shell is asked to load what follows ``after`` in a queue."""
+
+    job: int
+    host: int
+    kind: str
+    after: Rank
+    limit: int
+
+
+def rank_of(order: Order, record: int, priority: int, depth: int) -> Rank:
+    """Returns the place of a record in its queue: the smaller is served first. Record numbers grow with discovery."""
+    if order is Order.FIFO:
+        return (0, record)
+    if order is Order.LIFO:
+        return (0, -record)
+    return (-priority, (min(depth, 0x3FFF) << 48) | record)
+
+
+def host_key(url: str) -> int:
+    """Returns the number of a URL's host, the same on every machine."""
+    return key_hash(host_of(url))

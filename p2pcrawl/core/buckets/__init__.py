@@ -1,0 +1,1 @@
+"""Buckets as one master knows them: ownership, epochs, and which copies count."""

@@ -1,0 +1,380 @@
+"""The ownership of buckets, as one master sees it.
+
+The theory. The living members and their weights are the view; the ring says, the same for all that share the view,
+which R of them hold each bucket, the first being its owner. A bucket that comes to us is first *syncing*: we take in
+what is discovered in it but grant nothing, until everyone who may have owned it has let go and handed over what it
+knew; then we *serve* it, under an epoch greater than any that was heard of. A bucket that leaves us is not served
+from the moment our view changes.
+
+Views differ for a while, after a false alarm or beyond a partition: then somebody else may have owned what is ours
+all along in our own view. Who loses a bucket that nobody claims offers it to its owner, which claims it then, and
+goes on serving it.
+
+A bucket *lacks* an epoch when what that epoch's owner knew is not among what we have of it; it is *whole* when it
+lacks none. Whoever serves a bucket without having found its last owner, or a copy that was synced with it or has
+followed it from the beginning, lacks that epoch, until somebody comes who has it: see ``core.standings``.
+
+Invariants: a bucket is served only by the one that its own view calls owner; the epoch of a bucket only grows.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from p2pcrawl.core.buckets.standings import Standing, dropped, following, joined, left_behind, standing_of
+from p2pcrawl.core.ring.rendezvous import BUCKETS
+from p2pcrawl.core.ring.ring_choice import table_after
+from p2pcrawl.model.cluster.epoch import Span
+from p2pcrawl.model.cluster.node import Member, NodeId
+from p2pcrawl.model.cluster.placement import RingName
+
+COUNTER_MAX = (1 << 32) - 1
+STANDINGS_MAX = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The consequences of a new view for this master."""
+
+    gained: frozenset[int] = frozenset()
+    lost: frozenset[int] = frozenset()
+    ask: tuple[NodeId, ...] = ()
+    """The others that have to let go of something of ours, and hand over what they know of it."""
+    ready: frozenset[int] = frozenset()
+    """Of the gained: those that nobody has to let go of, so that they may be served at once."""
+    bereft: frozenset[int] = frozenset()
+    """Of the gained: those whose owner is gone, so that nobody tells what it knew of their hosts."""
+
+
+class Router(Protocol):
+    """The interface that says to whom a bucket's links go."""
+
+    def owner(self, bucket: int) -> NodeId | None:
+        """Returns the master to which a bucket's links go; None: this master itself."""
+        ...
+
+    def serves(self, bucket: int) -> bool: ...
+
+
+class Alone:
+    """A master without an overlay owns everything."""
+
+    def owner(self, bucket: int) -> NodeId | None:
+        return None
+
+    def serves(self, bucket: int) -> bool:
+        return True
+
+
+@dataclass(slots=True)
+class Ownership:
+    """Decides which buckets this master owns, may serve, and lacks something of; a Router."""
+
+    me: NodeId
+    copies: int = 2
+    ring: RingName = RingName.RENDEZVOUS
+    """The same for all members."""
+    table: Sequence[tuple[NodeId, ...]] = ()
+    view: int = 0
+    """The digest of the view that the table was made from."""
+    turn: int = 0
+    """How often the view has changed, or all was claimed anew: an answer to what was asked before is none."""
+    counters: array[int] = field(default_factory=lambda: array("I", bytes(4 * BUCKETS)))
+    lacks: array[int] = field(default_factory=lambda: array("I", bytes(4 * BUCKETS)))
+    """The last epoch that is missing of each bucket, or 0."""
+    bases: array[int] = field(default_factory=lambda: array("I", bytes(4 * BUCKETS)))
+    """Where something is missing: up to which epoch nothing is."""
+    pieces: dict[int, tuple[Span, ...]] = field(default_factory=dict)
+    """Where something is missing: what is not, between these two."""
+    keeps: bool = False
+    """We hold copies: they are taken in, like what others hand over, before a bucket is served."""
+    settling: bool = False
+    """We are new here, and may not have heard of all the others: whoever appears has to let go of what is ours."""
+    patient: bool = False
+    """Only what is whole is served: who has the rest may still come back."""
+    paused: bool = False
+    """Nothing is served: we are looking for others, or most of them do not agree with us, where that is asked for."""
+    consent: Callable[[], bool] | None = None
+    """Whether most of the masters agree with us at this moment, where that is asked for."""
+    unconfirmed: frozenset[int] = frozenset()
+    """What became ours in views in which most do not agree with us yet: nothing of it is served."""
+    _serving: bytearray = field(default_factory=lambda: bytearray(BUCKETS))
+    _known: dict[int, set[Standing]] = field(default_factory=dict)
+    """What all that were heard of have of a bucket that we are about to serve."""
+    _since: dict[int, int] = field(default_factory=dict)
+    """Of buckets that we are about to serve: the last epoch under which anything may have been acknowledged."""
+    _begun: dict[int, int] = field(default_factory=dict)
+    """The last epoch of each bucket that we have served it under."""
+    _vouched: set[int] = field(default_factory=set)
+    """Buckets that we claim anew, of which somebody who would know says that nobody has served them after us."""
+    _owners: list[NodeId | None] = field(default_factory=list)
+    weights: Mapping[NodeId, int] = field(default_factory=dict)
+    """What the table was made from: who takes part, and with what weight."""
+    _mine: frozenset[int] = frozenset()
+    """The buckets of which we are the owner."""
+    _asked: dict[NodeId, set[int]] = field(default_factory=dict)
+    """Whose release of which buckets is still awaited."""
+
+    def owner(self, bucket: int) -> NodeId | None:
+        return self._owners[bucket] if self._owners else None
+
+    def owner_id(self, bucket: int) -> NodeId:
+        return self.owner(bucket) or self.me
+
+    def holders(self, bucket: int) -> tuple[NodeId, ...]:
+        """Returns all masters that hold the bucket by the ring, its owner first."""
+        return self.table[bucket] if self.table else (self.me,)
+
+    def serves(self, bucket: int) -> bool:
+        if not self._serving[bucket] or self.paused or (self.patient and self.lacks[bucket]):
+            return False
+        return self.consent is None or (bucket not in self.unconfirmed and self.consent())
+
+    def confirm(self) -> frozenset[int]:
+        """Takes in that most agree with us in this view; returns what may be served because of that."""
+        confirmed, self.unconfirmed = self.unconfirmed, frozenset()
+        return confirmed
+
+    def settled(self, bucket: int) -> bool:
+        """Tells whether all that there is of a bucket of ours has come, so that it is served."""
+        return bool(self._serving[bucket])
+
+    def recall(self, standings: Mapping[int, Standing]) -> None:
+        """Takes in the standings that an earlier run had."""
+        for bucket, standing in standings.items():
+            self._stand(bucket, standing)
+
+    def heard(self, bucket: int, theirs: Standing) -> None:
+        """Takes in that what somebody with the standing ``theirs`` has of a bucket has been joined to what we have."""
+        if theirs.epoch <= 0:
+            return  # Who never heard of an epoch of it adds nothing.
+        ours = self.standing(bucket)
+        if not ours.lack and theirs.epoch <= ours.epoch:
+            return  # As it is nearly always.
+        if not theirs.lack and ours.epoch <= theirs.epoch <= COUNTER_MAX:
+            self._stand(bucket, Standing(theirs.epoch))
+        else:
+            self._join(bucket, ours, theirs)
+        if self.counters[bucket] > ours.epoch:
+            # Somebody served it under that epoch.
+            self._since.pop(bucket, None)
+            if self._serving[bucket]:
+                # Ours has to be another.
+                self.counters[bucket] = min(self.counters[bucket] + 1, COUNTER_MAX)
+
+    def _join(self, bucket: int, ours: Standing, theirs: Standing) -> None:
+        """Joins our standing with one that lacks something, or that has what ours lacks: together they may have it
+        all.
+        """
+        # What they say may be anything.
+        epoch = min(theirs.epoch, COUNTER_MAX)
+        known = self._known.setdefault(bucket, set())
+        if len(known) < STANDINGS_MAX:
+            known.update((ours, standing_of(epoch, ((max(before, 0), last) for before, last in theirs.spans))))
+        self._stand(bucket, joined({*known, ours}))
+
+    def synced(self, bucket: int, counter: int) -> None:
+        """Takes in that our copy has been brought to what the owner of that epoch has, which is whole."""
+        if counter >= self.counters[bucket]:
+            self._stand(bucket, Standing(min(counter, COUNTER_MAX)))
+
+    def handed_over(self, epochs: Mapping[int, tuple[int, int]]) -> None:
+        """Records that another master has all that we had of these buckets, and serves them under new epochs. By
+        bucket: the epoch, and the last one before it under which anything may have been acknowledged.
+        """
+        for bucket, (epoch, since) in epochs.items():
+            self._known.pop(bucket, None)
+            self._since.pop(bucket, None)
+            had = self.standing(bucket)
+            if had.epoch < epoch <= COUNTER_MAX:
+                follows = self.me in self.holders(bucket)[1:]
+                self._stand(bucket, (following if follows else left_behind)(had, epoch, max(since, 0)))
+
+    def dropped(self, buckets: Iterable[int]) -> dict[int, Standing]:
+        """Records that our copies of these buckets are about to go, since others have enough. Returns the standings
+        that change.
+        """
+        changed = {b: dropped(s) for b, s in self.standings(buckets).items() if s != dropped(s)}
+        for bucket, standing in changed.items():
+            self._stand(bucket, standing)
+        return changed
+
+    def standing(self, bucket: int) -> Standing:
+        """Returns our standing in a bucket: of which epochs we have everything."""
+        pieces = self.pieces.get(bucket, ()) if self.pieces else ()
+        return Standing(self.counters[bucket], self.lacks[bucket], self.bases[bucket], pieces)
+
+    def standings(self, buckets: Iterable[int]) -> dict[int, Standing]:
+        return {bucket: self.standing(bucket) for bucket in buckets}
+
+    def since(self, bucket: int) -> int:
+        """Returns the last epoch of a bucket of ours under which anything may have been acknowledged."""
+        return self._since.get(bucket, self.counters[bucket])
+
+    def _stand(self, bucket: int, standing: Standing) -> None:
+        self.counters[bucket], self.lacks[bucket], self.bases[bucket], pieces = standing
+        if pieces:
+            self.pieces[bucket] = pieces
+        elif self.pieces:
+            self.pieces.pop(bucket, None)
+
+    def broken(self) -> list[int]:
+        """Returns the buckets that we serve though something of them is missing."""
+        return sorted(bucket for bucket in self._mine if self._serving[bucket] and self.lacks[bucket])
+
+    def claim_anew(self) -> Change:
+        """Claims every bucket of ours again: we stood still for so long that others may serve them, so none is served
+        until the others have let go of it.
+        """
+        self.turn += 1
+        self._vouched.clear()
+        mine = self._mine
+        for bucket in mine:
+            self._serving[bucket] = 0
+        for node, waiting in self._asked.items():
+            if node != self.me:
+                waiting |= mine
+        return Change(mine, frozenset(), tuple(node for node in self._asked if self._asked[node]), self._ready(mine))
+
+    def change(self, members: Iterable[Member], view: int) -> Change:
+        """Takes in a new view. What is gained is served after ``released`` by all in ``ask``."""
+        living = [m for m in members if not m.leaving] or list(members)
+        weights = {m.id: m.weight for m in living}
+        if self.me not in weights and not weights:
+            weights = {self.me: 1}
+        before = self._owners
+        self.table = table_after(self.ring, self.table, self.weights, weights, self.copies)
+        self.weights = weights
+        self._owners = [None if row[0] == self.me else row[0] for row in self.table]
+        self.view = view
+        self.turn += 1
+        self._vouched.clear()
+        had = self._mine if before else frozenset()
+        self._mine = mine = frozenset(b for b, owner in enumerate(self._owners) if owner is None)
+        gained, lost = mine - had, had - mine
+        if had and not any(before) and len(weights) > 1:
+            # Whoever was alone may be the one that joins: what it keeps has been another's until now.
+            gained = mine
+            for bucket in mine:
+                self._serving[bucket] = 0
+        for bucket in lost:
+            self._serving[bucket] = 0
+        if self.consent is not None:
+            self.unconfirmed = (self.unconfirmed | gained) & mine
+        others = tuple(sorted({m.id for m in members} - (set() if self.keeps else {self.me})))
+        known = set(others)
+        for node in list(self._asked):
+            if node not in known:
+                del self._asked[node]
+            else:
+                self._asked[node] &= mine
+        for node in others:
+            if node not in self._asked:
+                # It was not asked for what came to us before it was known: it may be serving that.
+                self._asked[node] = {b for b in mine if self.settling or not self._serving[b]}
+                for bucket in self._asked[node]:
+                    self._serving[bucket] = 0
+            self._asked[node] |= gained
+        bereft = frozenset(b for b in gained if before and before[b] is not None and before[b] not in known)
+        asked = tuple(node for node in others if self._asked[node])
+        return Change(frozenset(gained), frozenset(lost), asked, self._ready(mine), bereft)
+
+    def offered(self, node: NodeId, buckets: Iterable[int]) -> bool:
+        """Takes in that ``node`` holds something of these. Tells whether some are ours, so that it has to let go of
+        them.
+        """
+        ours = {bucket for bucket in buckets if self._owners and self._owners[bucket] is None}
+        if not ours or node not in self._asked:
+            return False
+        self._asked[node] |= ours
+        return True
+
+    def awaited(self, node: NodeId) -> frozenset[int]:
+        """Returns the buckets that ``node`` has not yet let go of."""
+        return frozenset(self._asked.get(node, ()))
+
+    def released(self, node: NodeId, buckets: Iterable[int]) -> frozenset[int]:
+        """Takes in that ``node`` has let go of these and handed over; returns which of them may be served now."""
+        waiting = self._asked.get(node, set())
+        asked = set(buckets) & waiting
+        waiting -= asked
+        return self._ready(asked)
+
+    def vouch(self, theirs: Mapping[int, Standing]) -> None:
+        """Takes in the standings of somebody who has let go. Where the last epoch that it knows is ours, nobody has
+        begun another one: it would have been told before, in its own view, which is ours by now.
+        """
+        begun = self._begun
+        self._vouched.update(b for b, standing in theirs.items() if standing.epoch == begun.get(b))
+
+    def resumable(self, silent: Collection[NodeId]) -> frozenset[int]:
+        """Returns the buckets that we served and may go on with under the same epoch: nobody has served them after us,
+        and all have let go of them but ``silent``, who do not answer.
+        """
+        awaited: set[int] = set()
+        for node, waiting in self._asked.items():
+            if node not in silent:
+                awaited |= waiting
+        return frozenset(
+            b
+            for b in self._vouched - awaited
+            if self._owners[b] is None and not self._serving[b] and self._begun.get(b) == self.counters[b]
+        )
+
+    def resume(self, buckets: Iterable[int]) -> None:
+        """Goes on with what is resumable. Who has not let go of it is still asked what it knows."""
+        for bucket in buckets:
+            self._serving[bucket] = 1
+
+    def succeed(self, buckets: Iterable[int]) -> dict[int, int]:
+        """Begins new epochs with what is ready, before anybody hears of them; under which epochs these are served.
+
+        Should somebody else be the owner before all have heard, what they lack is found here: all of it.
+        """
+        for bucket in buckets:
+            if not self._serving[bucket]:
+                # Epochs that were begun and never served, because the view changed, are empty.
+                self._since.setdefault(bucket, self.counters[bucket])
+                self.counters[bucket] = min(self.counters[bucket] + 1, COUNTER_MAX)
+        return {bucket: self.counters[bucket] for bucket in buckets}
+
+    def serve(self, buckets: Iterable[int]) -> None:
+        """Begins to serve what has succeeded."""
+        for bucket in buckets:
+            self._serving[bucket] = 1
+            self._begun[bucket] = self.counters[bucket]
+            self._since.pop(bucket, None)
+            if not self.lacks[bucket]:
+                # Else what somebody has yet may make it whole only together with what came before.
+                self._known.pop(bucket, None)
+
+    def ask_again(self, node: NodeId, buckets: Iterable[int]) -> None:
+        """Waits for ``node`` again, which did not hear that we have these now: it may not have let go of them."""
+        if node in self._asked:
+            self._asked[node].update(b for b in buckets if self._owners[b] is None and not self._serving[b])
+
+    @property
+    def complete(self) -> bool:
+        """True if all others have let go of everything that is ours."""
+        return not any(self._asked.values())
+
+    @property
+    def syncing(self) -> int:
+        """The number of our buckets that are not served yet."""
+        return sum(1 for bucket in self._mine if not self._serving[bucket])
+
+    @property
+    def owned(self) -> int:
+        return len(self._mine)
+
+    def _ready(self, buckets: Iterable[int]) -> frozenset[int]:
+        """Returns those of the buckets that nobody has to let go of any more, and that are not served yet."""
+        free = {b for b in buckets if not self._serving[b] and self._owners[b] is None}
+        for waiting in self._asked.values():
+            if not free:
+                break
+            free -= waiting
+        return frozenset(free)

@@ -1,0 +1,86 @@
+"""Standings: what somebody has of a bucket, in epochs.
+
+The theory. Each fact of a bucket was acknowledged under some epoch of it. A *standing* says of which epochs somebody
+has all facts: those from the first up to ``base``, those behind ``lack`` up to ``epoch``, the last one that is known
+there, and in between whatever ``pieces`` name; with nothing lacking, all of them. So several who each lack something
+may have everything together.
+
+Nothing is acknowledged under an epoch before all have heard of it. From then on all goes to those that hold the bucket
+by the ring, before it is acknowledged: these *follow*, they have all of the new epoch, however little of what was
+before it. Everybody else has all of what was before it that he had, and nothing of what comes.
+
+Invariants: ``base < lack <= epoch``, or nothing is lacking and ``base`` is 0; pieces lie between these, in order and
+apart; whatever is joined, in whatever order, comes to the same, as long as there are no more than ``PIECES_MAX``
+pieces; no epoch that none of them has is had by all together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+from p2pcrawl.model.cluster.epoch import PIECES_MAX, Span
+
+REMEMBERED_MAX = 4_096
+"""Thousands of buckets have the same few standings: each is worked out once."""
+
+
+class Standing(NamedTuple):
+    """The epochs of a bucket of which somebody has all facts."""
+
+    epoch: int
+    """The last one that is known there."""
+    lack: int = 0
+    """The last one that is lacking there, or 0."""
+    base: int = 0
+    """Where something is lacking: all facts up to this epoch are there all the same."""
+    pieces: tuple[Span, ...] = ()
+    """What is there, too, between what lacks behind the base and the last one that is lacking."""
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The spans of epochs of which all facts are there."""
+        return ((0, self.base), *self.pieces, (self.lack, self.epoch))
+
+
+def standing_of(epoch: int, spans: Iterable[Span]) -> Standing:
+    """Returns the standing of one that has the epochs of these spans, and knows of no later epoch than this one."""
+    merged: list[Span] = []
+    for before, last in sorted((before, min(last, epoch)) for before, last in spans):
+        if merged and before <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], last)
+        elif before < last:
+            merged.append((before, last))
+    lack = merged.pop()[0] if merged and merged[-1][1] == epoch else epoch
+    base = merged.pop(0)[1] if lack and merged and merged[0][0] == 0 else 0
+    return Standing(epoch, lack, base, tuple(merged[-PIECES_MAX:]))
+
+
+def joined(standings: Collection[Standing]) -> Standing:
+    """Returns the standing of what several have together: what one lacks may be had by others, piece by piece."""
+    return _joined(frozenset(standings))
+
+
+@lru_cache(REMEMBERED_MAX)
+def _joined(standings: frozenset[Standing]) -> Standing:
+    return standing_of(max(s.epoch for s in standings), (span for s in standings for span in s.spans))
+
+
+@lru_cache(REMEMBERED_MAX)
+def following(had: Standing, epoch: int, since: int) -> Standing:
+    """Returns the standing of one that holds a bucket of which a new epoch begins, and is sent all of it. Behind
+    ``since`` nothing was acknowledged yet.
+    """
+    return standing_of(epoch, (*had.spans, (min(since, epoch), epoch)))
+
+
+@lru_cache(REMEMBERED_MAX)
+def left_behind(had: Standing, epoch: int, since: int) -> Standing:
+    """Returns the standing of one that has heard of a new epoch of a bucket, and is sent nothing of it."""
+    return standing_of(epoch, (*had.spans, (min(since, epoch - 1), epoch - 1)))
+
+
+def dropped(had: Standing) -> Standing:
+    """Returns the standing of one that has given away all facts of a bucket."""
+    return Standing(had.epoch, had.epoch)

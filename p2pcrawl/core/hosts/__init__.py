@@ -1,0 +1,1 @@
+"""Manners towards hosts: delays, pauses, silence, and when a failed attempt is made again."""

@@ -1,0 +1,1 @@
+"""Majority: the electorate of a divided cluster, and its consent."""

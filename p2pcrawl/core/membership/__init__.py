@@ -1,0 +1,1 @@
+"""Membership: SWIM with Lifeguard, as one state machine in parts."""

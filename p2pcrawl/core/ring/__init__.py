@@ -1,0 +1,1 @@
+"""Rings: bids, tables of views, and the ways to share out buckets among masters."""

@@ -1,0 +1,126 @@
+"""Redirects, as new requests that pass scope, dedupe and politeness like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+from urllib.parse import quote
+
+import can_ada
+
+from p2pcrawl.fetch.components.chain import Component, Redirected
+from p2pcrawl.fetch.components.own_headers import OwnHeaders, same_site
+from p2pcrawl.fetch.components.referrer import redirected
+from p2pcrawl.fetch.components.status import wants_status
+from p2pcrawl.model.crawl.answer import Answer
+from p2pcrawl.model.crawl.request import Request
+from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.crawl.url import canonical
+from p2pcrawl.model.errors import FetchError
+from p2pcrawl.model.outcome import Failure
+
+_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
+_OF_THE_BODY: Final = frozenset(
+    {"content-type", "content-length", "content-encoding", "content-language", "transfer-encoding"}
+)
+
+
+class Redirect(Component):
+    """Raises Redirected for a redirect, with the method that browsers would use.
+
+    Honours meta's dont_redirect and handle_httpstatus_list, and counts in its redirect_times and
+    redirect_urls. Raises FetchError(BAD_REDIRECT) for one that cannot be followed.
+    """
+
+    order = 600
+
+    def __init__(self, settings: Settings, handled: Collection[int] = ()) -> None:
+        self._times_max = settings.redirect_max_times
+        self._handled = frozenset(handled)
+        self._added = {
+            name.lower(): value
+            for name, value in {**settings.default_request_headers, "User-Agent": settings.user_agent}.items()
+        }
+        self._proxy = settings.http_proxy
+        self._jar = settings.cookies_enabled
+        self._own = OwnHeaders(settings.cross_origin_headers)
+        self._referrer_policy = settings.referrer_policy
+
+    def process_answer(self, request: Request, answer: Answer) -> Answer:
+        status = answer.status
+        if status not in _STATUSES or status in self._handled:
+            return answer
+        if request.meta and (request.meta.get("dont_redirect") or wants_status(request.meta, status)):
+            return answer
+        raise Redirected(self._next(request, answer), status, answer.ip)
+
+    def _next(self, request: Request, answer: Answer) -> Request:
+        location = answer.headers.get("Location", "")
+        if not location:
+            raise FetchError(Failure.BAD_REDIRECT, f"status {answer.status} without a Location")
+        url = resolve(request.url, location)
+        if url is None:
+            raise FetchError(Failure.BAD_REDIRECT, f"redirected to {location[:200]!r}, which cannot be fetched")
+        times = int(request.meta.get("redirect_times", 0)) + 1
+        if times > self._times_max:
+            raise FetchError(Failure.BAD_REDIRECT, f"redirected more than {self._times_max} times")
+        method, body = request.method, request.body
+        if (answer.status == 303 and method != "HEAD") or (answer.status in (301, 302) and method == "POST"):
+            method, body = "GET", b""
+        if method == request.method and not answer.set_cookies and canonical(url) == canonical(request.url):
+            raise FetchError(Failure.BAD_REDIRECT, "redirected to itself")
+        meta = dict(request.meta)
+        meta["redirect_times"] = times
+        meta["redirect_urls"] = [*meta.get("redirect_urls", ()), request.url]
+        if meta.get("proxy") == self._proxy:
+            meta.pop("proxy", None)
+        headers = self._headers(request, url, keeps_body=method == request.method)
+        if referer := redirected(request, answer, url, self._referrer_policy):
+            headers["Referer"] = referer
+        return request.replace(
+            url=url,
+            method=method,
+            body=body,
+            headers=headers,
+            cookies={},
+            meta=meta,
+            callback=request.callback or None,
+            errback=request.errback or None,
+        )
+
+    def _headers(self, request: Request, url: str, *, keeps_body: bool) -> dict[str, str]:
+        """Returns the headers that the request brought along: what components added is theirs to add again."""
+        trusted = same_site(request.url, url)
+        headers = {}
+        for name, value in request.headers.items():
+            lower = name.lower()
+            if lower in ("host", "referer") or (lower == "cookie" and self._jar):
+                continue
+            if not trusted and name in self._own:
+                continue
+            if lower in _OF_THE_BODY and not keeps_body:
+                continue
+            if self._added.get(lower) != value:
+                headers[name] = value
+        return headers
+
+
+def resolve(base: str, location: str) -> str | None:
+    """Returns the URL that a Location leads to, as a browser would request it; None when that is no http(s) URL."""
+    try:
+        url = can_ada.parse(base) + _as_ascii(location)
+    except ValueError:
+        return None
+    if url.protocol not in ("http:", "https:"):
+        return None
+    whole: str = url.href
+    return whole.partition("#")[0]
+
+
+def _as_ascii(location: str) -> str:
+    """Escapes what is not ASCII. aiohttp reads headers as UTF-8 and escapes odd bytes as surrogates; in the URL they
+    are what they were.
+    """
+    if location.isascii():
+        return location
+    return "".join(c if c.isascii() else quote(c.encode("utf-8", "surrogateescape")) for c in location)

@@ -1,0 +1,206 @@
+"""robots.txt as RFC 9309 says: how it is fetched, and what it allows.
+
+The text comes from the host and is hostile like anything else. Only the groups that speak to us are
+given to protego, after their number of patterns and wildcards was bounded; a bound is always met
+by forbidding more, never less.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from protego import Protego
+
+from p2pcrawl.fetch.components.redirect import resolve
+from p2pcrawl.fetch.connection.fetcher import Fetcher
+from p2pcrawl.fetch.connection.guard import Blocked
+from p2pcrawl.model.crawl.answer import Answer
+from p2pcrawl.model.crawl.request import Request
+from p2pcrawl.model.crawl.settings import SECONDS_MAX, Settings
+from p2pcrawl.model.crawl.url import host_of
+from p2pcrawl.model.errors import FetchError
+
+SIZE_MAX: Final = 500 * 1024
+REDIRECTS_MAX: Final = 5
+
+Verdict = Literal["rules", "allow", "disallow"]
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsText:
+    """The result of asking for a robots.txt."""
+
+    verdict: Verdict
+    """``rules``: see ``body``. ``allow``: there is none. ``disallow``: unreachable, so keep out."""
+    body: str = ""
+    reason: str = ""
+
+
+async def fetch_robots(
+    client: Fetcher,
+    origin: str,
+    settings: Settings,
+    pause: Callable[[str], Awaitable[None]],
+) -> RobotsText:
+    """Fetches the robots.txt that speaks for ``origin``.
+
+    ``pause(host)`` is awaited before each redirected hop, so that the caller can space requests.
+    Raises Blocked when the origin itself is out of bounds; a redirect out of bounds is a verdict.
+    """
+    url = origin + "/robots.txt"
+    headers = {"User-Agent": settings.user_agent, "Accept": "text/plain,*/*;q=0.5"}
+    meta = {"proxy": settings.http_proxy} if settings.http_proxy else {}
+    for hop in range(REDIRECTS_MAX + 1):
+        if hop:
+            await pause(host_of(url))
+        try:
+            answer = await client.fetch(Request(url, headers=headers, meta=meta), cut=SIZE_MAX)
+        except FetchError as error:
+            return RobotsText("disallow", reason=f"{error.kind}: {error}")
+        except Blocked as error:
+            if not hop:
+                raise
+            return RobotsText("disallow", reason=f"robots.txt leads out of bounds: {error}")
+        if answer.status not in (301, 302, 303, 307, 308):
+            return _verdict(answer)
+        location = answer.headers.get("Location", "")
+        if not location:
+            return RobotsText("allow", reason=f"robots.txt answered {answer.status} without a Location")
+        target = resolve(url, location)
+        if target is None:
+            return RobotsText("allow", reason=f"robots.txt is redirected to {location[:200]!r}")
+        url = target
+    return RobotsText("allow", reason=f"robots.txt is redirected more than {REDIRECTS_MAX} times")
+
+
+def _verdict(answer: Answer) -> RobotsText:
+    status = answer.status
+    if 200 <= status < 300:
+        # A cut may have gone through a line, and half a rule is another rule.
+        body = answer.body if len(answer.body) < SIZE_MAX else answer.body.rpartition(b"\n")[0]
+        return RobotsText("rules", body.decode("utf-8-sig", "replace"))
+    reason = f"robots.txt answered {status}"
+    return RobotsText("disallow" if status >= 500 or status == 429 else "allow", reason=reason)
+
+
+class RobotsRules:
+    """One host's rules for one agent. Cheap to ask, however hostile the text."""
+
+    __slots__ = ("_rules", "crawl_delay", "unreachable")
+
+    def __init__(self, text: RobotsText, agent: str) -> None:
+        self.unreachable = text.verdict == "disallow"
+        """Nothing is allowed because robots.txt could not be had."""
+        self.crawl_delay: float | None = None
+        """Seconds between requests, by Crawl-delay or Request-rate, whichever is slower; SECONDS_MAX at most."""
+        self._rules: Protego | None = None
+        if text.verdict == "rules" and (rules := _rules_for(text.body, agent)):
+            self._rules = Protego.parse(rules)
+            self.crawl_delay = _delay(self._rules)
+
+    def allowed(self, url: str) -> bool:
+        if self._rules is None:
+            return not self.unreachable
+        try:
+            return bool(self._rules.can_fetch(url, "*"))
+        except ValueError:
+            # Protego splits URLs as the standard library does, which trips over some.
+            return False
+
+
+_LINES_MAX: Final = 20_000
+_WILDCARDS_MAX: Final = 2_000
+_WILDCARDS_PER_PATTERN_MAX: Final = 20
+_PATTERN_MAX: Final = 2_083
+_AGENT_LINE: Final = re.compile(r"\s*user[- ]?agent(?:\s*:|\s)\s*(.*)", re.IGNORECASE)
+_RULE_LINE: Final = re.compile(
+    r"\s*(allow|dis+al+[ao]w|dis+alow|diasllow|crawl[- ]delay|request[- ]rate)(?:\s*:|\s)\s*(.*)", re.IGNORECASE
+)
+
+
+def _rules_for(body: str, agent: str) -> str:
+    """Returns the lines of all groups that name ``agent`` best, as one group for everyone; "" when there are none."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    best, score = "", 0
+    named: list[list[tuple[str, str]]] = []
+    in_names = False
+    agent = agent.strip().lower()
+    for line in _lines(body):
+        if match := _AGENT_LINE.match(line):
+            if not in_names:
+                named, in_names = [], True
+            name = match[1].strip().lower()
+            if points := _score(name, agent):
+                group = groups.setdefault(name, [])
+                if not any(group is known for known in named):
+                    named.append(group)
+                if points > score:
+                    best, score = name, points
+        elif match := _RULE_LINE.match(line):
+            in_names = False
+            for group in named:
+                group.append((match[1].lower(), match[2].strip()))
+    if not score:
+        return ""
+    return "\n".join(["User-agent: *", *_bounded(groups[best])])
+
+
+def _score(name: str, agent: str) -> int:
+    """Returns how well a group's name fits an agent: 0 not at all, 1 for ``*``, else by length."""
+    if name == "*":
+        return 1
+    token = name.partition("/")[0].strip(" *")
+    at = agent.find(token) if token else -1
+    while at >= 0:
+        after = at + len(token)
+        if not (at and _is_word(agent[at - 1])) and not (after < len(agent) and _is_word(agent[after])):
+            return 1 + len(token)
+        at = agent.find(token, at + 1)
+    return 0
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character in "-_"
+
+
+def _lines(body: str) -> Iterator[str]:
+    for line in body.splitlines():
+        text = line.partition("#")[0].strip()
+        if text:
+            yield text
+
+
+def _bounded(rules: list[tuple[str, str]]) -> Iterator[str]:
+    wildcards = 0
+    for number, (field, value) in enumerate(rules):
+        if not value:
+            continue
+        if not field.startswith(("allow", "di")):
+            yield f"{field}: {value[:100]}"
+            continue
+        allows = field == "allow"
+        pattern = re.sub(r"\*{2,}", "*", value)
+        count = pattern.count("*") + pattern.endswith("$")
+        wildcards += count
+        excess = (
+            count > _WILDCARDS_PER_PATTERN_MAX
+            or wildcards > _WILDCARDS_MAX
+            or number > _LINES_MAX
+            or len(pattern) > _PATTERN_MAX
+        )
+        if not excess:
+            yield f"{'Allow' if allows else 'Disallow'}: {pattern}"
+        elif not allows:
+            yield f"Disallow: {pattern.rstrip('$').partition('*')[0][:_PATTERN_MAX] or '/'}"
+
+
+def _delay(rules: Protego) -> float | None:
+    delays = []
+    if (delay := rules.crawl_delay("*")) is not None:
+        delays.append(float(delay))
+    if (rate := rules.request_rate("*")) is not None and rate.requests > 0:
+        delays.append(rate.seconds / rate.requests)
+    return min(max(delays), SECONDS_MAX) if delays else None

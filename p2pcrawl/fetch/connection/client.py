@@ -1,0 +1,186 @@
+"""One HTTP fetch, on aiohttp: no redirects followed, no cookies kept, every limit enforced.
+
+This is the hottest path of the shell. aiohttp's own time limits, inflating and cookie jar are
+switched off where a cheaper or stricter way exists here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Final, Self, cast
+
+import aiohttp
+from yarl import URL
+
+from p2pcrawl.fetch.connection.dial import Dialer
+from p2pcrawl.fetch.connection.failures import fetch_error
+from p2pcrawl.fetch.connection.guard import Networks
+from p2pcrawl.fetch.connection.inflate import ACCEPT_ENCODING, inflate, inflate_prefix
+from p2pcrawl.fetch.connection.patience import Patience, Standstill
+from p2pcrawl.fetch.connection.round_trip import LimitedResponse
+from p2pcrawl.model.crawl.answer import Answer
+from p2pcrawl.model.crawl.request import Request
+from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.errors import FetchError
+from p2pcrawl.model.outcome import Failure
+
+_PLAIN_URL: Final = re.compile(r"https?://[!-~]+\Z").match
+"""Nothing in it needs quoting: it is sent as it was found."""
+_HEADERS_MAX: Final = 256
+_FOR_PROXY: Final = "proxy-authorization"
+_PROXY_SIZE: Final = len(_FOR_PROXY)
+
+
+class Client:
+    """Fetches pages over pooled connections; an async context manager.
+
+    How many requests are open at once is the caller's business.
+    """
+
+    def __init__(self, settings: Settings, networks: Networks) -> None:
+        self.settings = settings
+        self._clock = Standstill()
+        self._dialer = Dialer(settings, networks, self._clock)
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        settings = self.settings
+        self._clock.start()
+        self._session = aiohttp.ClientSession(
+            connector=self._dialer.connector(),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={
+                "User-Agent": settings.user_agent,
+                "Accept-Encoding": ACCEPT_ENCODING if settings.compression_enabled else "identity",
+            },
+            auto_decompress=False,
+            # Our own do not count the time in which the loop stood still.
+            timeout=aiohttp.ClientTimeout(total=None),
+            response_class=LimitedResponse.limited(
+                settings.first_byte_timeout, settings.header_maxsize, self._dialer, self._clock
+            ),
+            max_line_size=settings.header_maxsize,
+            max_field_size=settings.header_maxsize,
+            max_headers=_HEADERS_MAX,
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Closes all connections; a fetch that is under way fails."""
+        session, self._session = self._session, None
+        self._clock.stop()
+        if session is not None:
+            await session.close()
+        await self._dialer.close()
+
+    async def fetch(self, request: Request, *, cut: int | None = None) -> Answer:
+        """Fetches ``request``. Returns the answer, whatever its status, with its body inflated.
+
+        ``cut``: take so many bytes of the body and leave the rest, in place of failing for a body that is too large.
+        ``meta`` may hold download_timeout, download_maxsize and proxy.
+
+        Raises FetchError with the kind of the failure, or Blocked when the address is out of bounds. A
+        cancelled fetch leaves no connection behind.
+        """
+        session = self._session
+        if session is None:
+            raise RuntimeError("the client is not open: use it in `async with`")
+        meta = request.meta
+        limit = self.settings.download_maxsize
+        options: dict[str, Any] = {}
+        target_ip = ""
+        response: LimitedResponse | None = None
+        try:
+            target = _target(request.url)
+            if meta:
+                limit = int(meta.get("download_maxsize") or limit)
+                options, target_ip = await self._options(meta, target)
+            headers: Mapping[str, str] = request.headers
+            for name in headers:
+                if len(name) == _PROXY_SIZE and name.lower() == _FOR_PROXY:
+                    headers = _without_proxys(headers, target, options)
+                    break
+            if request.body:
+                options["data"] = request.body
+            with Patience(self._clock, float(meta.get("download_timeout") or self.settings.download_timeout)):
+                response = cast(
+                    LimitedResponse,
+                    await session.request(request.method, target, headers=headers, allow_redirects=False, **options),
+                )
+                body = await _body(response, limit, cut)
+        except Exception as error:
+            failure = fetch_error(error)
+            if failure is None:
+                raise
+            raise failure from error
+        finally:
+            if response is not None and not response.closed:
+                response.close()
+        headers = response.headers
+        return Answer(
+            request.url,
+            response.status,
+            headers,
+            body,
+            response.latency_s,
+            # Never the proxy's own: a host is not private because the proxy is.
+            target_ip if "proxy" in options else response.ip,
+            tuple(headers.getall("Set-Cookie", ())),
+        )
+
+    async def _options(self, meta: Mapping[str, Any], target: URL) -> tuple[dict[str, Any], str]:
+        """Returns options for the session; and the target's address when it is asked through a proxy."""
+        options: dict[str, Any] = {}
+        ip = ""
+        if meta.get("proxy"):
+            options["proxy"] = meta["proxy"]
+            ip = await self._dialer.check_target(target)
+        return options, ip
+
+
+def _without_proxys(headers: Mapping[str, str], target: URL, options: dict[str, Any]) -> Mapping[str, str]:
+    """Returns the headers without what is the proxy's alone: a host gets it neither through a tunnel nor without a
+    proxy.
+    """
+    proxied = bool(options.get("proxy"))
+    if proxied and target.scheme == "http":
+        return headers
+    kept = {name: value for name, value in headers.items() if name.lower() != _FOR_PROXY}
+    if proxied:
+        options["proxy_headers"] = {name: value for name, value in headers.items() if name not in kept}
+    return kept
+
+
+def _target(url: str) -> URL:
+    return URL(url, encoded=True) if _PLAIN_URL(url) else URL(url)
+
+
+async def _body(response: LimitedResponse, limit: int, cut: int | None) -> bytes:
+    """Reads and inflates the body. What is over the limit is never read."""
+    headers = response.headers
+    announced = headers.get("Content-Length")
+    content = response.content
+    if cut is None and announced is not None and not content.at_eof() and int(announced) > limit:
+        raise FetchError(Failure.TOO_LARGE, f"the body has {announced} bytes, over the limit of {limit}")
+    enough = limit if cut is None else cut
+    body = await content.readany()
+    if not content.at_eof() and len(body) <= enough:
+        # Pieces may be as small as a byte, so they are not kept apart.
+        gathered = bytearray(body)
+        while len(gathered) <= enough and (piece := await content.readany()):
+            gathered += piece
+        body = bytes(gathered)
+    encoding = ",".join(headers.getall("Content-Encoding")) if "Content-Encoding" in headers else ""
+    if cut is not None:
+        body = inflate_prefix(body, encoding, cut) if encoding else body
+        return body[:cut]
+    if len(body) > limit:
+        raise FetchError(Failure.TOO_LARGE, f"the body is over the limit of {limit} bytes")
+    return inflate(body, encoding, limit) if encoding else body

@@ -1,0 +1,1 @@
+"""The copies that a master holds for others."""

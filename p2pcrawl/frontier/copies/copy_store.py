@@ -1,0 +1,357 @@
+"""The copies that a master holds for others, merged by their stamps, in a file of their own.
+
+Beside them is what has to be remembered with them: what hosts ask of whoever visits them, how good the rows of each
+bucket are here, and links that have too few copies elsewhere. What a method has written is durable when it returns;
+if it raises, nothing of it was written. All methods are synchronous and meant for one thread.
+The folder's lock is the frontier's.
+
+Keys and stamps have a table of their own, so that comparing reads little, and a row with long items is written once, at
+the end of its table, however many copies there are.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from p2pcrawl.core.buckets.standings import Standing
+from p2pcrawl.frontier.database import digest
+from p2pcrawl.frontier.database.digest import Range, Rows
+from p2pcrawl.frontier.database.integrity import Nonsense
+from p2pcrawl.frontier.database.schema import MappedErrors, Transaction, open_database
+from p2pcrawl.frontier.database.statements import run_many, select_many
+from p2pcrawl.frontier.database.tables import Layout, run_script
+from p2pcrawl.frontier.records.known import Key
+from p2pcrawl.model.cluster.epoch import Span
+from p2pcrawl.model.errors import LinkError
+
+DROP_ROWS = 5_000
+"""How many are deleted in one transaction."""
+
+_TABLES = """
+CREATE TABLE held (
+    bucket INTEGER, hi INTEGER, lo INTEGER, job INTEGER, stamp INTEGER NOT NULL, id INTEGER NOT NULL,
+    PRIMARY KEY (bucket, hi, lo, job)
+) WITHOUT ROWID;
+CREATE TABLE body (id INTEGER PRIMARY KEY, row BLOB NOT NULL, items INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE TABLE note (
+    key INTEGER PRIMARY KEY, bucket INTEGER NOT NULL, delay REAL NOT NULL, penalty REAL NOT NULL,
+    until REAL NOT NULL, pause REAL NOT NULL
+);
+CREATE INDEX note_bucket ON note (bucket);
+CREATE TABLE standing (
+    bucket INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, lack INTEGER NOT NULL, base INTEGER NOT NULL DEFAULT 0,
+    pieces TEXT NOT NULL DEFAULT ''
+);
+CREATE TABLE spool (
+    id INTEGER PRIMARY KEY, job INTEGER NOT NULL, hi INTEGER NOT NULL, lo INTEGER NOT NULL, bucket INTEGER NOT NULL,
+    link BLOB NOT NULL
+)
+"""
+_UPGRADES = {
+    1: ("ALTER TABLE standing ADD COLUMN base INTEGER NOT NULL DEFAULT 0",),
+    2: ("ALTER TABLE standing ADD COLUMN pieces TEXT NOT NULL DEFAULT ''",),
+}
+LAYOUT = Layout("copies.db", 0x70327062, 3, lambda db: run_script(db, _TABLES), _UPGRADES)
+HELD = Rows("held", "stamp")
+_COLUMNS = "h.bucket, h.hi, h.lo, h.job, h.stamp, b.row, b.items, b.data"
+_PLACE = struct.Struct(">qqqq")
+_FIRST = (-1, *((-(1 << 63),) * 3))
+
+
+class CopyRow(NamedTuple):
+    """A record as a copy keeps it."""
+
+    bucket: int
+    hi: int
+    lo: int
+    job: int
+    stamp: int
+    row: bytes
+    """All of it but its items; what is in it does not matter here."""
+    items: int
+    data: bytes
+    """The items of its page, joined by newlines, and packed if that is long."""
+
+
+class NoteRow(NamedTuple):
+    """What a host asks of whoever visits it. ``pause_s``: for how much longer it wants to be left alone."""
+
+    key: int
+    bucket: int
+    delay_s: float
+    penalty_s: float
+    pause_s: float
+
+
+class SpoolRow(NamedTuple):
+    """A link that has too few copies at its owner. What is in ``link`` does not matter here."""
+
+    job: int
+    hi: int
+    lo: int
+    bucket: int
+    link: bytes
+
+
+class CopyStore:
+    """See the module. Raises as ``schema.open_database`` does."""
+
+    def __init__(self, folder: Path) -> None:
+        self._db = open_database(folder, LAYOUT)
+        self._transaction, self._errors = Transaction(self._db), MappedErrors(folder, LAYOUT.file)
+        try:
+            with self._errors:
+                self._db.execute("CREATE TEMP TABLE asked (bucket INTEGER PRIMARY KEY)")
+                self._count = int(self._db.execute("SELECT count(*) FROM held").fetchone()[0])
+                self._noted = bool(self._db.execute("SELECT EXISTS (SELECT 1 FROM note)").fetchone()[0])
+                self._last = int(self._db.execute("SELECT coalesce(max(id), 0) FROM body").fetchone()[0])
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Leaves a database without a write-ahead log behind, if nothing hinders."""
+        with self._errors:
+            self._db.close()
+
+    def count(self) -> int:
+        """The rows that are held."""
+        return self._count
+
+    @property
+    def bare(self) -> bool:
+        """Whether neither rows nor notes are here. Costs nothing, and may be asked in any thread."""
+        return not self._count and not self._noted
+
+    def has_rows(self, buckets: Collection[int]) -> bool:
+        """Whether a row of any of these buckets is here."""
+        return bool(self._count) and self._has("held", buckets)
+
+    def sizes(self, buckets: Collection[int]) -> Counter[int]:
+        """How many rows and notes are here of each of these buckets of which there are any."""
+        found = Counter[int]()
+        with self._errors:
+            self._ask(buckets)
+            for table in ("held", "note"):
+                counts = f"SELECT bucket, count(*) FROM asked CROSS JOIN {table} USING (bucket) GROUP BY bucket"
+                found.update(dict(self._db.execute(counts).fetchall()))
+        return found
+
+    # -- copies -------------------------------------------------------------------------------
+
+    def put(self, rows: Sequence[CopyRow], notes: Sequence[NoteRow] = ()) -> int:
+        """Merges: the greater stamp wins, an equal one stays what it is. Returns how many rows changed something."""
+        newest: dict[tuple[int, ...], CopyRow] = {}
+        for row in rows:
+            if (known := newest.get(row[:4])) is None or known.stamp < row.stamp:
+                newest[row[:4]] = row
+        with self._errors, self._transaction:
+            here = self._here(newest)
+            won = [row for key, row in newest.items() if key not in here or here[key][0] < row.stamp]
+            numbers, last = {}, self._last
+            for row in won:
+                if (known_here := here.get(row[:4])) is not None:
+                    numbers[row[:4]] = known_here[1]
+                else:
+                    last += 1
+                    numbers[row[:4]] = last
+            bodies = [(numbers[row[:4]], *row[5:]) for row in won]
+            run_many(self._db, "INSERT OR REPLACE INTO body", bodies)
+            run_many(self._db, "INSERT OR REPLACE INTO held", [(*row[:5], numbers[row[:4]]) for row in won])
+            self._note(notes)
+        self._count += last - self._last
+        self._last = last
+        return len(won)
+
+    def digests(self, nonce: bytes, ranges: Sequence[Range]) -> list[tuple[int, int]]:
+        """For each range: how many rows, and their sum under a key of 16 bytes.
+
+        Raises LinkError for a range that there is not.
+        """
+        with self._errors:
+            return digest.digests(self._db, HELD, nonce, ranges)
+
+    def keys(self, ranges: Sequence[Range]) -> list[tuple[int, int, int, int]]:
+        """(hi, lo, job, stamp) of all rows in these ranges. Raises LinkError for a range that there is not."""
+        with self._errors:
+            return digest.keys(self._db, HELD, ranges)
+
+    def rows(self, buckets: Collection[int], after: bytes, limit: int, bytes_max: int) -> tuple[list[CopyRow], bytes]:
+        """The next rows of these buckets in the order of their keys, and the place behind them; the first is empty.
+
+        Stops behind ``bytes_max``. No rows: there are no more. Raises LinkError for a place that there is not.
+        """
+        bucket, *start = _place(after)
+        found: list[CopyRow] = []
+        size = 0
+        order = "ORDER BY a.bucket, h.hi, h.lo, h.job LIMIT ?"
+        held = f"SELECT {_COLUMNS} FROM asked AS a CROSS JOIN held AS h ON h.bucket = a.bucket JOIN body AS b"
+        with self._errors:
+            self._ask(buckets)
+            for where, values in (
+                ("a.bucket = ? AND (h.hi, h.lo, h.job) > (?, ?, ?)", (bucket, *start)),
+                ("a.bucket > ?", (bucket,)),
+            ):
+                rows = self._db.execute(f"{held} ON b.id = h.id WHERE {where} {order}", (*values, limit - len(found)))
+                for columns in rows:
+                    found.append(CopyRow(*columns))
+                    size += len(found[-1].row) + len(found[-1].data)
+                    if size >= bytes_max:
+                        break
+                rows.close()
+                if size >= bytes_max:
+                    break
+        return found, _PLACE.pack(*found[-1][:4]) if found else after
+
+    def rows_of(self, bucket: int, keys: Sequence[Key]) -> list[CopyRow]:
+        """Those of these rows (hi, lo, job) of a bucket that are here."""
+        with self._errors:
+            found = select_many(
+                self._db,
+                "WITH asked (hi, lo, job) AS (",
+                keys,
+                f") SELECT {_COLUMNS} FROM asked AS a CROSS JOIN held AS h ON h.bucket = {int(bucket)} AND h.hi = a.hi"
+                " AND h.lo = a.lo AND h.job = a.job JOIN body AS b ON b.id = h.id",
+            )
+        return [CopyRow(*columns) for columns in found]
+
+    def drop(self, buckets: Collection[int]) -> int:
+        """Deletes the rows of these buckets, all of them, in several transactions. Returns how many there were.
+
+        What hosts ask stays: it holds for whoever visits them next.
+        """
+        with self._errors:
+            self._ask(buckets)
+            return self._drop("asked AS a CROSS JOIN held AS h ON h.bucket = a.bucket", "1")
+
+    # -- hosts --------------------------------------------------------------------------------
+
+    def notes(self, buckets: Collection[int]) -> list[NoteRow]:
+        """What the hosts in these buckets ask."""
+        with self._errors:
+            self._ask(buckets)
+            rows = self._db.execute(
+                "SELECT key, n.bucket, delay, penalty, until, pause FROM asked CROSS JOIN note AS n USING (bucket)"
+            ).fetchall()
+        now = time.time()
+        # Never longer than they asked for, though the clock may have been set back.
+        return [
+            NoteRow(key, bucket, delay, penalty, max(0.0, min(pause, until - now)))
+            for key, bucket, delay, penalty, until, pause in rows
+        ]
+
+    def _note(self, notes: Iterable[NoteRow]) -> None:
+        now = time.time()
+        rows = [(n.key, n.bucket, n.delay_s, n.penalty_s, now + n.pause_s, n.pause_s) for n in notes]
+        self._noted = self._noted or bool(rows)
+        run_many(self._db, "INSERT OR REPLACE INTO note", rows)
+
+    # -- standings ----------------------------------------------------------------------------
+
+    def standings(self) -> dict[int, Standing]:
+        """What is known of each bucket that anything is known of."""
+        with self._errors:
+            rows = self._db.execute("SELECT bucket, epoch, lack, base, pieces FROM standing").fetchall()
+            return {bucket: Standing(epoch, lack, base, _pieces_read(text)) for bucket, epoch, lack, base, text in rows}
+
+    def set_standings(self, standings: Mapping[int, Standing]) -> None:
+        """Replaces those of these buckets."""
+        if standings:
+            with self._errors, self._transaction:
+                rows = [(bucket, *s[:3], _pieces_told(s.pieces)) for bucket, s in standings.items()]
+                run_many(self._db, "INSERT OR REPLACE INTO standing (bucket, epoch, lack, base, pieces)", rows)
+
+    # -- the spool ----------------------------------------------------------------------------
+
+    def spool(self, rows: Sequence[SpoolRow]) -> None:
+        """Keeps links until they are unspooled."""
+        if rows:
+            with self._errors, self._transaction:
+                run_many(self._db, "INSERT INTO spool (job, hi, lo, bucket, link)", rows)
+
+    def spooled(self, after: int, limit: int) -> list[tuple[int, SpoolRow]]:
+        """The next links with their numbers, behind a number."""
+        with self._errors:
+            rows = self._db.execute(
+                "SELECT id, job, hi, lo, bucket, link FROM spool WHERE id > ? ORDER BY id LIMIT ?", (after, limit)
+            ).fetchall()
+        return [(number, SpoolRow(*columns)) for number, *columns in rows]
+
+    def unspool(self, numbers: Sequence[int]) -> None:
+        """These links need not be kept any more."""
+        if numbers:
+            with self._errors, self._transaction:
+                run_many(self._db, "DELETE FROM spool WHERE id IN (", [(n,) for n in numbers], ")")
+
+    def spool_size(self) -> int:
+        """How many links are kept."""
+        with self._errors:
+            return int(self._db.execute("SELECT count(*) FROM spool").fetchone()[0])
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _here(self, keys: Iterable[tuple[int, ...]]) -> dict[tuple[int, ...], tuple[int, int]]:
+        """The stamp and the number of those of these rows that are here."""
+        found = select_many(
+            self._db,
+            "WITH asked (bucket, hi, lo, job) AS (",
+            list(keys),
+            ") SELECT asked.*, h.stamp, h.id FROM asked CROSS JOIN held AS h ON h.bucket = asked.bucket"
+            " AND h.hi = asked.hi AND h.lo = asked.lo AND h.job = asked.job",
+        )
+        return {tuple(key): (stamp, number) for *key, stamp, number in found}
+
+    def _has(self, table: str, buckets: Collection[int]) -> bool:
+        with self._errors:
+            self._ask(buckets)
+            found = f"SELECT EXISTS (SELECT 1 FROM asked CROSS JOIN {table} USING (bucket))"
+            return bool(self._db.execute(found).fetchone()[0])
+
+    def _drop(self, held: str, where: str) -> int:
+        gone, chosen = 0, f"SELECT h.bucket, h.hi, h.lo, h.job, h.id FROM {held} WHERE {where} LIMIT {DROP_ROWS}"
+        self._db.execute("CREATE TEMP TABLE IF NOT EXISTS gone (bucket, hi, lo, job, id)")
+        while True:
+            with self._transaction:
+                self._db.execute("DELETE FROM gone")
+                step = self._db.execute(f"INSERT INTO gone {chosen}").rowcount
+                self._db.execute("DELETE FROM body WHERE id IN (SELECT id FROM gone)")
+                self._db.execute(
+                    "DELETE FROM held WHERE (bucket, hi, lo, job) IN (SELECT bucket, hi, lo, job FROM gone)"
+                )
+            gone += step
+            self._count -= step
+            if step < DROP_ROWS:
+                return gone
+
+    def _ask(self, buckets: Collection[int]) -> None:
+        self._db.execute("DELETE FROM asked")
+        run_many(self._db, "INSERT INTO asked", [(bucket,) for bucket in sorted(buckets)])
+
+
+def _pieces_told(pieces: tuple[Span, ...]) -> str:
+    return " ".join(f"{before}-{last}" for before, last in pieces)
+
+
+def _pieces_read(text: str) -> tuple[Span, ...]:
+    """Raises Nonsense."""
+    if not text:
+        return ()
+    try:
+        return tuple(
+            (int(before), int(last)) for before, _, last in (piece.partition("-") for piece in text.split(" "))
+        )
+    except ValueError as error:
+        raise Nonsense(f"a standing has the pieces {text!r:.40}") from error
+
+
+def _place(after: bytes) -> tuple[int, ...]:
+    if not after:
+        return _FIRST
+    if len(after) != _PLACE.size:
+        raise LinkError(f"a place among copies has {_PLACE.size} bytes, not {len(after)}")
+    return _PLACE.unpack(after)

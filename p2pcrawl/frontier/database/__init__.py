@@ -1,0 +1,1 @@
+"""SQLite: tables, schema, sums over rows, and whether a file is whole."""

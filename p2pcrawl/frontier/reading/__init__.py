@@ -1,0 +1,1 @@
+"""Questions to a data folder, read beside whoever writes it."""

@@ -1,0 +1,247 @@
+"""Questions about single URLs, asked of a data folder without disturbing who writes it.
+
+Everything is read in one transaction, so the answers fit together even while the crawl goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from p2pcrawl.core.hosts.politeness import RobotsEntry
+from p2pcrawl.frontier.database.integrity import phase_of
+from p2pcrawl.frontier.database.schema import FILE, LOCK, MappedErrors, damaged, open_for_reading
+from p2pcrawl.model.crawl.fingerprint import fingerprint, halves, pack_halves
+from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.model.errors import DamagedError, StorageError
+
+LINEAGE_MAX = 50
+SEARCH_S = 3.0
+"""How long a search without an index may take."""
+_HOST_URLS_MAX = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """A job as it is stored. ``spec`` is packed."""
+
+    id: int
+    name: str
+    spec: bytes
+    state: str
+    reason: str
+    tallies: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRow:
+    """One URL of one job."""
+
+    id: int
+    job: int
+    url: str
+    host: int
+    kind: str
+    priority: int
+    depth: int
+    seed: bool
+    callback: str
+    parent: int
+    found: int
+    phase: Phase
+    attempts: int
+    losses: int
+    status: int
+    reason: str
+    size: int
+    ended: int
+    bucket: int
+    referer: str
+    """The page that led to it, if another master crawled that one."""
+    visit: int
+    fingerprint: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRow:
+    """An attempt that did not end well."""
+
+    number: int
+    ended: int
+    reason: str
+    status: int
+    latency_s: float
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsRow:
+    """What an origin's robots.txt said to one agent."""
+
+    agent: str
+    verdict: str
+    body: str
+    reason: str
+    crawl_delay_s: float
+    known: int
+
+
+_COLUMNS = (
+    "id, job, url, host, kind, priority, depth, seed, callback, parent, found, phase, attempts, losses, status, reason,"
+    " size, ended, bucket, coalesce(referer, ''), visit, hi, lo"
+)
+
+
+class Inquiry:
+    """Open it with ``with``. Raises ConfigurationError for a folder that is none of ours, or damaged."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._errors = MappedErrors(folder)
+        self._db = open_for_reading(folder)
+
+    def __enter__(self) -> Self:
+        with self._errors:
+            self._db.execute("BEGIN")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._db.close()
+
+    def writer(self) -> int:
+        """The process that has the folder open, or 0."""
+        try:
+            pid = int((self._folder / LOCK).read_text() or 0)
+            os.kill(pid, 0)
+        except (OSError, ValueError):
+            return 0
+        return pid
+
+    def damaged(self, how: str) -> DamagedError:
+        """What to raise where something that was read here makes no sense."""
+        return damaged(self._folder / FILE, how)
+
+    def jobs(self) -> list[JobRow]:
+        rows = self._all("SELECT id, name, spec, state, reason FROM job ORDER BY id")
+        tallies = "SELECT name, count FROM tally WHERE job = ?"
+        return [
+            JobRow(number, name, spec, state, reason, dict(self._all(tallies, number)))
+            for number, name, spec, state, reason in rows
+        ]
+
+    def find(self, url: str) -> list[RecordRow]:
+        """The records of a plain GET of ``url``, one at most in each job."""
+        hi, lo = halves(fingerprint(url))
+        found = []
+        for table in ("seen", "seen_young"):
+            for (number,) in self._all(f"SELECT id FROM {table} WHERE hi = ? AND lo = ?", hi, lo):
+                found += self._records("id = ?", number)
+        return sorted(found, key=lambda record: record.job)
+
+    def lineage(self, record: RecordRow) -> list[RecordRow]:
+        """The page that led to it, the page that led to that, and so on, at most LINEAGE_MAX."""
+        line: list[RecordRow] = []
+        parent = record.parent
+        while parent and len(line) < LINEAGE_MAX:
+            above = self._records("id = ?", parent)
+            if not above:
+                break
+            line.append(above[0])
+            parent = above[0].parent
+        return line
+
+    def attempts(self, record: RecordRow) -> list[AttemptRow]:
+        rows = self._all(
+            "SELECT number, ended, reason, status, latency, detail FROM attempt WHERE record = ? ORDER BY number",
+            record.id,
+        )
+        return [AttemptRow(*row) for row in rows]
+
+    def leased(self, record: RecordRow) -> bool:
+        return bool(self._all("SELECT 1 FROM lease WHERE record = ?", record.id))
+
+    def items(self, record: RecordRow) -> int | None:
+        """How many items it gave; None when that would take too long to find out."""
+        rows = self._search("SELECT coalesce(sum(count), 0) FROM item WHERE record = ?", record.id)
+        return rows[0][0] if rows else None
+
+    def robots(self, host: int, origin: str) -> list[RobotsRow]:
+        rows = self._all(
+            "SELECT agent, verdict, body, reason, crawl_delay, known FROM host WHERE key = ? AND origin = ?",
+            host,
+            origin,
+        )
+        return [RobotsRow(r[0], r[1], RobotsEntry(r[1], r[2], "", 0, 0).body, *r[3:]) for r in rows]
+
+    def pause_s(self, host: int) -> float:
+        """How much longer the host asked to be left alone."""
+        rows = self._all("SELECT until FROM pause WHERE key = ?", host)
+        return max(0.0, rows[0][0] - time.time()) if rows else 0.0
+
+    def place(self, record: RecordRow) -> tuple[int, int] | None:
+        """Its position in its host's queue, from 1, and that queue's length; None when it is not queued."""
+        key = (record.job, record.host, record.kind)
+        where = "WHERE job = ? AND host = ? AND kind = ?"
+        rank = None
+        for table in ("queue_young", "queue"):
+            for row in self._all(f"SELECT prio, seq FROM {table} {where} AND id = ?", *key, record.id):
+                rank = row
+        if rank is None:
+            return None
+        before = length = 0
+        for table in ("queue_young", "queue"):
+            before += self._all(f"SELECT count(*) FROM {table} {where} AND (prio, seq) < (?, ?)", *key, *rank)[0][0]
+            length += self._all(f"SELECT count(*) FROM {table} {where}", *key)[0][0]
+        return before + 1, length
+
+    def same_url(self, url: str) -> list[RecordRow]:
+        """Records of this URL that are not plain GETs (a POST, dont_filter); none when the search takes too long."""
+        return self._typed(self._search(f"SELECT {_COLUMNS} FROM record WHERE url = ?", url))
+
+    def urls_of(self, host: int) -> list[str]:
+        """Some URLs of a host; none when the search takes too long."""
+        rows = self._search("SELECT url FROM record WHERE host = ? LIMIT ?", host, _HOST_URLS_MAX)
+        return [row[0] for row in rows]
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _records(self, where: str, *values: Any) -> list[RecordRow]:
+        return self._typed(self._all(f"SELECT {_COLUMNS} FROM record WHERE {where}", *values))
+
+    def _typed(self, rows: Sequence[tuple[Any, ...]]) -> list[RecordRow]:
+        with self._errors:
+            return [RecordRow(*_typed(row)) for row in rows]
+
+    def _all(self, sql: str, *values: Any) -> list[Any]:
+        with self._errors:
+            return self._db.execute(sql, values).fetchall()
+
+    def _search(self, sql: str, *values: Any) -> list[Any]:
+        """A query that has no index and is given up when it takes too long."""
+        deadline = time.monotonic() + SEARCH_S
+        self._db.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
+        try:
+            return self._all(sql, *values)
+        except StorageError as error:
+            cause = error.__cause__
+            if isinstance(cause, sqlite3.Error) and cause.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+                return []
+            raise
+        finally:
+            self._db.set_progress_handler(None, 0)
+
+
+def _typed(row: tuple[Any, ...]) -> list[Any]:
+    values = list(row)
+    values[7] = bool(values[7])
+    values[11] = phase_of(values[11])
+    *values, hi, lo = values
+    return [*values, pack_halves(hi, lo)]

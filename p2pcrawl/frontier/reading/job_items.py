@@ -1,0 +1,52 @@
+"""The items of a job page by page, read beside who writes them.
+
+A page's items may be in several rows: they come together, under the page's fingerprint, so that whoever gathers from
+several stores can tell that it has a page already.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from p2pcrawl.frontier.database.schema import MappedErrors, open_for_reading
+from p2pcrawl.frontier.database.statements import select_many
+from p2pcrawl.model.crawl.fingerprint import pack_halves
+from p2pcrawl.model.packing import packed
+
+PAGES_MAX = 500
+BYTES_MAX = 4 * 1024 * 1024
+
+PageItems = tuple[int, bytes, bytes]
+"""A place to go on behind, the page's fingerprint, and its items as they travel."""
+
+
+def pages_after(folder: Path, job: int, after: int) -> list[PageItems]:
+    """The next pages of a job with items, behind a place that is 0 at first; none: there are no more so far.
+
+    Raises as every reading of a data folder does.
+    """
+    connection = open_for_reading(folder)
+    try:
+        with MappedErrors(folder):
+            connection.execute("BEGIN")
+            firsts = connection.execute(
+                "SELECT i.id, i.record, r.hi, r.lo, length(i.data) FROM item AS i JOIN record AS r ON r.id = i.record"
+                " WHERE i.id > ? AND i.job = ?"
+                " AND NOT EXISTS (SELECT 1 FROM item AS e WHERE e.record = i.record AND e.id < i.id)"
+                " ORDER BY i.id LIMIT ?",
+                (after, job, PAGES_MAX),
+            ).fetchall()
+            chosen: list[tuple[int, int, int, int, int]] = []
+            size = 0
+            for first in firsts:
+                if chosen and size >= BYTES_MAX:
+                    break
+                chosen.append(first)
+                size += first[4]
+            data: dict[int, list[bytes]] = {}
+            asked = "SELECT record, data FROM item WHERE record IN ("
+            for record, part in select_many(connection, asked, [(row[1],) for row in chosen], ") ORDER BY record, id"):
+                data.setdefault(record, []).append(part)
+    finally:
+        connection.close()
+    return [(number, pack_halves(hi, lo), packed(data[record])) for number, record, hi, lo, _ in chosen]

@@ -1,0 +1,152 @@
+"""What one commit holds, and what comes back from it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from p2pcrawl.core.bench.candidate import Candidate, Want
+from p2pcrawl.model.crawl.record import Order, Phase
+
+
+class NewLink(NamedTuple):
+    """A discovered link; the store decides whether it is new."""
+
+    job: int
+    parent: int
+    fingerprint: bytes
+    host: int
+    kind: str
+    priority: int
+    depth: int
+    seed: bool
+    callback: str
+    referer: str
+    url: str
+    extra: bytes
+    bucket: int = 0
+    foreign: bool = False
+    """Found on a page of another master, so that its parent is not here."""
+
+
+class MovedRow(NamedTuple):
+    """One record that comes from another master with its bucket."""
+
+    link: NewLink
+    phase: Phase
+    attempts: int
+    losses: int
+    status: int
+    reason: str
+    size: int
+    items: int = 0
+    data: bytes = b""
+    """The items of its page, joined by newlines, and packed if that is long."""
+    visit: int = 0
+
+
+class Ending(NamedTuple):
+    """What a lease came to. ``phase`` QUEUED: back into the queue."""
+
+    record: int
+    job: int
+    phase: Phase
+    attempts: int
+    losses: int
+    status: int
+    reason: str
+    size: int
+    digest: bytes
+    detail: str
+    latency_s: float
+    kind: str
+    host: int
+    rank: tuple[int, int]
+    staged: bool
+    visit: int = 0
+    """The turn that it speaks of."""
+
+
+class ItemRow(NamedTuple):
+    """The items of one page (or a part of it), joined by newlines."""
+
+    record: int
+    job: int
+    number: int
+    data: bytes
+
+
+class HostRow(NamedTuple):
+    """What a host told about itself."""
+
+    key: int
+    origin: str
+    agent: str
+    verdict: str
+    body: bytes
+    reason: str
+    crawl_delay_s: float
+
+
+@dataclass(slots=True)
+class Batch:
+    """All that is to be written at once."""
+
+    links: list[NewLink] = field(default_factory=list)
+    endings: list[Ending] = field(default_factory=list)
+    items: list[ItemRow] = field(default_factory=list)
+    staged: list[ItemRow] = field(default_factory=list)
+    unstage: list[int] = field(default_factory=list)
+    moved: list[MovedRow] = field(default_factory=list)
+    leases: list[tuple[int, int, int, int]] = field(default_factory=list)
+    """(record, job, lease, attempt)"""
+    returned: list[int] = field(default_factory=list)
+    """Leases given back unused."""
+    hosts: list[HostRow] = field(default_factory=list)
+    pauses: list[tuple[int, float]] = field(default_factory=list)
+    tallies: dict[int, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    specs: dict[int, bytes] = field(default_factory=dict)
+    states: dict[int, tuple[str, str]] = field(default_factory=dict)
+    delivered: list[tuple[int, str, int, str]] = field(default_factory=list)
+    """(job, path, last item, position)"""
+    wants: list[Want] = field(default_factory=list)
+    orders: Mapping[int, Order] = field(default_factory=dict)
+
+    @property
+    def writes(self) -> bool:
+        return bool(
+            self.links
+            or self.moved
+            or self.endings
+            or self.items
+            or self.staged
+            or self.unstage
+            or self.leases
+            or self.returned
+            or self.hosts
+            or self.pauses
+            or self.tallies
+            or self.specs
+            or self.states
+            or self.delivered
+        )
+
+
+@dataclass(slots=True)
+class Committed:
+    """What the caller learns from a commit."""
+
+    fresh: list[Candidate] = field(default_factory=list)
+    ended: set[int] = field(default_factory=set)
+    """Records that were not in the queue any more when that was thought."""
+    loaded: list[tuple[Want, list[Candidate]]] = field(default_factory=list)
+    hosts: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
+    """Rows of ``host`` for the loaded queues."""
+    staged: dict[int, tuple[int, bytes]] = field(default_factory=dict)
+    """For pages that ended and whose items came in parts: how many items, and all of them as they travel."""
+    touched: set[int] = field(default_factory=set)
+    """Buckets in which a record that came from another master changed something."""
+    came: set[int] = field(default_factory=set)
+    """Of the fresh: those that came from other masters."""

@@ -1,0 +1,138 @@
+"""The records of buckets: told to other masters, compared with their copies, and forgotten when another has them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from p2pcrawl.core.bench.candidate import rank_of
+from p2pcrawl.frontier.database import digest
+from p2pcrawl.frontier.database.digest import RECORDS, Range
+from p2pcrawl.frontier.database.schema import Transaction
+from p2pcrawl.frontier.database.statements import run_many, select_many
+from p2pcrawl.frontier.database.tables import RECORD_INDEX
+from p2pcrawl.frontier.records import tallies
+from p2pcrawl.frontier.records.item_table import ItemTable
+from p2pcrawl.frontier.records.known import GENERATIONS, Key, numbers_of
+from p2pcrawl.model.crawl.record import Order, Phase
+
+FORGET_ROWS = 5_000
+"""How many are deleted in one transaction."""
+
+Told = tuple[Any, ...]
+"""A record's number and what other masters are told of it, in the order of ``wire.cluster.Row``, the fingerprint as two
+halves."""
+
+_TOLD = (
+    "r.id, r.job, r.url, r.hi, r.lo, r.depth, r.priority, r.kind, r.callback, r.seed, coalesce(r.referer, p.url, ''),"
+    " r.extra, r.phase, r.attempts, r.losses, r.status, r.reason, r.size, r.visit"
+)
+_FROM = "FROM claimed AS c CROSS JOIN record AS r ON r.bucket = c.bucket"
+_PARENT = "LEFT JOIN record AS p ON p.id = r.parent"
+_BEFORE = (-(1 << 63),) * 3
+
+_TEMPORARY = f"""
+CREATE TEMP TABLE claimed (bucket INTEGER PRIMARY KEY);
+CREATE TEMP VIEW unseen AS SELECT hi, lo, job FROM seen;
+CREATE TEMP TRIGGER forget_seen INSTEAD OF INSERT ON unseen BEGIN
+    {"".join(f"DELETE FROM {t} WHERE hi = NEW.hi AND lo = NEW.lo AND job = NEW.job;" for t in GENERATIONS)}
+END
+"""
+# Rows inserted into ``unseen`` are not known any more: see ``leave`` in the tables.
+
+
+class Buckets:
+    """``indexed``: records are found by their bucket, for up to half of the rate at which links are stored."""
+
+    def __init__(self, db: sqlite3.Connection, items: ItemTable, *, indexed: bool) -> None:
+        self._db = db
+        self._items = items
+        db.executescript(_TEMPORARY)
+        if indexed:
+            db.execute(RECORD_INDEX)
+
+    def rows(self, buckets: Collection[int], after: int, limit: int, bytes_max: int) -> tuple[list[Told], int]:
+        """See ``Store.rows_of``. They come by bucket, then by fingerprint; the place is the last one's number."""
+        place = self._db.execute("SELECT bucket, hi, lo, job FROM record WHERE id = ?", (after,)).fetchone()
+        bucket, *start = place or (-1, *_BEFORE)
+        self._claim(buckets)
+        order = "ORDER BY c.bucket, r.hi, r.lo, r.job LIMIT ?"
+        rows = self._db.execute(
+            f"SELECT {_TOLD} {_FROM} {_PARENT} WHERE c.bucket = ? AND (r.hi, r.lo, r.job) > (?, ?, ?) {order}",
+            (bucket, *start, limit),
+        ).fetchall()
+        if len(rows) < limit:
+            rows += self._db.execute(
+                f"SELECT {_TOLD} {_FROM} {_PARENT} WHERE c.bucket > ? {order}", (bucket, limit - len(rows))
+            ).fetchall()
+        size, found = 0, []
+        for row in rows:
+            found.append(self._with_items(row))
+            size += len(row[2]) + len(row[10]) + len(row[11] or b"") + len(found[-1][-2])
+            if size >= bytes_max:
+                break
+        return found, found[-1][0] if found else after
+
+    def sizes(self, buckets: Collection[int]) -> Counter[int]:
+        """How many records there are in each of these buckets that has any."""
+        self._claim(buckets)
+        return Counter(dict(self._db.execute(f"SELECT r.bucket, count(*) {_FROM} GROUP BY r.bucket").fetchall()))
+
+    def rows_by_key(self, bucket: int, keys: Sequence[Key]) -> list[Told]:
+        """Those of these records of a bucket that are here."""
+        found = select_many(
+            self._db,
+            f"SELECT {_TOLD} FROM record AS r {_PARENT} WHERE r.bucket = {int(bucket)} AND r.id IN (",
+            [(number,) for number in numbers_of(self._db, keys).values()],
+            ")",
+        )
+        return [self._with_items(row) for row in found]
+
+    def digests(self, nonce: bytes, ranges: Sequence[Range]) -> list[tuple[int, int]]:
+        """For each range: how many records, and their sum under a key of 16 bytes."""
+        return digest.digests(self._db, RECORDS, nonce, ranges)
+
+    def keys(self, ranges: Sequence[Range]) -> list[tuple[int, int, int, int]]:
+        """(hi, lo, job, stamp) of all records in these ranges."""
+        return digest.keys(self._db, RECORDS, ranges)
+
+    def forget(self, buckets: Collection[int], orders: Mapping[int, Order]) -> dict[int, Counter[str]]:
+        """See ``Store.forget``."""
+        changes: dict[int, Counter[str]] = defaultdict(Counter)
+        self._claim(buckets)
+        while rows := self._db.execute(
+            "SELECT r.id, r.job, r.hi, r.lo, r.host, r.kind, r.priority, r.depth, r.phase, r.reason"
+            f" {_FROM} LIMIT {FORGET_ROWS}"
+        ).fetchall():
+            with Transaction(self._db):
+                self._delete(rows, orders, changes)
+        return changes
+
+    def _delete(self, rows: list[Any], orders: Mapping[int, Order], changes: dict[int, Counter[str]]) -> None:
+        tally: dict[int, Counter[str]] = defaultdict(Counter)
+        leaves = []
+        for number, job, _, _, host, kind, priority, depth, phase, reason in rows:
+            tally[job]["discovered"] -= 1
+            tallies.count(tally[job], phase, reason, -1)
+            if phase == Phase.QUEUED:
+                leaves.append((job, host, kind, *rank_of(orders[job], number, priority, depth)))
+        records = [(row[0],) for row in rows]
+        for job, count in self._items.remove([row[0] for row in rows]).items():
+            tally[job]["items"] -= count
+        run_many(self._db, "INSERT INTO leave", leaves)
+        run_many(self._db, "INSERT INTO unseen", [(hi, lo, job) for _, job, hi, lo, *_ in rows])
+        for table, column in (("attempt", "record"), ("record", "id")):
+            run_many(self._db, f"DELETE FROM {table} WHERE {column} IN (", records, ")")
+        tallies.write(self._db, tally)
+        for job, change in tally.items():
+            changes[job].update(change)
+
+    def _with_items(self, row: Told) -> Told:
+        """The items come before the visit."""
+        return (*row[:-1], *self._items.of(row[0]), row[-1])
+
+    def _claim(self, buckets: Collection[int]) -> None:
+        self._db.execute("DELETE FROM claimed")
+        run_many(self._db, "INSERT INTO claimed", [(bucket,) for bucket in sorted(buckets)])

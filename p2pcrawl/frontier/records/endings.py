@@ -1,0 +1,85 @@
+"""How a turn of a record ends: with its page over, or back in its queue.
+
+An ending speaks of one visit. If the record has moved on meanwhile (another master had ended it, or a new visit has
+begun), the ending changes nothing: what the batch counts for it is taken back, and its items are not kept, for those
+of the winner are here already or will come.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from p2pcrawl.frontier.database.statements import run_many, select_many
+from p2pcrawl.frontier.records import tallies
+from p2pcrawl.frontier.records.batch import Batch, Committed, Ending
+from p2pcrawl.frontier.records.candidates import queued
+from p2pcrawl.frontier.records.item_table import ItemTable
+from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.model.packing import packed
+
+_DETAIL_MAX = 8_192
+
+
+def write_endings(db: sqlite3.Connection, items: ItemTable, batch: Batch, result: Committed, now: int) -> None:
+    """Writes ``batch.endings`` and ``batch.items``."""
+    endings = batch.endings
+    rows = [
+        (e.record, e.visit, int(e.phase), e.attempts, e.losses, e.status, e.reason, e.size, now, e.digest or None)
+        for e in endings
+    ]
+    found = select_many(
+        db,
+        "WITH e (id, visit, phase, attempts, losses, status, reason, size, ended, digest) AS (",
+        rows,
+        ") UPDATE record SET phase = e.phase, attempts = max(record.attempts, e.attempts),"
+        " losses = max(record.losses, e.losses), status = e.status, reason = e.reason, size = e.size,"
+        " ended = e.ended, digest = e.digest FROM e WHERE record.id = e.id"
+        f" AND record.visit = e.visit AND record.phase = {int(Phase.QUEUED)} RETURNING record.id",
+    )
+    if len(found) < len(endings):
+        counted = {record for (record,) in found}
+        late = [e for e in endings if e.record not in counted]
+        _disregard(db, items, batch, late, result)
+        endings = [e for e in endings if e.record in counted]
+    troubles = [
+        (e.record, e.attempts, now, e.reason, e.status, e.latency_s, e.detail[:_DETAIL_MAX])
+        for e in endings
+        if e.phase is not Phase.DONE
+    ]
+    run_many(db, "INSERT OR REPLACE INTO attempt", troubles)
+    run_many(db, "DELETE FROM lease WHERE record IN (", [(e.record,) for e in batch.endings], ")")
+    over = [e for e in endings if e.phase is not Phase.QUEUED]
+    run_many(db, "INSERT INTO leave", [(e.job, e.host, e.kind, *e.rank) for e in over])
+    again = [e.record for e in over if e.visit]
+    for job, count in items.remove(again).items():
+        # They were an earlier visit's.
+        batch.tallies[job]["items"] -= count
+    items.add(batch.items)
+    for e in over:
+        if e.staged:
+            parts = items.staged(e.record)
+            items.add(parts)
+            result.staged[e.record] = sum(p.number for p in parts), packed(p.data for p in parts)
+    items.unstage([e.record for e in batch.endings if e.staged])
+
+
+def _disregard(db: sqlite3.Connection, items: ItemTable, batch: Batch, late: list[Ending], result: Committed) -> None:
+    """Takes back what was counted for these, and their items."""
+    for e in late:
+        if e.phase is not Phase.QUEUED:
+            tally = batch.tallies[e.job]
+            tally["queued"] += 1
+            tallies.count(tally, e.phase, e.reason, -1)
+            tally["items"] -= sum(part.number for part in items.staged(e.record))
+            tally["items"] -= sum(row.number for row in batch.items if row.record == e.record)
+    records = {e.record for e in late}
+    batch.items = [row for row in batch.items if row.record not in records]
+    waiting = select_many(
+        db,
+        f"SELECT id FROM record WHERE phase = {int(Phase.QUEUED)} AND id IN (",
+        [(record,) for record in records],
+        ")",
+    )
+    # A newer visit has begun: it is in the queue, though whoever ended the older one thinks that it has left.
+    result.fresh += queued(db, [record for (record,) in waiting], batch.orders)
+    result.ended |= records - {record for (record,) in waiting}

@@ -1,0 +1,73 @@
+"""The items of pages, numbered in the order in which they became durable."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Collection, Iterable
+
+from p2pcrawl.frontier.database.statements import run_many, select_many
+from p2pcrawl.frontier.records.batch import ItemRow
+from p2pcrawl.model.packing import packed, unpacked
+
+ITEM_BYTES_MAX = 8 * 1024 * 1024
+"""Bytes of items that are read at once."""
+
+
+class ItemTable:
+    """Its methods are called inside a transaction, the reading ones anywhere."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        # A number that an output has seen is never given again, though its row may have moved away.
+        (self._last,) = db.execute(
+            "SELECT max((SELECT coalesce(max(id), 0) FROM item), (SELECT coalesce(max(delivered), 0) FROM sink))"
+        ).fetchone()
+
+    def add(self, items: Iterable[ItemRow]) -> None:
+        rows = [(self._last + n, i.job, i.record, i.number, i.data) for n, i in enumerate(items, 1)]
+        self._last += len(rows)
+        run_many(self._db, "INSERT INTO item (id, job, record, count, data)", rows)
+
+    def stage(self, parts: Iterable[ItemRow]) -> None:
+        """Parts of a page that is not over: they count when it is, and are gone when its lease ends otherwise."""
+        run_many(self._db, "INSERT INTO staged (record, job, count, data)", list(parts))
+
+    def staged(self, record: int) -> list[ItemRow]:
+        rows = self._db.execute(
+            "SELECT record, job, count, data FROM staged WHERE record = ? ORDER BY rowid", (record,)
+        )
+        return [ItemRow(*row) for row in rows.fetchall()]
+
+    def unstage(self, records: Collection[int]) -> None:
+        run_many(self._db, "DELETE FROM staged WHERE record IN (", [(r,) for r in records], ")")
+
+    def of(self, record: int) -> tuple[int, bytes]:
+        """The items of a page: how many, and all of them as they travel."""
+        rows = self._db.execute("SELECT count, data FROM item WHERE record = ? ORDER BY id", (record,)).fetchall()
+        return sum(count for count, _ in rows), packed(data for _, data in rows)
+
+    def remove(self, records: Collection[int]) -> Counter[int]:
+        """Deletes the items of these pages. How many there were, by job."""
+        gone: Counter[int] = Counter()
+        asked = [(record,) for record in records]
+        found = "SELECT job, sum(count) FROM item WHERE record IN ("
+        for job, count in select_many(self._db, found, asked, ") GROUP BY job"):
+            gone[job] += count
+        run_many(self._db, "DELETE FROM item WHERE record IN (", asked, ")")
+        return gone
+
+    def after(self, job: int, last: int, limit: int, bytes_max: int) -> list[tuple[int, bytes]]:
+        """The next rows of a job: (number, items joined by newlines). Stops behind ``bytes_max``."""
+        rows: list[tuple[int, bytes]] = []
+        size = 0
+        found = self._db.execute(
+            "SELECT id, data FROM item WHERE id > ? AND job = ? ORDER BY id LIMIT ?", (last, job, limit)
+        )
+        for number, data in found:
+            rows.append((number, unpacked(data)))
+            size += len(rows[-1][1])
+            if size >= bytes_max:
+                break
+        found.close()
+        return rows

@@ -1,0 +1,87 @@
+"""Records that are put aside as failed, and those that are taken up again."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from p2pcrawl.core.bench.candidate import rank_of
+from p2pcrawl.frontier.database.schema import Transaction
+from p2pcrawl.frontier.database.statements import run_many, select_many
+from p2pcrawl.frontier.records import tallies
+from p2pcrawl.model.crawl.record import VISIT_MAX, Order, Phase
+from p2pcrawl.model.outcome import Drop, Failure
+
+RETRY_ROWS = 5_000
+"""How many are taken up again in one transaction."""
+
+
+def abandon(db: sqlite3.Connection, job: int, host: int, limit: int) -> tuple[Counter[str], set[int]]:
+    """See ``Store.abandon``."""
+    key, change = (job, host), Counter[str]()
+    part = "SELECT kind, prio, seq, id FROM {} WHERE job = ? AND host = ? AND id NOT IN (SELECT record FROM lease)"
+    rows = db.execute(
+        f"{part.format('queue_young')} UNION ALL {part.format('queue')} LIMIT ?", (*key, *key, limit)
+    ).fetchall()
+    if not rows:
+        return change, set()
+    change.update({"queued": -len(rows), "failed": len(rows), f"failed:{Failure.HOST_DOWN}": len(rows)})
+    with Transaction(db):
+        buckets = select_many(
+            db,
+            "WITH gone (id) AS (",
+            [(record,) for *_, record in rows],
+            f") UPDATE record SET phase = {int(Phase.FAILED)}, reason = '{Failure.HOST_DOWN}',"
+            f" ended = {int(time.time())} FROM gone WHERE record.id = gone.id RETURNING bucket",
+        )
+        run_many(db, "INSERT INTO leave", [(*key, kind, prio, seq) for kind, prio, seq, _ in rows])
+        tallies.write(db, {job: change})
+    return change, {bucket for (bucket,) in buckets}
+
+
+def retry(db: sqlite3.Connection, job: int, orders: Mapping[int, Order]) -> tuple[Counter[str], set[int]]:
+    """See ``Store.retry``."""
+    return _take_up(db, job, Phase.FAILED, lambda reason, url: True, orders)
+
+
+def take_up_dropped(
+    db: sqlite3.Connection, job: int, is_open: Callable[[str], bool], orders: Mapping[int, Order]
+) -> tuple[Counter[str], set[int]]:
+    """See ``Store.take_up_dropped``."""
+    return _take_up(db, job, Phase.DROPPED, lambda reason, url: reason == Drop.PRIVATE_NETWORK and is_open(url), orders)
+
+
+def _take_up(
+    db: sqlite3.Connection, job: int, phase: Phase, wanted: Callable[[str, str], bool], orders: Mapping[int, Order]
+) -> tuple[Counter[str], set[int]]:
+    """``wanted`` is told a record's reason and URL."""
+    changes, touched, last = Counter[str](), set[int](), 0
+    while found := db.execute(
+        "SELECT id, host, kind, priority, depth, reason, bucket, url FROM record WHERE id > ? AND job = ? AND phase = ?"
+        " ORDER BY id LIMIT ?",
+        (last, job, int(phase), RETRY_ROWS),
+    ).fetchall():
+        last = found[-1][0]
+        rows = [row for row in found if wanted(row[5], row[7])]
+        change, queue = Counter[str](), []
+        for record, host, kind, priority, depth, reason, bucket, _ in rows:
+            tallies.count(change, phase, reason, -1)
+            tallies.count(change, Phase.QUEUED, "", +1)
+            queue.append((job, host, kind, *rank_of(orders[job], record, priority, depth), record))
+            touched.add(bucket)
+        if not rows:
+            continue
+        with Transaction(db):
+            run_many(
+                db,
+                f"UPDATE record SET visit = min(visit + 1, {VISIT_MAX}), phase = {int(Phase.QUEUED)}, attempts = 0,"
+                " losses = 0, status = 0, reason = '', size = 0, ended = 0, digest = NULL WHERE id IN (",
+                [(row[0],) for row in rows],
+                ")",
+            )
+            run_many(db, "INSERT INTO queue_young", queue)
+            tallies.write(db, {job: change})
+        changes.update(change)
+    return changes, touched

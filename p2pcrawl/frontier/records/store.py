@@ -1,0 +1,428 @@
+"""The frontier's writer: one connection, one transaction per batch.
+
+All methods are synchronous and meant for one thread. After ``commit`` returns, everything in the batch
+survives ``kill -9`` and power loss; if it raises, nothing of the batch was written.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+
+from p2pcrawl.core.bench.candidate import Candidate, Want, rank_of
+from p2pcrawl.frontier.database.digest import Range
+from p2pcrawl.frontier.database.integrity import phase_of
+from p2pcrawl.frontier.database.schema import FolderLock, MappedErrors, Transaction, open_database
+from p2pcrawl.frontier.database.statements import run_many
+from p2pcrawl.frontier.records import candidates, merging, tallies
+from p2pcrawl.frontier.records import retried as aside
+from p2pcrawl.frontier.records.batch import Batch, Committed, NewLink
+from p2pcrawl.frontier.records.bucket_rows import Buckets, Told
+from p2pcrawl.frontier.records.endings import write_endings
+from p2pcrawl.frontier.records.item_table import ITEM_BYTES_MAX, ItemTable
+from p2pcrawl.frontier.records.known import Key, numbers_of
+from p2pcrawl.frontier.records.seen import SeenFilter
+from p2pcrawl.model.crawl.fingerprint import halves
+from p2pcrawl.model.crawl.record import Order, Phase
+
+YOUNG_MAX = 200_000
+"""Rows of the young generation before it is merged into the old one."""
+MERGE_STEP = 20_000
+REBUILD_STEP = 5_000
+_KEYS = {"seen": "hi, lo, job", "queue": "job, host, kind, prio, seq"}
+
+
+class Store:
+    """The database of a data folder. Raises as ``schema.open_database`` does.
+
+    ``clustered``: buckets move from and to this folder, so records are found by their bucket, too.
+    """
+
+    def __init__(
+        self, folder: Path, *, young_max: int = YOUNG_MAX, filter_: SeenFilter | None = None, clustered: bool = False
+    ) -> None:
+        self.folder = folder
+        self._young_max = young_max
+        self._lock = FolderLock(folder)
+        try:
+            self._db = open_database(folder)
+        except BaseException:
+            self._lock.release()
+            raise
+        self._transaction, self._errors = Transaction(self._db), MappedErrors(folder)
+        self._filter = filter_ or SeenFilter()
+        try:
+            with self._errors:
+                self._items = ItemTable(self._db)
+                self._buckets = Buckets(self._db, self._items, indexed=clustered)
+                self._last = self._one("SELECT coalesce(max(id), 0) FROM record")
+                self._young = self._one("SELECT count(*) FROM seen_young")
+        except BaseException:
+            self.close()
+            raise
+        self._rebuilt = 0
+        self._rebuild_until = self._last
+        self._filter.complete = self._last == 0
+        self._merging: dict[str, bool] = {}
+
+    def close(self) -> None:
+        """Leaves a database without a write-ahead log behind, if nothing hinders."""
+        try:
+            with self._errors:
+                self._db.close()
+        finally:
+            self._lock.release()
+
+    # -- the one write ------------------------------------------------------------------------
+
+    def commit(self, batch: Batch) -> Committed:
+        """Writes the batch in one transaction, then loads what it wants.
+
+        If a load or the upkeep after it raises, the batch is written all the same: an error ends the crawl,
+        and a resume finds what is there.
+        """
+        result = Committed()
+        with self._errors:
+            if batch.writes:
+                with self._transaction:
+                    self._write(batch, result)
+            for want in batch.wants:
+                result.loaded.append((want, self._load(want, result)))
+            self._tend()
+        return result
+
+    def _write(self, batch: Batch, result: Committed) -> None:
+        db, now = self._db, int(time.time())
+        if batch.moved:
+            self._adopt(batch, result, now)
+        if batch.links:
+            self._discover(batch, result, now)
+        self._items.stage(batch.staged)
+        if batch.endings or batch.items:
+            write_endings(db, self._items, batch, result, now)
+        self._items.unstage(batch.unstage)
+        if batch.leases:
+            run_many(db, "INSERT OR REPLACE INTO lease (record, job, lease, attempt)", batch.leases)
+        if batch.returned:
+            run_many(db, "DELETE FROM lease WHERE record IN (", [(r,) for r in batch.returned], ")")
+        if batch.hosts:
+            run_many(db, "INSERT OR REPLACE INTO host", [(*h, now) for h in batch.hosts])
+        if batch.pauses:
+            run_many(
+                db,
+                "INSERT INTO pause",
+                [(key, now + int(seconds) + 1, seconds) for key, seconds in batch.pauses],
+                "ON CONFLICT (key) DO UPDATE SET until = excluded.until, seconds = excluded.seconds"
+                " WHERE excluded.until > pause.until",
+            )
+        self._write_jobs(batch)
+
+    def _write_jobs(self, batch: Batch) -> None:
+        db = self._db
+        tallies.write(db, batch.tallies)
+        for job, spec in batch.specs.items():
+            db.execute("UPDATE job SET spec = ? WHERE id = ?", (spec, job))
+        for job, (state, reason) in batch.states.items():
+            db.execute("UPDATE job SET state = ?, reason = ? WHERE id = ?", (state, reason, job))
+        for job, path, last, position in batch.delivered:
+            db.execute(
+                "UPDATE sink SET delivered = ?, position = ? WHERE job = ? AND path = ?", (last, position, job, path)
+            )
+
+    def _discover(self, batch: Batch, result: Committed, now: int) -> None:
+        """New links become records and are queued."""
+        new = self._new_links(batch.links)
+        records, seen, queue = [], [], []
+        for (hi, lo), link in new:
+            self._last += 1
+            record = self._last
+            rank = rank_of(batch.orders[link.job], record, link.priority, link.depth)
+            records.append(
+                (
+                    *(record, link.job, hi, lo, link.host, link.kind, link.priority, link.depth, int(link.seed)),
+                    *(link.callback, link.parent, now, 0, 0, 0, 0, "", 0, 0, None, link.url, link.extra or None),
+                    *(link.bucket, link.referer if link.foreign else None, 0),
+                )
+            )
+            seen.append((hi, lo, link.job, record))
+            queue.append((link.job, link.host, link.kind, rank[0], rank[1], record))
+            result.fresh.append(candidates.found(record, link, rank))
+            batch.tallies[link.job]["discovered"] += 1
+            batch.tallies[link.job]["queued"] += 1
+        run_many(self._db, "INSERT INTO record", records)
+        run_many(self._db, "INSERT INTO seen_young", seen)
+        run_many(self._db, "INSERT INTO queue_young", queue)
+        self._young += len(new)
+
+    def _adopt(self, batch: Batch, result: Committed, now: int) -> None:
+        """Records that come with their bucket: new here, or merged with what is here."""
+        moved, links = merging.by_key(batch.moved), batch.links
+        batch.links = [row.link for row in moved.values()]
+        self._discover(batch, result, now)
+        batch.links = links
+        result.touched.update(candidate.bucket for candidate in result.fresh)
+        result.came.update(candidate.record for candidate in result.fresh)
+        merging.merge(self._db, self._items, moved, batch, result, now)
+
+    def _new_links(self, links: list[NewLink]) -> list[tuple[tuple[int, int], NewLink]]:
+        """Those not in the table, each once, in their order."""
+        first: dict[Key, NewLink] = {}
+        doubtful: list[Key] = []
+        for link in links:
+            hi, lo = halves(link.fingerprint)
+            key = (hi, lo, link.job)
+            if key in first:
+                continue
+            first[key] = link
+            if not self._filter.add(f"{hi}.{lo}.{link.job}"):
+                doubtful.append(key)
+        for known in numbers_of(self._db, doubtful):
+            del first[known]
+        return [((hi, lo), link) for (hi, lo, _), link in first.items()]
+
+    # -- loading ------------------------------------------------------------------------------
+
+    def _load(self, want: Want, result: Committed) -> list[Candidate]:
+        if want.host not in result.hosts:
+            result.hosts[want.host] = self._db.execute("SELECT * FROM host WHERE key = ?", (want.host,)).fetchall()
+        return candidates.next_of(self._db, want)
+
+    def queues_after(self, cursor: tuple[int, int, str] | None, count: int) -> list[tuple[int, int, str]]:
+        """The next (job, host, kind) that have something queued, in key order."""
+        found: list[tuple[int, int, str]] = []
+        with self._errors:
+            while len(found) < count:
+                nexts = [n for n in (self._next_queue(t, cursor) for t in ("queue_young", "queue")) if n is not None]
+                if not nexts:
+                    break
+                cursor = min(nexts)
+                found.append(cursor)
+        return found
+
+    def _next_queue(self, table: str, cursor: tuple[int, int, str] | None) -> tuple[int, int, str] | None:
+        where = "WHERE (job, host, kind) > (?, ?, ?)" if cursor else ""
+        row = self._db.execute(
+            f"SELECT job, host, kind FROM {table} {where} ORDER BY job, host, kind LIMIT 1", cursor or ()
+        ).fetchone()
+        return tuple(row) if row else None
+
+    # -- items --------------------------------------------------------------------------------
+
+    def items_after(self, job: int, last: int, limit: int, bytes_max: int = ITEM_BYTES_MAX) -> list[tuple[int, bytes]]:
+        """The next rows of items of a job: (number, items joined by newlines). Stops behind ``bytes_max``."""
+        with self._errors:
+            return self._items.after(job, last, limit, bytes_max)
+
+    # -- upkeep -------------------------------------------------------------------------------
+
+    def _tend(self) -> None:
+        """A bounded step of what is done in the background."""
+        if not self._filter.complete and self._rebuilt < self._rebuild_until:
+            self._rebuild_step()
+        if self._young >= self._young_max and not self._merging:
+            self._merging = {"seen": True, "queue": True}
+        for name in list(self._merging):
+            if self._merge_step(name):
+                del self._merging[name]
+                if name == "seen":
+                    self._young = self._one("SELECT count(*) FROM seen_young")
+
+    def _rebuild_step(self) -> None:
+        rows = self._db.execute(
+            "SELECT id, hi, lo, job FROM record WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
+            (self._rebuilt, self._rebuild_until, REBUILD_STEP),
+        ).fetchall()
+        for record, hi, lo, job in rows:
+            self._filter.add(f"{hi}.{lo}.{job}")
+            self._rebuilt = record
+        if len(rows) < REBUILD_STEP:
+            self._rebuilt = self._rebuild_until
+            self._filter.complete = True
+
+    def _merge_step(self, name: str) -> bool:
+        """Moves the next rows, in key order, from the young table to the old; True when it was all.
+
+        Key order makes neighbours land on the same page: an old page is written once for many rows.
+        """
+        keys = _KEYS[name]
+        edge = self._db.execute(
+            f"SELECT {keys} FROM {name}_young ORDER BY {keys} LIMIT 1 OFFSET {MERGE_STEP - 1}"
+        ).fetchone()
+        where, parameters = "", ()
+        if edge is not None:
+            where = f"WHERE ({keys}) <= ({','.join('?' * len(edge))})"
+            parameters = tuple(edge)
+        with self._transaction:
+            self._db.execute(f"INSERT INTO {name} SELECT * FROM {name}_young {where} ORDER BY {keys}", parameters)
+            self._db.execute(f"DELETE FROM {name}_young {where}", parameters)
+        return edge is None
+
+    # -- jobs and recovery --------------------------------------------------------------------
+
+    def jobs(self) -> list[tuple[int, str, bytes, str, str]]:
+        """All jobs: (id, name, spec, state, reason)."""
+        with self._errors:
+            return self._db.execute("SELECT id, name, spec, state, reason FROM job ORDER BY id").fetchall()
+
+    def add_job(self, job: int, name: str, spec: bytes, link: NewLink | None, order: Batch) -> Committed:
+        """A new job with its first record, if that is ours, in one transaction."""
+        with self._errors:
+            result = Committed()
+            with self._transaction:
+                self._db.execute(
+                    "INSERT INTO job (id, name, spec, state, created) VALUES (?, ?, ?, 'running', ?)",
+                    (job, name, spec, int(time.time())),
+                )
+                if link is not None:
+                    order.links.append(link)
+                self._write(order, result)
+            return result
+
+    def abandon(self, job: int, host: int, limit: int) -> tuple[Counter[str], set[int]]:
+        """Puts aside, as failed, up to ``limit`` records that are queued for a host and in nobody's hands.
+
+        Returns what that changes in the job's counters, and in which buckets; fewer than the limit means that was all.
+        """
+        with self._errors:
+            return aside.abandon(self._db, job, host, limit)
+
+    def retry(self, job: int, orders: Mapping[int, Order]) -> tuple[Counter[str], set[int]]:
+        """A new visit for every record of a job that has failed: it is queued as if it had just been found.
+
+        Returns what that changes in the job's counters, and in which buckets. Several transactions: if it raises, some
+        are queued and the others as they were.
+        """
+        with self._errors:
+            return aside.retry(self._db, job, orders)
+
+    def take_up_dropped(
+        self, job: int, is_open: Callable[[str], bool], orders: Mapping[int, Order]
+    ) -> tuple[Counter[str], set[int]]:
+        """As ``retry`` for records of a job that were dropped for their network, of which ``is_open`` says by their URL
+        that it is open."""
+        with self._errors:
+            return aside.take_up_dropped(self._db, job, is_open, orders)
+
+    def sinks(self, job: int) -> list[tuple[str, str, int, str]]:
+        """The job's outputs: (path, spec, last delivered item, position)."""
+        with self._errors:
+            return self._db.execute("SELECT path, spec, delivered, position FROM sink WHERE job = ?", (job,)).fetchall()
+
+    def add_sink(self, job: int, path: str, spec: str, position: object) -> None:
+        with self._errors:
+            self._db.execute(
+                "INSERT INTO sink (job, path, spec, delivered, position) VALUES (?, ?, ?, 0, ?)",
+                (job, path, spec, json.dumps(position)),
+            )
+
+    def recover(self) -> int:
+        """After a crash: leases that never reported become attempts. Returns how many there were."""
+        with self._errors:
+            open_leases = self._db.execute("SELECT record, job, attempt FROM lease").fetchall()
+            batch, now = Batch(), int(time.time())
+            if open_leases or self._one("SELECT count(*) FROM staged"):
+                with self._transaction:
+                    run_many(
+                        self._db,
+                        "WITH l (id, job, attempts) AS (",
+                        open_leases,
+                        ") UPDATE record SET attempts = max(record.attempts, l.attempts) FROM l WHERE record.id = l.id",
+                    )
+                    run_many(
+                        self._db,
+                        "INSERT OR REPLACE INTO attempt",
+                        [(r, a, now, "interrupted", 0, 0.0, "the master stopped") for r, _, a in open_leases],
+                    )
+                    for _, job, _ in open_leases:
+                        batch.tallies[job]["interrupted"] += 1
+                    self._write_jobs(batch)
+                    self._db.execute("DELETE FROM lease")
+                    self._db.execute("DELETE FROM staged")
+            return len(open_leases)
+
+    def pauses(self) -> list[tuple[int, float]]:
+        """Hosts that asked to be left alone, and for how many seconds more."""
+        with self._errors:
+            now = time.time()
+            rows = self._db.execute("SELECT key, until, seconds FROM pause WHERE until > ?", (int(now),)).fetchall()
+            # Never longer than they asked for, though the clock may have been set back.
+            return [(key, min(seconds, until - now)) for key, until, seconds in rows if until > now]
+
+    # -- buckets that move --------------------------------------------------------------------
+
+    def rows_of(
+        self, buckets: Collection[int], after: int, limit: int, bytes_max: int = ITEM_BYTES_MAX
+    ) -> tuple[list[Told], int]:
+        """The next records of these buckets with their items, and the place behind them; ``after`` is 0 at first.
+
+        Stops behind ``bytes_max``. No rows: there are no more.
+        """
+        with self._errors:
+            return self._buckets.rows(buckets, after, limit, bytes_max)
+
+    def sizes(self, buckets: Collection[int]) -> Counter[int]:
+        """How many records there are in each of these buckets that has any."""
+        with self._errors:
+            return self._buckets.sizes(buckets)
+
+    def rows_by_key(self, bucket: int, keys: Sequence[Key]) -> list[Told]:
+        """Those of these records (hi, lo, job) of a bucket that are here, told as by ``rows_of``."""
+        with self._errors:
+            return self._buckets.rows_by_key(bucket, keys)
+
+    def digests(self, nonce: bytes, ranges: Sequence[Range]) -> list[tuple[int, int]]:
+        """For each range: how many records, and their sum under a key of 16 bytes."""
+        with self._errors:
+            return self._buckets.digests(nonce, ranges)
+
+    def keys(self, ranges: Sequence[Range]) -> list[tuple[int, int, int, int]]:
+        """(hi, lo, job, stamp) of all records in these ranges."""
+        with self._errors:
+            return self._buckets.keys(ranges)
+
+    def forget(self, buckets: Collection[int], orders: Mapping[int, Order]) -> dict[int, Counter[str]]:
+        """Deletes the records of these buckets with their items: another master holds them durably.
+
+        What that takes from the counters. Several transactions: if it raises, some are gone.
+        """
+        with self._errors:
+            return self._buckets.forget(buckets, orders)
+
+    def size(self) -> int:
+        """How many records there are."""
+        with self._errors:
+            return self._one("SELECT count(*) FROM record")
+
+    def store_id(self) -> str:
+        """The random id of this store: another one is an empty copy, whatever the identity."""
+        with self._errors:
+            return str(self._db.execute("SELECT value FROM meta WHERE name = 'store'").fetchone()[0])
+
+    def tallies(self, job: int) -> dict[str, int]:
+        """The job's counters, as of the last commit."""
+        with self._errors:
+            return dict(self._db.execute("SELECT name, count FROM tally WHERE job = ?", (job,)).fetchall())
+
+    def census(self, job: int) -> dict[str, int]:
+        """The records of a job by phase, counted one by one: what the counters must equal."""
+        with self._errors:
+            rows = self._db.execute("SELECT phase, count(*) FROM record WHERE job = ? GROUP BY phase", (job,))
+            counts = {phase_of(phase).name.lower(): n for phase, n in rows}
+            counts["leased"] = self._one("SELECT count(*) FROM lease WHERE job = ?", job)
+            return counts
+
+    def troubles(self, job: int, limit: int) -> list[tuple[str, str, str]]:
+        """Some records that failed or were dropped, start URLs first: (url, reason, detail)."""
+        with self._errors:
+            return self._db.execute(
+                "SELECT r.url, r.reason, coalesce(a.detail, '') FROM record AS r LEFT JOIN attempt AS a"
+                " ON a.record = r.id AND a.number = r.attempts WHERE r.job = ? AND r.phase IN (?, ?)"
+                " ORDER BY r.id LIMIT ?",
+                (job, int(Phase.FAILED), int(Phase.DROPPED), limit),
+            ).fetchall()
+
+    def _one(self, sql: str, *parameters: int) -> int:
+        return int(self._db.execute(sql, parameters).fetchone()[0])

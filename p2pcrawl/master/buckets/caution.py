@@ -1,0 +1,121 @@
+"""When a master does not grant what its view calls its own: somebody else may be granting it, or may have more of it.
+
+Nothing is granted while others are being looked for, and, where that is wanted, without the consent of most masters.
+One that was here before waits a while for those that it knew before it serves what they may have more of. Who stood
+still for long, or had no consent for a while, may have been taken for dead: it claims all that is its own anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from p2pcrawl.core.buckets.ownership import Ownership
+from p2pcrawl.master.buckets.takeover import Takeover
+from p2pcrawl.master.copies.upkeep import Upkeep
+from p2pcrawl.master.master import Master
+from p2pcrawl.model.cluster.node import Member
+from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.model.timings import TIMINGS
+from p2pcrawl.overlay.node import OverlayNode
+
+log = logging.getLogger(__name__)
+
+
+class Caution:
+    """See the module. ``majority``: nothing is granted till most of the masters agree (:meth:`agreed`)."""
+
+    def __init__(
+        self,
+        master: Master,
+        node: OverlayNode,
+        ownership: Ownership,
+        upkeep: Upkeep,
+        takeover: Takeover,
+        *,
+        majority: bool,
+    ) -> None:
+        self._master = master
+        self._node = node
+        self._ownership = ownership
+        self._upkeep = upkeep
+        self._takeover = takeover
+        self.looking = False
+        """Others are being looked for: till they are found, or it is clear that nobody is there, nothing is granted."""
+        self._apart = majority
+        """Most of the masters do not agree with us, where that is asked for."""
+
+    def view_changed(self, members: list[Member]) -> None:
+        """What was waited for may have come."""
+        if len(members) > 1:
+            self.looking = False
+        self._pause()
+        if not self._node.membership.missing():
+            self._ownership.patient = False
+
+    def _pause(self) -> None:
+        """Whether nothing is to be granted, whatever is ours."""
+        self._ownership.paused = self.looking or self._apart
+
+    # -- others that are looked for -----------------------------------------------------------
+
+    def look(self) -> None:
+        """There may be others, who are being looked for."""
+        self.looking = self._ownership.settling = True
+
+    def look_no_longer(self) -> None:
+        """Nobody is there, or the claims of the common view say what may be served."""
+        self._ownership.settling = False
+        if self.looking:
+            self.looking = False
+            self._pause()
+            self._takeover.claim(self._ownership.claim_anew())
+
+    # -- those that were here before ----------------------------------------------------------
+
+    def wait_for_missing(self) -> None:
+        """Only what is whole is served till all are back that may have the rest, or long enough were waited for."""
+        self._ownership.patient = True
+        asyncio.get_running_loop().call_later(TIMINGS.patience_s, self._wait_no_longer)
+
+    def _wait_no_longer(self) -> None:
+        if self._ownership.patient:
+            self._ownership.patient = False
+            if broken := self._ownership.broken():
+                log.warning("%d buckets are served though nobody has come who has all of them", len(broken))
+            self._master.serve_buckets(())
+
+    # -- when others may have taken over ------------------------------------------------------
+
+    def agreed(self, agreed: bool, why: str) -> None:
+        """Most of the masters agree with us from now on; or do not any more, for the reason ``why``."""
+        self._apart = not agreed
+        self._pause()
+        if not agreed:
+            log.warning("%s", why)
+        elif not self.looking:
+            self._claim_anew("most of the masters agree")
+
+    async def watch_clock(self) -> None:
+        """Notices that this process stood still; for ever."""
+        loop = asyncio.get_running_loop()
+        while True:
+            before, had_others = loop.time(), len(self._node.members()) > 1
+            await asyncio.sleep(TIMINGS.clock_look_s)
+            stood_s = loop.time() - before - TIMINGS.clock_look_s
+            # Who wakes may hear first of all that the others are dead, from the one that has served all of it since.
+            if stood_s > TIMINGS.stood_still_s and (had_others or len(self._node.members()) > 1):
+                self._claim_anew(f"stood still for {stood_s:.1f} s")
+            try:
+                await self._takeover.resume()
+            except P2PCrawlError as error:
+                # It could not be written down, which ends the master; whoever keeps its books is told.
+                log.debug("nothing is served again: %s", error)
+
+    def _claim_anew(self, why: str) -> None:
+        """Others may have taken over what we take for our own."""
+        log.warning("%s: all buckets are claimed anew", why)
+        change = self._ownership.claim_anew()
+        self._upkeep.moved(change.gained)
+        self._master.view_changed(change, died=False)
+        self._takeover.claim(change)

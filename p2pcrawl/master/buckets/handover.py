@@ -1,0 +1,117 @@
+"""Buckets that leave this master: when nothing of them is open here any more, what is known of them, and forgetting it.
+
+Questions wait here for a turn of the master's cycle, so that each answer speaks of what is durable: rows are forgotten
+before anything else of a turn, for rows of the same buckets that come back later are to stay; what is open is looked at
+after its commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from time import monotonic
+
+from p2pcrawl.core.bench.workbench import Workbench
+from p2pcrawl.core.ring.rendezvous import bucket_of_hash
+from p2pcrawl.frontier.records.recorder import Recorder
+from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.master.copies.row_forms import row_of_columns
+from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.slaves.session import Session
+from p2pcrawl.model.crawl.job import START_URL
+from p2pcrawl.model.crawl.record import Order
+from p2pcrawl.wire.messages.peer_messages import Row
+
+
+class Handover:
+    """The cycle calls :meth:`begin` first, and :meth:`answer` after its commit.
+
+    ``orders``: how each job's queues are ordered. ``held_in``: buckets with pages whose end waits for their links.
+    ``lent_of``: the buckets of hosts that are lent to others.
+    """
+
+    def __init__(
+        self,
+        jobs: Mapping[int, Job],
+        orders: Mapping[int, Order],
+        workbench: Workbench,
+        recorder: Recorder,
+        sessions: Mapping[int, Session],
+        held_in: Collection[int],
+        lent_of: Callable[[], Iterable[int]],
+        wake: Callable[[], None],
+    ) -> None:
+        self._jobs = jobs
+        self._orders = orders
+        self._bench = workbench
+        self._recorder = recorder
+        self._sessions = sessions
+        self._held_in = held_in
+        self._lent_of = lent_of
+        self._wake = wake
+        self._forgets: list[tuple[frozenset[int], asyncio.Future[None]]] = []
+        self._releases: list[tuple[frozenset[int], asyncio.Future[bool]]] = []
+        self._releasing: list[tuple[frozenset[int], asyncio.Future[bool]]] = []
+        """Those that were asked for before this turn began."""
+        self.closed_until = 0.0
+        """Till then sessions of an earlier life may hold pages of any bucket: none is let go of."""
+
+    def released(self, buckets: Collection[int]) -> asyncio.Future[bool]:
+        """Whether nothing of these buckets is open here any more; answered after the next turn, by when all that
+        was taken in before the question is durable."""
+        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._releases.append((frozenset(buckets), answer))
+        self._wake()
+        return answer
+
+    def forget(self, buckets: Collection[int]) -> asyncio.Future[None]:
+        """Another master holds these buckets durably; done when nothing of them is here."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._forgets.append((frozenset(buckets), done))
+        self._wake()
+        return done
+
+    async def rows_of(self, buckets: Collection[int], after: int, limit: int) -> tuple[list[Row], int]:
+        """The next records of buckets that were let go of."""
+        rows, last = await self._recorder.run(Store.rows_of, buckets, after, limit)
+        return [row_of_columns(*row) for row in rows], last
+
+    @property
+    def waiting(self) -> bool:
+        """Somebody waits for the next turn."""
+        return bool(self._releases or self._forgets)
+
+    async def begin(self) -> None:
+        """A turn begins."""
+        forgets, self._forgets = self._forgets, []
+        for buckets, done in forgets:
+            tallies = await self._recorder.run(Store.forget, buckets, dict(self._orders))
+            for number, counter in tallies.items():
+                if number in self._jobs:
+                    self._jobs[number].counts.update(counter)
+            self._bench.remove(buckets)
+            if not done.done():
+                done.set_result(None)
+        self._releasing, self._releases = self._releases, []
+
+    def answer(self) -> None:
+        """The turn's changes are durable."""
+        releasing, self._releasing = self._releasing, []
+        if not releasing:
+            return
+        closed = monotonic() < self.closed_until
+        open_ = {*self._open(), *self._held_in, *self._lent_of()}
+        for buckets, answer in releasing:
+            if not answer.done():
+                answer.set_result(not closed and buckets.isdisjoint(open_))
+
+    def _open(self) -> Iterator[int]:
+        """The buckets of what slaves have in hand: of the pages, and of the hosts that are being asked."""
+        for session in self._sessions.values():
+            for lease in session.leases.values():
+                yield lease.candidate.bucket
+                if not lease.candidate.url.startswith(START_URL):
+                    # With a key other than the host it may be another's bucket by now: nobody else asks the host yet.
+                    yield bucket_of_hash(lease.seat.host.key)
+            for robots in session.robots.values():
+                yield bucket_of_hash(robots.seat.host.key)

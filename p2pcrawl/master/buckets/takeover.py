@@ -1,0 +1,390 @@
+"""How buckets change hands: by consent, after a death, and when somebody thought that they were its own all along.
+
+When the view changes, every master computes the new table by itself. Who gains a bucket claims it from all others,
+and from its own copies; each lets go once its own view agrees and its leases there have ended, hands over its rows
+portion by portion, and makes them copies, or forgets them, when they are durable with the claimer. Only then is the
+bucket served; it waits for no other bucket, so the first are served long before the last have come. A claim holds in
+the view that it was made in: when the view changes, or all is claimed anew, it begins anew, whatever is answered to it
+later. Views come back, and what was let go of in one may have been served in another since. What is served already, and
+rows that are here, need not come again. Rows are given up only by who let go of them and did not gain them back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection
+
+from p2pcrawl.core.buckets.bitmaps import bitmap_of, buckets_of
+from p2pcrawl.core.buckets.ownership import Change, Ownership
+from p2pcrawl.core.buckets.standings import Standing, dropped
+from p2pcrawl.core.ring.rendezvous import bucket_of_hash
+from p2pcrawl.master.buckets.taking import CALL_S, Taking
+from p2pcrawl.master.copies.copier import Copier
+from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.master.copies.row_forms import copy_of_row
+from p2pcrawl.master.master import Master
+from p2pcrawl.model.cluster.node import Member, NodeId, Status
+from p2pcrawl.model.errors import LinkError, P2PCrawlError
+from p2pcrawl.overlay.node import OverlayNode
+from p2pcrawl.wire.messages import peer_messages as wire
+from p2pcrawl.wire.messages.peer_messages import (
+    Claim,
+    Forgotten,
+    Offer,
+    Offered,
+    Pull,
+    PullCopies,
+    Pulled,
+    PulledCopies,
+    Released,
+    Taken,
+)
+
+log = logging.getLogger(__name__)
+
+CLAIM_RETRY_S = 0.25
+CLAIM_PATIENCE = 4
+"""The pause grows to so many times its length until the view changes: while many meet, their views differ."""
+PULL_ROWS = 2_000
+OFFER_S = 2.0
+"""After a change of the view, before what nobody claimed of us is offered; and between offers."""
+DEMOTE_ROWS = 1_000
+
+Served = Callable[[frozenset[int]], Awaitable[None]]
+Emptied = Callable[[NodeId, frozenset[int]], None]
+
+
+class Takeover:
+    """See the module. ``served`` is told of buckets that are served from now on; of none when somebody has given up
+    what was served all along. ``emptied`` is told who holds nothing of which buckets of ours, ``filled`` that anybody
+    may hold something of some."""
+
+    def __init__(
+        self,
+        master: Master,
+        node: OverlayNode,
+        ownership: Ownership,
+        holdings: Holdings,
+        copier: Copier,
+        served: Served,
+        emptied: Emptied,
+        filled: Callable[[frozenset[int]], None],
+    ) -> None:
+        self._master = master
+        self._node = node
+        self._ownership = ownership
+        self._holdings = holdings
+        self._copier = copier
+        self._served = served
+        self._emptied = emptied
+        self._filled = filled
+        self._claims: dict[NodeId, asyncio.Task[None]] = {}
+        self._asking: dict[NodeId, asyncio.Future[Released]] = {}
+        """Claims that are not answered yet."""
+        self._beginnings: set[asyncio.Task[None]] = set()
+        self._let_go_of: dict[NodeId, frozenset[int]] = {}
+        """What each claimer may tell us to give up."""
+        self._unclaimed: frozenset[int] = frozenset()
+        """Buckets that we had and that nobody has taken from us yet."""
+        self._offer_at = 0.0
+        self._taking = Taking(master, node, ownership, holdings)
+        self.given = 0
+        """Buckets that others have taken, as often as they have."""
+
+    # -- what is ours now ---------------------------------------------------------------------
+
+    def view_changed(self, change: Change, gone: Collection[NodeId]) -> None:
+        for node in gone:
+            self._let_go_of.pop(node, None)
+        for node, buckets in list(self._let_go_of.items()):
+            self._let_go_of[node] = buckets - change.gained
+        # What a newcomer called its own, before it heard of the others, is nothing that they could claim.
+        new = not self._master.jobs and self._holdings.new
+        self._unclaimed = (self._unclaimed - change.gained) | (frozenset() if new else change.lost)
+        self._offer_at = self._master.now + OFFER_S
+        self.claim(change)
+
+    def claim(self, change: Change) -> None:
+        """Begins to take over what a change has made ours, or what is claimed anew."""
+        for call in self._asking.values():
+            # A claim holds in one view: who waits to come to it need not answer any more.
+            call.cancel()
+        if change.ready:
+            task = asyncio.create_task(self._begin_with(change.ready))
+            self._beginnings.add(task)
+            task.add_done_callback(self._beginnings.discard)
+        for node in change.ask:
+            self._claim_from(node)
+
+    @property
+    def handovers(self) -> int:
+        """Rows that came from other masters with their buckets."""
+        return self._taking.rows
+
+    @property
+    def unclaimed(self) -> bool:
+        """Whether we still have something that is not ours."""
+        return bool(self._unclaimed)
+
+    @property
+    def left_over(self) -> frozenset[int]:
+        """The buckets that it is of."""
+        return self._unclaimed
+
+    async def offer_unclaimed(self) -> None:
+        """An owner whose own view did not change does not know that there is something to claim."""
+        if not self._unclaimed or self._master.now < self._offer_at:
+            return
+        self._offer_at = self._master.now + OFFER_S
+        by_owner: dict[NodeId, list[int]] = {}
+        for bucket in self._unclaimed:
+            by_owner.setdefault(self._ownership.owner_id(bucket), []).append(bucket)
+        for node, buckets in sorted(by_owner.items()):
+            member = self._node.living(node)
+            if member is not None and node != self._node.id:
+                await self._node.caller.call(member.address, Offer(0, bitmap_of(buckets)))
+
+    async def close(self) -> None:
+        tasks = [*self._claims.values(), *self._beginnings]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _claim_from(self, node: NodeId) -> None:
+        task = self._claims.get(node)
+        if task is None or task.done():
+            self._claims[node] = asyncio.create_task(self._claim(node))
+
+    async def _claim(self, node: NodeId) -> None:
+        """Until ``node`` has let go of all that it is waited for, or does not count any more."""
+        pause_s = CLAIM_RETRY_S
+        while buckets := self._ownership.awaited(node):
+            turn = self._ownership.turn
+            member = self._node.living(node)
+            if member is None:
+                return
+            try:
+                own = node == self._node.id
+                agreed = await (self._promote(buckets, turn) if own else self._take_over(member, buckets, turn))
+            except P2PCrawlError as error:
+                log.debug("claim from %s: %s", node[:8], error)
+                agreed = False
+            except Exception:
+                log.exception("a claim from %s failed", node[:8])
+                agreed = False
+            if self._ownership.turn != turn:
+                pause_s = CLAIM_RETRY_S
+            elif not agreed:
+                await asyncio.sleep(pause_s)
+                pause_s = min(CLAIM_PATIENCE * CLAIM_RETRY_S, 2 * pause_s)
+
+    async def _promote(self, buckets: frozenset[int], turn: int) -> bool:
+        """Our own copies become the frontier's, and are served portion by portion."""
+        async for portion in self._taking.from_here(buckets, turn):
+            if not await self._let_go(self._node.id, portion, turn):
+                return False
+        return True
+
+    async def _let_go(self, node: NodeId, portion: frozenset[int], turn: int) -> bool:
+        """``node`` has let go of these, and all that it had is here: serves those for which nobody else is waited.
+        False when it is claimed anew by now."""
+        if self._ownership.turn != turn:
+            return False
+        if ready := self._ownership.released(node, portion):
+            await self._begin(ready)
+        return True
+
+    async def resume(self) -> None:
+        """Goes on with what was ours before we stood still, though somebody who does not answer has not let go of it:
+        where others vouch that it never took that over. Raises P2PCrawlError."""
+        silent = {member.id for member in self._node.members() if member.status is Status.SUSPECT}
+        if silent and (buckets := self._ownership.resumable(silent)):
+            log.info("%d buckets are served again without a word of %d who are silent", len(buckets), len(silent))
+            self._ownership.resume(buckets)
+            await self._served(buckets)
+
+    async def _begin_with(self, ready: frozenset[int]) -> None:
+        """Serves what nobody has to let go of."""
+        try:
+            await self._begin(ready)
+        except P2PCrawlError as error:
+            # It could not be written down, which ends the master; whoever keeps its books is told.
+            log.debug("nothing is served: %s", error)
+
+    async def _begin(self, ready: frozenset[int]) -> None:
+        """Serves what everybody has handed over, once everybody knows under which epoch: from then on each knows
+        whether it lacks what comes, or is sent it. Those that do not answer are asked again from the beginning."""
+        turn = self._ownership.turn
+        self._ownership.succeed(ready)
+        # Before anybody knows that it lacks something, it is on disk here that we do not.
+        await self._holdings.note(self._ownership.standings(ready))
+        if self._ownership.turn != turn:
+            # They may be others' by now, who have not pulled what they are about to be told to forget.
+            return
+        others = [m for m in self._node.members() if m.id != self._node.id]
+        told = await asyncio.gather(*(self._tell_taken(m, ready) for m in others), return_exceptions=True)
+        if self._ownership.turn != turn:
+            return
+        missed = [m for m, answer in zip(others, told, strict=True) if isinstance(answer, BaseException)]
+        if not missed:
+            # Everybody has let go of them: nobody but us has copies made from now on.
+            for member, empty in zip(others, told, strict=True):
+                if empty is True:
+                    self._emptied(member.id, ready)
+            self._ownership.serve(ready)
+            await self._served(ready)
+        for member in missed:
+            self._ownership.ask_again(member.id, ready)
+            self._claim_from(member.id)
+
+    async def _tell_taken(self, member: Member, buckets: frozenset[int]) -> bool:
+        """Whether the other holds nothing of them that it is not to hold. Raises P2PCrawlError without a yes."""
+        epochs = [self._ownership.counters[bucket] for bucket in sorted(buckets)]
+        since = [self._ownership.since(bucket) for bucket in sorted(buckets)]
+        request = Taken(0, bitmap_of(buckets), epochs, self._ownership.view, since)
+        answer = await self._node.caller.call(member.address, request, CALL_S)
+        return answer.empty
+
+    async def _take_over(self, member: Member, buckets: frozenset[int], turn: int) -> bool:
+        """One attempt; False when the other does not agree yet, or it is claimed anew by now."""
+        released = await self._ask(member, Claim(0, self._ownership.view, bitmap_of(buckets)))
+        if released is None or not released.agreed:
+            return False
+        # Before the rows: what is open to them is known here when they are.
+        await self._master.learn_opened(released.opened)
+        standings, sizes = _standings(buckets, released), _sizes(buckets, released)
+        async for portion, spoilt in self._taking.from_other(member, sizes, turn):
+            if self._ownership.turn != turn:
+                return False
+            had = {b: dropped(standings[b]) if b in spoilt else standings[b] for b in portion}
+            await self._hear(member, had)
+            if not await self._let_go(member.id, portion, turn):
+                return False
+        return True
+
+    async def _hear(self, member: Member, standings: dict[int, Standing]) -> None:
+        """All that another had of these is here: what it has of them, we have. Also of buckets that we serve."""
+        self._ownership.vouch(standings)
+        before = self._ownership.standings(standings)
+        for bucket, standing in standings.items():
+            self._ownership.heard(bucket, standing)
+        settled = [b for b in standings if self._ownership.settled(b)]
+        if changed := [b for b, now in self._ownership.standings(settled).items() if now != before[b]]:
+            # The other is about to be told that it lacks what we have: first it is on disk here that we have it.
+            await self._holdings.note(self._ownership.standings(changed))
+            # Copies are whole under the epoch that they know, or not: they are to know how it is now.
+            self._copier.copying.doubt(changed)
+        if served := frozenset(b for b in standings if self._ownership.settled(b)):
+            await self._tell_taken(member, served)
+            # It may have had copies of them made anywhere.
+            self._filled(served)
+            await self._served(frozenset())
+
+    async def _ask(self, member: Member, claim: Claim) -> Released | None:
+        """The answer to a claim; None as soon as it is claimed anew."""
+        call = asyncio.ensure_future(self._node.caller.call(member.address, claim, CALL_S))
+        self._asking[member.id] = call
+        try:
+            await asyncio.wait([call])
+            return None if call.cancelled() else call.result()
+        finally:
+            call.cancel()
+            del self._asking[member.id]
+
+    # -- what others ask ----------------------------------------------------------------------
+
+    async def let_go(self, claim: Claim, claimer: NodeId) -> Released:
+        """Answers a claim."""
+        buckets, turn = buckets_of(claim.buckets), self._ownership.turn
+        if claim.view != self._ownership.view or any(self._ownership.owner(b) is None for b in buckets):
+            return Released(0, False)
+        if not await self._master.released(buckets):
+            return Released(0, False)
+        # What says that a page is done must not go ahead of the links that the page led to.
+        await self._copier.safe()
+        sizes = await self._sizes_of(buckets)
+        if self._ownership.turn != turn:
+            return Released(0, False)
+        # It may have claimed others before, and be about to say that it has taken all of them.
+        self._let_go_of[claimer] = self._let_go_of.get(claimer, frozenset()) | buckets
+        by_bucket = self._ownership.standings(sorted(buckets))
+        standings = list(by_bucket.values())
+        rows = [sizes[bucket] for bucket in sorted(buckets)] if sizes else []
+        epochs, lacks, bases = [s.epoch for s in standings], [s.lack for s in standings], [s.base for s in standings]
+        pieces = {bucket: list(s.pieces) for bucket, s in by_bucket.items() if s.pieces}
+        return Released(0, True, epochs, lacks, self._master.opened(self._master.jobs), rows, bases, pieces)
+
+    async def _sizes_of(self, buckets: frozenset[int]) -> Counter[int]:
+        """How much whoever pulled these would get of each."""
+        notes = self._master.workbench.notes(buckets, self._master.now)
+        sizes = Counter(bucket_of_hash(key) for key in notes) + await self._holdings.sizes(buckets)
+        # Where no job is known there are no rows.
+        return sizes + await self._master.sizes(buckets) if self._master.jobs else sizes
+
+    async def pull(self, request: Pull) -> Pulled:
+        rows, after = await self._master.rows_of(buckets_of(request.buckets), request.after, PULL_ROWS)
+        return Pulled(0, rows, after, len(rows) == 0)
+
+    async def pull_copies(self, request: PullCopies) -> PulledCopies:
+        buckets = buckets_of(request.buckets)
+        page = await self._holdings.pull(buckets, request)
+        if not request.after:
+            # What we have found out ourselves goes along with what we hold for others.
+            for key, note in self._master.workbench.notes(buckets, self._master.now).items():
+                page.notes.append(wire.HostNote(key, bucket_of_hash(key), note.delay_s, note.penalty_s, note.pause_s))
+        return page
+
+    async def taken(self, request: Taken, claimer: NodeId) -> Forgotten:
+        """The claimer has everything: what we had of it becomes a copy, or goes."""
+        if request.view != self._ownership.view:
+            raise LinkError("buckets are taken in the view in which they were claimed")
+        released = self._let_go_of.get(claimer, frozenset())
+        taken = sorted(buckets_of(request.buckets))
+        if not len(request.counters) == len(request.since) == len(taken):
+            raise LinkError("as many epochs as buckets are needed")
+        free = released.intersection(taken)
+        self._let_go_of[claimer] = released - free
+        if self._master.jobs:
+            # Whoever is to hold them: till others do, the claimer has the only other copy.
+            await self._demote(free)
+            await self._master.forget_rows(free)
+        self.given += len(free)
+        epochs = dict(zip(taken, zip(request.counters, request.since, strict=True), strict=True))
+        self._ownership.handed_over({bucket: epochs[bucket] for bucket in free})
+        await self._holdings.note(self._ownership.standings(free))
+        self._unclaimed -= free
+        strange = [bucket for bucket in taken if self._node.id not in self._ownership.holders(bucket)]
+        return Forgotten(0, not await self._holdings.has_rows(strange))
+
+    def offered(self, request: Offer, sender: NodeId) -> Offered:
+        if self._ownership.offered(sender, buckets_of(request.buckets)):
+            self._claim_from(sender)
+        return Offered(0)
+
+    async def _demote(self, buckets: frozenset[int]) -> None:
+        """Rows of the frontier become copies: who took them would only have to send them back."""
+        after = 0
+        while buckets:
+            rows, after = await self._master.rows_of(buckets, after, DEMOTE_ROWS)
+            if not rows:
+                break
+            await self._holdings.keep([copy_of_row(row, self._master.bucket_of_row(row)) for row in rows])
+
+
+def _standings(buckets: frozenset[int], released: Released) -> dict[int, Standing]:
+    """Raises LinkError for lists of other lengths."""
+    if not len(released.lacks) == len(released.counters) == len(released.bases) == len(buckets):
+        raise LinkError("a standing for each bucket is needed")
+    standings = zip(sorted(buckets), released.counters, released.lacks, released.bases, strict=True)
+    return {b: Standing(epoch, lack, base, tuple(released.pieces.get(b, ()))) for b, epoch, lack, base in standings}
+
+
+def _sizes(buckets: frozenset[int], released: Released) -> dict[int, int]:
+    """Raises LinkError for a list of another length."""
+    if not released.rows:
+        return dict.fromkeys(buckets, 0)
+    if len(released.rows) != len(buckets):
+        raise LinkError("as many sizes as buckets are needed")
+    return dict(zip(sorted(buckets), (max(0, rows) for rows in released.rows), strict=True))

@@ -1,0 +1,112 @@
+"""Taking in what there is of buckets that come to us: what we hold of them ourselves, and what others have let go of.
+
+Portion by portion, each whole before the next: so a bucket can be served when its rows are here, whatever others still
+have to come, and nothing of a portion has to come again when the view changes. Own copies go when they are in the
+frontier; what others have stays with them till they are told that it is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Mapping
+
+from p2pcrawl.core.buckets.bitmaps import bitmap_of
+from p2pcrawl.core.buckets.ownership import Ownership
+from p2pcrawl.core.buckets.portions import portions
+from p2pcrawl.core.hosts.politeness import HostNote
+from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.master.copies.row_forms import rows_of_copies
+from p2pcrawl.master.master import Master
+from p2pcrawl.model.cluster.node import Member
+from p2pcrawl.model.errors import LinkError
+from p2pcrawl.overlay.node import OverlayNode
+from p2pcrawl.wire.messages.peer_messages import Pull, PullCopies, Row
+
+CALL_S = 30.0
+PORTION_ROWS = 5_000
+"""Each portion costs a word with every other master before it is served."""
+
+
+class ClaimedAnew(LinkError):
+    """The view has changed meanwhile, or all is claimed anew: what was taken in stays, and is no answer any more."""
+
+
+class Taking:
+    """See the module. Both ways give the buckets of which all rows are durable here; they raise ClaimedAnew. Rows that
+    cannot be read are left out, and their buckets lack something from then on: one row must not hold up the rest."""
+
+    def __init__(self, master: Master, node: OverlayNode, ownership: Ownership, holdings: Holdings) -> None:
+        self._master = master
+        self._node = node
+        self._ownership = ownership
+        self._holdings = holdings
+        self.rows = 0
+        """Rows that came from other masters with their buckets."""
+
+    async def from_here(self, buckets: frozenset[int], turn: int) -> AsyncIterator[frozenset[int]]:
+        """Our own copies become the frontier's."""
+        sizes = await self._holdings.sizes(buckets)
+        for portion in portions({bucket: sizes[bucket] for bucket in buckets}, PORTION_ROWS):
+            if held := portion & sizes.keys():
+                await self._promote(held, turn)
+            yield portion
+
+    async def from_other(
+        self, member: Member, sizes: Mapping[int, int], turn: int
+    ) -> AsyncIterator[tuple[frozenset[int], frozenset[int]]]:
+        """What another has let go of, and of which of that not all could be read. ``sizes``: how much it has of each
+        bucket."""
+        for portion in portions(sizes, PORTION_ROWS):
+            full = [bucket for bucket in portion if sizes[bucket]]
+            yield portion, await self._pull(member, bitmap_of(full), turn) if full else frozenset()
+
+    async def _promote(self, buckets: Collection[int], turn: int) -> None:
+        after, spoilt = b"", frozenset[int]()
+        while True:
+            copies, after = await self._holdings.rows(buckets, after)
+            if not copies:
+                break
+            rows, unread = rows_of_copies(copies)
+            spoilt |= unread
+            await self._take_in(rows, turn)
+        self._learn(await self._holdings.notes(buckets))
+        if spoilt:
+            await self._holdings.note(self._ownership.dropped(spoilt))
+        await self._holdings.drop(buckets)
+
+    async def _pull(self, member: Member, bitmap: bytes, turn: int) -> frozenset[int]:
+        after = 0
+        while True:
+            page = await self._node.caller.call(member.address, Pull(0, bitmap, after), CALL_S)
+            await self._take_in(page.rows, turn)
+            self.rows += len(page.rows)
+            if page.last:
+                break
+            after = page.after
+        return await self._pull_copies(member, bitmap, turn)
+
+    async def _pull_copies(self, member: Member, bitmap: bytes, turn: int) -> frozenset[int]:
+        """What the other holds for the former owner; of which buckets not all of that could be read."""
+        place, spoilt = b"", frozenset[int]()
+        while True:
+            page = await self._node.caller.call(member.address, PullCopies(0, bitmap, place), CALL_S)
+            self._learn({n.key: HostNote(n.delay_s, n.penalty_s, n.pause_s) for n in page.notes})
+            if not page.rows:
+                return spoilt
+            rows, unread = rows_of_copies(page.rows)
+            spoilt |= unread
+            await self._take_in(rows, turn)
+            self.rows += len(rows)
+            place = page.place
+
+    async def _take_in(self, rows: list[Row], turn: int) -> None:
+        """The rows are durable here. Raises LinkError when that cannot be, as long as a job is not known yet."""
+        if self._ownership.turn != turn:
+            raise ClaimedAnew("the view has changed meanwhile")
+        if any(row.job not in self._master.jobs for row in rows):
+            raise LinkError("rows of a job came before it")
+        if rows:
+            await self._master.adopt(rows)
+
+    def _learn(self, notes: Mapping[int, HostNote]) -> None:
+        for key, note in notes.items():
+            self._master.learn_host(key, note)

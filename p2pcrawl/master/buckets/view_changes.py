@@ -1,0 +1,182 @@
+"""In which view of the members a master acts: it follows the membership's, though not at each newcomer.
+
+Each view costs a word with every other master. So while one newcomer follows the other, those that came are taken into
+the view together; nothing waits when one comes alone or when anybody has gone. Whoever claims in a view that is not
+ours yet waits a while for us to come to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+
+from p2pcrawl.core.buckets.ownership import Change, Ownership
+from p2pcrawl.core.membership.output import Event, EventKind
+from p2pcrawl.master.buckets.caution import Caution
+from p2pcrawl.model.cluster.node import Member, NodeId
+from p2pcrawl.model.timings import TIMINGS
+from p2pcrawl.overlay.node import OverlayNode
+
+log = logging.getLogger(__name__)
+
+VIEW_S = 0.05
+"""Between two views that are taken."""
+QUIET_S = 0.3
+"""After so long without another newcomer those that came are taken into the view: longer than between two rounds of
+gossip."""
+COMING_S = 2.0
+"""No newcomer waits longer for others that follow it."""
+COME_S = 1.0
+"""How long a claim in a view that is not ours yet waits for us to come to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What was found when the view was taken."""
+
+    members: list[Member]
+    restarted: list[NodeId]
+    """Those that are new, or in another life than before."""
+    wiped: bool
+    """Somebody has come back with another disk."""
+    gone: set[NodeId]
+    change: Change | None
+    """What it means for our buckets; None when the view is the one that we acted in."""
+
+
+class Views:
+    """See the module. ``taken`` is told of each view that is taken, when the ownership knows of it."""
+
+    def __init__(
+        self, node: OverlayNode, ownership: Ownership, caution: Caution, taken: Callable[[Turn], None]
+    ) -> None:
+        self._node = node
+        self._ownership = ownership
+        self._caution = caution
+        self._taken = taken
+        self.boots: dict[NodeId, bytes] = {}
+        """The members of the view that was taken last, and the life that each is in."""
+        self._stores: dict[NodeId, bytes] = {}
+        """The disk of everybody who was ever a member."""
+        self._changed = asyncio.Event()
+        self._turned = asyncio.Event()
+        """Set for a moment when a view is taken."""
+        self._expected: Counter[int] = Counter()
+        """The views in which others claim, and wait for us to come to them."""
+        self._came_at = -inf
+        """When others last came or went."""
+
+    def start(self, *, looking: bool) -> None:
+        """Takes the first view. ``looking``: there may be others, who are being looked for."""
+        if looking:
+            self._caution.look()
+            asyncio.get_running_loop().call_later(TIMINGS.looking_s, self._look_no_longer)
+        self.take()
+
+    def happened(self, event: Event) -> None:
+        """The membership told of something."""
+        if event.kind is not EventKind.SUSPECTED:
+            self._changed.set()
+
+    async def follow(self) -> None:
+        """Takes one view after the other; for ever."""
+        while True:
+            await self._changed.wait()
+            await self._let_them_come()
+            self._changed.clear()
+            self.take()
+            await asyncio.sleep(VIEW_S)
+
+    async def come_to(self, view: int) -> None:
+        """Somebody claims in this view: waits a while till it is ours, for most often the news is under way."""
+        if view == self._ownership.view:
+            return
+        self._expected[view] += 1
+        try:
+            if view == self._node.membership.view_digest:
+                self._changed.set()
+            async with asyncio.timeout(COME_S):
+                while view != self._ownership.view:
+                    await self._turned.wait()
+        except TimeoutError:
+            log.debug("did not come to view %016x", view)
+        finally:
+            self._expected[view] -= 1
+            if not self._expected[view]:
+                del self._expected[view]
+
+    # -- taking one ---------------------------------------------------------------------------
+
+    def take(self) -> None:
+        """Acts in the membership's view from now on, without waiting for anybody."""
+        members, view = self._node.members(), self._node.membership.view_digest
+        if not members:
+            # All have left, and we with them: nothing is anybody's.
+            return
+        restarted, wiped = self._meet(members)
+        gone = set(self.boots) - {m.id for m in members}
+        for node in gone:
+            del self.boots[node]
+        change = None
+        if view != self._ownership.view or not self._ownership.table:
+            change = self._ownership.change(members, view)
+            self._turned.set()
+            self._turned.clear()
+            log.info(
+                "view %016x of %d masters: %d buckets gained, %d lost",
+                view,
+                len(members),
+                len(change.gained),
+                len(change.lost),
+            )
+        self._taken(Turn(members, restarted, wiped, gone, change))
+
+    def _meet(self, members: list[Member]) -> tuple[list[NodeId], bool]:
+        """Who has restarted, or is new; whether any has another disk than before."""
+        restarted = [member.id for member in members if self.boots.get(member.id) != member.boot]
+        wiped = any(self._stores.get(member.id, member.store) != member.store for member in members)
+        self.boots.update((member.id, member.boot) for member in members)
+        self._stores.update((member.id, member.store) for member in members)
+        return restarted, wiped
+
+    def _look_no_longer(self) -> None:
+        if self._caution.looking and len(self._node.members()) > 1:
+            # Somebody was found while we waited for others that follow.
+            self.take()
+        self._caution.look_no_longer()
+
+    # -- newcomers ----------------------------------------------------------------------------
+
+    async def _let_them_come(self) -> None:
+        """While one newcomer follows the other, waits till nobody came for a moment: each view costs a word with all.
+
+        Nothing is waited for when one comes alone, when anybody has gone, or when somebody claims in the view that we
+        would take.
+        """
+        now = asyncio.get_running_loop().time
+        alone = not self._caution.looking and now() >= self._came_at + QUIET_S
+        until = quiet_at = now() + COMING_S
+        seen = None
+        while not alone and self._only_come() and (view := self._node.membership.view_digest) not in self._expected:
+            if view != seen:
+                seen, quiet_at = view, now() + QUIET_S
+            self._changed.clear()
+            try:
+                async with asyncio.timeout_at(min(quiet_at, until)):
+                    await self._changed.wait()
+            except TimeoutError:
+                break
+        self._came_at = now()
+
+    def _only_come(self) -> bool:
+        """Whether all that our view has are there as they were, and others besides."""
+        living = {member.id: member for member in self._node.members()}
+        had = self._ownership.weights
+        return len(living) > len(had) and all(
+            node in living and living[node].weight == weight and not living[node].leaving
+            for node, weight in had.items()
+        )

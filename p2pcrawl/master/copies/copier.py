@@ -1,0 +1,241 @@
+"""What an owner does so that the holders of its buckets have what it has: every change goes to them, in an order that
+loses nothing.
+
+Each turn of the master's cycle makes a *transfer*: the links that were new in it, then the ends of its pages. The
+links go out at once; the ends follow when the links of this transfer, and of all before it, are acknowledged. So no
+copy says that a page is done whose links have fewer copies than that. A holder that does not answer is asked again
+until it does, or until the view says that it is gone: then the others are enough.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from p2pcrawl.core.buckets.copy_ledger import Copying
+from p2pcrawl.master.neighbours.lane import Lane
+from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.wire.messages.peer_messages import Copied, Copy, CopyRow, HostNote
+
+log = logging.getLogger(__name__)
+
+ROWS_MAX = 1_000
+BYTES_MAX = 4 * 1024 * 1024
+"""What one message carries at most, but for a single row that is longer."""
+UNDER_WAY_MAX = 50_000
+UNDER_WAY_BYTES_MAX = 64 * 1024 * 1024
+"""What is not acknowledged before the granting of leases pauses."""
+RETRY_FIRST_S = 0.1
+RETRY_MAX_S = 2.0
+
+Send = Callable[[NodeId, Copy], Awaitable[object]]
+
+
+@dataclass(slots=True)
+class _Transfer:
+    """One turn's changes. ``waiting``: rows of its links that are not acknowledged yet, counted once a holder."""
+
+    waiting: int = 0
+    ends: Sequence[CopyRow] = ()
+    then: list[Callable[[], None]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Lane(Lane):
+    """What waits for one holder."""
+
+    rows: deque[tuple[CopyRow, _Transfer | None]] = field(default_factory=deque)
+    notes: dict[int, HostNote] = field(default_factory=dict)
+    closed: bool = False
+
+
+class Copier:
+    """See the module. ``send`` carries a message to a holder; it raises P2PCrawlError when that does not answer."""
+
+    def __init__(self, copying: Copying, send: Send) -> None:
+        self.copying = copying
+        self._send = send
+        self._lanes: dict[NodeId, _Lane] = {}
+        self._waiting: dict[NodeId, _Lane] = {}
+        """Those with something in them."""
+        self._transfers: deque[_Transfer] = deque()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._under_way = 0
+        self._bytes = 0
+        """Of the rows in the lanes and of the ends that wait."""
+        self._waiting_ends = 0
+
+    # -- what the cycle tells -----------------------------------------------------------------
+
+    def transfer(self, links: Sequence[CopyRow], ends: Sequence[CopyRow]) -> None:
+        """A turn's changes, which are durable here. Call it once a turn, before ``when_safe``."""
+        if not links and not ends:
+            return
+        transfer = _Transfer(0, ends)
+        self._transfers.append(transfer)
+        self._waiting_ends += len(ends)
+        self._bytes += sum(map(_size, ends))
+        for row in links:
+            transfer.waiting += self._line_up(row, transfer)
+        self._advance()
+        self.flush()
+
+    def when_safe(self, then: Callable[[], None]) -> None:
+        """Calls ``then`` when all links up to now are acknowledged; at once if they are."""
+        if self._transfers:
+            self._transfers[-1].then.append(then)
+        else:
+            then()
+
+    async def safe(self) -> None:
+        """Returns when all links up to now are acknowledged."""
+        done = asyncio.Event()
+        self.when_safe(done.set)
+        await done.wait()
+
+    def note(self, note: HostNote) -> None:
+        """What whoever owns this host next must know."""
+        for node in self.copying.holders(note.bucket):
+            self._to_fill(node).notes[note.key] = note
+        self.flush()
+
+    # -- how it stands ------------------------------------------------------------------------
+
+    @property
+    def under_way(self) -> int:
+        """Rows that are not acknowledged, counted once a holder, and ends that wait for links."""
+        return self._under_way + self._waiting_ends
+
+    @property
+    def full(self) -> bool:
+        """So much waits that no new work should be begun."""
+        return self.under_way > UNDER_WAY_MAX or self._bytes > UNDER_WAY_BYTES_MAX
+
+    @property
+    def strained(self) -> bool:
+        """Parts of pages are to wait, so that it will not come to that."""
+        return self.under_way > UNDER_WAY_MAX // 8 or self._bytes > UNDER_WAY_BYTES_MAX // 2
+
+    # -- the lanes ----------------------------------------------------------------------------
+
+    def gone(self, nodes: Sequence[NodeId]) -> None:
+        """These do not live any more: nothing is waited for from them."""
+        for node in nodes:
+            lane = self._lanes.pop(node, None)
+            self._waiting.pop(node, None)
+            if lane is not None:
+                lane.closed = True
+                self._acknowledged(list(lane.rows))
+                lane.rows.clear()
+
+    def flush(self) -> None:
+        """Sends what waits, as far as each holder has room."""
+        for node, lane in list(self._waiting.items()):
+            while (lane.rows or lane.notes) and lane.open:
+                batch = _taken(lane.rows)
+                notes = dict(islice(lane.notes.items(), ROWS_MAX))
+                lane.notes = dict(islice(lane.notes.items(), ROWS_MAX, None))
+                lane.in_flight += 1
+                task = asyncio.create_task(self._carry(node, lane, batch, notes))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+            if not lane.rows and not lane.notes:
+                del self._waiting[node]
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _line_up(self, row: CopyRow, transfer: _Transfer | None) -> int:
+        """To how many holders it goes."""
+        nodes = self.copying.holders(row.bucket)
+        for node in nodes:
+            self._to_fill(node).rows.append((row, transfer))
+        self._under_way += len(nodes)
+        self._bytes += _size(row) * len(nodes)
+        return len(nodes)
+
+    def _to_fill(self, node: NodeId) -> _Lane:
+        """Its lane, which is about to have something in it."""
+        lane = self._lanes.get(node)
+        if lane is None:
+            lane = self._lanes[node] = _Lane(RETRY_FIRST_S, RETRY_MAX_S)
+        self._waiting[node] = lane
+        return lane
+
+    async def _carry(
+        self, node: NodeId, lane: _Lane, batch: list[tuple[CopyRow, _Transfer | None]], notes: dict[int, HostNote]
+    ) -> None:
+        try:
+            answer = await self._send(node, Copy(0, [row for row, _ in batch], list(notes.values())))
+            if not isinstance(answer, Copied):
+                raise P2PCrawlError("it gave no answer to copies")
+        except P2PCrawlError as error:
+            lane.in_flight -= 1
+            if lane.closed:
+                self._acknowledged(batch)
+                return
+            log.info("%d copies for %s must wait: %s", len(batch), node[:8], error)
+            lane.rows.extendleft(reversed(batch))
+            lane.notes = {**notes, **lane.notes}
+            self._waiting[node] = lane
+            lane.rest(self.flush)
+            return
+        lane.in_flight -= 1
+        lane.answered()
+        self._acknowledged(batch)
+        self.flush()
+
+    def _acknowledged(self, batch: Sequence[tuple[CopyRow, _Transfer | None]]) -> None:
+        self._under_way -= len(batch)
+        self._bytes -= sum(_size(row) for row, _ in batch)
+        for _, transfer in batch:
+            if transfer is not None:
+                transfer.waiting -= 1
+        self._advance()
+
+    def _advance(self) -> None:
+        """Ends follow their links, in order."""
+        transfers = self._transfers
+        while transfers and not transfers[0].waiting:
+            transfer = transfers.popleft()
+            self._waiting_ends -= len(transfer.ends)
+            for row in transfer.ends:
+                self._bytes -= _size(row)
+                self._line_up(row, None)
+            for then in transfer.then:
+                then()
+
+
+def _taken(rows: deque[tuple[CopyRow, _Transfer | None]]) -> list[tuple[CopyRow, _Transfer | None]]:
+    """The next message's worth."""
+    batch: list[tuple[CopyRow, _Transfer | None]] = []
+    size = 0
+    while rows and len(batch) < ROWS_MAX and (not batch or size < BYTES_MAX):
+        size += _size(rows[0][0])
+        batch.append(rows.popleft())
+    return batch
+
+
+def in_messages(rows: Sequence[CopyRow]) -> Iterator[list[CopyRow]]:
+    """Parts of a size that one message carries."""
+    part: list[CopyRow] = []
+    size = 0
+    for row in rows:
+        if part and (len(part) >= ROWS_MAX or size >= BYTES_MAX):
+            yield part
+            part, size = [], 0
+        part.append(row)
+        size += _size(row)
+    if part:
+        yield part
+
+
+def _size(row: CopyRow) -> int:
+    return len(row.row) + len(row.data) + 64

@@ -1,0 +1,176 @@
+"""What a master keeps for others: the copies that it holds, and what it knows of how good its buckets are."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from p2pcrawl.core.buckets.standings import Standing
+from p2pcrawl.core.hosts.politeness import HostNote
+from p2pcrawl.frontier.copies.copy_store import LAYOUT, CopyStore, NoteRow, SpoolRow
+from p2pcrawl.frontier.database.digest import Range
+from p2pcrawl.master.copies.copier import BYTES_MAX, ROWS_MAX
+from p2pcrawl.master.copies.looking import Looking
+from p2pcrawl.master.copies.row_forms import stored, told
+from p2pcrawl.model.crawl.fingerprint import SIZE, halves, pack_halves
+from p2pcrawl.model.errors import LinkError, StorageError
+from p2pcrawl.wire.messages import peer_messages as wire
+from p2pcrawl.wire.messages.peer_messages import (
+    Compare,
+    Compared,
+    Copied,
+    Copy,
+    CopyRow,
+    Listed,
+    ListKeys,
+    PullCopies,
+    PulledCopies,
+    PullKeys,
+)
+
+T = TypeVar("T")
+
+LISTED_MAX = 20_000
+"""Keys that are listed at once: an owner that asks for more should have split its ranges."""
+
+
+class Holdings:
+    """The store of copies in a thread of its own, so that no holder's answer waits for the crawl here."""
+
+    def __init__(self, folder: Path, failed: Callable[[StorageError], None]) -> None:
+        """``failed`` is told when something cannot be stored: who keeps nothing for others must not seem to."""
+        self._folder = folder
+        self._failed = failed
+        self.standings: dict[int, Standing] = {}
+        """What is here of each bucket of which anything was ever known here, as it is on the disk."""
+
+    async def open(self) -> None:
+        """Raises as the frontier's store does."""
+        self._loop = asyncio.get_running_loop()
+        self._thread = ThreadPoolExecutor(1, "copies")
+        try:
+            self._store: CopyStore = await self._in_thread(lambda: CopyStore(self._folder))
+            self.standings = await self._in_thread(self._store.standings)
+        except BaseException:
+            self._thread.shutdown()
+            raise
+        self._looking = asyncio.create_task(Looking(self._folder / LAYOUT.file, self._failed).run())
+
+    async def close(self) -> None:
+        self._looking.cancel()
+        await asyncio.gather(self._looking, return_exceptions=True)
+        try:
+            await self._in_thread(self._store.close)
+        finally:
+            self._thread.shutdown()
+
+    def _in_thread(self, call: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
+        return self._loop.run_in_executor(self._thread, self._judged, call, *arguments)
+
+    def _judged(self, call: Callable[..., T], *arguments: Any) -> T:
+        """In the thread: the same call, whose failure is told though nobody may wait for it any more."""
+        try:
+            return call(*arguments)
+        except StorageError as error:
+            self._loop.call_soon_threadsafe(self._failed, error)
+            raise
+
+    # -- what owners ask ----------------------------------------------------------------------
+
+    async def copy(self, message: Copy) -> Copied:
+        """Durable when this returns."""
+        notes = [NoteRow(n.key, n.bucket, n.delay_s, n.penalty_s, n.pause_s) for n in message.notes]
+        await self._in_thread(self._store.put, [stored(row) for row in message.rows], notes)
+        return Copied(0)
+
+    async def compare(self, message: Compare) -> Compared:
+        ranges = [Range(r.bucket, r.depth, r.prefix) for r in message.ranges]
+        if not len(ranges) == len(message.counts) == len(message.sums):
+            raise LinkError("a comparison has as many counts and sums as ranges")
+        ours = await self._in_thread(self._store.digests, message.nonce, ranges)
+        theirs = zip(message.counts, message.sums, strict=True)
+        differing = [n for n, (here, there) in enumerate(zip(ours, theirs, strict=True)) if here != there]
+        return Compared(0, differing, [ours[n][0] for n in differing])
+
+    async def list_keys(self, message: ListKeys) -> Listed:
+        keys = await self._in_thread(self._store.keys, [Range(r.bucket, r.depth, r.prefix) for r in message.ranges])
+        if len(keys) > LISTED_MAX:
+            raise LinkError(f"{len(keys)} keys are too many for one answer")
+        prints = b"".join(pack_halves(hi, lo) for hi, lo, _, _ in keys)
+        return Listed(0, prints, [job for _, _, job, _ in keys], [stamp for *_, stamp in keys])
+
+    async def pull_keys(self, message: PullKeys) -> PulledCopies:
+        if len(message.keys) != SIZE * len(message.jobs):
+            raise LinkError("the lists of keys have different lengths")
+        keys = [
+            (*halves(message.keys[n * SIZE : n * SIZE + SIZE]), job) for n, job in enumerate(message.jobs[:ROWS_MAX])
+        ]
+        rows = await self._in_thread(self._store.rows_of, message.bucket, keys)
+        return PulledCopies(0, [told(row) for row in rows])
+
+    async def pull(self, buckets: Collection[int], message: PullCopies) -> PulledCopies:
+        rows, place = await self.rows(buckets, message.after)
+        notes = [] if message.after else await self._in_thread(self._store.notes, buckets)
+        return PulledCopies(0, rows, place, [wire.HostNote(*note) for note in notes])
+
+    # -- what this master does with them ------------------------------------------------------
+
+    async def rows(self, buckets: Collection[int], after: bytes) -> tuple[list[CopyRow], bytes]:
+        """The next copies behind a place, and the next place."""
+        rows, place = await self._in_thread(self._store.rows, buckets, after, ROWS_MAX, BYTES_MAX)
+        return [told(row) for row in rows], place
+
+    async def notes(self, buckets: Collection[int]) -> dict[int, HostNote]:
+        """What is known of hosts in these buckets, by their keys."""
+        rows = await self._in_thread(self._store.notes, buckets)
+        return {note.key: HostNote(note.delay_s, note.penalty_s, note.pause_s) for note in rows}
+
+    async def has_rows(self, buckets: Collection[int]) -> bool:
+        """Whether a copy of any of these buckets is here."""
+        return bool(self._store.count()) and await self._in_thread(self._store.has_rows, buckets)
+
+    async def sizes(self, buckets: Collection[int]) -> Counter[int]:
+        """How much is here of each of these buckets of which there is anything: copies, and what their hosts ask."""
+        return Counter() if self._store.bare else await self._in_thread(self._store.sizes, buckets)
+
+    async def keep(self, rows: Sequence[CopyRow]) -> None:
+        """Copies of what was ours until now."""
+        await self._in_thread(self._store.put, [stored(row) for row in rows])
+
+    async def drop(self, buckets: Collection[int]) -> None:
+        await self._in_thread(self._store.drop, buckets)
+
+    async def note(self, standings: Mapping[int, Standing]) -> None:
+        """Durable when this returns. An epoch that is known here is not forgotten for an older one."""
+        here = self.standings
+        newer = {b: s for b, s in standings.items() if b not in here or s.epoch >= here[b].epoch}
+        self.standings.update(newer)
+        await self._in_thread(self._store.set_standings, newer)
+
+    @property
+    def count(self) -> int:
+        return self._store.count()
+
+    @property
+    def new(self) -> bool:
+        """Nothing was ever held or known here."""
+        return self._store.bare and not self.standings
+
+    # -- the spool ----------------------------------------------------------------------------
+
+    async def spool(self, rows: Sequence[SpoolRow]) -> None:
+        """Links that are provisional at their owners: durable here when this returns."""
+        await self._in_thread(self._store.spool, rows)
+
+    async def spooled(self, after: int, limit: int) -> list[tuple[int, SpoolRow]]:
+        return await self._in_thread(self._store.spooled, after, limit)
+
+    async def unspool(self, numbers: Sequence[int]) -> None:
+        await self._in_thread(self._store.unspool, numbers)
+
+    async def spool_size(self) -> int:
+        return await self._in_thread(self._store.spool_size)

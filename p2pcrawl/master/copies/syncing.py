@@ -1,0 +1,225 @@
+"""Brings holders to what the owner has: compares by sums, splits what differs, sends only what is missing.
+
+One round with one holder at a time, a slice of buckets a step. What is read of the store is sent only when all links
+that led to it are copied (``Copier.safe``), like everything else that travels.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import Any, Protocol
+
+from p2pcrawl.core.buckets.copy_ledger import Copying
+from p2pcrawl.frontier.database.digest import Range, split
+from p2pcrawl.master.copies.copier import Copier, in_messages
+from p2pcrawl.master.copies.row_forms import copy_of_row, row_of_columns, rows_of_copies
+from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.crawl.fingerprint import SIZE, halves, pack_halves
+from p2pcrawl.model.errors import LinkError, P2PCrawlError
+from p2pcrawl.wire.messages import peer_messages as wire
+from p2pcrawl.wire.messages.peer_messages import (
+    Compare,
+    Compared,
+    Copied,
+    Copy,
+    CopyRow,
+    Listed,
+    ListKeys,
+    PulledCopies,
+    PullKeys,
+    Row,
+)
+
+log = logging.getLogger(__name__)
+
+SLICE = 64
+"""Buckets that are compared at once, at first."""
+SLICE_ROWS = 20_000
+"""With fewer rows than this in a slice the next one is twice as large."""
+SLICE_MAX = 1_024
+LEAF_ROWS = 256
+"""Rows of a range whose keys are listed rather than split again."""
+SEND_ROWS = 1_000
+DEPTH_MAX = 16
+RETRY_S = 0.5
+PATROL_S = 5.0
+"""How often a slice of what is synced is compared again."""
+PATROL_HOLDERS = 4
+"""With so many holders at a time: what it costs must not grow with the cluster."""
+
+Key = tuple[int, int, int]
+Call = Callable[[NodeId, Any], Awaitable[Any]]
+
+
+class OwnRows(Protocol):
+    """What the owner's store answers."""
+
+    async def digests(self, nonce: bytes, ranges: Sequence[Range]) -> list[tuple[int, int]]: ...
+
+    async def keys(self, ranges: Sequence[Range]) -> list[tuple[int, int, int, int]]: ...
+
+    async def rows_by_key(self, bucket: int, keys: Sequence[Key]) -> list[tuple[Any, ...]]: ...
+
+    async def rows_of(self, buckets: Collection[int], after: int, limit: int) -> tuple[list[Row], int]: ...
+
+    def adopt(self, rows: list[Row]) -> Awaitable[None]: ...
+
+    def bucket_of_row(self, row: Row) -> int: ...
+
+
+class Syncing:
+    """``synced`` is told which buckets a holder has been brought to."""
+
+    def __init__(
+        self,
+        copying: Copying,
+        copier: Copier,
+        own: OwnRows,
+        call: Call,
+        ready: Callable[[int], bool],
+        synced: Callable[[NodeId, frozenset[int]], Awaitable[None]],
+    ) -> None:
+        """``ready``: whether a bucket is all here, so that it can be compared."""
+        self._ready = ready
+        self._copying = copying
+        self._copier = copier
+        self._own = own
+        self._call = call
+        self._synced = synced
+        self._rounds: dict[NodeId, asyncio.Task[None]] = {}
+        self._patrol_at = 0
+        self._patrol_next = 0
+        """Where the next step goes on: among the buckets of each holder, and among the holders."""
+
+    def begin(self, nodes: Collection[NodeId]) -> None:
+        """Looks after these holders: a round begins with each that lacks something."""
+        for node in nodes:
+            task = self._rounds.get(node)
+            if (task is None or task.done()) and self._waiting(node):
+                self._rounds[node] = asyncio.create_task(self._round(node))
+
+    async def close(self) -> None:
+        for task in self._rounds.values():
+            task.cancel()
+        await asyncio.gather(*self._rounds.values(), return_exceptions=True)
+
+    async def patrol(self, nodes: Sequence[NodeId]) -> None:
+        """One step of the slow round over what is synced: mends what differs all the same."""
+        synced = [(node, held) for node in sorted(nodes) if (held := sorted(self._copying.counted(node)))]
+        if self._patrol_next >= len(synced):
+            self._patrol_next = 0
+            self._patrol_at += SLICE
+        turn = synced[self._patrol_next : self._patrol_next + PATROL_HOLDERS]
+        self._patrol_next += PATROL_HOLDERS
+        for node, held in turn:
+            start = self._patrol_at % len(held)
+            await self._bring(node, held[start : start + SLICE])
+
+    async def _round(self, node: NodeId) -> None:
+        """Until the holder has all that it is to have, or lives no more."""
+        size = SLICE
+        while (generation := self._copying.generation(node)) is not None:
+            buckets = self._waiting(node)[:size]
+            if not buckets:
+                return
+            try:
+                rows = await self._bring(node, buckets)
+                # Where there is little to compare it is the way there and back that takes the time.
+                size = min(SLICE_MAX, 2 * size) if rows < SLICE_ROWS else SLICE
+                held = self._copying.held(node).intersection(buckets)
+                if held and self._copying.generation(node) == generation:
+                    # It counts when the holder knows that it does.
+                    await self._synced(node, held)
+                    self._copying.synced(node, held, generation)
+            except P2PCrawlError as error:
+                log.debug("syncing %s: %s", node[:8], error)
+                await asyncio.sleep(RETRY_S)
+            except Exception:
+                log.exception("syncing %s failed", node[:8])
+                await asyncio.sleep(RETRY_S)
+
+    def _waiting(self, node: NodeId) -> list[int]:
+        return sorted(b for b in self._copying.unsynced(node) if self._ready(b))
+
+    async def _bring(self, node: NodeId, buckets: Sequence[int]) -> int:
+        """Makes the holder's copies of these buckets what we have; how many rows that was about."""
+        nonce = os.urandom(16)
+        ranges = [Range(bucket, 0, 0) for bucket in buckets]
+        rows = 0
+        while ranges:
+            ours = await self._own.digests(nonce, ranges)
+            rows = rows or sum(count for count, _ in ours)
+            asked = [wire.Range(*r) for r in ranges]
+            compared = await self._call(
+                node, Compare(0, nonce, asked, [count for count, _ in ours], [total for _, total in ours])
+            )
+            if not isinstance(compared, Compared) or len(compared.differing) != len(compared.counts):
+                raise LinkError("it did not compare")
+            deeper: list[Range] = []
+            leaves: list[Range] = []
+            empty: list[int] = []
+            for position, theirs in zip(compared.differing, compared.counts, strict=True):
+                if not 0 <= position < len(ranges):
+                    raise LinkError("it compared what it was not asked for")
+                where, here = ranges[position], ours[position][0]
+                if not theirs and not where.depth:
+                    empty.append(where.bucket)
+                elif max(here, theirs) <= LEAF_ROWS or where.depth >= DEPTH_MAX:
+                    leaves.append(where)
+                else:
+                    deeper += split(where)
+            if empty:
+                await self._send_all(node, empty)
+            for leaf in leaves:
+                await self._mend(node, leaf)
+            ranges = deeper
+        return rows
+
+    async def _send_all(self, node: NodeId, buckets: list[int]) -> None:
+        """The holder has nothing of these."""
+        after = 0
+        while True:
+            rows, after = await self._own.rows_of(buckets, after, SEND_ROWS)
+            if not rows:
+                return
+            await self._send(node, [copy_of_row(row, self._own.bucket_of_row(row)) for row in rows])
+
+    async def _mend(self, node: NodeId, where: Range) -> None:
+        """Lists both sides of a small range; sends what they lack, takes in what we lack."""
+        listed = await self._call(node, ListKeys(0, [wire.Range(*where)]))
+        if not isinstance(listed, Listed):
+            raise LinkError("it did not list its keys")
+        theirs = _keys_of(listed)
+        ours = {(hi, lo, job): stamp for hi, lo, job, stamp in await self._own.keys([where])}
+        lacking = [key for key, stamp in ours.items() if theirs.get(key, -1) < stamp]
+        for start in range(0, len(lacking), SEND_ROWS):
+            found = await self._own.rows_by_key(where.bucket, lacking[start : start + SEND_ROWS])
+            await self._send(node, [copy_of_row(row_of_columns(*columns), where.bucket) for columns in found])
+        ahead = [key for key, stamp in theirs.items() if ours.get(key, -1) < stamp]
+        for start in range(0, len(ahead), SEND_ROWS):
+            part = ahead[start : start + SEND_ROWS]
+            keys = b"".join(pack_halves(hi, lo) for hi, lo, _ in part)
+            pulled = await self._call(node, PullKeys(0, where.bucket, keys, [job for _, _, job in part]))
+            if not isinstance(pulled, PulledCopies):
+                raise LinkError("it did not hand over what it has")
+            # What cannot be read stays there: it holds up nobody, and there is nothing to compare it with.
+            await self._own.adopt(rows_of_copies(pulled.rows)[0])
+
+    async def _send(self, node: NodeId, rows: list[CopyRow]) -> None:
+        await self._copier.safe()
+        for part in in_messages(rows):
+            if not isinstance(await self._call(node, Copy(0, part)), Copied):
+                raise LinkError("it gave no answer to copies")
+
+
+def _keys_of(listed: Listed) -> dict[Key, int]:
+    """Raises LinkError for lists of different lengths."""
+    if not len(listed.keys) == SIZE * len(listed.jobs) == SIZE * len(listed.stamps):
+        raise LinkError("the lists of keys have different lengths")
+    return {
+        (*halves(listed.keys[n * SIZE : n * SIZE + SIZE]), job): stamp
+        for n, (job, stamp) in enumerate(zip(listed.jobs, listed.stamps, strict=True))
+    }

@@ -1,0 +1,1 @@
+"""Jobs: taken in, told to all masters, run, ended, certified, and their items delivered."""

@@ -1,0 +1,182 @@
+"""How jobs come to a master: from a person, from another master, or from an earlier run of its data folder."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic
+
+import msgspec
+
+from p2pcrawl.core.bench.candidate import host_key
+from p2pcrawl.core.bench.workbench import Workbench
+from p2pcrawl.core.control import FINISHED, INCOMPLETE, PAUSED, RUNNING, Control, merged
+from p2pcrawl.core.hosts.politeness import Pace
+from p2pcrawl.core.ring.rendezvous import bucket_of_hash
+from p2pcrawl.frontier.database.schema import FILE, damaged
+from p2pcrawl.frontier.records.batch import Batch, NewLink
+from p2pcrawl.frontier.records.recorder import Recorder
+from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.master.jobs.job import Job, job_of, pack_job, pack_spec, unpack_control, unpack_spec
+from p2pcrawl.master.jobs.lifecycle import Lifecycle
+from p2pcrawl.master.jobs.loading import Loading
+from p2pcrawl.master.jobs.openings import Openings
+from p2pcrawl.model.crawl.fingerprint import fingerprint
+from p2pcrawl.model.crawl.job import START_URL, JobId, JobSpec
+from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.private.folders import inner_folder, private
+from p2pcrawl.wire.messages.peer_messages import Found
+
+
+def start_of(job: Job) -> Found:
+    """The record that a job begins with: its spider's ``start()``."""
+    url = f"{START_URL}{job.id}"
+    return Found(url, fingerprint(url, salt=f"job {job.id}"), 0, 0, "index", "", True, "", b"")
+
+
+class Admission:
+    """``stored``: done when what was decided up to now is on disk. ``clustered``: jobs of the folder go on by
+    themselves. ``check_spec`` says why a job that another master sent cannot be run here."""
+
+    def __init__(
+        self,
+        folder: Path,
+        jobs: Mapping[int, Job],
+        workbench: Workbench,
+        recorder: Recorder,
+        lifecycle: Lifecycle,
+        openings: Openings,
+        loading: Loading,
+        stored: Callable[[], Awaitable[object]],
+        *,
+        clustered: bool,
+        check_spec: Callable[[JobSpec], str] | None,
+    ) -> None:
+        self._folder = folder
+        self._jobs = jobs
+        self._bench = workbench
+        self._recorder = recorder
+        self._lifecycle = lifecycle
+        self._openings = openings
+        self._loading = loading
+        self._stored = stored
+        self._clustered = clustered
+        self._check_spec = check_spec
+        self._mirroring = asyncio.Lock()
+        """Several masters may tell of one job at the same time."""
+
+    # -- of this data folder ------------------------------------------------------------------
+
+    async def recover(self) -> None:
+        """The jobs that an earlier run left. Raises DamagedError for one that cannot be read."""
+        for number, name, packed, state, reason in await self._recorder.run(Store.jobs):
+            try:
+                spec, control = unpack_spec(packed), unpack_control(packed, state, reason)
+                Settings().updated(spec.settings)
+            except (msgspec.MsgspecError, ConfigurationError) as error:
+                raise damaged(self._folder / FILE, f"job {name}: {error}") from error
+            await self._adopt(spec, control, number)
+
+    async def _adopt(self, spec: JobSpec, control: Control, number: int) -> None:
+        # It runs when it is resumed; till then it has no part in this crawl.
+        if control.state == RUNNING and not self._clustered:
+            control = control._replace(state=PAUSED)
+        job = job_of(replace(spec, id=JobId(number)), control)
+        job.counts.update(await self._recorder.run(Store.tallies, number))
+        self._lifecycle.open(job)
+        self._openings.recovered(job)
+        self._loading.sweep_all()
+        self._bench.known.resumed_at = monotonic()
+
+    async def submit(self, spec: JobSpec) -> Job:
+        """A new job; durable when this returns."""
+        number = JobId(max(self._jobs, default=0) + 1)
+        spec = replace(spec, id=number)
+        job = job_of(spec)
+        found = start_of(job)
+        url = found.url
+        link = NewLink(
+            number,
+            0,
+            found.fingerprint,
+            host_key(url),
+            "index",
+            0,
+            0,
+            True,
+            "",
+            "",
+            url,
+            b"",
+            bucket_of_hash(host_key(url)),
+        )
+        batch = Batch(orders={number: job.settings.queue_order})
+        committed = await self._recorder.run(Store.add_job, number, spec.name, pack_spec(spec), link, batch)
+        self._lifecycle.open(job)
+        job.counts.update(batch.tallies[number])
+        self._bench.add(committed.fresh)
+        return job
+
+    def resume(self, number: int, spec: JobSpec) -> Job:
+        """Goes on with a job of this data folder, under changed settings."""
+        job = self._jobs[number]
+        spec = replace(spec, id=job.spec.id, opened=job.spec.opened)
+        job.spec, job.settings = spec, Settings().updated(spec.settings)
+        job.pace = Pace.of(job.settings)
+        job.version += 1
+        self._lifecycle.save_spec(job)
+        if job.counts["queued"] or job.state != FINISHED:
+            job.state, job.reason = RUNNING, ""
+            self._lifecycle.save_state(job)
+        self._lifecycle.open(job)
+        return job
+
+    # -- of the cluster -----------------------------------------------------------------------
+
+    async def add(self, spec: JobSpec, control: Control | None = None) -> Job:
+        """A job of the cluster, durable here when this returns; its start is somebody's record."""
+        job = job_of(with_code(self._folder, spec), control or Control())
+        await self._recorder.run(Store.add_job, spec.id, spec.name, pack_job(job), None, Batch())
+        if job.state != RUNNING:
+            self._lifecycle.save_state(job)
+        self._lifecycle.open(job)
+        return job
+
+    async def mirror(self, spec: JobSpec, control: Control) -> str:
+        """Keeps a job that another master knows, durably. Why it cannot be run here, or ""."""
+        async with self._mirroring:
+            return await self._mirror(spec, control)
+
+    async def _mirror(self, spec: JobSpec, control: Control) -> str:
+        job = self._jobs.get(spec.id)
+        begins = job is None or (control.state == RUNNING and job.state in (FINISHED, INCOMPLETE))
+        # Only what is to run here has to be able to.
+        if begins and control.state in (RUNNING, PAUSED) and self._check_spec and (refusal := self._check_spec(spec)):
+            return refusal
+        if job is None:
+            await self.add(spec, control)
+            return ""
+        await self.learn_opened({job.id: spec.opened})
+        if merged(job.standing, control) != job.standing:
+            self._lifecycle.steer(job, control)
+            await self._stored()
+        return ""
+
+    async def learn_opened(self, opened: Mapping[int, Collection[str]]) -> None:
+        """What start URLs have opened, as another master knows; durable here when this returns."""
+        if self._openings.learn(opened):
+            await self._stored()
+
+
+def with_code(folder: Path, spec: JobSpec) -> JobSpec:
+    """The job, with its spider's file in the data folder, where local slaves find it and nobody else can change it."""
+    if not spec.code:
+        return spec
+    name = Path(spec.spider.file).name
+    path = inner_folder(folder / "jobs" / str(spec.id)) / (name if name not in ("", "..") else "spider.py")
+    with open(path, "w", opener=private) as file:
+        file.write(spec.code)
+    return replace(spec, spider=replace(spec.spider, file=str(path.absolute())))

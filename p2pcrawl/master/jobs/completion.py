@@ -1,0 +1,103 @@
+"""When a job is finished, and who says so.
+
+Two rounds, the second begun after the first ended, find every member idle, with equal counts, in one view. The member
+with the smallest id asks; every other answers for itself. While the one that was found busiest is busy still, no round
+can find everybody idle, and that one alone is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from math import inf
+
+from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.model.cluster.node import Member, NodeId
+from p2pcrawl.overlay.node import OverlayNode
+from p2pcrawl.wire.messages.peer_messages import Quiet, Standing
+
+Round = tuple[int, int, int]
+"""Links sent, links received, and the view."""
+
+QUESTIONS_PER_S = 100.0
+"""Of all jobs together: a large cluster is asked less often."""
+CLOSING_S = 2.0
+"""Between two rounds while somebody is known to be busy: with them comes word of spiders that closed a job."""
+
+
+class Completion:
+    """``standing`` is our own answer, ``close`` is told of a job that a spider somewhere has closed."""
+
+    def __init__(
+        self, node: OverlayNode, standing: Callable[[int], Standing], close: Callable[[int, str], None]
+    ) -> None:
+        self._node = node
+        self._standing = standing
+        self._close = close
+        self._rest_until = 0.0
+        self._busiest: dict[int, NodeId] = {}
+        """Who had most of each job to do, when all were asked."""
+        self._round_at: dict[int, float] = {}
+
+    def falls_to_us(self) -> bool:
+        """The member with the smallest id decides; nobody, when the last one has said good-bye."""
+        members = self._node.members()
+        return bool(members) and members[0].id == self._node.id
+
+    def may_ask(self, now: float) -> bool:
+        """Whether it falls to us, and others were not asked so much lately that they should have a rest."""
+        return now >= self._rest_until and self.falls_to_us()
+
+    async def finished_in(self, job: Job) -> int | None:
+        """The view in which it is finished; None while it is not."""
+        if await self._is_known_to_go_on(job):
+            return None
+        first = await self._round(job)
+        if first is None or first != await self._round(job):
+            return None
+        self._round_at.pop(job.id, None)
+        _, _, view = first
+        return view
+
+    async def _is_known_to_go_on(self, job: Job) -> bool:
+        now = asyncio.get_running_loop().time()
+        if job.closing or now >= self._round_at.get(job.id, -inf) + CLOSING_S:
+            return False
+        busiest = self._busiest.get(job.id)
+        if busiest == self._node.id:
+            return self._standing(job.id).busy > 0
+        reply, *_ = await self._ask(job, [m for m in self._node.members() if m.id == busiest]) or [None]
+        return reply is not None and reply.busy > 0
+
+    async def _round(self, job: Job) -> Round | None:
+        """What it found if everyone is idle and agrees on the view, else None."""
+        own = self._standing(job.id)
+        others = [m for m in self._node.members() if m.id != self._node.id]
+        self._round_at[job.id] = asyncio.get_running_loop().time()
+        replies = await self._ask(job, others)
+        answered = [(own, self._node.id)]
+        answered += [(reply, m.id) for reply, m in zip(replies, others, strict=True) if reply is not None]
+        most, busiest = max(answered, key=lambda answer: answer[0].busy)
+        if most.busy:
+            self._busiest[job.id] = busiest
+            return None
+        self._busiest.pop(job.id, None)
+        if any(reply is None or not reply.known or reply.view != own.view for reply in replies):
+            return None
+        if any(standing.opened != own.opened for standing, _ in answered):
+            # Somebody may have dropped what another knows to be open.
+            return None
+        return sum(s.sent for s, _ in answered), sum(s.received for s, _ in answered), own.view
+
+    async def _ask(self, job: Job, members: Sequence[Member]) -> list[Standing | None]:
+        """How the job stands at these. Whoever does not answer has no word in it."""
+        now = asyncio.get_running_loop().time()
+        self._rest_until = max(now, self._rest_until) + len(members) / QUESTIONS_PER_S
+        replies = await asyncio.gather(
+            *(self._node.caller.call(m.address, Quiet(0, job.id, job.closing)) for m in members), return_exceptions=True
+        )
+        standings = [None if isinstance(reply, BaseException) else reply for reply in replies]
+        for standing in standings:
+            if standing is not None and standing.closing:
+                self._close(job.id, standing.closing)
+        return standings

@@ -1,0 +1,234 @@
+"""A job as its master sees it while it runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, fields, replace
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from p2pcrawl.core.control import CANCELLED, FINISHED, INCOMPLETE, PAUSED, RUNNING, Control
+from p2pcrawl.core.hosts.politeness import Host, Pace
+from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
+from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.wire.messages.bounds import OPENED_MAX
+from p2pcrawl.wire.messages.slave_messages import WireJob as WireSpec
+
+
+@dataclass(slots=True)
+class Job:
+    """Its specification, its counters and its state.
+
+    ``counts`` is what the store's counters are, as of the last commit.
+    """
+
+    spec: JobSpec
+    settings: Settings
+    pace: Pace
+    state: str = RUNNING
+    reason: str = ""
+    counts: Counter[str] = field(default_factory=Counter)
+    leased: int = 0
+    version: int = 1
+    """Raised whenever slaves must be told of a change."""
+    closing: str = ""
+    """Why it is being closed before its queue is empty."""
+    control: int = 0
+    """The version of its state, for the masters that mirror it: the greater one wins."""
+    signed: bytes = b""
+    """The certificate of its end; see master.certificate."""
+    opened_in: dict[str, int] = field(default_factory=dict)
+    """The hosts that its start URLs have opened, each with the version in which that was learnt here."""
+
+    def __post_init__(self) -> None:
+        self.opened_in = dict.fromkeys(self.spec.opened, 0)
+
+    @property
+    def id(self) -> int:
+        return self.spec.id
+
+    @property
+    def queued(self) -> int:
+        """Waiting, and not in a slave's hands."""
+        return self.counts["queued"] - self.leased
+
+    @property
+    def standing(self) -> Control:
+        """Its state as it travels between masters."""
+        return Control(self.control, self.state, self.reason, self.signed)
+
+    @standing.setter
+    def standing(self, control: Control) -> None:
+        self.control, self.state, self.reason, self.signed = control
+
+    @property
+    def mark(self) -> bytes:
+        """The same at all masters that know the same of its state and of what it has opened."""
+        known = msgspec.msgpack.encode((self.standing, self.spec.opened))
+        return blake2b(known, digest_size=8).digest()
+
+    @property
+    def opened_mark(self) -> bytes:
+        """The same at all masters that know the same of what it has opened."""
+        return blake2b(msgspec.msgpack.encode(self.spec.opened), digest_size=8).digest()
+
+    def learn_opened(self, hosts: Collection[str]) -> set[str]:
+        """Its start URLs open these; those that are news, which slaves must be told. Of too many the first in order
+        count, so that all masters come to the same, whatever they learn first."""
+        before = self.opened_in
+        if before.keys() >= set(hosts):
+            return set()
+        after = tuple(sorted(before.keys() | set(hosts))[:OPENED_MAX])
+        news = set(after).difference(before)
+        if news:
+            self.version += 1
+            self.opened_in = {host: before.get(host, self.version) for host in after}
+            self.spec = replace(self.spec, opened=after)
+        return news
+
+    def wire(self) -> WireSpec:
+        spec, ref = self.spec, self.spec.spider
+        return WireSpec(
+            spec.id,
+            spec.name,
+            ref.file,
+            ref.module,
+            ref.qualname,
+            list(ref.urls),
+            spec.arguments,
+            spec.settings,
+            list(spec.opened),
+            spec.code,
+            spec.module_digest,
+        )
+
+    def certificate(self) -> dict[str, Any]:
+        """The conservation count: everything discovered is somewhere."""
+        counts = self.counts
+        by = {
+            group: {k.partition(":")[2]: n for k, n in sorted(counts.items()) if k.startswith(group + ":") and n}
+            for group in ("failed", "dropped", "retries", "filtered", "statuses")
+        }
+        whole = counts["done"] + counts["failed"] + counts["dropped"] + counts["queued"]
+        return {
+            "job": self.id,
+            "name": self.spec.name,
+            "state": self.state,
+            "reason": self.reason,
+            "discovered": counts["discovered"],
+            "done": counts["done"],
+            "failed": counts["failed"],
+            "dropped": counts["dropped"],
+            "queued": self.queued,
+            "leased": self.leased,
+            "conserved": counts["discovered"] == whole,
+            "pages": counts["pages"],
+            "redirects": counts["redirects"],
+            "items": counts["items"],
+            "items_dropped": counts["items_dropped"],
+            "fetches": counts["fetches"],
+            "interrupted": counts["interrupted"],
+            "slave_losses": counts["losses"],
+            "bytes": counts["bytes"],
+            "failed_by_reason": by["failed"],
+            "dropped_by_reason": by["dropped"],
+            "retries_by_reason": by["retries"],
+            "filtered_links": by["filtered"],
+            "statuses": by["statuses"],
+        }
+
+
+def spec_of_wire(wire: WireSpec) -> JobSpec:
+    """The specification that another master sent."""
+    return JobSpec(
+        JobId(wire.id),
+        wire.name,
+        SpiderRef(wire.file, wire.module, wire.qualname, tuple(wire.urls)),
+        wire.arguments,
+        wire.settings,
+        tuple(wire.opened),
+        wire.code,
+        wire.module_digest,
+    )
+
+
+def certificate_sum(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """One job's certificates of all masters as one."""
+    whole = dict(parts[0])
+    for part in parts[1:]:
+        for name, value in part.items():
+            if name in ("job", "conserved") or isinstance(value, str):
+                continue
+            if isinstance(value, dict):
+                merged = Counter(whole[name])
+                merged.update(value)
+                whole[name] = dict(sorted(merged.items()))
+            else:
+                whole[name] += value
+        whole["conserved"] = whole["conserved"] and part["conserved"]
+    return whole
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored(JobSpec):
+    """What the job table's specification holds besides: it changes in one transaction with the job's state."""
+
+    control: int = 0
+    certificate: bytes = b""
+
+
+def pack_spec(spec: JobSpec, control: Control = Control()) -> bytes:  # noqa: B008 - it cannot be changed
+    """For the job table."""
+    plain = {each.name: getattr(spec, each.name) for each in fields(JobSpec)}
+    return msgspec.msgpack.encode(_Stored(**plain, control=control.version, certificate=control.certificate))
+
+
+def pack_job(job: Job) -> bytes:
+    """The same for a job that is under way."""
+    return pack_spec(job.spec, job.standing)
+
+
+def unpack_spec(data: bytes) -> JobSpec:
+    """Raises msgspec.MsgspecError for what is none."""
+    return msgspec.msgpack.decode(data, type=JobSpec)
+
+
+def unpack_control(data: bytes, state: str, reason: str) -> Control:
+    """A job's control, of what the job table has of it. Raises as ``unpack_spec`` does."""
+    stored = msgspec.msgpack.decode(data, type=_Stored)
+    return Control(stored.control, state, reason, stored.certificate)
+
+
+def job_of(spec: JobSpec, control: Control = Control()) -> Job:  # noqa: B008 - it cannot be changed
+    settings = Settings().updated(spec.settings)
+    job = Job(spec, settings, Pace.of(settings))
+    job.standing = control
+    return job
+
+
+def lasting_delay_s(host: Host, jobs: Iterable[Job]) -> float:
+    """The longest delay that a running one of these jobs keeps at a host, without what passes with its trouble."""
+    return max((host.lasting_delay_s(job.pace) for job in jobs if job.state == RUNNING), default=0.0)
+
+
+__all__ = [
+    "CANCELLED",
+    "FINISHED",
+    "INCOMPLETE",
+    "PAUSED",
+    "RUNNING",
+    "Control",
+    "Job",
+    "JobId",
+    "SpiderRef",
+    "certificate_sum",
+    "job_of",
+    "lasting_delay_s",
+    "pack_job",
+    "pack_spec",
+    "unpack_control",
+    "unpack_spec",
+]

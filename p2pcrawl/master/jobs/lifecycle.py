@@ -1,0 +1,123 @@
+"""What state the jobs of a master are in: how they are opened, steered, closed at their limits and finished.
+
+A change is in force at once, and on disk with the next turn of the master's cycle, which takes it along
+(:meth:`Lifecycle.put_into`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from p2pcrawl.core.bench.workbench import Workbench
+from p2pcrawl.core.control import CANCELLED, FINISHED, RUNNING, Control
+from p2pcrawl.frontier.records.batch import Batch
+from p2pcrawl.master.jobs.job import Job, pack_job
+from p2pcrawl.master.jobs.loading import Loading
+from p2pcrawl.model.crawl.record import Order
+
+log = logging.getLogger(__name__)
+
+
+class Lifecycle:
+    """``jobs`` are all that the master knows. ``clustered``: other masters have a say in when one is finished."""
+
+    def __init__(
+        self,
+        jobs: dict[int, Job],
+        workbench: Workbench,
+        loading: Loading,
+        wake: Callable[[], None],
+        *,
+        clustered: bool,
+    ) -> None:
+        self._jobs = jobs
+        self._bench = workbench
+        self._loading = loading
+        self._wake = wake
+        self._clustered = clustered
+        self.orders: dict[int, Order] = {}
+        """How each job's queues are ordered."""
+        self._states: dict[int, tuple[str, str]] = {}
+        self._specs: set[int] = set()
+
+    @property
+    def active(self) -> list[Job]:
+        return [job for job in self._jobs.values() if job.state == RUNNING]
+
+    def open(self, job: Job) -> None:
+        """The job is this master's, or has other settings than it had."""
+        self._jobs[job.id] = job
+        self.orders[job.id] = job.settings.queue_order
+        self._bench.open_job(job.id, job.pace)
+        if job.state != RUNNING:
+            self._bench.halt_job(job.id)
+        self._wake()
+
+    # -- what is written ----------------------------------------------------------------------
+
+    def save_state(self, job: Job) -> None:
+        self._states[job.id] = (job.state, job.reason)
+
+    def save_spec(self, job: Job) -> None:
+        self._specs.add(job.id)
+
+    def put_into(self, batch: Batch) -> None:
+        """What has changed since the last turn."""
+        batch.states, self._states = self._states, {}
+        batch.specs.update({number: pack_job(self._jobs[number]) for number in self._specs})
+        self._specs.clear()
+
+    # -- states -------------------------------------------------------------------------------
+
+    def steer(self, job: Job, control: Control) -> None:
+        """Puts a job into another state: on disk after the next turn."""
+        job.standing = control
+        self.save_state(job)
+        self.save_spec(job)
+        if job.state == RUNNING:
+            job.closing = ""
+            self._bench.resume_job(job.id)
+            self._loading.sweep_all()
+        else:
+            self._bench.halt_job(job.id)
+        self._wake()
+
+    def finish(self, job: Job, state: str, reason: str) -> None:
+        self.steer(job, job.standing.then(state, reason))
+
+    def refuse(self, number: int, reason: str) -> None:
+        """A job's spider cannot be opened: that ends the job, not this master."""
+        job = self._jobs.get(number)
+        if job is not None and job.state == RUNNING:
+            log.error("job %s cannot be run: %s", job.spec.name, reason)
+            self.finish(job, CANCELLED, reason)
+
+    def settle(self, ran_s: float) -> None:
+        """Closes jobs that reached a limit, finishes those that have nothing left."""
+        for job in self.active:
+            if not job.closing:
+                job.closing = limit_reached(job, ran_s)
+                if job.closing:
+                    log.info("job %s is closing: %s", job.spec.name, job.closing)
+            if job.closing:
+                self._bench.halt_job(job.id)
+            if self._clustered:
+                # Other masters have a say: see master.completion.
+                continue
+            if not job.leased and (job.closing or not job.counts["queued"]):
+                self.finish(job, FINISHED, job.closing)
+
+
+def limit_reached(job: Job, ran_s: float) -> str:
+    """The setting that says that the job is to be closed, or ""."""
+    settings, counts = job.settings, job.counts
+    if settings.closespider_pagecount and counts["pages"] >= settings.closespider_pagecount:
+        return "closespider_pagecount"
+    if settings.closespider_itemcount and counts["items"] >= settings.closespider_itemcount:
+        return "closespider_itemcount"
+    if settings.closespider_errorcount and counts["failed:callback"] >= settings.closespider_errorcount:
+        return "closespider_errorcount"
+    if settings.closespider_timeout and ran_s >= settings.closespider_timeout:
+        return "closespider_timeout"
+    return ""

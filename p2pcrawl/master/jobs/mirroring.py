@@ -1,0 +1,157 @@
+"""Every master mirrors every job: who has been told of which, and who is to be told.
+
+Whoever begins or changes a job tells all others (:meth:`Mirroring.spread`). That it gets to everybody else too, whether
+who began it dies in the middle or somebody comes later, is made sure of by a few tellings from each master to those in
+its charge (:meth:`Mirroring.tell_missing`). To ask what another knows costs a mark of each job; a job itself may be
+long, with its code and its certificate, and goes only to those that lack it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from bisect import bisect_left
+from collections.abc import Collection, Container
+
+from p2pcrawl.core.control import Control
+from p2pcrawl.master.copies.syncing import Call
+from p2pcrawl.master.jobs.job import Job, spec_of_wire
+from p2pcrawl.master.master import Master
+from p2pcrawl.model.cluster.node import Member, NodeId
+from p2pcrawl.model.errors import LinkError, P2PCrawlError
+from p2pcrawl.overlay.node import OverlayNode
+from p2pcrawl.wire.messages.peer_messages import JobMarks, JobsDiffering, Mirrored, MirrorJob
+
+log = logging.getLogger(__name__)
+
+SPREAD_S = 3.0
+"""How long a member may take to note a job before it is left to hear of it later."""
+SPREAD_AGAIN_S = 0.25
+"""Before those are told again that did not answer, while too few have."""
+
+
+class Mirroring:
+    """See the module. ``members``: those that the last view has."""
+
+    def __init__(self, master: Master, node: OverlayNode, members: Container[NodeId], call: Call) -> None:
+        self._master = master
+        self._node = node
+        self._members = members
+        self._call = call
+        self.told: dict[NodeId, dict[int, tuple[Control, tuple[str, ...]]]] = {}
+        """What each member was told of each job: its state, and the hosts that its start URLs have opened."""
+        self.refusals: dict[NodeId, str] = {}
+        """Why a member cannot run a job that it was told of."""
+
+    def restarted(self, node: NodeId) -> None:
+        """What it was told before may be gone."""
+        self.told.pop(node, None)
+
+    # -- what others tell ---------------------------------------------------------------------
+
+    async def mirror(self, request: MirrorJob, sender: NodeId) -> Mirrored:
+        control = Control(request.version, request.state, request.reason, request.certificate)
+        if not control.valid:
+            raise LinkError(f"there is no state {request.state!r}, version {request.version}, of a job")
+        spec = spec_of_wire(request.job)
+        refusal = await self._master.mirror(spec, control)
+        if sender in self._members:
+            # It need not be told what it told us.
+            self.told.setdefault(sender, {})[spec.id] = control, spec.opened
+        return Mirrored(0, refusal)
+
+    def compare(self, request: JobMarks, sender: NodeId) -> JobsDiffering:
+        differing = []
+        for number, mark in zip(request.jobs, request.marks, strict=False):
+            job = self._master.jobs.get(number)
+            if job is None or job.mark != mark:
+                differing.append(number)
+            elif sender in self._members:
+                self.told.setdefault(sender, {})[number] = job.standing, job.spec.opened
+        return JobsDiffering(0, differing)
+
+    # -- what we tell others ------------------------------------------------------------------
+
+    async def spread(self, job: Job, enough: int | None = None) -> list[str]:
+        """Tells every living member of a job; why each that refused did so.
+
+        Returns when all have answered, or when ``enough`` have it on disk and the others have had their time; asks
+        again as long as there are fewer. The rest hears of it later.
+        """
+        while True:
+            others = [m for m in self._node.members() if m.id != self._node.id]
+            tasks = [asyncio.create_task(self._tell(m, job)) for m in others]
+            if not tasks:
+                return []
+            try:
+                done, _ = await asyncio.wait(tasks, timeout=SPREAD_S)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+            answers = [task.result() for task in done if task.exception() is None]
+            if refusals := [answer for answer in answers if answer]:
+                return refusals
+            if enough is None or len(answers) >= min(enough, len(others)):
+                return []
+            await asyncio.sleep(SPREAD_AGAIN_S)
+
+    async def tell_missing(self) -> None:
+        """To all that are in our charge at once: one that does not answer holds up no other."""
+        tellings = []
+        for member in charges(self._node.members(), self._node.id):
+            if untold := self._untold(member):
+                tellings.append(self._tell_all(member, untold))
+        await asyncio.gather(*tellings)
+
+    async def assured(self, members: Collection[Member], enough: int) -> bool:
+        """Whether so many of these, or all, know every job as it stands; tells some that do not."""
+        wanted = min(enough, len(members))
+        knowing = [member for member in members if not self._untold(member)]
+        ignorant = [member for member in members if self._untold(member)]
+        if len(knowing) < wanted:
+            tellings = (self._tell_all(m, self._untold(m)) for m in ignorant[: wanted - len(knowing)])
+            await asyncio.gather(*tellings)
+            knowing = [member for member in members if not self._untold(member)]
+        return len(knowing) >= wanted
+
+    def _untold(self, member: Member) -> list[Job]:
+        told = self.told.get(member.id, {})
+        return [j for j in self._master.jobs.values() if told.get(j.id) != (j.standing, j.spec.opened)]
+
+    async def _tell_all(self, member: Member, jobs: list[Job]) -> None:
+        """What it does not know yet."""
+        known = {job.id: (job.standing, job.spec.opened) for job in jobs}
+        try:
+            answer = await self._call(member.id, JobMarks(0, list(known), [job.mark for job in jobs]))
+            if not isinstance(answer, JobsDiffering):
+                raise LinkError(f"{member.address} did not compare jobs")
+            for job in jobs:
+                if job.id in answer.jobs:
+                    await self._tell(member, job)
+                else:
+                    self.told.setdefault(member.id, {})[job.id] = known[job.id]
+        except P2PCrawlError as error:
+            log.debug("%s was not told of all jobs: %s", member.id[:8], error)
+
+    async def _tell(self, member: Member, job: Job) -> str:
+        now, opened = job.standing, job.spec.opened
+        request = MirrorJob(0, job.wire(), now.state, now.reason, now.version, certificate=now.certificate)
+        reply = await self._node.caller.call(member.address, request)
+        if reply.refusal:
+            self.refusals[member.id] = reply.refusal
+        else:
+            self.refusals.pop(member.id, None)
+            self.told.setdefault(member.id, {})[job.id] = now, opened
+        return reply.refusal
+
+
+def charges(members: list[Member], me: NodeId) -> list[Member]:
+    """Those that come 1, 2, 4, 8 ... places after us in the order of ids, as in a ring.
+
+    Were all to tell all others of each change, a cluster would pay for it with the square of its size. So everybody
+    hears of it within as many steps as the cluster's size has binary digits.
+    """
+    here = bisect_left(members, me, key=lambda member: member.id)
+    places = [1 << n for n in range(len(members).bit_length()) if 1 << n < len(members)]
+    return [members[(here + place) % len(members)] for place in places]

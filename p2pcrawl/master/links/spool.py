@@ -1,0 +1,115 @@
+"""Links that were acknowledged provisionally: kept on this disk, and said again until enough others have them.
+
+While fewer masters live than there should be copies nothing can be settled. Then each is said once more, and again
+when somebody has come or gone, for owners may be others by then; not every few seconds, for what is kept grows with the
+crawl.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+
+import msgspec
+
+from p2pcrawl.core.buckets.copy_ledger import Copying
+from p2pcrawl.core.buckets.ownership import Ownership
+from p2pcrawl.frontier.copies.copy_store import SpoolRow
+from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.master.links.dispatch import Parcel
+from p2pcrawl.master.master import Master
+from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.crawl.fingerprint import halves
+from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.wire.messages.peer_messages import Discover, Found, Settled
+
+log = logging.getLogger(__name__)
+
+AGAIN_S = 5.0
+ROWS_MAX = 1_000
+
+Deliver = Callable[[NodeId, Discover], Awaitable[Settled]]
+
+
+class Spool:
+    """See the module."""
+
+    def __init__(
+        self, holdings: Holdings, ownership: Ownership, copying: Copying, master: Master, deliver: Deliver
+    ) -> None:
+        self._holdings = holdings
+        self._ownership = ownership
+        self._copying = copying
+        self._master = master
+        self._deliver = deliver
+        self.size = 0
+        self._said_at = -1
+        """The change of who lives after which all up to ``_said_to`` were said, and answered."""
+        self._said_to = 0
+        """The last of them that is still kept."""
+
+    async def keep(self, job: int, parcels: Sequence[Parcel]) -> None:
+        """Durable here when this returns."""
+        rows = [SpoolRow(job, *halves(p.found.fingerprint), p.bucket, msgspec.msgpack.encode(p.found)) for p in parcels]
+        await self._holdings.spool(rows)
+        self.size += len(rows)
+
+    async def run(self) -> None:
+        """Says again what is kept, for ever."""
+        self.size = await self._holdings.spool_size()
+        while True:
+            await asyncio.sleep(AGAIN_S)
+            await self.say_again()
+
+    async def say_again(self) -> None:
+        """Says what is kept once more, but for what was said in vain and would be again."""
+        if not self.size:
+            return
+        changes = self._copying.changes
+        if not self._copying.short or changes != self._said_at:
+            self._said_to = 0
+        answered, after = True, self._said_to
+        while rows := await self._holdings.spooled(after, ROWS_MAX):
+            after = rows[-1][0]
+            answered = await self._say(rows) and answered
+        self._said_at = changes if answered else -1
+        self.size = await self._holdings.spool_size()
+
+    async def taken(self) -> bool:
+        """Says all of it once more; whether the owners of this moment have taken everything that is kept here."""
+        await self.say_again()
+        return not self.size or self._said_at == self._copying.changes
+
+    async def _say(self, rows: list[tuple[int, SpoolRow]]) -> bool:
+        """Whether their owners have taken them all, be it provisionally."""
+        answered = True
+        groups: dict[tuple[int, NodeId | None], list[tuple[int, Found]]] = defaultdict(list)
+        for number, row in rows:
+            found = msgspec.msgpack.decode(row.link, type=Found)
+            groups[(row.job, self._ownership.owner(row.bucket))].append((number, found))
+        for (job, owner), links in groups.items():
+            batch = Discover(0, job, [found for _, found in links])
+            try:
+                if job not in self._master.jobs:
+                    answer = Settled(0)
+                elif owner is None:
+                    answer = await self._master.arrive(job, batch.links)
+                else:
+                    answer = await self._deliver(owner, batch)
+            except P2PCrawlError as error:
+                log.debug("%d spooled links must wait: %s", len(links), error)
+                answered = False
+                continue
+            if answer.unknown_job or answer.refused:
+                answered = False
+            if answer.unknown_job:
+                continue
+            # What is our own by now is on this disk already: here it would not be safer.
+            waiting = {*answer.refused, *(answer.provisional if owner is not None else ())}
+            await self._holdings.unspool([number for n, (number, _) in enumerate(links) if n not in waiting])
+            # Not one that is gone: its number may be another's before long.
+            kept = (number for n, (number, _) in enumerate(links) if n in waiting)
+            self._said_to = max(self._said_to, max(kept, default=0))
+        return answered

@@ -1,0 +1,1 @@
+"""Politeness across masters: hosts lent and borrowed."""

@@ -1,0 +1,207 @@
+"""The borrower's side of loans: what this master has borrowed of hosts that other masters own, and what it owes them.
+
+A loan is asked for when a host's turn has come and there is none. Under it so many requests may begin, so many at once,
+until its term is over, or its owner is gone, or its bucket is claimed. When what is open has ended it is repaid, with
+what was learnt of the host; so is a loan of which nothing is left to ask.
+
+A host whose loan got lost would wait for ever. So what is *owed* is said until the owner has heard it, and nothing is
+borrowed of the same host before that; who does not know whether it was lent something owes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
+from time import monotonic
+
+from p2pcrawl.core.bench.seat import Seat
+from p2pcrawl.core.bench.workbench import Workbench
+from p2pcrawl.core.buckets.ownership import Router
+from p2pcrawl.core.ring.rendezvous import bucket_of_hash
+from p2pcrawl.master.jobs.job import Job, lasting_delay_s
+from p2pcrawl.master.loans.boots import Lives
+from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.wire.messages.peer_messages import Borrow, Lent, Repay
+
+log = logging.getLogger(__name__)
+
+RETRY_S = 0.5
+"""About how long a host of which nothing was lent waits before it is borrowed again."""
+
+Call = Callable[[NodeId, Borrow | Repay], Awaitable[object]]
+
+
+@dataclass(slots=True)
+class _Loan:
+    """What this master borrowed for one host. ``number``: of its question."""
+
+    owner: NodeId
+    number: int
+    host: str
+    left: int
+    slots: int
+    until: float
+    pause_s: float = 0.0
+    slow_downs: int = 0
+
+    def over(self, seat: Seat, now: float) -> bool:
+        """Whether nothing is open under it, and nothing will be."""
+        return seat.drained or (seat.host.open == 0 and (self.left <= 0 or now >= self.until))
+
+
+class Borrowing:
+    """See the module. ``call`` reaches another master."""
+
+    def __init__(self, workbench: Workbench, jobs: Mapping[int, Job], router: Router, lives: Lives, call: Call) -> None:
+        self._bench = workbench
+        self._jobs = jobs
+        self._router = router
+        self._lives = lives
+        self._call = call
+        self._loans: dict[int, _Loan] = {}
+        self._asking: set[int] = set()
+        self._number_last = 0
+        self._owed: dict[tuple[int, NodeId], Repay] = {}
+        """What an owner has not heard yet, by the host's key."""
+        self._saying: set[tuple[int, NodeId]] = set()
+        """Of these: what is on its way."""
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # -- loans --------------------------------------------------------------------------------
+
+    def permit(self, seat: Seat, owner: NodeId, job: int) -> bool:
+        """Whether a request may begin now under a loan; counts it if so, and asks for a loan if there is none.
+
+        Not to be asked while something is owed to the owner of the host (:meth:`owes`).
+        """
+        host = seat.host
+        loan = self._loans.get(host.key)
+        if loan is not None and loan.left > 0 and monotonic() < loan.until and loan.owner == owner:
+            if host.open >= loan.slots:
+                return False
+            loan.left -= 1
+            return True
+        if loan is None and host.key not in self._asking:
+            self._asking.add(host.key)
+            self._start(self._borrow(seat, owner, job))
+        return False
+
+    def ended(self, seat: Seat, *, pause_s: float, slow_down: bool) -> bool:
+        """A request of this host ended here. Returns whether it is on loan."""
+        loan = self._loans.get(seat.host.key)
+        if loan is None:
+            return False
+        loan.pause_s = max(loan.pause_s, pause_s)
+        loan.slow_downs += slow_down
+        if loan.over(seat, monotonic()):
+            self._repay(seat.host.key)
+        return True
+
+    def tend(self) -> None:
+        """Gives back what is not used any more, and says again what is owed."""
+        now = monotonic()
+        for key, loan in list(self._loans.items()):
+            seat = self._bench.seats.get(key)
+            if seat is None or loan.over(seat, now):
+                self._repay(key)
+        for debt in [debt for debt in self._owed if debt[1] in self._lives]:
+            self._say(debt)
+
+    def withdraw(self, buckets: Collection[int]) -> None:
+        """Begins nothing more under loans of hosts in these buckets: they are claimed by whoever owns them."""
+        self._void(lambda key, loan: bucket_of_hash(key) in buckets)
+
+    def members_changed(self) -> None:
+        """Loans from the dead are void, and those of hosts that somebody else owns now."""
+        self._void(
+            lambda key, loan: loan.owner not in self._lives or self._router.owner(bucket_of_hash(key)) != loan.owner
+        )
+
+    def restarted(self, owner: NodeId) -> None:
+        """It knows nothing of what it lent."""
+        self._void(lambda key, loan: loan.owner == owner)
+
+    def _void(self, which: Callable[[int, _Loan], bool]) -> None:
+        """Under these nothing more begins."""
+        for key, loan in self._loans.items():
+            if which(key, loan):
+                loan.left = 0
+
+    async def _borrow(self, seat: Seat, owner: NodeId, job: int) -> None:
+        host = seat.host
+        self._number_last = number = self._number_last + 1
+        try:
+            delay = host.lasting_delay_s(self._jobs[job].pace)
+            asked_at = monotonic()
+            answer = await self._call(owner, Borrow(0, host.name, job, delay, number))
+            if isinstance(answer, Lent) and answer.granted:
+                now, until = monotonic(), asked_at + answer.waited_s + answer.term_s
+                # Who is not the owner any more waits for its loans to end.
+                left = answer.count if self._router.owner(bucket_of_hash(host.key)) == owner else 0
+                self._loans[host.key] = _Loan(owner, number, host.name, left, answer.slots, until)
+                host.next_at = max(host.next_at, now + answer.wait_s)
+                host.told_delay_s = max(host.told_delay_s, answer.delay_s)
+                return
+            await asyncio.sleep(RETRY_S * random.uniform(0.5, 1.5))
+        except (P2PCrawlError, KeyError) as error:
+            log.debug("no loan of %s from %s: %s", host.name, owner[:8], error)
+            self._owe(host.key, owner, Repay(0, host.name, 0.0, 0.0, 0.0, 0, number))
+            await asyncio.sleep(RETRY_S * random.uniform(0.5, 1.5))
+        finally:
+            self._asking.discard(host.key)
+            self._bench.ended(seat)
+
+    # -- debts --------------------------------------------------------------------------------
+
+    def owes(self, key: int, owner: NodeId) -> bool:
+        """Whether the owner of a host has not heard yet that a loan is over."""
+        return (key, owner) in self._owed
+
+    def _repay(self, key: int) -> None:
+        loan, seat = self._loans.pop(key), self._bench.seats.get(key)
+        # A host that has lost its seat waits for nothing.
+        delay = lasting_delay_s(seat.host, self._jobs.values()) if seat is not None else 0.0
+        wait = max(0.0, seat.host.next_at - monotonic()) if seat is not None else 0.0
+        self._owe(key, loan.owner, Repay(0, loan.host, delay, wait, loan.pause_s, loan.slow_downs, loan.number))
+        if seat is not None:
+            # Others may have it next; who comes back asks again.
+            self._bench.ended(seat)
+
+    def _owe(self, key: int, owner: NodeId, repay: Repay) -> None:
+        self._owed[key, owner] = repay
+        self._say((key, owner))
+
+    def _say(self, debt: tuple[int, NodeId]) -> None:
+        if debt not in self._saying:
+            self._saying.add(debt)
+            self._start(self._send(debt, self._owed[debt]))
+
+    async def _send(self, debt: tuple[int, NodeId], repay: Repay) -> None:
+        key, owner = debt
+        try:
+            await self._call(owner, repay)
+            if self._owed.get(debt) is repay:
+                del self._owed[debt]
+                if (seat := self._bench.seats.get(key)) is not None:
+                    # It may be borrowed again.
+                    self._bench.ended(seat)
+        except P2PCrawlError as error:
+            log.debug("repaying %s to %s: %s", repay.host, owner[:8], error)
+        finally:
+            self._saying.discard(debt)
+
+    # -- tasks --------------------------------------------------------------------------------
+
+    def _start(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -1,0 +1,84 @@
+"""Politeness across masters: whoever wants to ask a host borrows the right from the master that owns the host.
+
+With ``SHARD_KEY=url`` or ``domain`` the pages of one host belong to many masters, and several jobs with different
+keys meet at the same host. The owner of bucket(host) keeps its politeness; the others fetch under *loans*. A loan on
+a host with a delay is exclusive: so many requests, spaced as the host wants it, and nobody else, the owner included,
+asks meanwhile. A loan on a host without a delay is a share of its concurrency. After its term the borrower begins
+nothing new, and repays when what is open has ended, with what was learnt of the host (a longer delay, a Retry-After).
+
+Every master is on both sides: it lends what it owns (:mod:`~p2pcrawl.master.loans.lending`) and borrows what others do
+(:mod:`~p2pcrawl.master.loans.borrowing`). Here is what concerns both: which side a host is on, and who lives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from p2pcrawl.core.bench.candidate import Candidate
+from p2pcrawl.core.bench.seat import Seat
+from p2pcrawl.core.bench.workbench import Workbench
+from p2pcrawl.core.buckets.ownership import Router
+from p2pcrawl.core.ring.rendezvous import bucket_of_hash
+from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.loans.boots import Lives
+from p2pcrawl.master.loans.borrowing import Borrowing, Call
+from p2pcrawl.master.loans.lending import Lending
+from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.crawl.job import START_URL
+
+
+class Budgets:
+    """Both sides of loans. ``call`` reaches another master."""
+
+    def __init__(self, workbench: Workbench, jobs: Mapping[int, Job], router: Router, call: Call) -> None:
+        self._bench = workbench
+        self._router = router
+        self._lives = Lives()
+        self.borrowing = Borrowing(workbench, jobs, router, self._lives, call)
+        self.lending = Lending(workbench, jobs, router, self._lives)
+        self._waiting: set[int] = set()
+        """Hosts that want to be asked: ours, but not ours alone yet, or with something owed to their owner."""
+
+    def permit(self, seat: Seat, candidate: Candidate) -> bool:
+        """Whether a request may begin now, as far as other masters are concerned; counts it if so."""
+        if candidate.url.startswith(START_URL):
+            return True
+        host = seat.host
+        bucket = bucket_of_hash(host.key)
+        owner = self._router.owner(bucket)
+        if owner is None:
+            if self._router.serves(bucket):
+                return self.lending.permit(host)
+        elif not self.borrowing.owes(host.key, owner):
+            return self.borrowing.permit(seat, owner, candidate.job)
+        self._waiting.add(host.key)
+        return False
+
+    def ended(self, seat: Seat, *, pause_s: float = 0.0, slow_down: bool = False) -> None:
+        """A request of this host ended here (its ``open`` is already one less)."""
+        if not self.borrowing.ended(seat, pause_s=pause_s, slow_down=slow_down):
+            self.lending.ended(seat.host)
+
+    def tend(self) -> None:
+        """To be called now and then: what is said once may be lost, and a turn may come to nothing."""
+        self.borrowing.tend()
+        waiting, self._waiting = self._waiting, set()
+        for key in sorted(waiting):
+            if (seat := self._bench.seats.get(key)) is not None:
+                self._bench.ended(seat)
+        self.lending.tend()
+
+    def members_changed(self, living: Collection[NodeId]) -> None:
+        """Loans of the dead end, a little later; loans from them are void."""
+        self._lives.change(living)
+        self.borrowing.members_changed()
+        self.lending.members_changed()
+
+    def came(self, node: NodeId, life: bytes) -> None:
+        """It is there, for the first time or again. In another life it knows nothing of what it lent or borrowed."""
+        if self._lives.came(node, life):
+            self.borrowing.restarted(node)
+            self.lending.restarted(node)
+
+    async def close(self) -> None:
+        await self.borrowing.close()

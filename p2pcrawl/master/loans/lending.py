@@ -1,0 +1,266 @@
+"""The owner's side of loans: what this master has lent of its hosts, and who waits in line for them.
+
+Each host with a loan or a line has a ledger here. On a host with a delay one slot is all there is to lend, for so many
+requests as fit into a short time; on one without a delay it is a part of the concurrency, by the number of masters.
+After a loan it is the owner's own turn, if it has something to ask; then the next in line has its own.
+
+A loan ends when it is repaid, and never otherwise while its borrower lives, for nobody else knows what is open under
+it. Borrowers number their questions: one that comes after it was given up gets nothing, and who asks while it has a
+loan does not know of that, so it has none. When the borrower dies, or begins a new life, its loans are *written off* as
+soon as their terms are over and its slaves must have stopped.
+
+Who does not serve the host's bucket lends nothing of it. An owner lets go of a bucket when nothing of it is lent
+(:class:`~p2pcrawl.master.buckets.handover.Handover`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from time import monotonic
+
+from p2pcrawl.core.bench.workbench import Workbench
+from p2pcrawl.core.buckets.ownership import Router
+from p2pcrawl.core.hosts.politeness import Host
+from p2pcrawl.core.ring.rendezvous import bucket_of_hash, key_hash
+from p2pcrawl.master.jobs.job import Job, lasting_delay_s
+from p2pcrawl.master.loans.boots import Lives
+from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.timings import TIMINGS
+from p2pcrawl.wire.messages.peer_messages import Borrow, Lent, Repaid, Repay
+
+COUNT_MAX = 16
+FREE_COUNT = 1 << 20
+WAIT_S = 20.0
+"""How long a borrower waits in line before it asks again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Lent:
+    """What this master has lent to one borrower. ``number``: of its question."""
+
+    number: int
+    slots: int
+    life: bytes | None
+    """Of the borrower."""
+    until: float
+    """It begins nothing after this."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    """One that waits for a loan."""
+
+    node: NodeId
+    request: Borrow
+    since: float
+    answer: asyncio.Future[Lent]
+
+
+@dataclass(slots=True)
+class _Ledger:
+    """What this master, the owner, has lent of one host."""
+
+    lent: dict[NodeId, _Lent] = field(default_factory=dict)
+    """By borrower; on a host with a delay one slot is all."""
+    line: deque[_Asker] = field(default_factory=deque)
+    own_next: bool = False
+    """After a loan it is our own turn first, so that we do not starve on our own host."""
+
+    def refuse(self, whom: Callable[[_Asker], bool] = lambda asker: True) -> None:
+        """These wait in vain."""
+        for asker in self.line:
+            if whom(asker):
+                _give_up(asker.answer)
+        self.line = deque(asker for asker in self.line if not asker.answer.done())
+
+
+class Lending:
+    """See the module."""
+
+    def __init__(self, workbench: Workbench, jobs: Mapping[int, Job], router: Router, lives: Lives) -> None:
+        self._bench = workbench
+        self._jobs = jobs
+        self._router = router
+        self._lives = lives
+        self._ledgers: dict[int, _Ledger] = {}
+        self._heard: dict[NodeId, int] = {}
+        """The last number of each that has asked here."""
+
+    # -- borrowers ----------------------------------------------------------------------------
+
+    def lend(self, request: Borrow, sender: NodeId) -> asyncio.Future[Lent]:
+        """The answer to a borrower, when its turn has come."""
+        answer: asyncio.Future[Lent] = asyncio.get_running_loop().create_future()
+        key = key_hash(request.host)
+        job = self._jobs.get(request.job)
+        known = sender in self._lives and self._is_new(sender, request.number)
+        if job is None or not known or not self._lends(key):
+            answer.set_result(Lent(0, False))
+            return answer
+        host = self._bench.host(key, request.host, job.id)
+        ledger = self._ledgers.setdefault(key, _Ledger())
+        if sender in ledger.lent:
+            # It would not ask if it knew of that.
+            self._write_off(key, sender)
+        ledger.line.append(_Asker(sender, request, monotonic(), answer))
+        host.told_delay_s = max(host.told_delay_s, request.delay_s)
+        self._serve_line(host)
+        asyncio.get_running_loop().call_later(WAIT_S, _give_up, answer)
+        return answer
+
+    def repaid(self, request: Repay, sender: NodeId) -> Repaid:
+        """A loan is over, with what was learnt."""
+        self._is_new(sender, request.number)
+        key = key_hash(request.host)
+        ledger, seat = self._ledgers.get(key), self._bench.seats.get(key)
+        if ledger is None or seat is None:
+            return Repaid(0)
+        # It may have given up waiting.
+        ledger.refuse(lambda asker: (asker.node, asker.request.number) == (sender, request.number))
+        lent = ledger.lent.get(sender)
+        if lent is None or request.number != lent.number:
+            return Repaid(0)
+        del ledger.lent[sender]
+        host, now = seat.host, monotonic()
+        host.told_delay_s = max(host.told_delay_s, request.delay_s)
+        host.lent -= lent.slots
+        host.next_at = max(host.next_at, now + max(request.wait_s, request.pause_s))
+        for _ in range(request.slow_downs):
+            host.slow_down()
+        ledger.own_next = any(queue.hot or queue.more for queue in seat.queues)
+        self._serve_line(host)
+        self._bench.ended(seat)
+        return Repaid(0)
+
+    def lent_of(self) -> Iterator[int]:
+        """The buckets of hosts of which others have loans."""
+        return (bucket_of_hash(key) for key, ledger in self._ledgers.items() if ledger.lent)
+
+    def _is_new(self, node: NodeId, number: int) -> bool:
+        """Whether nothing that it asked later was heard before."""
+        if number and number <= self._heard.get(node, 0):
+            return False
+        self._heard[node] = max(number, self._heard.get(node, 0))
+        return True
+
+    # -- the owner itself ---------------------------------------------------------------------
+
+    def permit(self, host: Host) -> bool:
+        """Whether it is our own turn to ask a host that we serve; counts it if so."""
+        ledger = self._ledgers.get(host.key)
+        if ledger is None:
+            return True
+        if ledger.line and not ledger.own_next:
+            return False
+        ledger.own_next = False
+        return True
+
+    def ended(self, host: Host) -> None:
+        """A request of this host ended here."""
+        if host.key in self._ledgers:
+            self._serve_line(host)
+
+    def tend(self) -> None:
+        """Serves the lines of hosts of which our own turn came to nothing."""
+        for key, ledger in list(self._ledgers.items()):
+            seat = self._bench.seats.get(key)
+            if seat is not None:
+                ledger.own_next = False
+                self._serve_line(seat.host)
+            else:
+                # It had nothing to do for so long that nobody waits any more.
+                ledger.refuse()
+                del self._ledgers[key]
+
+    # -- borrowers that are gone --------------------------------------------------------------
+
+    def members_changed(self) -> None:
+        """Loans of the dead end, a little later."""
+        self._end_later(lambda node: node not in self._lives)
+
+    def restarted(self, borrower: NodeId) -> None:
+        """It knows nothing of what it borrowed, and numbers its questions anew."""
+        self._heard.pop(borrower, None)
+        self._end_later(lambda node: node == borrower)
+
+    def _end_later(self, gone: Callable[[NodeId], bool]) -> None:
+        """The loans of those that are gone end when their slaves must have stopped."""
+        for key, ledger in self._ledgers.items():
+            ledger.refuse(lambda asker: gone(asker.node))
+            for borrower, lent in ledger.lent.items():
+                if not gone(borrower):
+                    continue
+                wait_s = max(TIMINGS.loan_dead_s, lent.until - monotonic())
+                asyncio.get_running_loop().call_later(wait_s, self._expire, key, borrower, lent)
+
+    def _expire(self, key: int, borrower: NodeId, lent: _Lent) -> None:
+        ledger = self._ledgers.get(key)
+        if ledger is None or ledger.lent.get(borrower) is not lent:
+            return
+        if borrower in self._lives and self._lives.of(borrower) == lent.life:
+            # It was not dead, and repays.
+            return
+        self._write_off(key, borrower)
+        seat = self._bench.seats.get(key)
+        if seat is not None:
+            self._serve_line(seat.host)
+
+    def _write_off(self, key: int, borrower: NodeId) -> None:
+        """A loan has ended, nobody knows when."""
+        lent, seat = self._ledgers[key].lent.pop(borrower), self._bench.seats.get(key)
+        if seat is not None:
+            seat.host.lent -= lent.slots
+            seat.host.next_at = max(seat.host.next_at, monotonic() + self._delay_s(seat.host))
+
+    # -- the line -----------------------------------------------------------------------------
+
+    def _lends(self, key: int) -> bool:
+        """Whether the host is ours, and nobody else's any more."""
+        bucket = bucket_of_hash(key)
+        return self._router.owner(bucket) is None and self._router.serves(bucket)
+
+    def _serve_line(self, host: Host) -> None:
+        """Lends to who is next, if the host is free for it and it is not our own turn."""
+        ledger = self._ledgers[host.key]
+        if not self._lends(host.key):
+            ledger.refuse()
+        while ledger.line and not ledger.own_next:
+            asker = ledger.line[0]
+            job = self._jobs.get(asker.request.job)
+            if asker.answer.done() or job is None:
+                ledger.line.popleft()
+                continue
+            spaced = self._delay_s(host) > 0.0 or host.penalty_s > 0.0
+            limit = 1 if spaced else max(1, job.pace.concurrency // max(1, len(self._lives)))
+            used = host.open + host.lent
+            if used and (spaced or used + limit > job.pace.concurrency):
+                return
+            ledger.line.popleft()
+            host.lent += limit
+            count = self._count(host) if spaced else FREE_COUNT
+            now = monotonic()
+            wait = max(0.0, host.next_at - now)
+            term, waited = wait + TIMINGS.loan_term_s, now - asker.since
+            until = now + term * (1.0 + 2 * TIMINGS.drift)
+            ledger.lent[asker.node] = _Lent(asker.request.number, limit, self._lives.of(asker.node), until)
+            asker.answer.set_result(Lent(0, True, count, limit, wait, term, self._delay_s(host), waited))
+        seat = self._bench.seats.get(host.key)
+        if seat is not None:
+            self._bench.ended(seat)
+        if not ledger.lent and not ledger.line:
+            del self._ledgers[host.key]
+
+    def _count(self, host: Host) -> int:
+        delay = self._delay_s(host)
+        return max(1, min(COUNT_MAX, int(TIMINGS.loan_spaced_s / delay))) if delay > 0.0 else COUNT_MAX
+
+    def _delay_s(self, host: Host) -> float:
+        return lasting_delay_s(host, self._jobs.values())
+
+
+def _give_up(answer: asyncio.Future[Lent]) -> None:
+    if not answer.done():
+        answer.set_result(Lent(0, False))

@@ -1,0 +1,1 @@
+"""``--partition majority``: ballots, consent, and the electorate on disk."""

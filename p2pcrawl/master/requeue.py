@@ -1,0 +1,124 @@
+"""Queues that are put aside because their host is down, and pages that are taken up again: failed ones when somebody
+asks for it, and those that were dropped before it was known that a start URL opens their host.
+
+Both change many rows at once, so they are no part of a turn's batch: the cycle lets them run after its commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+
+from p2pcrawl.core.bench.workbench import Workbench
+from p2pcrawl.fetch.connection.guard import opened_by
+from p2pcrawl.frontier.records.recorder import Recorder
+from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.jobs.loading import Loading
+from p2pcrawl.master.links.exchange import Exchange
+from p2pcrawl.model.crawl.record import Order
+from p2pcrawl.model.outcome import Drop
+
+log = logging.getLogger(__name__)
+
+ABANDON_ROWS = 5_000
+"""What is put aside at once, so that commits do not wait for long."""
+
+
+class Aside:
+    """``orders``: how each job's queues are ordered. ``down``: (job, host) of hosts that do not answer. ``reopened``:
+    by job, hosts that are open, of which pages may have been dropped."""
+
+    def __init__(
+        self,
+        jobs: Mapping[int, Job],
+        orders: Mapping[int, Order],
+        down: dict[tuple[int, int], None],
+        reopened: dict[int, set[str]],
+        workbench: Workbench,
+        recorder: Recorder,
+        loading: Loading,
+        exchange: Exchange,
+        wake: Callable[[], None],
+    ) -> None:
+        self._jobs = jobs
+        self._orders = orders
+        self._down = down
+        self._reopened = reopened
+        self._bench = workbench
+        self._recorder = recorder
+        self._loading = loading
+        self._exchange = exchange
+        self._wake = wake
+        self._retries: list[tuple[Job, asyncio.Future[int]]] = []
+
+    def retry(self, job: Job) -> asyncio.Future[int]:
+        """Queues all failed pages of a job anew, durably; how many."""
+        count: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._retries.append((job, count))
+        self._wake()
+        return count
+
+    @property
+    def waiting(self) -> bool:
+        """There is something to do in the next turn."""
+        return bool(self._retries or self._down or self._reopened)
+
+    async def run(self) -> None:
+        """A turn's part: some of what is queued for hosts that are down, all retries, and all that is open by now."""
+        for key in list(self._down):
+            await self._abandon(*key)
+        retries, self._retries = self._retries, []
+        for job, count in retries:
+            changes, touched = await self._recorder.run(Store.retry, job.id, dict(self._orders))
+            self._took_up(job, changes, touched)
+            if not count.done():
+                count.set_result(changes["queued"])
+        reopened = dict(self._reopened)
+        self._reopened.clear()
+        for number, hosts in reopened.items():
+            self._forget_robots(hosts)
+            await self._take_up_dropped(self._jobs[number], frozenset(hosts))
+
+    def _forget_robots(self, hosts: Collection[str]) -> None:
+        """While a host was closed its robots.txt could not be asked for, and seemed to allow everything."""
+        for seat in self._bench.seats.values():
+            if seat.host.robots and opened_by(f"http://{seat.host.name}/") in hosts:
+                seat.host.robots = None
+
+    async def _take_up_dropped(self, job: Job, hosts: frozenset[str]) -> None:
+        if not job.counts[f"dropped:{Drop.PRIVATE_NETWORK}"]:
+            return
+
+        def is_open(url: str) -> bool:
+            return opened_by(url) in hosts
+
+        changes, touched = await self._recorder.run(Store.take_up_dropped, job.id, is_open, dict(self._orders))
+        if changes:
+            log.info("%d pages of job %d are queued again: their host is open", changes["queued"], job.id)
+            self._took_up(job, changes, touched)
+
+    def _took_up(self, job: Job, changes: Counter[str], touched: Collection[int]) -> None:
+        job.counts.update(changes)
+        self._bench.reload_job(job.id)
+        self._loading.sweep_all()
+        self._doubt(touched)
+
+    async def _abandon(self, number: int, host: int) -> None:
+        """Such a host is granted nothing meanwhile."""
+        changes, touched = await self._recorder.run(Store.abandon, number, host, ABANDON_ROWS)
+        self._doubt(touched)
+        if number in self._jobs:
+            self._jobs[number].counts.update(changes)
+        self._bench.abandon(number, host)
+        if changes["failed"] < ABANDON_ROWS:
+            del self._down[(number, host)]
+        if changes["failed"]:
+            log.info("%d pages are put aside: their host does not answer", changes["failed"])
+
+    def _doubt(self, buckets: Collection[int]) -> None:
+        """The copies of these buckets have not heard of it: they are to be compared."""
+        if self._exchange.copier is not None:
+            self._exchange.copier.copying.doubt(buckets)

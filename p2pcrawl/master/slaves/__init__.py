@@ -1,0 +1,1 @@
+"""Slaves: their processes and sessions, what they are granted, and what comes of it."""

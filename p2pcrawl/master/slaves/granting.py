@@ -1,0 +1,202 @@
+"""From hosts that are due to leases in slaves' hands: who gets what, and how it is told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from p2pcrawl.core.bench.seat import Seat
+from p2pcrawl.core.bench.workbench import Turn, Workbench
+from p2pcrawl.core.ring.rendezvous import preference
+from p2pcrawl.frontier.records.batch import Batch
+from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.slaves.placing import Placing
+from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
+from p2pcrawl.model.crawl.job import START_URL
+from p2pcrawl.model.crawl.url import origin_of
+from p2pcrawl.wire.messages.slave_messages import Grant, OpenJob, Robots, RobotsTask, Task
+
+GRANTS_MAX = 512
+PARKED_MAX = 1_000
+"""How many hosts are parked per turn at most, so that a turn stays short when all of many belong to one slave."""
+
+
+class Granting:
+    """``grant`` decides, and writes the leases into the batch; ``send`` tells the slaves when it is durable.
+
+    Each host has its slave (``placing``). While that one has no room the host is parked, and others are granted. But
+    where a slave has idle workers and no host of its own is due, it is lent pages of those that are parked: nothing
+    waits for a busy slave beside an idle one. A host that is lent out keeps its place.
+    """
+
+    def __init__(
+        self, jobs: Mapping[int, Job], workbench: Workbench, sessions: Mapping[int, Session], placing: Placing
+    ) -> None:
+        self._jobs = jobs
+        self._workbench = workbench
+        self._sessions = sessions
+        self._placing = placing
+        self._lending = False
+        self._may_park = 0
+        self._lease_last = 0
+        self._turns: list[Turn] = []
+        self._promised: Counter[int] = Counter()
+        self._suspected: set[int] = set()
+
+    def grant(self, batch: Batch, now: float) -> None:
+        """Leases for what is due, as far as the slaves have room."""
+        self._follow()
+        room = sum(s.room for s in self._sessions.values())
+        if room > 0:
+            self._lease(batch, now, room)
+        # What they have in hand now they have until the next turn.
+        self._placing.measure(now, self._sessions)
+
+    def _lease(self, batch: Batch, now: float, room: int) -> None:
+        self._promised.clear()
+        self._suspected.clear()
+        self._turns = self._take(now, min(room, GRANTS_MAX))
+        for turn in self._turns:
+            self._lease_last += 1
+            session, job = self._sessions[turn.session], self._jobs[turn.candidate.job]
+            if turn.robots_origin:
+                session.robots[self._lease_last] = RobotsLease(
+                    self._lease_last, job.id, turn.robots_origin, job.pace.agent, turn.seat, job.version
+                )
+                continue
+            candidate = turn.candidate
+            candidate.attempts += 1
+            job.leased += 1
+            session.granted += 1
+            session.leases[candidate.record] = Lease(self._lease_last, candidate, turn.seat, version=job.version)
+            batch.leases.append((candidate.record, job.id, self._lease_last, candidate.attempts))
+
+    def _follow(self) -> None:
+        """Keeps the hosts' places in step with the slaves that there are, and with the hosts that have work."""
+        lines = self._workbench.lines
+        self._placing.follow([number for number, session in self._sessions.items() if session.takes_work])
+        for number, hosts in lines.parked.items():
+            session = self._sessions.get(number)
+            # Who waits for a slave that has left is placed anew.
+            lines.unpark(number, session.room if session is not None and session.takes_work else hosts)
+        for seat in lines.drained():
+            self._placing.drained(seat)
+
+    def _take(self, now: float, limit: int) -> list[Turn]:
+        bench = self._workbench
+        slots = sum(s.slots for s in self._sessions.values())
+        self._may_park, self._lending = PARKED_MAX, False
+        turns = bench.take(now, self.choose, limit, slots)
+        self._lending = True
+        while len(turns) < limit and (idle := self._idle_workers()) and (parked := bench.lines.parked):
+            # Not all of these can be lent: a delay may have begun since they were parked.
+            bench.lines.unpark(max(parked, key=parked.__getitem__), idle)
+            turns += bench.take(now, self.choose, limit - len(turns), slots)
+        return turns
+
+    def choose(self, seat: Seat, suspect: bool) -> int:
+        """The session for a host: its own, with a minus if that has no room and no idle one borrows the page.
+
+        What was promised in this turn counts, too: the leases are made when all turns are known.
+        """
+        if suspect:
+            return self._for_suspect(seat)
+        number = self._placing.place(seat)
+        if number and self._room(self._sessions[number]) <= 0:
+            number = self._borrower(seat) or self._parks(number)
+        if number > 0:
+            self._promised[number] += 1
+        return number
+
+    def _for_suspect(self, seat: Seat) -> int:
+        """A slave that has no other suspect: should it die, it is clear of what."""
+        for number in preference(seat.host.key, self._sessions):
+            session = self._sessions[number]
+            if self._room(session) > 0 and number not in self._suspected and not session.has_suspect:
+                self._suspected.add(number)
+                self._promised[number] += 1
+                return number
+        return 0
+
+    def _borrower(self, seat: Seat) -> int:
+        if not self._lending:
+            return 0
+        order = preference(seat.host.key, self._sessions)
+        return next((number for number in order if self._idle(self._sessions[number])), 0)
+
+    def _parks(self, number: int) -> int:
+        self._may_park -= 1
+        return -number if self._may_park >= 0 else 0
+
+    def _room(self, session: Session) -> int:
+        return session.room - self._promised[session.id]
+
+    def _idle_workers(self) -> int:
+        return sum(self._idle(session) for session in self._sessions.values())
+
+    def _idle(self, session: Session) -> int:
+        return max(0, session.idle - self._promised[session.id])
+
+    def slave_for(self, host: str) -> int | None:
+        """The session that a host belongs to, or would if it came now."""
+        return self._placing.slave_for(host)
+
+    def send(self) -> None:
+        """The leases of the last ``grant`` are durable: the slaves may begin."""
+        turns, self._turns = self._turns, []
+        grants: dict[int, Grant] = {}
+        for turn in turns:
+            session = self._sessions.get(turn.session)
+            if session is None or session.lost:
+                continue
+            grant = grants.get(session.id)
+            if grant is None:
+                grant = grants[session.id] = Grant([], [], [])
+            job = self._jobs[turn.candidate.job]
+            if session.jobs.get(job.id) != job.version:
+                session.jobs[job.id] = job.version
+                session.link.send(OpenJob(job.wire()))
+            if turn.robots_origin:
+                self._add_robots_task(grant, session, turn, job)
+            else:
+                self._add_task(grant, session, turn, job)
+        for number, grant in grants.items():
+            self._sessions[number].link.send(grant)
+
+    def _add_robots_task(self, grant: Grant, session: Session, turn: Turn, job: Job) -> None:
+        for lease in session.robots.values():
+            if lease.seat is turn.seat and lease.origin == turn.robots_origin:
+                delay = turn.seat.host.delay_s(job.pace)
+                grant.robots_tasks.append(RobotsTask(lease.number, job.id, lease.origin, lease.agent, delay))
+
+    def _add_task(self, grant: Grant, session: Session, turn: Turn, job: Job) -> None:
+        c = turn.candidate
+        if job.pace.obey_robots and not c.url.startswith(START_URL):
+            self._add_rules(grant, session, turn.seat, job, c.url)
+        lease = session.leases[c.record]
+        grant.tasks.append(
+            Task(
+                lease.number,
+                c.record,
+                c.job,
+                c.url,
+                c.fingerprint,
+                c.depth,
+                c.priority,
+                c.kind,
+                c.callback,
+                c.attempts,
+                c.seed,
+                c.referer if job.settings.referer_enabled else "",
+                c.extra,
+            )
+        )
+
+    def _add_rules(self, grant: Grant, session: Session, seat: Seat, job: Job, url: str) -> None:
+        origin = origin_of(url)
+        if origin in session.rules:
+            return
+        entry = (seat.host.robots or {}).get((origin, job.pace.agent))
+        if entry is not None:
+            session.knows_rules(origin)
+            grant.robots.append(Robots(origin, entry.verdict, entry.body, entry.reason))

@@ -1,0 +1,167 @@
+"""What slaves of a dead master bring with them: pages that were fetched and never reported.
+
+They are facts like any others: their links go to the owners of their buckets, and when these are settled the pages'
+ends follow, with their items, to the owners of theirs. Before all that, whoever owns a page's host is told what it
+asked for (Retry-After), which nobody else may know; and a page that closed its job closes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any
+
+from p2pcrawl.core.bench.candidate import host_key
+from p2pcrawl.core.buckets.ownership import Ownership
+from p2pcrawl.core.hosts.politeness import PENALTY_START_S
+from p2pcrawl.core.ring.rendezvous import bucket_of_hash
+from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.links.dispatch import Dispatch, Hold, Parcel
+from p2pcrawl.master.master import Master
+from p2pcrawl.master.slaves.session import Session
+from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.crawl.fingerprint import SIZE
+from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.wire.messages.peer_messages import Found, HostNote, Merge, Row, Settled
+from p2pcrawl.wire.messages.slave_messages import Links, OrphanPage, Orphans, Outcome
+
+log = logging.getLogger(__name__)
+
+RETRY_S = 0.5
+
+Call = Callable[[NodeId, Any], Awaitable[Any]]
+
+
+class Orphanage:
+    """See the module."""
+
+    def __init__(
+        self,
+        master: Master,
+        ownership: Ownership,
+        dispatch: Dispatch,
+        call: Call,
+        learn: Callable[[Sequence[HostNote]], None],
+        close: Callable[[int, str], None],
+    ) -> None:
+        """``learn`` takes in what hosts of ours ask for; it raises LinkError for those that are not. ``close`` ends a
+        job for the given reason."""
+        self._master = master
+        self._ownership = ownership
+        self._dispatch = dispatch
+        self._call = call
+        self._learn = learn
+        self._close = close
+
+    async def take(self, slave: Session, orphans: Orphans) -> None:
+        """Returns when all of it is settled; pages of jobs that nobody here knows are left out."""
+        known = [page for page in orphans.pages if page.page.job in self._master.jobs]
+        log.info("slave %d brings %d pages of its last master", slave.pid, len(known))
+        await asyncio.gather(*(self._take(page) for page in known))
+
+    async def _take(self, orphan: OrphanPage) -> None:
+        job = self._master.jobs[orphan.page.job]
+        if (outcome := orphan.page.outcome) is not None:
+            if outcome.close:
+                self._close(job.id, outcome.close)
+            if note := _note_of(orphan.task.url, outcome, job.pace.retry_after_max_s):
+                await self._settle_note(note)
+        await self._settle_links(job, [found for links in orphan.page.links for found in _found_in(links)])
+        if orphan.page.outcome is not None:
+            await self._settle_end(job, _row_of(orphan))
+
+    async def _settle_links(self, job: Job, links: list[Found]) -> None:
+        if not links:
+            return
+        settled = asyncio.Event()
+        hold = Hold(0, settled.set)
+        ours = []
+        for found in links:
+            bucket = self._master.bucket_of_found(job, found)
+            parcel = Parcel(found, bucket, hold)
+            owner = self._ownership.owner(bucket)
+            if owner is None:
+                hold.waiting += 1
+                ours.append(parcel)
+            else:
+                self._dispatch.add(job.id, owner, parcel)
+        if ours:
+            self._master.take_back(job.id, ours)
+        self._dispatch.flush()
+        await settled.wait()
+
+    async def _settle_note(self, note: HostNote) -> None:
+        async def learn(owner: NodeId | None) -> Any:
+            if owner is None:
+                return self._learn([note])
+            return await self._call(owner, Merge(0, [], [note]))
+
+        await self._tell(note.bucket, learn)
+
+    async def _settle_end(self, job: Job, row: Row) -> None:
+        async def merge(owner: NodeId | None) -> Any:
+            return await (self._master.merge([row]) if owner is None else self._call(owner, Merge(0, [row])))
+
+        await self._tell(self._master.bucket_of_row(row), merge)
+
+    async def _tell(self, bucket: int, tell: Callable[[NodeId | None], Awaitable[Any]]) -> None:
+        """Returns when the bucket's owner has taken it; None is this master itself."""
+        while True:
+            try:
+                answer = await tell(self._ownership.owner(bucket))
+                if answer is None or (isinstance(answer, Settled) and not answer.refused and not answer.unknown_job):
+                    return
+            except P2PCrawlError as error:
+                log.debug("something of bucket %d must wait: %s", bucket, error)
+            # Its owner is dead, or sees another owner: the view will tell.
+            await asyncio.sleep(RETRY_S)
+
+
+def _found_in(links: Links) -> Iterator[Found]:
+    for number, url in enumerate(links.urls):
+        yield Found(
+            url,
+            links.fingerprints[number * SIZE : number * SIZE + SIZE],
+            links.depth,
+            links.priority,
+            links.kind,
+            links.callback,
+            links.seed,
+            links.referer,
+            links.extra,
+        )
+
+
+def _note_of(url: str, outcome: Outcome, pause_s_max: float) -> HostNote | None:
+    """What the page's host asked for, if it did."""
+    if not outcome.host_pause_s and not outcome.slow_down:
+        return None
+    key = host_key(url)
+    pause_s = min(outcome.host_pause_s, pause_s_max)
+    return HostNote(key, bucket_of_hash(key), 0.0, 0.0 if pause_s else PENALTY_START_S, pause_s)
+
+
+def _row_of(orphan: OrphanPage) -> Row:
+    task, outcome = orphan.task, orphan.page.outcome
+    assert outcome is not None
+    return Row(
+        task.job,
+        task.url,
+        task.fingerprint,
+        task.depth,
+        task.priority,
+        task.kind,
+        task.callback,
+        task.seed,
+        task.referer,
+        task.extra,
+        outcome.phase,
+        task.attempt,
+        0,
+        outcome.status,
+        outcome.reason,
+        outcome.size,
+        len(orphan.page.items),
+        b"\n".join(orphan.page.items),
+    )

@@ -1,0 +1,431 @@
+"""From reports to a batch: what each page, robots.txt or lost lease means for frontier, hosts and counters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from p2pcrawl.core.bench.candidate import Candidate
+from p2pcrawl.core.bench.seat import Seat
+from p2pcrawl.core.bench.workbench import Workbench
+from p2pcrawl.core.hosts.hearing import OUTAGE_TIMES
+from p2pcrawl.core.hosts.politeness import (
+    RobotsEntry,
+    pack_body,
+)
+from p2pcrawl.core.hosts.retry import NO_NAME_TIMES, OURS, OURS_BACKOFF_MAX_S, OURS_TIMES, SILENCES
+from p2pcrawl.fetch.connection.guard import opened_by
+from p2pcrawl.frontier.records.batch import Batch, Ending, HostRow, ItemRow, NewLink
+from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.jobs.openings import Openings, opened_meanwhile
+from p2pcrawl.master.links.dispatch import Hold, Parcel
+from p2pcrawl.master.links.exchange import EndedPage, Exchange
+from p2pcrawl.master.links.shard_keys import Keys
+from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
+from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.crawl.fingerprint import SIZE
+from p2pcrawl.model.crawl.job import START_URL
+from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.model.outcome import Failure
+from p2pcrawl.model.timings import TIMINGS
+from p2pcrawl.wire.messages.peer_messages import Found
+from p2pcrawl.wire.messages.slave_messages import Links, Outcome, Page, RobotsResult
+
+ROBOTS_TRIES = 3
+ROBOTS_RETRY_S = 2.0
+_ROBOTS_TRIES: dict[str, int] = {Failure.NO_NAME: 1 + NO_NAME_TIMES, **dict.fromkeys(OURS, 1 + OURS_TIMES)}
+"""By what kept it from being read, where that differs."""
+
+
+class _Ended(NamedTuple):
+    """A page that is over but for its links."""
+
+    job: Job
+    lease: Lease
+    outcome: Outcome
+    items: ItemRow | None
+    fetched: bool
+
+
+class Intake:
+    """Fills a batch. What is to follow its commit gathers in ``retries`` and ``forgotten``.
+
+    A page with links that other masters own ends later, when these are settled: it waits in ``_held`` form, as
+    its lease's hold, and comes back through ``_ready``.
+    """
+
+    def __init__(
+        self, jobs: Mapping[int, Job], workbench: Workbench, keys: Keys, exchange: Exchange, openings: Openings
+    ) -> None:
+        self._jobs = jobs
+        self._workbench = workbench
+        self._keys = keys
+        self._exchange = exchange
+        self._openings = openings
+        self._ready: list[_Ended] = []
+        self.held_in: Counter[int] = Counter()
+        """Pages whose end waits for their links, by the bucket that they are in."""
+        self.retries: list[tuple[Candidate, float]] = []
+        self.forgotten: list[int] = []
+        self.down: dict[tuple[int, int], None] = {}
+        """(job, host) of hosts that do not answer, whose queue is to be put aside."""
+
+    @property
+    def strained(self) -> bool:
+        """So much is on its way to other masters that parts of pages are to wait."""
+        return self._exchange.strained
+
+    # -- pages --------------------------------------------------------------------------------
+
+    def page(self, session: Session, page: Page, batch: Batch, now: float) -> None:
+        """One page report of a live session, or a part of one."""
+        job = self._jobs.get(page.job)
+        if job is None:
+            # Nobody granted it; what it led to is nobody's business here.
+            return
+        lease = session.leases.get(page.record)
+        if lease is not None and (lease.number, lease.candidate.job) != (page.lease, page.job):
+            lease = None
+        for links in page.links:
+            self._links(job, page.record, links, batch, lease)
+        if lease is None:
+            return
+        items = ItemRow(page.record, page.job, len(page.items), b"\n".join(page.items)) if page.items else None
+        if page.outcome is None:
+            if items is not None:
+                batch.staged.append(items)
+                lease.staged += items.number
+            return
+        del session.leases[page.record]
+        self._over(job, lease, page.outcome, items, batch, now)
+
+    def _over(self, job: Job, lease: Lease, outcome: Outcome, items: ItemRow | None, batch: Batch, now: float) -> None:
+        """The page is, but for its links."""
+        fetched = self._asked(job, lease, outcome, batch, now)
+        if opened_meanwhile(job, lease, outcome):
+            outcome.phase = Phase.QUEUED
+        ended = _Ended(job, lease, outcome, items, fetched)
+        hold = lease.hold
+        if hold is not None and hold.waiting:
+            self.held_in[lease.candidate.bucket] += 1
+            hold.then = lambda: self._ready.append(ended)
+        else:
+            self._end(ended, batch, now)
+
+    def release(self, batch: Batch, now: float) -> None:
+        """Pages whose links have all been settled since end now."""
+        ready, self._ready = self._ready, []
+        for ended in ready:
+            bucket = ended.lease.candidate.bucket
+            self.held_in[bucket] -= 1
+            if not self.held_in[bucket]:
+                del self.held_in[bucket]
+            self._end(ended, batch, now)
+
+    def _links(self, job: Job, parent: int, links: Links, batch: Batch, lease: Lease | None) -> None:
+        prints, keys, router = links.fingerprints, self._keys, self._exchange.router
+        shard_key = job.settings.shard_key
+        if links.seed:
+            self._openings.note(job, links.urls)
+        for number, url in enumerate(links.urls):
+            print_ = prints[number * SIZE : number * SIZE + SIZE]
+            host = keys.host_key(url)
+            bucket = keys.bucket(shard_key, url, host, print_)
+            owner = router.owner(bucket)
+            if owner is not None:
+                self._send(job, owner, bucket, url, print_, links, lease)
+                continue
+            batch.links.append(
+                NewLink(
+                    job.id,
+                    parent,
+                    print_,
+                    host,
+                    links.kind,
+                    links.priority,
+                    links.depth,
+                    links.seed,
+                    links.callback,
+                    links.referer,
+                    url,
+                    links.extra,
+                    bucket,
+                )
+            )
+
+    def _send(
+        self, job: Job, owner: NodeId, bucket: int, url: str, print_: bytes, links: Links, lease: Lease | None
+    ) -> None:
+        """A link that another master owns; the page that led to it waits for it."""
+        hold = Hold() if lease is None else (lease.hold or Hold())
+        if lease is not None:
+            lease.hold = hold
+        found = Found(
+            url,
+            print_,
+            links.depth,
+            links.priority,
+            links.kind,
+            links.callback,
+            links.seed,
+            links.referer,
+            links.extra,
+        )
+        assert self._exchange.dispatch is not None
+        self._exchange.dispatch.add(job.id, owner, Parcel(found, bucket, hold))
+
+    def _asked(self, job: Job, lease: Lease, outcome: Outcome, batch: Batch, now: float) -> bool:
+        """The request has ended: its host may be asked again, in its time. Whether the host was asked at all."""
+        candidate, host = lease.candidate, lease.seat.host
+        start = candidate.url.startswith(START_URL)
+        fetched = not start and (outcome.answered or outcome.reason not in _UNFETCHED)
+        if outcome.private:
+            host.private = True
+        if fetched:
+            self._hear(answered=outcome.answered, reason=outcome.reason, now=now)
+            host.end(
+                now,
+                job.pace,
+                answered=outcome.answered,
+                latency_s=outcome.latency_s,
+                status=outcome.status,
+                pause_s=outcome.host_pause_s,
+                slow_down=outcome.slow_down,
+                ours=outcome.reason in OURS,
+                deaf_s=self._workbench.hearing.deaf_s(now),
+            )
+            if host.down:
+                self.down[(job.id, candidate.host)] = None
+            if outcome.host_pause_s:
+                batch.pauses.append((host.key, min(outcome.host_pause_s, job.pace.retry_after_max_s)))
+        else:
+            host.release(now, None)
+        self._ended(lease.seat, pause_s=outcome.host_pause_s, slow_down=outcome.slow_down)
+        if outcome.close and not job.closing:
+            job.closing = outcome.close
+        return fetched
+
+    def _hear(self, *, answered: bool, reason: str, now: float) -> None:
+        if answered or reason not in SILENCES:
+            self._workbench.hearing.heard(now)
+
+    def _was_deaf(self, job: Job, lease: Lease, outcome: Outcome, now: float) -> bool:
+        """Whether nobody was heard while a host that used to answer left this page without an answer."""
+        if outcome.reason not in SILENCES or not lease.seat.host.answered:
+            return False
+        return self._workbench.hearing.deaf_since(lease.since, now, OUTAGE_TIMES * job.pace.down_after_s)
+
+    def _end(self, ended: _Ended, batch: Batch, now: float) -> None:
+        """The page is over: its items and its end go into the batch, together."""
+        job, lease, outcome, items, fetched = ended
+        candidate = lease.candidate
+        tally = batch.tallies[job.id]
+        if fetched:
+            tally["fetches"] += 1
+        if items is not None:
+            (batch.staged if lease.staged else batch.items).append(items)
+        if count := (items.number if items is not None else 0) + lease.staged:
+            tally["items"] += count
+        job.leased -= 1
+        self._tell(job, outcome, tally)
+        phase = Phase(outcome.phase)
+        if phase is Phase.QUEUED:
+            self.retries.append((candidate, now + outcome.retry_in_s))
+        else:
+            self._leave(candidate, phase, outcome.reason, tally)
+        ending = Ending(
+            candidate.record,
+            job.id,
+            phase,
+            candidate.attempts,
+            candidate.losses,
+            outcome.status,
+            outcome.reason,
+            outcome.size,
+            outcome.digest,
+            outcome.detail,
+            outcome.latency_s,
+            candidate.kind,
+            candidate.host,
+            candidate.rank,
+            lease.staged > 0,
+            candidate.visit,
+        )
+        batch.endings.append(ending)
+        if phase is Phase.QUEUED and self._was_deaf(job, lease, outcome, now):
+            # The network is away: the attempt shows nothing, and the page has it once more.
+            candidate.attempts -= 1
+        if self._exchange.copier is not None:
+            number, data = (items.number, items.data) if items is not None else (0, b"")
+            self._exchange.ended.append(EndedPage(candidate, ending, number, data))
+
+    def _tell(self, job: Job, outcome: Outcome, tally: dict[str, int]) -> None:
+        if outcome.status:
+            tally[f"statuses:{outcome.status}"] += 1
+        tally["bytes"] += outcome.size
+        if outcome.dropped_items:
+            tally["items_dropped"] += outcome.dropped_items
+        for name, count in outcome.filtered.items():
+            tally[f"filtered:{name}"] += count
+        if outcome.phase == Phase.QUEUED:
+            tally["retries"] += 1
+            tally[f"retries:{outcome.reason}"] += 1
+        elif outcome.phase == Phase.DONE and not outcome.reason:
+            tally["pages"] += 1
+        elif outcome.reason == "redirect":
+            tally["redirects"] += 1
+
+    def _leave(self, candidate: Candidate, phase: Phase, reason: str, tally: dict[str, int]) -> None:
+        name = phase.name.lower()
+        tally["queued"] -= 1
+        tally[name] += 1
+        if phase is not Phase.DONE:
+            tally[f"{name}:{reason}"] += 1
+        self.forgotten.append(candidate.record)
+
+    def _ended(self, seat: Seat, *, pause_s: float = 0.0, slow_down: bool = False) -> None:
+        """A request of the host is over, one way or another."""
+        self._workbench.ended(seat)
+        if self._exchange.budgets is not None:
+            self._exchange.budgets.ended(seat, pause_s=pause_s, slow_down=slow_down)
+
+    # -- robots.txt ---------------------------------------------------------------------------
+
+    def robots(self, session: Session, result: RobotsResult, batch: Batch, now: float) -> None:
+        lease = session.robots.pop(result.lease, None)
+        if lease is None:
+            return
+        host = lease.seat.host
+        pace = self._jobs[lease.job].pace
+        before = host.robots.get((lease.origin, lease.agent)) if host.robots else None
+        tries = (before.tries if before is not None else 0) + 1
+        unreachable = result.verdict == "disallow"
+        entry = RobotsEntry(
+            result.verdict, pack_body(result.body), result.reason, result.crawl_delay_s, now + TIMINGS.robots_ttl_s
+        )
+        reason = result.reason.partition(":")[0] if unreachable else ""
+        if unreachable:
+            again = tries < _ROBOTS_TRIES.get(reason, ROBOTS_TRIES)
+            entry.expires_at = now if again else now + TIMINGS.robots_unreachable_ttl_s
+            entry.tries = tries if again else 0
+        if self._jobs[lease.job].opened_in.get(opened_by(lease.origin), 0) > lease.version:
+            # The slave may have held it for closed.
+            entry.expires_at = now
+        self._workbench.robots_known(lease.seat, lease.origin, lease.agent, entry)
+        self._hear(answered=not unreachable, reason=reason, now=now)
+        deaf_s = self._workbench.hearing.deaf_s(now)
+        host.end(now, pace, answered=not unreachable, ours=reason in OURS, deaf_s=deaf_s)
+        if unreachable and entry.tries:
+            host.next_at = max(host.next_at, now + min(OURS_BACKOFF_MAX_S, ROBOTS_RETRY_S * 2 ** (tries - 1)))
+        self._ended(lease.seat)
+        batch.tallies[lease.job]["robots"] += 1
+        if not unreachable and not self._is_closed(self._jobs[lease.job], result.origin):
+            batch.hosts.append(
+                HostRow(
+                    host.key,
+                    lease.origin,
+                    lease.agent,
+                    result.verdict,
+                    entry.packed,
+                    result.reason[:500],
+                    result.crawl_delay_s,
+                )
+            )
+
+    @staticmethod
+    def _is_closed(job: Job, origin: str) -> bool:
+        """Whether nobody could ask for it: what was found out then is not to be believed when it is open."""
+        host = opened_by(origin)
+        return bool(host) and host not in job.opened_in and not job.settings.allow_private_networks
+
+    # -- leases without a report --------------------------------------------------------------
+
+    def lost(self, lease: Lease, batch: Batch, now: float, detail: str, *, blamed: bool = True) -> None:
+        """The lease ended without a report. ``blamed``: the slave may have died of the page."""
+        candidate = lease.candidate
+        job = self._jobs[candidate.job]
+        candidate.losses += blamed
+        job.leased -= 1
+        lease.seat.host.release(now, job.pace)
+        self._ended(lease.seat)
+        tally = batch.tallies[job.id]
+        tally["losses"] += 1
+        phase = Phase.QUEUED
+        if candidate.losses >= job.pace.losses_max:
+            phase = Phase.FAILED
+            self._leave(candidate, phase, Failure.SLAVE_LOST, tally)
+        else:
+            self.retries.append((candidate, now))
+        ending = Ending(
+            candidate.record,
+            job.id,
+            phase,
+            candidate.attempts,
+            candidate.losses,
+            0,
+            Failure.SLAVE_LOST,
+            0,
+            b"",
+            detail,
+            0.0,
+            candidate.kind,
+            candidate.host,
+            candidate.rank,
+            False,
+            candidate.visit,
+        )
+        batch.endings.append(ending)
+        if self._exchange.copier is not None:
+            self._exchange.ended.append(EndedPage(candidate, ending, 0, b""))
+        if lease.staged:
+            batch.unstage.append(candidate.record)
+
+    def too_slow(self, lease: Lease, batch: Batch, now: float) -> None:
+        """The slave did not come back from its own work on the answer. Nor would another one."""
+        detail = "the slave did not come back from decoding or parsing the answer, or looking for links in it"
+        outcome = Outcome(Phase.FAILED, Failure.TOO_SLOW, detail, answered=True)
+        self._over(self._jobs[lease.candidate.job], lease, outcome, None, batch, now)
+
+    def spared(self, lease: Lease, batch: Batch, now: float) -> None:
+        """The slave ended, and not by this page: no loss and no attempt, and it is fetched as soon as its host may be
+        asked."""
+        candidate = lease.candidate
+        candidate.attempts -= 1
+        job = self._jobs[candidate.job]
+        job.leased -= 1
+        lease.seat.host.release(now, job.pace)
+        self._ended(lease.seat)
+        batch.returned.append(candidate.record)
+        if lease.staged:
+            batch.unstage.append(candidate.record)
+        self.retries.append((candidate, now))
+
+    def lost_robots(self, lease: RobotsLease, now: float, *, blamed: bool = True) -> None:
+        """The slave ended with the robots.txt in its hands; one that kills every slave is not asked for again."""
+        host, pace = lease.seat.host, self._jobs[lease.job].pace
+        before = host.robots.get((lease.origin, lease.agent)) if host.robots else None
+        entry = RobotsEntry("disallow", b"", "the slave died each time it was read", 0.0, now, losses=int(blamed))
+        if before is not None:
+            entry.crawl_delay_s, entry.tries, entry.losses = before.crawl_delay_s, before.tries, before.losses + blamed
+        if entry.losses >= pace.losses_max:
+            entry.expires_at, entry.losses = now + TIMINGS.robots_unreachable_ttl_s, 0
+        self._workbench.robots_known(lease.seat, lease.origin, lease.agent, entry)
+        host.release(now, pace)
+        self._ended(lease.seat)
+
+    def returned(self, session: Session, record: int, batch: Batch, now: float) -> None:
+        """The slave did not begin: the attempt did not happen."""
+        lease = session.leases.pop(record, None)
+        if lease is None:
+            return
+        lease.candidate.attempts -= 1
+        self._jobs[lease.candidate.job].leased -= 1
+        lease.seat.host.release(now, None)
+        self._ended(lease.seat)
+        batch.returned.append(record)
+        self.retries.append((lease.candidate, now))
+
+
+_UNFETCHED = frozenset({"robots", "robots-unreachable", "crawl-delay", "private-network", "ignored", "invalid"})
+"""Ends that came about without a request to the host."""

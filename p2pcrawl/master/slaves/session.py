@@ -1,0 +1,132 @@
+"""A slave's standing with its master: what it holds, what it has been told."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from time import monotonic
+
+from p2pcrawl.core.bench.candidate import Candidate
+from p2pcrawl.core.bench.seat import Seat
+from p2pcrawl.core.bench.workbench import LOSSES_SUSPECT
+from p2pcrawl.master.links.dispatch import Hold
+from p2pcrawl.overlay.link import Link
+from p2pcrawl.wire.messages.slave_messages import Report, Returned
+
+RULES_MAX = 20_000
+"""Origins whose robots.txt a slave keeps."""
+
+
+@dataclass(slots=True)
+class Lease:
+    """A page in a slave's hands. ``staged``: items that came in parts ahead of its end."""
+
+    number: int
+    candidate: Candidate
+    seat: Seat
+    staged: int = 0
+    hold: Hold | None = None
+    """What of its links is still on the way to other masters."""
+    since: float = field(default_factory=monotonic)
+    version: int = 0
+    """Of its job, when it was made: what the slave knew of it at least."""
+
+
+@dataclass(slots=True)
+class RobotsLease:
+    """A robots.txt in a slave's hands."""
+
+    number: int
+    job: int
+    origin: str
+    agent: str
+    seat: Seat
+    version: int = 0
+    """Of its job, when it was made."""
+
+
+@dataclass(slots=True)
+class Session:
+    """One slave, from Hello to the end of its link, or till it was not renewed for too long."""
+
+    id: int
+    link: Link
+    window: int
+    heard_at: float
+    pid: int = 0
+    process: int = 0
+    """The process, if this master started it; known before the slave says Hello."""
+    leases: dict[int, Lease] = field(default_factory=dict)
+    """By record."""
+    robots: dict[int, RobotsLease] = field(default_factory=dict)
+    """By lease number."""
+    inbox: deque[Report | Returned] = field(default_factory=deque)
+    jobs: dict[int, int] = field(default_factory=dict)
+    """The version of each job that it was told."""
+    rules: set[str] = field(default_factory=set)
+    """The origins whose robots.txt it was told."""
+    granted: int = 0
+    """How many pages it was ever given."""
+    ready: bool = False
+    stopping: bool = False
+    lost: bool = False
+    """It is over; what it held comes back."""
+    blamed: bool = True
+    """When it is over, the slave may have died of what it held."""
+    held: list[Lease] = field(default_factory=list)
+    """What was in its hands when it was over."""
+    hung: int | None = None
+    """It was ended, as it did not come back from its work on the answer of this lease; 0: of none."""
+    parted: bool = False
+    """It has said Bye."""
+    remote: bool = False
+    """Nothing but its link tells whether the slave lives."""
+    renewed_at: float = 0.0
+    """When it began, or the last of its Beats was answered."""
+    adopting: bool = False
+    """The slave's Orphans are being taken in."""
+    rss_bytes: int = 0
+    turned: float = 0.0
+    """When parts of its pages were last taken."""
+
+    def knows_rules(self, origin: str) -> None:
+        """The slave was told the origin's robots.txt."""
+        if len(self.rules) >= RULES_MAX:
+            # The slave has dropped some by now; those that it misses it asks for.
+            self.rules.clear()
+        self.rules.add(origin)
+
+    def holds(self, lease: int) -> bool:
+        """Or did when it was over."""
+        return lease in self.robots or any(each.number == lease for each in (*self.leases.values(), *self.held))
+
+    @property
+    def takes_work(self) -> bool:
+        return self.ready and not self.stopping and not self.lost
+
+    @property
+    def ended(self) -> int:
+        """How many of the pages that it was given are no longer in its hands."""
+        return self.granted - len(self.leases)
+
+    @property
+    def in_hand(self) -> int:
+        return len(self.leases) + len(self.robots)
+
+    @property
+    def room(self) -> int:
+        return self.window - self.in_hand if self.takes_work else 0
+
+    @property
+    def idle(self) -> int:
+        """How many of its workers have nothing to do."""
+        return max(0, self.slots - self.in_hand)
+
+    @property
+    def slots(self) -> int:
+        """How many of its window it works on at once; the rest waits there, so that it never runs dry."""
+        return self.window - self.window // 3 if self.takes_work else 0
+
+    @property
+    def has_suspect(self) -> bool:
+        return any(lease.candidate.losses >= LOSSES_SUSPECT for lease in self.leases.values())

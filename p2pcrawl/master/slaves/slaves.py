@@ -1,0 +1,351 @@
+"""The slaves of a master: those of this machine and those that came over the network, from Hello to Bye.
+
+In a cluster their sessions are leases of time, for another master may take over the hosts. A slave's session lasts T
+from the sending of the last Beat that was answered; at T(1-e) by its own clock the slave stops (``slave.fence``). The
+master goes by nothing but what it has itself *answered*: a session whose last answer (or whose Hello) was T(1+e) ago by
+its own clock is void. The answer is later than the sending, and e bounds what either clock may be off, so
+
+* when a master holds a session for void, its slave has stopped, whichever of them stood still, and whatever was lost
+  between them;
+* while a slave works under a session, its master has not given its leases to anybody else;
+* in between, which is a fraction of a second, the slave is the first to know: it says Hello anew, and that ends the
+  session here, too. A Beat that comes after T(1+e) is not answered: nothing brings back a session that was over.
+
+A void session waits for that Hello; till then nothing that the slave says counts, for it will say it again as Orphans.
+Its pages go back to their queues, and it counts as a loss of theirs only if its link ends in place of a Hello.
+A master that stood still itself hears first what has arrived meanwhile, so that what was reported in time counts, and
+the slave which has said Hello anew is not blamed. A remote slave whose link ends without a Bye may still be at work:
+its leases come back when its session would have been void, too.
+
+Beats come from a thread of the slave's process: they prove that the process and the way to it live, not that its loop
+turns. That is no danger: a loop that stands still begins nothing, and when it goes on each step looks at the clock
+first. A beat says for how long the loop has stood still; beyond ``SLAVE_SILENCE`` the slave is replaced.
+
+On a single machine nobody takes over: there ``fenced`` is False, and sessions last as long as their links.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from time import monotonic
+
+from p2pcrawl.master.slaves.processes import Group, RunHere
+from p2pcrawl.master.slaves.session import Session
+from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.errors import LinkError, P2PCrawlError
+from p2pcrawl.model.timings import TIMINGS
+from p2pcrawl.overlay.link import Link, open_link
+from p2pcrawl.wire.messages.bounds import ENDPOINTS_MAX
+from p2pcrawl.wire.messages.codec import AnyMessage
+from p2pcrawl.wire.messages.slave_messages import (
+    PROTOCOL,
+    Adopted,
+    Beat,
+    Bye,
+    Closed,
+    Halt,
+    Hello,
+    Leaving,
+    Orphans,
+    Renewed,
+    Report,
+    Returned,
+    Stop,
+    Welcome,
+)
+
+log = logging.getLogger(__name__)
+
+LATE_S = 0.5
+"""A look that comes later than this by so much has found the loop standing still."""
+HEAR_S = 0.1
+"""What the loop then gets to hear what has arrived, before any session is judged."""
+ADOPT_AGAIN_S = 1.0
+
+OnOrphans = Callable[[Session, Orphans], Awaitable[None]]
+"""Makes safe what a slave found out for another master. P2PCrawlError: not now; it is asked again."""
+
+
+class Slaves:
+    """Their sessions by number. What they report waits in the sessions' inboxes for the master's next turn; sessions
+    that have ended wait in ``gone``. ``wake`` is called whenever there is something for that turn."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        count: int,
+        run_here: RunHere,
+        wake: Callable[[], None],
+        left: Callable[[Bye], None],
+        *,
+        output_to_stderr: bool = False,
+        errors_to: int | None = None,
+        fenced: bool = False,
+        on_orphans: OnOrphans | None = None,
+    ) -> None:
+        """``left`` hears of slaves that leave in anger. Without ``on_orphans`` what slaves found out for others is
+        acknowledged and forgotten, to be fetched again."""
+        self._settings = settings
+        self._count = count
+        self._wake = wake
+        self._left = left
+        self._fenced = fenced
+        self.on_orphans = on_orphans
+        self._session_last = 0
+        self._leaving = False
+        self._loop = asyncio.get_running_loop()
+        self._adoptions: set[asyncio.Task[None]] = set()
+        self.sessions: dict[int, Session] = {}
+        self.void: dict[int, Session] = {}
+        """Over, while their links wait for a Hello."""
+        self._closed: list[str] = []
+        self.gone: deque[Session] = deque()
+        self.group = Group(
+            count, self.connected, run_here, output_to_stderr=output_to_stderr, errors_to=errors_to, on_hung=self.hung
+        )
+
+    async def connected(self, stream: socket.socket, pid: int) -> Callable[[], None]:
+        """A slave of this machine, over a socket pair."""
+        early: list[AnyMessage] = []
+        link = await open_link(stream, early.append, lambda error: None)
+        session = self._welcome(link)
+        session.process = pid
+        for message in early:
+            self.received(session, message)
+        if link.closed:
+            self._lost(session, None)
+        return link.abort
+
+    def take(self, link: Link, hello: Hello) -> None:
+        """A slave of another machine, over a link that is sealed."""
+        session = self._welcome(link)
+        session.remote = True
+        self.received(session, hello)
+
+    def close_ports(self, addresses: Iterable[str]) -> None:
+        """Peers listen at these, and at no others: slaves go there for no crawl."""
+        closed = sorted(set(addresses))[:ENDPOINTS_MAX]
+        if closed != self._closed:
+            self._closed = closed
+            for session in (*self.sessions.values(), *self.void.values()):
+                session.link.send(Closed(closed))
+
+    def stop(self) -> None:
+        """Lets all of them finish what is open and leave."""
+        self._leaving = True
+        self.group.stop_replacing()
+        for session in self.sessions.values():
+            self._stop(session)
+
+    def abort(self) -> None:
+        """Cuts their links."""
+        self.group.stop_replacing()
+        for session in (*self.sessions.values(), *self.void.values()):
+            session.link.abort()
+        for task in self._adoptions:
+            task.cancel()
+
+    def halt(self) -> None:
+        """Has them give up at once what they have open; they go on under new sessions."""
+        for session in self.sessions.values():
+            if session.ready and not session.lost and not session.stopping:
+                session.link.send(Halt())
+
+    async def watch(self) -> None:
+        """Ends sessions that could not be renewed; replaces slaves that have fallen silent."""
+        while True:
+            before = monotonic()
+            await asyncio.sleep(TIMINGS.watch_s)
+            late_s = monotonic() - before - TIMINGS.watch_s
+            if late_s > LATE_S:
+                await asyncio.sleep(HEAR_S)
+            for session in self.overdue(monotonic()):
+                log.warning(
+                    "slave %d: its session was not renewed for %.1f s and is over", _pid(session), TIMINGS.void_s
+                )
+                # It may live. Whether it died of what it held shows when it says Hello anew, or its link ends.
+                session.blamed = False
+                self._end(session)
+                self.void[session.id] = session
+            now = monotonic()
+            for session in self.silent(now, late_s):
+                silence = now - session.heard_at
+                log.warning("slave %d has been silent for %.0f s and is replaced", _pid(session), silence)
+                session.heard_at = now
+                self.group.kill(session.process)
+                session.link.abort()
+
+    def hung(self, pid: int, lease: int) -> bool:
+        """Whoever started this slave ends it, for it does not come back from its own work on the answer of this lease.
+        That page is to blame, and nothing else that the slave holds. Whether there is such a slave."""
+        known = False
+        for session in (*self.sessions.values(), *self.void.values()):
+            if session.pid == pid and (not lease or session.holds(lease)):
+                session.hung, known = lease, True
+                if session.lost and session not in self.gone and session.id in self.sessions:
+                    # It is certain now that it has stopped.
+                    self._return_leases(session)
+        return known
+
+    def overdue(self, now: float) -> list[Session]:
+        """The sessions that are void by now."""
+        if not self._fenced:
+            return []
+        return [s for s in self.sessions.values() if s.ready and not s.lost and now - s.renewed_at > TIMINGS.void_s]
+
+    def silent(self, now: float, late_s: float) -> list[Session]:
+        """The slaves to be replaced. For the time in which this process itself stood still none is blamed."""
+        here = (*self.sessions.values(), *self.void.values())
+        for session in here:
+            session.heard_at = min(now, session.heard_at + late_s)
+        return [s for s in here if now - s.heard_at > self._settings.slave_silence]
+
+    def received(self, session: Session, message: AnyMessage) -> None:
+        """Raises LinkError for what a slave does not say."""
+        session.heard_at = monotonic()
+        if isinstance(message, Hello):
+            self._greeted(session, message)
+        elif isinstance(message, Bye):
+            self._bye(session, message)
+        elif session.id not in self.void:
+            self._said(session, message)
+
+    def _said(self, session: Session, message: AnyMessage) -> None:
+        match message:
+            case Report() | Returned():
+                session.inbox.append(message)
+                self._wake()
+            case Beat():
+                session.rss_bytes = message.rss_bytes
+                # The process lives; its loop was last seen to turn so long ago.
+                session.heard_at -= message.standing_s
+                if self._fenced and message.session == session.id:
+                    self._renew(session, message.number)
+            case Leaving():
+                session.stopping = True
+            case Orphans():
+                self._adopt(session, message)
+            case _:
+                raise LinkError(f"a slave does not say {type(message).__name__}")
+
+    # -- sessions -----------------------------------------------------------------------------
+
+    def _welcome(self, link: Link) -> Session:
+        self._session_last += 1
+        number = self._session_last
+        slots = max(1, -(-self._settings.concurrent_requests // max(1, self._count)))
+        session = self.sessions[number] = Session(number, link, slots + slots // 2, monotonic())
+        link.on_message = partial(self.received, session)
+        link.on_close = partial(self._lost, session)
+        fence_s = TIMINGS.fence_s if self._fenced else 0.0
+        level, silence_s = self._settings.log_level.upper(), self._settings.slave_silence
+        link.send(Welcome(PROTOCOL, number, slots, level, fence_s, silence_s))
+        if self._closed:
+            link.send(Closed(self._closed))
+        if self._leaving:
+            self._stop(session)
+        return session
+
+    def _greeted(self, session: Session, hello: Hello) -> None:
+        if hello.protocol != PROTOCOL:
+            raise LinkError(f"the slave speaks protocol {hello.protocol}, this master {PROTOCOL}")
+        if session.ready:
+            # For the slave it is over, so it is. It lives, and did not die of what it held.
+            session.blamed = False
+            self.void.pop(session.id, None)
+            self._end(session)
+            old, session = session, self._welcome(session.link)
+            session.process, session.remote = old.process, old.remote
+        session.pid, session.ready = hello.pid, True
+        # Not before: a slave that takes its time to start must not count from later than its master.
+        session.renewed_at = monotonic()
+        self.group.greeted(hello.pid)
+        self._wake()
+
+    def _renew(self, session: Session, beat: int) -> None:
+        now = monotonic()
+        if now - session.renewed_at <= TIMINGS.void_s:
+            session.renewed_at = now
+            session.link.send(Renewed(session.id, beat))
+
+    def _bye(self, session: Session, bye: Bye) -> None:
+        session.stopping = session.parted = True
+        session.blamed = bool(bye.reason)
+        if bye.reason and (bye.job or not session.remote):
+            self._left(bye)
+        elif bye.reason:
+            log.warning("slave %d leaves: %s", session.pid, bye.reason)
+        # It waits for this, so that nothing more is said to a link whose other end is closed.
+        session.link.close()
+
+    def _stop(self, session: Session) -> None:
+        if not session.stopping:
+            session.stopping = True
+            session.link.send(Stop())
+
+    def _end(self, session: Session) -> None:
+        if not session.lost:
+            session.lost = True
+            self.gone.append(session)
+            self._wake()
+
+    def _lost(self, session: Session, error: Exception | None) -> None:
+        if error is not None:
+            log.warning("slave %d: %s", session.pid, error)
+        if self.void.pop(session.id, None) is not None:
+            for lease in session.held:
+                guilty = session.hung is None or session.hung == lease.number
+                lease.candidate.losses += guilty and not session.parted
+            return
+        void_in_s = session.renewed_at + TIMINGS.void_s - monotonic()
+        certain = session.parted or session.hung is not None
+        if self._fenced and session.remote and session.in_hand and not certain and void_in_s > 0:
+            session.lost = True
+            self._loop.call_later(void_in_s, self._return_leases, session)
+            return
+        self._end(session)
+
+    def _return_leases(self, session: Session) -> None:
+        if session.id in self.sessions and session not in self.gone:
+            self.gone.append(session)
+            self._wake()
+
+    # -- what they found out for others -------------------------------------------------------
+
+    def _adopt(self, session: Session, orphans: Orphans) -> None:
+        if session.adopting:
+            raise LinkError("a slave does not say more orphans before the last are adopted")
+        session.adopting = True
+        task = asyncio.create_task(self._make_safe(session, orphans))
+        self._adoptions.add(task)
+        task.add_done_callback(self._adoptions.discard)
+
+    async def _make_safe(self, session: Session, orphans: Orphans) -> None:
+        while self.on_orphans is not None:
+            try:
+                await self.on_orphans(session, orphans)
+                break
+            except P2PCrawlError as error:
+                log.info("%d pages of slave %d must wait: %s", len(orphans.pages), session.pid, error)
+            except Exception:
+                log.exception(
+                    "%d pages of slave %d cannot be taken in: they will be fetched again",
+                    len(orphans.pages),
+                    session.pid,
+                )
+                break
+            await asyncio.sleep(ADOPT_AGAIN_S)
+            if session.lost:
+                # The slave says them again in its next session, wherever that is.
+                return
+        session.adopting = False
+        session.link.send(Adopted(orphans.sequence))
+
+
+def _pid(session: Session) -> int:
+    return session.pid or session.process

@@ -1,0 +1,1 @@
+"""Plain data of a crawl: requests, answers, records, jobs, settings."""

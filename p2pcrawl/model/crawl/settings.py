@@ -1,0 +1,350 @@
+"""Settings: frozen, typed, validated once, each default justified where it is defined.
+
+In Python they are lower-case fields; on the command line and in ``custom_settings`` they have
+Scrapy's upper-case names, in any case, where the meaning is the same.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from enum import StrEnum
+from math import isfinite
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from p2pcrawl.model.cluster.placement import GroupPlacement
+from p2pcrawl.model.crawl.allowance import Allowance, allowance_of
+from p2pcrawl.model.crawl.record import Order, ShardKey
+from p2pcrawl.model.crawl.referrer import ReferrerPolicy
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.timings import TIMINGS
+
+SECONDS_MAX = 1e9
+"""The longest time that anybody can ask for, some thirty years: messages between processes hold no more."""
+NUMBER_MAX = 1 << 62
+"""What messages and databases can hold."""
+
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"0", "false", "no", "off"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The settings of a crawl: all that a user can choose about it."""
+
+    # -- pace ---------------------------------------------------------------------------------
+    concurrent_requests: int = 128
+    """Requests open at once over all slaves: enough for a broad crawl at 50 ms, cheap in memory."""
+    concurrent_requests_per_domain: int = 8
+    """Requests open at once to one host while it has no delay (Scrapy's default)."""
+    download_delay: float | None = None
+    """Seconds from the end of one answer of a host to the next request. None: 1 s, but none for
+    loopback and private hosts that a start URL named."""
+    autothrottle_enabled: bool = False
+    autothrottle_start_delay: float = 5.0
+    autothrottle_max_delay: float = 60.0
+    autothrottle_target_concurrency: float = 1.0
+    retry_after_max: float = 600.0
+    """A host's Retry-After is obeyed up to this many seconds."""
+
+    # -- robots.txt ---------------------------------------------------------------------------
+    robotstxt_obey: bool = True
+    robotstxt_user_agent: str = ""
+    """The name looked up in robots.txt; the user agent's product name when empty. See ``robots_agent``."""
+    crawl_delay_max: float = 600.0
+    """Pages of a host whose Crawl-delay is longer are left out: at that pace hardly any would be fetched, and one host
+    would keep the whole crawl from ending. Asking more often than it wants would be rude. 0: any is waited for."""
+
+    # -- requests -----------------------------------------------------------------------------
+    user_agent: str = "p2pcrawl/0.1"
+    default_request_headers: Mapping[str, str] = field(
+        default_factory=lambda: {
+            "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+            "Accept-Language": "en",
+        }
+    )
+    cookies_enabled: bool = True
+    http_user: str = ""
+    http_pass: str = ""
+    http_auth_domain: str = ""
+    """The host that the credentials are for; required with http_user, so that they never leak."""
+    http_proxy: str = ""
+    """A proxy for every request, as http://user:password@host:port; a request's meta["proxy"] wins."""
+    referer_enabled: bool = True
+    referrer_policy: ReferrerPolicy = ReferrerPolicy.STRICT_ORIGIN_WHEN_CROSS_ORIGIN
+    """How much of a page's address the hosts it links to are told: what browsers do. Scrapy tells other hosts all."""
+    cross_origin_headers: tuple[str, ...] = ()
+    """Request headers, beside the plain ones, that may go to other hosts than those they were meant for; ``*``: all."""
+    fingerprint_headers: tuple[str, ...] = ()
+    """Request headers that are part of a request's identity."""
+
+    # -- limits of one fetch ------------------------------------------------------------------
+    connect_timeout: float = 10.0
+    first_byte_timeout: float = 30.0
+    download_timeout: float = 60.0
+    """The whole fetch. Scrapy waits 180 s, in which one slow host can hold its slots too long."""
+    download_maxsize: int = 32 * 1024 * 1024
+    """Bytes of a body, before and after inflating. Scrapy's 1 GiB would exhaust a slave."""
+    header_maxsize: int = 64 * 1024
+    """Bytes of an answer's head."""
+    compression_enabled: bool = True
+    dnscache_ttl: float = 300.0
+
+    # -- redirects and retries ----------------------------------------------------------------
+    redirect_enabled: bool = True
+    redirect_max_times: int = 20
+    retry_enabled: bool = True
+    retry_times: int = 2
+    """Attempts after the first (Scrapy's default)."""
+    retry_http_codes: tuple[int, ...] = (500, 502, 503, 504, 522, 524, 408, 429)
+    retry_backoff: float = 1.0
+    """Seconds before the first retry; doubled for each one after it."""
+    retry_backoff_max: float = 300.0
+    host_down_after: float = 300.0
+    """Seconds without an answer after which what is queued for a host is put aside; 0: never. A server that
+    is restarted is back by then."""
+    slave_losses_max: int = 5
+    """Times that a page may be in the hands of a slave that dies before it is put aside."""
+    answer_cpu_max: float = 1.0
+    """Seconds of computing that one call into the library may take on an answer (decoding, parsing, selecting, links)
+    before the page is failed as too slow; 0: any. 32 MiB of plain HTML are parsed in less."""
+    slave_silence: float = 60.0
+    """Seconds without a sign of life (a callback that never returns) before a slave is replaced; also how long
+    a callback may await one thing before its page is failed."""
+
+    # -- scope --------------------------------------------------------------------------------
+    depth_limit: int = 0
+    """0: none."""
+    urllength_limit: int = 2083
+    offsite_enabled: bool = True
+    allow_private_networks: Allowance = False
+    """True opens every loopback and private address to this crawl, a list those names (``*.name``: all below it),
+    addresses and networks; link-local and metadata stay shut. Start URLs' own hosts need not be named."""
+    httperror_allow_all: bool = False
+    httperror_allowed_codes: tuple[int, ...] = ()
+
+    # -- frontier -----------------------------------------------------------------------------
+    queue_order: Order = Order.PRIORITY
+    shard_key: ShardKey = ShardKey.HOST
+    """What a cluster shares out by: ``host``, ``domain`` or ``url``."""
+    frontier_memory: int = 200_000
+    """URLs held in memory, over all hosts; the rest waits on disk."""
+
+    # -- spider, items, ending ----------------------------------------------------------------
+    item_pipelines: Mapping[str, int] = field(default_factory=dict)
+    closespider_pagecount: int = 0
+    closespider_itemcount: int = 0
+    closespider_timeout: float = 0.0
+    closespider_errorcount: int = 0
+    feed_export_fields: tuple[str, ...] = ()
+    """Columns of CSV; without it, the fields of the first item."""
+    feed_csv_safe: bool = True
+    """Cells of CSV that a spreadsheet would run as formulas get an apostrophe, and control characters are left out."""
+
+    # -- processes and talk -------------------------------------------------------------------
+    slaves: int | None = None
+    """Slave processes; None: as many as cores. 0: everything in one process."""
+    group_placement: GroupPlacement = GroupPlacement.BOUNDED
+    """Which slave gets a host: ``bounded`` by measured throughput, ``host-bucket`` by MD5. Its master's choice: a peer
+    is told by ``--placement``."""
+    log_level: str = "INFO"
+    log_file: str = ""
+    logstats_interval: float = 10.0
+    """Seconds between progress lines where there is no terminal."""
+
+    def __post_init__(self) -> None:
+        self._validate()
+
+    def _validate(self) -> None:
+        for name in _POSITIVE:
+            if not getattr(self, name) > 0:
+                raise ConfigurationError(f"setting {name.upper()} must be above 0, not {getattr(self, name)}")
+        for name in _NOT_NEGATIVE:
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise ConfigurationError(f"setting {name.upper()} must not be negative: {value}")
+        for name, kind in _TYPES.items():
+            most = SECONDS_MAX if kind in (float, float | None) else NUMBER_MAX if kind in (int, int | None) else None
+            if most is not None and (getattr(self, name) or 0) > most:
+                raise ConfigurationError(f"setting {name.upper()} must not be above {most:.0f}")
+        if self.slave_losses_max < 3:
+            # A page is told from those that were leased beside it by its second loss.
+            raise ConfigurationError(f"SLAVE_LOSSES_MAX must be at least 3, not {self.slave_losses_max}")
+        if self.slave_silence < TIMINGS.silence_min_s:
+            raise ConfigurationError(
+                f"SLAVE_SILENCE must be at least {TIMINGS.silence_min_s:g} s, not {self.slave_silence:g}: slaves that "
+                f"live give a sign of it every {TIMINGS.beat_s:g} s"
+            )
+        if self.http_user and not self.http_auth_domain:
+            raise ConfigurationError("HTTP_USER needs HTTP_AUTH_DOMAIN, the host that the credentials are for")
+        if self.http_proxy and not self.http_proxy.startswith(("http://", "https://")):
+            raise ConfigurationError("HTTP_PROXY must begin with http:// or https://")
+        if self.log_level.upper() not in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"):
+            raise ConfigurationError(f"LOG_LEVEL is DEBUG, INFO, WARNING, ERROR or CRITICAL, not {self.log_level!r}")
+        if "\n" in self.user_agent or "\r" in self.user_agent:
+            raise ConfigurationError("USER_AGENT must be one line")
+
+    @property
+    def robots_agent(self) -> str:
+        """The name to look up in robots.txt: as set, else the user agent's product name.
+
+        Of ``Mozilla/5.0 (compatible; SomeBot/1.0)`` that is SomeBot, for it is what site owners write.
+        """
+        return self.robotstxt_user_agent or _product(self.user_agent)
+
+    def updated(self, values: Mapping[str, Any], source: str = "settings") -> Settings:
+        """Returns these settings with some values replaced.
+
+        Names may be written in any case; text values are read by the field's type. Raises
+        ConfigurationError for a name that does not exist, naming the nearest one that does.
+        """
+        changes: dict[str, Any] = {}
+        for given, value in values.items():
+            name = _ALIASES.get(given.lower(), given.lower())
+            if name not in _TYPES:
+                raise ConfigurationError(_unknown(given, source))
+            changes[name] = _read(name, value)
+        return replace(self, **changes)
+
+    def differences(self) -> dict[str, Any]:
+        """Returns the fields that differ from the defaults, as plain data that can travel."""
+        default = Settings()
+        return {
+            f.name: _plain(getattr(self, f.name))
+            for f in fields(self)
+            if getattr(self, f.name) != getattr(default, f.name)
+        }
+
+
+_ALIASES = {
+    "httpproxy": "http_proxy",
+    "concurrent_requests_per_host": "concurrent_requests_per_domain",
+    "referer_policy": "referrer_policy",
+    "robots_obey": "robotstxt_obey",
+    "loglevel": "log_level",
+    "logfile": "log_file",
+}
+_POSITIVE = (
+    "concurrent_requests",
+    "concurrent_requests_per_domain",
+    "autothrottle_target_concurrency",
+    "connect_timeout",
+    "first_byte_timeout",
+    "download_timeout",
+    "download_maxsize",
+    "header_maxsize",
+    "frontier_memory",
+    "slave_losses_max",
+    "slave_silence",
+    "logstats_interval",
+)
+_NOT_NEGATIVE = (
+    "download_delay",
+    "autothrottle_start_delay",
+    "autothrottle_max_delay",
+    "retry_after_max",
+    "crawl_delay_max",
+    "dnscache_ttl",
+    "redirect_max_times",
+    "retry_times",
+    "retry_backoff",
+    "retry_backoff_max",
+    "host_down_after",
+    "answer_cpu_max",
+    "depth_limit",
+    "urllength_limit",
+    "closespider_pagecount",
+    "closespider_itemcount",
+    "closespider_timeout",
+    "closespider_errorcount",
+    "slaves",
+)
+
+
+def _product(user_agent: str) -> str:
+    name = re.match(r"\s*mozilla/\S+\s+\(compatible;\s*([^/\s;)]+)", user_agent, re.IGNORECASE)
+    name = name or re.match(r"\s*([^/\s(;]*)", user_agent)
+    return name[1] if name else ""
+
+
+def _unknown(name: str, source: str) -> str:
+    near = get_close_matches(name.lower(), _TYPES, n=1, cutoff=0.6)
+    hint = f"; did you mean {near[0].upper()}?" if near else ""
+    return f"unknown setting {name!r} in {source}{hint}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, tuple):
+        return list(value)
+    return str(value) if isinstance(value, StrEnum) else value
+
+
+def _read(name: str, value: Any) -> Any:
+    """Reads a value of the field's type, from text or plain data."""
+    wanted = _TYPES[name]
+    if wanted == Allowance:
+        try:
+            return allowance_of(value)
+        except ValueError as error:
+            raise ConfigurationError(
+                f"setting {name.upper()} is true, false, or names, addresses and networks with commas between them: "
+                f"{error}"
+            ) from error
+    optional = get_origin(wanted) in (Union, UnionType)
+    if optional:
+        if value is None or (isinstance(value, str) and value.lower() in ("", "none", "auto")):
+            return None
+        wanted = next(t for t in get_args(wanted) if t is not type(None))
+    try:
+        return _convert(wanted, value)
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(wanted, type) and issubclass(wanted, StrEnum):
+            choices = ", ".join(wanted)
+            raise ConfigurationError(f"setting {name.upper()} is one of {choices}, not {value!r}") from error
+        kind = getattr(wanted, "__name__", str(wanted)).lower()
+        raise ConfigurationError(f"setting {name.upper()} needs a value of type {kind}, not {value!r}") from error
+
+
+def _convert(wanted: Any, value: Any) -> Any:
+    origin = get_origin(wanted)
+    if origin is tuple:
+        inner = get_args(wanted)[0]
+        if isinstance(value, str):
+            value = [part.strip() for part in value.strip("[]()").split(",") if part.strip()]
+        return tuple(inner(part) for part in value)
+    if origin is not None:
+        if isinstance(value, str):
+            value = json.loads(value)
+        if not isinstance(value, Mapping):
+            raise TypeError
+        inner = get_args(wanted)[1]
+        if not all(isinstance(each, inner) for each in value.values()):
+            raise TypeError
+        return dict(value)
+    if wanted is bool:
+        if isinstance(value, str):
+            if value.lower() in _TRUE:
+                return True
+            if value.lower() in _FALSE:
+                return False
+            raise ValueError
+        return bool(value)
+    if wanted is int and isinstance(value, float) and value != int(value):
+        raise ValueError
+    if wanted is str and not isinstance(value, str):
+        raise TypeError
+    if issubclass(wanted, StrEnum) and isinstance(value, str):
+        return wanted(value.lower())
+    converted = wanted(value)
+    if wanted is float and not isfinite(converted):
+        raise ValueError
+    return converted
+
+
+_TYPES: dict[str, Any] = get_type_hints(Settings)

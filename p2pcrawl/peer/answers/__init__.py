@@ -1,0 +1,1 @@
+"""Answers of a peer: the cluster and its jobs, counts, explanations, results."""

@@ -1,0 +1,107 @@
+"""The counts of a job at all masters, added up; and whether the sum can be relied on.
+
+A page whose bucket changes hands is in two frontiers for a while, or in none that answers: whoever takes it over has
+its row already, and who gives it away has it still; after a partition both sides have what both fetched. A sum that was
+taken meanwhile may be twice the truth. So each master says in which view it acts, how much it has taken and given, and
+whether anything is on its way; all are asked that before and after they are asked for their counts. When both times all
+act in one view, nothing is on its way anywhere, and nothing has moved in between, every row was counted once. Else the
+sum is *not settled*: a job that has come to its end is ``settling`` until it can be said with what.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from p2pcrawl.core.control import FINISHED, INCOMPLETE
+from p2pcrawl.master.cluster import Cluster
+from p2pcrawl.master.jobs.job import Job, certificate_sum
+from p2pcrawl.model.cluster.node import Member, NodeId
+
+ASK_S = 5.0
+SETTLING = "settling"
+
+Stamps = dict[NodeId, dict[str, Any]]
+
+
+class Counts:
+    """Asks all masters for their counts of jobs, and judges whether the sum is settled."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._node = cluster.node
+
+    async def of_jobs(self, jobs: Sequence[Job]) -> list[dict[str, Any]]:
+        """Counts each of these jobs over all masters."""
+        before = await self._stamps()
+        sums = [await self._of(job) for job in jobs]
+        settled = _is_settled(before) and before == await self._stamps()
+        away = self._cluster.absences.missing()
+        return [_judged(each, settled) | {"away": away} for each in sums]
+
+    def here(self, job: Job) -> dict[str, Any]:
+        """Returns what this master has of a job."""
+        ownership = self._cluster.ownership
+        return {
+            "master": self._node.id,
+            "counts": job.certificate(),
+            "not_whole": ownership.broken(),
+            "moving": ownership.syncing,
+        }
+
+    def stamp(self) -> dict[str, Any]:
+        """Returns values that stay the same as long as no row comes here from another master, or goes to one."""
+        ownership, takeover = self._cluster.ownership, self._cluster.takeover
+        moving = ownership.syncing > 0 or not ownership.complete or takeover.unclaimed
+        return {
+            "view": f"{ownership.view:016x}",
+            "turn": ownership.turn,
+            "taken": takeover.handovers,
+            "given": takeover.given,
+            "settled": not moving and ownership.view == self._node.membership.view_digest,
+        }
+
+    async def ask_others(self, what: str, arguments: dict[str, Any]) -> list[tuple[Member, Any]]:
+        """Asks each other member a question. Returns each answer, or the error of the member that gave none."""
+        others, asked = [m for m in self._node.members() if m.id != self._node.id], json.dumps(arguments).encode()
+        calls = (self._node.caller.query(m.address, f"ask:{what}", asked, timeout_s=ASK_S) for m in others)
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+        return [(m, json.loads(a) if isinstance(a, bytes) else a) for m, a in zip(others, answers, strict=True)]
+
+    async def _of(self, job: Job) -> dict[str, Any]:
+        parts, missing = [self.here(job)], []
+        for member, answer in await self.ask_others("counts", {"job": job.id}):
+            if isinstance(answer, dict):
+                parts.append(answer)
+            elif answer is not None:
+                missing.append(member.id)
+        return {
+            **certificate_sum([part["counts"] for part in parts]),
+            "masters": {part["master"]: part["counts"]["pages"] for part in parts},
+            "missing": missing,
+            "not_whole": sorted({bucket for part in parts for bucket in part["not_whole"]}),
+            "moving": sum(part["moving"] for part in parts),
+            "certificate": json.loads(job.signed) if job.signed else None,
+        }
+
+    async def _stamps(self) -> Stamps:
+        """Collects the stamps of all that answer; that others do not is told with the counts."""
+        answers = await self.ask_others("stamp", {})
+        told = {member.id: answer for member, answer in answers if isinstance(answer, dict)}
+        return {**told, self._node.id: self.stamp()}
+
+
+def _is_settled(stamps: Stamps) -> bool:
+    return all(stamp["settled"] for stamp in stamps.values()) and len({s["view"] for s in stamps.values()}) == 1
+
+
+def _judged(counts: dict[str, Any], settled: bool) -> dict[str, Any]:
+    """Marks counts as settled or not: ``conserved`` is unknown, and no end is told, while rows may be counted twice or
+    not at all.
+    """
+    if settled:
+        return {**counts, "settled": True}
+    state = SETTLING if counts["state"] in (FINISHED, INCOMPLETE) else counts["state"]
+    return {**counts, "settled": False, "state": state, "conserved": None}

@@ -1,0 +1,173 @@
+"""The questions that a master answers: how the cluster stands, how its jobs stand, who owns what."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from p2pcrawl.core.ring.rendezvous import BUCKETS
+from p2pcrawl.frontier.reading.job_items import pages_after
+from p2pcrawl.master.cluster import Cluster
+from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.steering import Steering
+from p2pcrawl.model.cluster.node import Address
+from p2pcrawl.model.crawl.record import ShardKey
+from p2pcrawl.model.crawl.url import canonical, host_of
+from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from p2pcrawl.model.packing import in_text
+from p2pcrawl.peer.answers.counts import ASK_S, Counts
+from p2pcrawl.peer.answers.explanation import Explanation
+from p2pcrawl.peer.answers.overview import Overview
+from p2pcrawl.peer.answers.results import Gathering
+from p2pcrawl.spiders.page.typed_urls import checked_url
+
+
+class Questions:
+    """Answers the questions of faces, and those by which masters answer them together."""
+
+    def __init__(self, cluster: Cluster, steering: Steering, folder: Path, name: str) -> None:
+        """``name`` is the cluster's."""
+        self._cluster = cluster
+        self._master = cluster.master
+        self._node = cluster.node
+        self._steering = steering
+        self._folder = folder
+        self._overview = Overview(cluster, name)
+        self._counts = Counts(cluster)
+        self._explanation = Explanation(cluster, folder)
+
+    async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
+        """Raises ConfigurationError for a question that there is not, or that is about nothing."""
+        match what:
+            case "members":
+                return {"members": self._overview.members()}
+            case "status":
+                return self._overview.status(await self._counts.ask_others("figures", {}))
+            case "local":
+                return self._overview.local()
+            case "figures":
+                return self._overview.figures()
+            case "jobs":
+                return {"jobs": await self._counts.of_jobs(list(self._master.jobs.values()))}
+            case "job":
+                (counted,) = await self._counts.of_jobs([self.job_of(arguments)])
+                return counted
+            case "known":
+                return {"job": self.job_of(arguments).id}
+            case "counts":
+                job = self._master.jobs.get(int(arguments["job"]))
+                return self._counts.here(job) if job is not None else None
+            case "stamp":
+                return self._counts.stamp()
+            case "part":
+                return self._steering.part(self.job_of(arguments))
+            case "owner":
+                return await self._owner(arguments)
+            case "why":
+                return await self._explanation.why(str(arguments.get("url", "")))
+            case "why-here":
+                return await self._explanation.here(str(arguments["url"]), list(arguments["jobs"]))
+            case "pages":
+                return await self._pages(int(arguments["job"]), int(arguments["after"]))
+        raise ConfigurationError(f"there is no question {what!r}")
+
+    def job_of(self, arguments: dict[str, Any]) -> Job:
+        """Returns the job that is asked about. Raises ConfigurationError when there is none."""
+        try:
+            number = int(arguments.get("job", ""))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ConfigurationError(f"{arguments.get('job')!r:.60} is not the number of a job") from error
+        job = self._master.jobs.get(number)
+        if job is None:
+            raise ConfigurationError(f"there is no job {number}; `p2pcrawl jobs` lists them")
+        return job
+
+    async def results(self, number: int) -> AsyncIterator[bytes]:
+        """Yields the items of a job, from all masters, in pieces of whole lines."""
+        job = self.job_of({"job": number}).id
+
+        async def members() -> list[Address]:
+            return [member.address for member in self._node.members()]
+
+        async def ask(address: Address, arguments: dict[str, Any]) -> dict[str, Any]:
+            if address == self._node.address:
+                return await self._pages(arguments["job"], arguments["after"])
+            answer = await self._node.caller.query(address, "ask:pages", json.dumps(arguments).encode())
+            page: dict[str, Any] = json.loads(answer)
+            return page
+
+        async for piece in Gathering(job, members, ask).pieces():
+            yield piece
+
+    async def _pages(self, job: int, after: int) -> dict[str, Any]:
+        """Answers a gathering: the next pages with items that this master has."""
+        cluster = self._cluster
+        mark = f"{cluster.ownership.view:016x} {cluster.takeover.handovers}"
+        settled = not cluster.ownership.syncing and cluster.ownership.complete
+        rows = await asyncio.to_thread(pages_after, self._folder, job, after)
+        pages = [(print_.hex(), place, in_text(items)) for place, print_, items in rows]
+        return {"pages": pages, "mark": mark, "settled": settled}
+
+    # -- owners -------------------------------------------------------------------------------
+
+    async def _owner(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Asks the owner itself about a URL, so that the answer is the same from everybody; tells what is known here if
+        it is silent.
+        """
+        answer = self._owner_seen(str(arguments.get("url", "")), str(arguments.get("key", "host")))
+        if answer["owner"] == self._node.id or arguments.get("forwarded"):
+            return answer
+        try:
+            asked = json.dumps({**arguments, "forwarded": True}).encode()
+            told: dict[str, Any] = json.loads(
+                await self._node.caller.query(Address(answer["address"]), "ask:owner", asked, timeout_s=ASK_S)
+            )
+        except P2PCrawlError as error:
+            note = f"the owner did not answer ({error}); this is how {self._node.id[:8]} sees it"
+            return {**answer, "note": note, "directory": await self._owner_heard(answer["bucket"])}
+        if told["owner"] != answer["owner"]:
+            told["note"] = "the masters do not agree at the moment; ask again in some seconds"
+            told["directory"] = await self._owner_heard(answer["bucket"])
+        return told
+
+    async def _owner_heard(self, bucket: int) -> dict[str, Any] | None:
+        """Looks up in the directory who was last heard to serve a bucket."""
+        hint = await self._node.directory.owner(bucket)
+        if hint is None:
+            return None
+        return {
+            "owner": hint.owner,
+            "epoch": [hint.counter, hint.owner],
+            "address": hint.address,
+            "age_s": round(hint.age_s, 1),
+        }
+
+    def _owner_seen(self, url: str, key: str) -> dict[str, Any]:
+        text = canonical(checked_url(url))
+        if key not in {k.value for k in ShardKey}:
+            raise ConfigurationError(f"a job spreads its URLs by host, domain or url, not by {key!r}")
+        bucket = self._master.bucket_of_url(text, key)
+        ownership = self._cluster.ownership
+        owner = ownership.owner_id(bucket)
+        member = self._node.membership.members.get(owner)
+        holders = ownership.holders(bucket)
+        answer = {
+            "url": text,
+            "host": host_of(text),
+            "key": key,
+            "bucket": bucket,
+            "owner": owner,
+            "address": member.address if member is not None else "",
+            "copies": list(holders),
+            "view": f"{ownership.view:016x}",
+            "why": f"bucket {bucket} of {BUCKETS}: the {ownership.ring} ring over {len(self._node.members())} masters "
+            f"puts {owner[:8]} first",
+        }
+        if owner == self._node.id:
+            answer["epoch"] = [ownership.counters[bucket], owner]
+            answer["serving"] = ownership.serves(bucket)
+            answer["slave"] = self._master.granting.slave_for(host_of(text))
+        return answer

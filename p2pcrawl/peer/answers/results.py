@@ -1,0 +1,98 @@
+"""The items of a job, gathered from all masters, each page's once.
+
+Masters are read one after the other, each from its first row on. Buckets may move meanwhile: what moves to a master
+that has been read would be missed, what moves to one that has not would come twice. So each page is known by its
+fingerprint, and when anything has moved since the gathering began, it goes round once more and brings what is new.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+from p2pcrawl.model.cluster.node import Address
+from p2pcrawl.model.errors import LinkError, P2PCrawlError
+from p2pcrawl.model.packing import of_text
+from p2pcrawl.model.timings import TIMINGS
+
+log = logging.getLogger(__name__)
+
+AGAIN_S = 0.5
+
+Members = Callable[[], Awaitable[list[Address]]]
+Ask = Callable[[Address, dict[str, Any]], Awaitable[dict[str, Any]]]
+"""Asks a master for the next pages: ``job`` and ``after`` in; ``pages`` (fingerprint, place, items), ``mark`` and
+``settled`` out. The mark changes when a bucket has moved."""
+
+
+class Gathering:
+    """One gathering. What it keeps is a fingerprint for each page with items, about 100 bytes."""
+
+    def __init__(self, job: int, members: Members, ask: Ask, patience_s: float = TIMINGS.results_patience_s) -> None:
+        self._job = job
+        self._members = members
+        self._ask = ask
+        self._patience_s = patience_s
+        self._known: set[bytes] = set()
+        self._marks: dict[Address, str] = {}
+        self._at_rest = True
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """Yields whole lines of items. Raises P2PCrawlError when a master does not answer for too long."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self._patience_s
+        while True:
+            trouble = None
+            self._marks, self._at_rest = {}, True
+            try:
+                async for piece in self._round():
+                    until = max(until, loop.time() + self._patience_s / 2)
+                    yield piece
+            except P2PCrawlError as error:
+                log.info("gathering the items of job %d: %s", self._job, error)
+                trouble = error
+            if trouble is None and self._at_rest:
+                return
+            if loop.time() >= until:
+                if trouble is not None:
+                    raise trouble
+                # Some bucket has nobody yet: what there is has been told, and ``job`` says that something is missing.
+                return
+            await asyncio.sleep(AGAIN_S)
+
+    async def _round(self) -> AsyncIterator[bytes]:
+        places: dict[Address, int] = {}
+        for _ in range(2):
+            # The second time only tells whether something moved meanwhile.
+            members = await self._members()
+            if not members:
+                raise LinkError("the last master is leaving")
+            if places and set(members) != set(places):
+                self._at_rest = False
+            for address in members:
+                while True:
+                    page = await self._ask(address, {"job": self._job, "after": places.get(address, 0)})
+                    self._look(address, page)
+                    if fresh := self._fresh(page["pages"]):
+                        yield fresh
+                    if not page["pages"]:
+                        places.setdefault(address, 0)
+                        break
+                    places[address] = page["pages"][-1][1]
+
+    def _look(self, address: Address, page: dict[str, Any]) -> None:
+        known = self._marks.setdefault(address, page["mark"])
+        views = {mark.partition(" ")[0] for mark in self._marks.values()}
+        if known != page["mark"] or not page["settled"] or len(views) > 1:
+            self._at_rest = False
+
+    def _fresh(self, pages: list[tuple[str, int, str | list[str]]]) -> bytes:
+        lines: list[bytes] = []
+        for print_, _, items in pages:
+            key = bytes.fromhex(print_)
+            if key not in self._known:
+                self._known.add(key)
+                lines.append(of_text(items))
+        return b"\n".join(lines) + b"\n" if lines else b""

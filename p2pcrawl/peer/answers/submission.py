@@ -1,0 +1,127 @@
+"""A crawl on its way into the cluster: what to crawl, with which code, settings and arguments."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from p2pcrawl.model.crawl.job import JobSpec, SpiderRef
+from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.spiders.loading.load import load_spider, merged_settings, parse_target, reference_of
+from p2pcrawl.spiders.loading.trial import try_spider
+from p2pcrawl.spiders.page.typed_urls import checked_url
+from p2pcrawl.spiders.spider import Spider
+
+CODE_MAX = 4 * 1024 * 1024
+NAME_MAX = 200
+_FILE = re.compile(r"[^/\\\0]{1,200}\.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """Plain data; the code of a spider's file travels with it."""
+
+    name: str
+    urls: list[str] = field(default_factory=list)
+    file: str = ""
+    code: str = ""
+    module: str = ""
+    module_digest: str = ""
+    qualname: str = ""
+    arguments: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    outputs: list[str] = field(default_factory=list)
+
+    def plain(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def read(cls, data: dict[str, Any]) -> Submission:
+        """Raises ConfigurationError for what is none, or whose settings cannot work."""
+        unknown = set(data) - set(cls.__slots__)
+        if unknown:
+            raise ConfigurationError(f"a submission has no field {sorted(unknown)[0]!r}")
+        kinds = {"urls": list, "outputs": list, "arguments": dict, "settings": dict}
+        for name, value in data.items():
+            if not isinstance(value, kinds.get(name, str)):
+                raise ConfigurationError(f"field {name!r} of a submission must be a {kinds.get(name, str).__name__}")
+        for name in ("urls", "outputs", "arguments"):
+            held = data.get(name, ())
+            if not all(isinstance(each, str) for each in (held.values() if isinstance(held, dict) else held)):
+                raise ConfigurationError(f"field {name!r} of a submission holds texts only")
+        if not data.get("name") or not (data.get("urls") or data.get("code") or data.get("module")):
+            raise ConfigurationError("a submission names a spider: urls, code or module")
+        if len(data["name"]) > NAME_MAX:
+            raise ConfigurationError(f"the name of a spider has at most {NAME_MAX} characters")
+        if data.get("code") and (
+            not _FILE.fullmatch(data.get("file", "")) or len(data["code"].encode(errors="surrogatepass")) > CODE_MAX
+        ):
+            raise ConfigurationError(
+                f"the code of a submission is a .py file of at most {CODE_MAX} bytes, and named so"
+            )
+        for url in data.get("urls", ()):
+            checked_url(url)
+        Settings().updated(data.get("settings", {}))
+        return cls(**data)
+
+    def spec(self) -> JobSpec:
+        """Returns the job, before it has a number."""
+        from p2pcrawl.model.crawl.job import JobId
+
+        ref = SpiderRef(self.file, self.module, self.qualname, tuple(self.urls))
+        return JobSpec(
+            JobId(0), self.name, ref, dict(self.arguments), dict(self.settings), (), self.code, self.module_digest
+        )
+
+
+def submission_of(
+    target: type[Spider] | str, base: Settings, overrides: dict[str, Any], arguments: dict[str, str]
+) -> Submission:
+    """Makes a submission from what a user gives. Raises ConfigurationError, one line, for what cannot work."""
+    if isinstance(target, str):
+        ref = parse_target(target)
+        cls = load_spider(ref)
+    else:
+        found = reference_of(target)
+        if found is None:
+            raise ConfigurationError(
+                f"spider {target.__name__} cannot be found by other processes: define it at the top of a module"
+            )
+        ref, cls = found, target
+    settings = merged_settings(base, cls).updated(overrides)
+    try_spider(cls, arguments, settings)
+    code = ""
+    if ref.file:
+        code = Path(ref.file).read_text()
+        if len(code.encode()) > CODE_MAX:
+            raise ConfigurationError(f"{ref.file} is over the limit of {CODE_MAX} bytes for a spider's file")
+    return Submission(
+        str(cls.name),
+        list(ref.urls),
+        Path(ref.file).name if ref.file else "",
+        code,
+        ref.module,
+        module_digest(ref.module) if ref.module else "",
+        ref.qualname,
+        arguments,
+        settings.differences(),
+    )
+
+
+def module_digest(name: str) -> str:
+    """Returns the digest of a module's source as this process would import it; "" when it cannot be found."""
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return ""
+    if spec is None or not spec.origin:
+        return ""
+    try:
+        return hashlib.sha256(Path(spec.origin).read_bytes()).hexdigest()
+    except OSError:
+        return ""

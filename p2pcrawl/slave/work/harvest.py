@@ -1,0 +1,267 @@
+"""What one page yields, filtered and made into rows for the master.
+
+Links are dropped as plain strings where possible: lately reported, off site, too deep, too long. Only
+what is left is fingerprinted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+
+from p2pcrawl.fetch.components.referrer import PAGE_POLICY
+from p2pcrawl.fetch.connection.guard import opened_by
+from p2pcrawl.model.crawl.fingerprint import fingerprint
+from p2pcrawl.model.crawl.request import Request
+from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.crawl.url import host_of
+from p2pcrawl.model.outcome import Filter
+from p2pcrawl.model.packing import PACKED_MAX, UNPACKED_MAX, packed_size
+from p2pcrawl.slave.work.memory import Memory
+from p2pcrawl.slave.work.travel import packed_request
+from p2pcrawl.spiders.page.links import LinkBatch, normalise
+from p2pcrawl.wire.messages.slave_messages import Links, Page, Task
+
+PART_LINKS = 1_000
+PART_BYTES = 1 << 20
+"""A page with more than this sends a part ahead."""
+PATIENT = 16
+"""A page that is tried again sends none before it has so many times as much. Something ended its session before,
+perhaps its own callback, which let not even a beat get out. What has sent nothing ahead is whole, and so outlives its
+session."""
+
+
+class Scope:
+    """Which hosts a job stays within."""
+
+    def __init__(self, allowed_domains: Iterable[str], enabled: bool = True) -> None:
+        if isinstance(allowed_domains, str):
+            allowed_domains = allowed_domains.split()
+        self._domains = {d.strip().lower().lstrip(".") for d in allowed_domains} if enabled else set()
+        self._known: dict[str, bool] = {}
+
+    def allows(self, url: str) -> bool:
+        if not self._domains:
+            return True
+        host = host_of(url)
+        verdict = self._known.get(host)
+        if verdict is None:
+            if len(self._known) > 100_000:
+                self._known.clear()
+            verdict = self._known[host] = self._judge(host)
+        return verdict
+
+    def _judge(self, host: str) -> bool:
+        if host in self._domains or host.strip("[]") in self._domains:
+            return True
+        while "." in host:
+            host = host.partition(".")[2]
+            if host in self._domains:
+                return True
+        return False
+
+
+class Harvest:
+    """Collects the links and items of one task; ``take`` gives them as a Page."""
+
+    __slots__ = (
+        "_depth",
+        "_items",
+        "_items_ahead",
+        "_keys",
+        "_links",
+        "_memory",
+        "_ordinal",
+        "_packed_ahead",
+        "_patience",
+        "_rows",
+        "_scope",
+        "_seed",
+        "_settings",
+        "_size",
+        "_task",
+        "ahead",
+        "dropped_items",
+        "filtered",
+        "page_policy",
+        "parts",
+    )
+
+    def __init__(self, task: Task, settings: Settings, scope: Scope, memory: Memory, *, start: bool = False) -> None:
+        self._task = task
+        self._settings = settings
+        self._scope = scope
+        self._memory = memory
+        self._seed = start
+        self._depth = 0 if start else task.depth + 1
+        self._links: list[Links] = []
+        self._items: list[bytes] = []
+        self._keys: set[str | bytes] = set()
+        self._rows = 0
+        self._size = 0
+        self._ordinal = 0
+        self._patience = PATIENT if task.attempt > 1 and not start else 1
+        self.filtered: Counter[str] = Counter()
+        self.dropped_items = 0
+        self._items_ahead = self._packed_ahead = 0
+        """Bytes of the items in parts, as they are and packed."""
+        self.page_policy = ""
+        """What the page says about the referrers of its links."""
+        self.parts = 0
+        self.ahead: deque[int] = deque()
+        """The parts that are on their way, by what their outbox calls them."""
+
+    @property
+    def task(self) -> Task:
+        """What this is the harvest of."""
+        return self._task
+
+    @property
+    def url(self) -> str:
+        return self._task.url
+
+    def add_item(self, data: bytes) -> None:
+        self._items.append(data)
+        self._size += len(data)
+
+    def pieces(self, batch: LinkBatch) -> Iterator[None]:
+        """Adds a batch of any length, and pauses wherever a part may be full."""
+        urls = batch.urls
+        for start in range(0, len(urls), PART_LINKS):
+            self.add_links(batch, urls[start : start + PART_LINKS])
+            yield
+
+    def add_links(self, batch: LinkBatch, some: Sequence[str] | None = None) -> None:
+        """A whole batch, or some of its URLs; only these differ, so the rest is looked at once."""
+        if some is None:
+            some = batch.urls
+        if batch.method != "GET" or batch.body or batch.dont_filter or self._identifying(batch.headers):
+            for url in some:
+                self.add_request(batch.request(url))
+            return
+        filtered, settings, memory, keys, allows = (
+            self.filtered,
+            self._settings,
+            self._memory,
+            self._keys,
+            self._scope.allows,
+        )
+        if settings.depth_limit and self._depth > settings.depth_limit:
+            filtered[Filter.DEPTH] += len(some)
+            return
+        urls: list[str] = []
+        limit, seed = settings.urllength_limit, self._seed
+        for url in some:
+            if (url in memory and not (seed and self._opens(url))) or url in keys:
+                filtered[Filter.SEEN] += 1
+            elif limit and len(url) > limit:
+                filtered[Filter.URL_LENGTH] += 1
+            elif not (seed or allows(url)):
+                filtered[Filter.OFFSITE] += 1
+            else:
+                keys.add(url)
+                urls.append(url)
+        if urls:
+            prints = b"".join([fingerprint(url) for url in urls])
+            self._append(urls, prints, batch, self._depth)
+
+    def add_request(self, request: Request, *, redirect: bool = False) -> None:
+        """One request. A redirect stays at its page's depth."""
+        url = normalise(request.url)
+        settings, depth = self._settings, self._task.depth if redirect else self._depth
+        if url is None:
+            self.filtered[Filter.INVALID] += 1
+            return
+        if settings.depth_limit and depth > settings.depth_limit:
+            self.filtered[Filter.DEPTH] += 1
+            return
+        if settings.urllength_limit and len(url) > settings.urllength_limit:
+            self.filtered[Filter.URL_LENGTH] += 1
+            return
+        # A start URL, or a request that insists on being made, may leave the site, as in Scrapy.
+        if not (self._seed or request.dont_filter or self._scope.allows(url)):
+            self.filtered[Filter.OFFSITE] += 1
+            return
+        self._ordinal += 1
+        salt = f"{self._task.fingerprint.hex()}.{self._ordinal}" if request.dont_filter else ""
+        headers = self._identifying(request.headers)
+        print_ = fingerprint(url, request.method, request.body, headers, salt)
+        plain = request.method == "GET" and not request.body and not headers and not salt
+        key: str | bytes = url if plain else bytes(print_)
+        if (key in self._memory and not self._opens(url)) or key in self._keys:
+            self.filtered[Filter.SEEN] += 1
+            return
+        self._keys.add(key)
+        self._append([url], print_, request, depth, redirect=redirect)
+
+    def _append(
+        self, urls: list[str], prints: bytes, source: Request | LinkBatch, depth: int, *, redirect: bool = False
+    ) -> None:
+        extra = packed_request(source, source.meta.get(PAGE_POLICY, "") if redirect else self.page_policy)
+        referer = "" if self._seed or redirect or not self._settings.referer_enabled else self._task.url
+        last = self._links[-1] if self._links else None
+        if (
+            last is not None
+            and last.extra == extra
+            and last.callback == source.callback
+            and (last.depth, last.priority, last.kind) == (depth, source.priority, source.kind)
+        ):
+            last.urls.extend(urls)
+            last.fingerprints += prints
+        else:
+            self._links.append(
+                Links(
+                    urls,
+                    prints,
+                    depth,
+                    source.priority,
+                    str(source.kind),
+                    str(source.callback),
+                    self._seed,
+                    referer,
+                    extra,
+                )
+            )
+        self._rows += len(urls)
+        self._size += sum(map(len, urls))
+
+    def _identifying(self, headers: dict[str, str]) -> tuple[tuple[str, str], ...]:
+        wanted = self._settings.fingerprint_headers
+        if not wanted or not headers:
+            return ()
+        names = {w.lower() for w in wanted}
+        return tuple((name, value) for name, value in headers.items() if name.lower() in names)
+
+    def _opens(self, url: str) -> bool:
+        """Whether a start URL is more than a link that was reported before: its master must hear that it is one."""
+        return self._seed and bool(opened_by(url))
+
+    @property
+    def gathered(self) -> bool:
+        """Whether there is anything that has not been taken."""
+        return bool(self._links or self._items)
+
+    @property
+    def full(self) -> bool:
+        """Enough for a part to be sent ahead."""
+        return self._rows >= PART_LINKS * self._patience or self._size >= PART_BYTES * self._patience
+
+    def has_room(self, size: int) -> bool:
+        """Whether an item of this size may be added to what a record has to carry in one message."""
+        size += self._size
+        return self._items_ahead + size <= UNPACKED_MAX and self._packed_ahead + size <= PACKED_MAX
+
+    def take_part(self) -> Page:
+        """The same as :meth:`take`, with more to come."""
+        self._items_ahead += sum(map(len, self._items))
+        self._packed_ahead += packed_size(self._items)
+        return self.take()
+
+    def take(self) -> Page:
+        """What has gathered, as (a part of) the task's page. From here on the links count as reported."""
+        page = Page(self._task.lease, self._task.record, self._task.job, self._links, self._items)
+        self._memory.remember(self._keys)
+        self._links, self._items, self._keys = [], [], set()
+        self._rows = self._size = 0
+        self.parts += 1
+        return page

@@ -1,0 +1,429 @@
+"""One job in one slave: its spider, its pipelines, its way to the network."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from hashlib import blake2b
+from inspect import isawaitable, isgenerator
+from time import monotonic
+from typing import Any
+
+from p2pcrawl.core.hosts.retry import SLOW_DOWN_STATUS, retry_in_s
+from p2pcrawl.fetch.components.chain import Chain, Redirected
+from p2pcrawl.fetch.components.own_headers import Home
+from p2pcrawl.fetch.components.referrer import page_policy
+from p2pcrawl.fetch.components.robots import RobotsRules, RobotsText, fetch_robots
+from p2pcrawl.fetch.components.standard import Disallowed, default_components
+from p2pcrawl.fetch.components.status import StatusError
+from p2pcrawl.fetch.connection.client import Client
+from p2pcrawl.fetch.connection.fetcher import OpenFetcher
+from p2pcrawl.fetch.connection.guard import Blocked, Networks, is_private
+from p2pcrawl.model.crawl.answer import Answer
+from p2pcrawl.model.crawl.job import START_URL
+from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.model.crawl.request import Request
+from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.crawl.url import origin_of
+from p2pcrawl.model.errors import CloseSpider, ConfigurationError, DropItem, FetchError, IgnoreRequest, TooSlow
+from p2pcrawl.model.outcome import Drop, Failure
+from p2pcrawl.model.packing import PACKED_MAX, UNPACKED_MAX
+from p2pcrawl.slave.link.fence import Fence, Fenced
+from p2pcrawl.slave.link.outbox import Outbox
+from p2pcrawl.slave.work.complaints import Complaints
+from p2pcrawl.slave.work.harvest import Harvest, Scope
+from p2pcrawl.slave.work.memory import Memory
+from p2pcrawl.slave.work.travel import request_of
+from p2pcrawl.spiders.callbacks import is_of_a_spider, iterate
+from p2pcrawl.spiders.failure import PageFailure
+from p2pcrawl.spiders.items import encode_item
+from p2pcrawl.spiders.loading.pipelines import Pipelines
+from p2pcrawl.spiders.page.limit import limited, work
+from p2pcrawl.spiders.page.links import LinkBatch
+from p2pcrawl.spiders.page.response import Response
+from p2pcrawl.spiders.spider import Spider
+from p2pcrawl.wire.messages.slave_messages import Outcome, RobotsResult, RobotsTask, Task
+
+log = logging.getLogger(__name__)
+
+RULES_MAX = 20_000
+ITEM_MAX = 16 * 1024 * 1024
+EARLY_S = 0.5
+"""After so long what a ``start()`` has yielded is sent, however little it is."""
+PARTS_AHEAD = 4
+"""Parts of one page that may be on their way at once: what is reported after them waits behind them."""
+TURN_S = 0.02
+"""After so long a callback that yields on and on lets others go on."""
+DETAIL_MAX = 8_000
+"""Characters of an error's explanation."""
+
+_page_policy = limited(page_policy)
+
+
+class MissingRules(Exception):
+    """The origin's robots.txt is not (or no longer) known here: the master must send it again."""
+
+
+class JobRun:
+    """See the module. Use :meth:`open` first and :meth:`close` last."""
+
+    def __init__(
+        self,
+        cls: type[Spider],
+        arguments: dict[str, str],
+        settings: Settings,
+        networks: Networks,
+        open_fetcher: OpenFetcher = Client,
+    ) -> None:
+        self._open_fetcher = open_fetcher
+        self.settings = settings
+        self.networks = networks
+        self.agent = settings.robots_agent
+        self.memory = Memory()
+        self.spider = cls(**arguments)
+        self.spider.settings = settings
+        self._complaints = Complaints(self.spider.logger)
+        domains = self.spider.allowed_domains
+        domains = domains.split() if isinstance(domains, str) else list(domains)
+        self._home = Home(domains, _listed(self.spider.start_urls))
+        self._scope = Scope(domains, settings.offsite_enabled)
+        self._pipelines = Pipelines.load(settings.item_pipelines, self.spider)
+        self._rules: OrderedDict[str, RobotsRules] = OrderedDict()
+        self._unreachable: dict[str, str] = {}
+        self._stack = AsyncExitStack()
+
+    async def open(self) -> None:
+        work.allow(self.settings.answer_cpu_max)
+        client = await self._stack.enter_async_context(self._open_fetcher(self.settings, self.networks))
+        self._client = client
+        handled = tuple(self.spider.handle_httpstatus_list)
+        components = default_components(self.settings, self._rules_for, handled, self._home)
+        self._chain = Chain(components, client.fetch)
+        await self._pipelines.open()
+        self._stack.push_async_callback(self._pipelines.close)
+        closed = getattr(self.spider, "closed", None)
+        if callable(closed):
+            self._stack.push_async_callback(_call_closed, closed)
+
+    def forget(self) -> None:
+        """What was reported may be lost: it is reported again when it is met. Pages that are at work now go on with
+        the old memory, for what they report may be lost as well."""
+        self.memory = Memory()
+
+    async def close(self) -> None:
+        """Calls the spider's ``closed(reason)``, then closes pipelines and connections."""
+        self._complaints.told_all()
+        await self._stack.aclose()
+
+    # -- robots.txt ---------------------------------------------------------------------------
+
+    def learn_rules(self, origin: str, verdict: Any, body: str, reason: str) -> None:
+        self._rules[origin] = RobotsRules(RobotsText(verdict, body, reason), self.agent)
+        if verdict == "disallow":
+            self._unreachable[origin] = reason
+        self._rules.move_to_end(origin)
+        if len(self._rules) > RULES_MAX:
+            forgotten, _ = self._rules.popitem(last=False)
+            self._unreachable.pop(forgotten, None)
+
+    def _rules_for(self, origin: str) -> RobotsRules | None:
+        rules = self._rules.get(origin)
+        if rules is None:
+            raise MissingRules(origin)
+        return rules
+
+    async def robots(self, task: RobotsTask, pause: Any, fence: Fence) -> RobotsResult:
+        """Fetches a robots.txt; whatever happens is a verdict, but for Fenced."""
+        delay = 0.0
+        work.begin(task.lease)
+        try:
+            text = await fence.guard(fetch_robots(self._client, task.origin, self.settings, pause))
+        except (Blocked, ConfigurationError) as error:
+            # The page's own turn will say so; there is nothing to obey at an address we never ask.
+            text = RobotsText("allow", reason=str(error))
+        try:
+            limited(self.learn_rules)(task.origin, text.verdict, text.body, text.reason)
+        except TooSlow as error:
+            text = RobotsText("disallow", reason=str(error))
+            self.learn_rules(task.origin, text.verdict, text.body, text.reason)
+        rules = self._rules[task.origin]
+        if rules.crawl_delay is not None:
+            delay = rules.crawl_delay
+        reason = _sendable(text.reason)
+        return RobotsResult(task.lease, task.origin, task.agent, text.verdict, text.body, reason, delay)
+
+    # -- pages --------------------------------------------------------------------------------
+
+    async def work(self, task: Task, outbox: Outbox, fence: Fence) -> None:
+        """One task from request to report. Raises MissingRules when it could not begin, and Fenced when the session
+        ended while it fetched; a callback that runs by then runs on, and its page is put into the outbox."""
+        work.begin(task.lease)
+        start = task.url.startswith(START_URL)
+        harvest = Harvest(task, self.settings, self._scope, self.memory, start=start)
+        if start:
+            # It may wait as long as it likes, for work; another slave begins it anew.
+            outcome = await fence.guard(self._start(harvest, outbox))
+        else:
+            outcome = await self._page(task, harvest, outbox, fence)
+        outcome.detail, outcome.close = _sendable(outcome.detail), _sendable(outcome.close)
+        outcome.filtered = dict(harvest.filtered)
+        outcome.dropped_items = harvest.dropped_items
+        page = harvest.take()
+        page.outcome = outcome
+        outbox.put(page, task, whole=harvest.parts == 1)
+
+    async def _start(self, harvest: Harvest, outbox: Outbox) -> Outcome:
+        outcome = Outcome(Phase.DONE, "start")
+        try:
+            result = self.spider.start()
+        except CloseSpider as close:
+            outcome.close = close.reason
+            return outcome
+        except BaseException as error:
+            return self._raised(harvest.url, outcome, error)
+        early = asyncio.create_task(self._send_early(harvest, outbox))
+        try:
+            return await self._collect(result, harvest, outbox, outcome, None)
+        finally:
+            early.cancel()
+            await asyncio.gather(early, return_exceptions=True)
+
+    async def _send_early(self, harvest: Harvest, outbox: Outbox) -> None:
+        """What a ``start()`` has yielded does not wait for what that waits for; for ever."""
+        while True:
+            await asyncio.sleep(EARLY_S)
+            if harvest.gathered:
+                await self._send_part(harvest, outbox)
+
+    async def _page(self, task: Task, harvest: Harvest, outbox: Outbox, fence: Fence) -> Outcome:
+        try:
+            request = request_of(task, self.settings.referrer_policy)
+        except ConfigurationError as error:
+            return Outcome(Phase.DROPPED, Drop.INVALID, str(error))
+        try:
+            if task.seed:
+                self._home.welcome(task.url)
+            answer = await fence.guard(self._chain.run(request))
+        except Redirected as redirect:
+            harvest.add_request(redirect.request, redirect=True)
+            return Outcome(
+                Phase.DONE,
+                "redirect",
+                redirect.request.url,
+                redirect.status,
+                answered=True,
+                private=is_private(redirect.ip),
+            )
+        except (MissingRules, Fenced):
+            raise
+        except Disallowed as error:
+            if error.drop is Drop.ROBOTS_UNREACHABLE:
+                reason = self._unreachable.get(origin_of(task.url), "")
+                told = f"robots.txt could not be read, so the page is left alone: {reason}"
+                return Outcome(Phase.FAILED, error.drop, told)
+            return Outcome(Phase.DROPPED, error.drop, error.why)
+        except IgnoreRequest as error:
+            return Outcome(Phase.DROPPED, Drop.IGNORED, str(error))
+        except Blocked as error:
+            return Outcome(Phase.DROPPED, Drop.PRIVATE_NETWORK, str(error))
+        except FetchError as error:
+            return await self._failed(task, request, error, harvest, outbox)
+        except Exception as error:
+            return self._raised(request.url, Outcome(Phase.FAILED, answered=True), error)
+        request.meta["download_latency"] = answer.latency_s
+        outcome = Outcome(
+            Phase.DONE,
+            status=answer.status,
+            size=len(answer.body),
+            latency_s=answer.latency_s,
+            answered=True,
+            private=is_private(answer.ip),
+            digest=blake2b(answer.body, digest_size=8).digest(),
+        )
+        if self.settings.referer_enabled:
+            try:
+                harvest.page_policy = _page_policy(answer)
+            except TooSlow as error:
+                return _too_slow(outcome, error)
+        response = Response(answer, request, task.depth)
+        callback = getattr(self.spider, request.callback or "parse", None)
+        if callback is None:
+            outcome.phase, outcome.reason = Phase.FAILED, Failure.CALLBACK
+            outcome.detail = f"spider {self.spider.name} has no method {request.callback}"
+            return outcome
+        return await self._call(callback, response, request, harvest, outbox, outcome)
+
+    async def _call(
+        self, callback: Any, argument: Any, request: Request, harvest: Harvest, outbox: Outbox, outcome: Outcome
+    ) -> Outcome:
+        try:
+            result = callback(argument, **request.cb_kwargs) if request.cb_kwargs else callback(argument)
+        except CloseSpider as close:
+            outcome.close = close.reason
+            return outcome
+        except TooSlow as error:
+            return _too_slow(outcome, error)
+        except BaseException as error:
+            return self._raised(request.url, outcome, error)
+        return await self._collect(result, harvest, outbox, outcome, self.settings.slave_silence)
+
+    async def _collect(
+        self, result: Any, harvest: Harvest, outbox: Outbox, outcome: Outcome, silence_s: float | None
+    ) -> Outcome:
+        """Takes all that a callback yields; an exception keeps what came before it.
+
+        A callback that waits for longer than ``silence_s`` has failed: it would hold its slot for ever. One that never
+        waits is interrupted at what it yields, so that the rest of the slave gets its turn.
+        """
+        over_at = monotonic() + TURN_S
+        try:
+            if isgenerator(result):
+                # The common case, without the cost of an asynchronous step per item.
+                for thing in result:
+                    if thing is not None:
+                        await self._take(thing, harvest, outbox)
+                    if monotonic() >= over_at:
+                        over_at = await _next_turn()
+            else:
+                async for thing in _patient(iterate(result), silence_s):
+                    await self._take(thing, harvest, outbox)
+                    if monotonic() >= over_at:
+                        over_at = await _next_turn()
+        except CloseSpider as close:
+            outcome.close = close.reason
+        except TooSlow as error:
+            return _too_slow(outcome, error)
+        except BaseException as error:
+            return self._raised(harvest.url, outcome, error)
+        return outcome
+
+    async def _send_part(self, harvest: Harvest, outbox: Outbox) -> None:
+        harvest.ahead.append(outbox.put(harvest.take_part(), harvest.task, whole=False))
+        await asyncio.sleep(0)
+        if len(harvest.ahead) > PARTS_AHEAD:
+            await outbox.safe(harvest.ahead.popleft())
+        await outbox.room()
+
+    async def _take(self, thing: Any, harvest: Harvest, outbox: Outbox) -> None:
+        if isinstance(thing, LinkBatch):
+            for _ in harvest.pieces(thing):
+                if harvest.full:
+                    await self._send_part(harvest, outbox)
+        elif isinstance(thing, Request):
+            harvest.add_request(thing)
+        else:
+            if self._pipelines:
+                try:
+                    async with asyncio.timeout(self.settings.slave_silence):
+                        thing = await self._pipelines.process(thing)
+                except DropItem:
+                    harvest.dropped_items += 1
+                    return
+            data = encode_item(thing)
+            if len(data) > ITEM_MAX:
+                raise ValueError(f"an item of {len(data)} bytes is over the limit of {ITEM_MAX}")
+            if outbox.copied and not harvest.has_room(len(data)):
+                raise ValueError(
+                    f"in a cluster the items of one page may have {UNPACKED_MAX >> 20} MiB, and {PACKED_MAX >> 20} MiB"
+                    " when they are packed"
+                )
+            harvest.add_item(data)
+        if harvest.full:
+            await self._send_part(harvest, outbox)
+
+    async def _failed(
+        self, task: Task, request: Request, error: FetchError, harvest: Harvest, outbox: Outbox
+    ) -> Outcome:
+        answer: Answer | None = error.answer if isinstance(error, StatusError) else None
+        status = answer.status if answer is not None else 0
+        outcome = Outcome(
+            Phase.FAILED,
+            error.kind,
+            str(error),
+            status,
+            size=len(answer.body) if answer is not None else 0,
+            latency_s=answer.latency_s if answer is not None else 0.0,
+            answered=answer is not None,
+            slow_down=status in SLOW_DOWN_STATUS,
+            private=answer is not None and is_private(answer.ip),
+        )
+        if isinstance(error, StatusError) and outcome.slow_down:
+            outcome.host_pause_s = error.retry_after_s or 0.0
+        if request.meta.get("dont_retry"):
+            again = None
+        else:
+            again = retry_in_s(error.kind, task.attempt, self.settings, status=status)
+        if again is not None:
+            outcome.phase, outcome.retry_in_s = Phase.QUEUED, again
+            log.debug("%s: %s (%s); attempt %d, again in %.1f s", request.url, error.kind, error, task.attempt, again)
+            return outcome
+        log.debug("%s failed: %s (%s)", request.url, error.kind, error)
+        if request.errback:
+            errback = getattr(self.spider, request.errback, None)
+            response = Response(answer, request, task.depth) if answer is not None else None
+            if errback is not None:
+                failure = PageFailure(request, error, response)
+                await self._call(errback, failure, _bare(request), harvest, outbox, outcome)
+        return outcome
+
+    def _raised(self, url: str, outcome: Outcome, error: BaseException) -> Outcome:
+        """The page's end, by what its spider raised. Raises again what the spider did not."""
+        if not is_of_a_spider(error):
+            raise error
+        outcome.phase, outcome.reason, outcome.detail = Phase.FAILED, Failure.CALLBACK, _sendable(_trace(error))
+        self._complaints.raised(url, error, outcome.detail)
+        return outcome
+
+
+async def _next_turn() -> float:
+    """Lets everything else go on for once. When this callback's turn is over."""
+    await asyncio.sleep(0)
+    return monotonic() + TURN_S
+
+
+async def _patient(things: AsyncIterator[Any], silence_s: float | None) -> AsyncIterator[Any]:
+    """The same things. Raises TimeoutError when the next one is longer in coming than that."""
+    while True:
+        try:
+            async with asyncio.timeout(silence_s):
+                thing = await anext(things)
+        except StopAsyncIteration:
+            return
+        yield thing
+
+
+async def _call_closed(closed: Any) -> None:
+    result = closed("finished")
+    if isawaitable(result):
+        await result
+
+
+def _listed(start_urls: object) -> list[str]:
+    """The start URLs, where looking at them does not use them up."""
+    return [url for url in start_urls if isinstance(url, str)] if isinstance(start_urls, list | tuple) else []
+
+
+def _too_slow(outcome: Outcome, error: TooSlow) -> Outcome:
+    outcome.phase, outcome.reason, outcome.detail = Phase.FAILED, Failure.TOO_SLOW, _sendable(_trace(error))
+    return outcome
+
+
+def _bare(request: Request) -> Request:
+    """Errbacks get no cb_kwargs."""
+    return request.replace(cb_kwargs={}) if request.cb_kwargs else request
+
+
+def _sendable(text: str) -> str:
+    """Text as it may go into a report: neither endless nor with halves of characters, which pages can bring in."""
+    text = str(text)
+    if len(text) > DETAIL_MAX:
+        text = f"{text[: DETAIL_MAX // 2]}\n[...]\n{text[-DETAIL_MAX // 2 :]}"
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _trace(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error))

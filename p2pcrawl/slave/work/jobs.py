@@ -1,0 +1,129 @@
+"""The jobs that a slave has opened: each is loaded and opened once, whichever master tells of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import tempfile
+from collections.abc import Awaitable, Callable
+from hashlib import blake2b
+from pathlib import Path
+
+from p2pcrawl.fetch.connection.fetcher import OpenFetcher
+from p2pcrawl.fetch.connection.guard import Networks
+from p2pcrawl.model.crawl.job import SpiderRef
+from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.slave.work.doors import Doors
+from p2pcrawl.slave.work.job_run import JobRun
+from p2pcrawl.spiders.callbacks import is_of_a_spider
+from p2pcrawl.spiders.loading.load import load_spider
+from p2pcrawl.spiders.loading.trial import error_line
+from p2pcrawl.spiders.spider import Spider
+from p2pcrawl.wire.messages.slave_messages import Bye, Robots, WireJob
+
+log = logging.getLogger(__name__)
+
+CLOSE_S = 10.0
+"""How long pipelines and connections may take to close."""
+
+
+class Jobs:
+    """``failed`` hears of a job that cannot be opened."""
+
+    def __init__(
+        self,
+        classes: dict[str, type[Spider]],
+        open_fetcher: OpenFetcher,
+        failed: Callable[[Bye], None],
+        doors: Doors,
+    ) -> None:
+        self._classes = classes
+        self._open_fetcher = open_fetcher
+        self._failed = failed
+        self.doors = doors
+        self._runs: dict[int, asyncio.Task[JobRun]] = {}
+        self._networks: dict[int, Networks] = {}
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def open(self, spec: WireJob) -> None:
+        """Begins to open a job, or takes over what is new about one that is open."""
+        networks = self._networks.get(spec.id)
+        if networks is not None:
+            for host in spec.opened:
+                networks.open(host)
+            return
+        settings = Settings().updated(spec.settings)
+        # Before the job is open: what it opens next may be told at once.
+        self._networks[spec.id] = networks = Networks(spec.opened, settings.allow_private_networks)
+        self._runs[spec.id] = asyncio.create_task(self._make_run(spec, settings, networks))
+
+    def run_of(self, job: int) -> Awaitable[JobRun]:
+        """The job, when it is open. Raises what opening it raised."""
+        return asyncio.shield(self._runs[job])
+
+    def learn_rules(self, robots: Robots) -> None:
+        for run in self._opened():
+            run.learn_rules(robots.origin, robots.verdict, robots.body, robots.reason)
+
+    def forget(self) -> None:
+        """What was reported may be lost with the master that took it."""
+        for run in self._opened():
+            run.forget()
+
+    async def close(self) -> None:
+        self.doors.close()
+        for made in self._runs.values():
+            if not made.done():
+                made.cancel()
+        done = await asyncio.gather(*self._runs.values(), return_exceptions=True)
+        for run in done:
+            if isinstance(run, JobRun):
+                try:
+                    async with asyncio.timeout(CLOSE_S):
+                        await run.close()
+                except BaseException as error:
+                    if not is_of_a_spider(error):
+                        raise
+                    log.exception("spider %s did not close cleanly", run.spider.name)
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def _opened(self) -> list[JobRun]:
+        return [t.result() for t in self._runs.values() if t.done() and not t.cancelled() and t.exception() is None]
+
+    async def _make_run(self, spec: WireJob, settings: Settings, networks: Networks) -> JobRun:
+        await self.doors.add(networks)
+        try:
+            file = self._file_of(spec) if spec.code else spec.file
+            ref = SpiderRef(file, spec.module, spec.qualname, tuple(spec.urls))
+            cls = self._classes.get(spec.name) or load_spider(ref)
+            run = JobRun(cls, spec.arguments, settings, networks, self._open_fetcher)
+            try:
+                await run.open()
+            except BaseException:
+                await run.close()
+                raise
+        except P2PCrawlError as error:
+            self._failed(Bye(str(error), error.exit_code == 2, spec.id))
+            raise
+        except BaseException as error:
+            if not is_of_a_spider(error):
+                raise
+            log.debug("spider %s could not be opened", spec.name, exc_info=True)
+            reason = f"spider {spec.name} could not be opened: {error_line(error)}"
+            self._failed(Bye(reason, True, spec.id))
+            # Not the same again: sys.exit() would end the process before it has said why.
+            raise P2PCrawlError(reason) from error
+        return run
+
+    def _file_of(self, spec: WireJob) -> str:
+        """A file of the code that travelled. What this machine has under the same name is another file."""
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="p2pcrawl-slave-")
+        code = spec.code.encode()
+        folder = Path(self._folder.name) / f"{spec.id}-{blake2b(code, digest_size=8).hexdigest()}"
+        folder.mkdir(exist_ok=True)
+        path = folder / Path(spec.file).name
+        path.write_bytes(code)
+        return str(path)

@@ -1,0 +1,94 @@
+"""Requests as they travel: what a task holds, and back.
+
+A plain GET travels as its URL alone. What else a request asks for is packed as plain data; an object
+that cannot be told apart from plain data on the other side is refused here, where its author sees it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from p2pcrawl.fetch.components.referrer import PAGE_POLICY, policy_of, referer
+from p2pcrawl.model.crawl.referrer import ReferrerPolicy
+from p2pcrawl.model.crawl.request import Request
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.spiders.page.links import LinkBatch
+from p2pcrawl.wire.messages.slave_messages import Task
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(dict[str, Any])
+_PLAIN = (str, int, float, bool, bytes, datetime, type(None))
+_COMPUTED = ("depth", "retry_times", "download_latency", PAGE_POLICY)
+"""Keys of meta that each slave sets itself."""
+_FIELDS = ("headers", "body", "cookies", "meta", "cb_kwargs", "errback", "dont_filter")
+
+
+def packed_request(request: Request | LinkBatch, page_policy: str = "") -> bytes:
+    """What a request asks for beyond its URL, callback, kind and priority; b"" for nothing. ``page_policy``: what the
+    page that it was found on says about referrers.
+
+    Raises TypeError for meta or cb_kwargs that are not plain data.
+    """
+    extra = {name: value for name in _FIELDS if (value := getattr(request, name))}
+    if "meta" in extra:
+        extra["meta"] = {key: value for key, value in extra["meta"].items() if key not in _COMPUTED}
+        if not extra["meta"]:
+            del extra["meta"]
+    if request.method != "GET":
+        extra["method"] = request.method
+    if page_policy:
+        extra[PAGE_POLICY] = page_policy
+    if not extra:
+        return b""
+    for name in ("meta", "cb_kwargs"):
+        if name in extra:
+            _check_plain(extra[name], f"{name} of the request")
+    return _encoder.encode(extra)
+
+
+def request_of(task: Task, policy: ReferrerPolicy = ReferrerPolicy.STRICT_ORIGIN_WHEN_CROSS_ORIGIN) -> Request:
+    """The request that a task stands for, as its callback will see it. ``policy``: how much its Referer tells.
+
+    Raises ConfigurationError for what no spider can have asked for.
+    """
+    try:
+        extra = _decoder.decode(task.extra) if task.extra else {}
+        page_policy = extra.pop(PAGE_POLICY, "")
+        request = Request(task.url, callback=task.callback or None, priority=task.priority, kind=task.kind, **extra)
+    except ConfigurationError:
+        raise
+    except Exception as error:
+        # A broken slave or master may have put anything into it.
+        raise ConfigurationError(f"not a request that can be made: {error}") from error
+    request.meta["depth"] = task.depth
+    if task.attempt > 1:
+        request.meta["retry_times"] = task.attempt - 1
+    if page_policy:
+        request.meta[PAGE_POLICY] = page_policy
+    if task.referer and not any(name.lower() == "referer" for name in request.headers):
+        told = referer(policy_of(request.meta, policy), task.referer, task.url)
+        if told:
+            request.headers["Referer"] = told
+    return request
+
+
+def _check_plain(value: Any, where: str) -> None:
+    if isinstance(value, _PLAIN):
+        return
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if not isinstance(key, str | int):
+                raise TypeError(f"{where} has a key of type {type(key).__name__}; keys are text or numbers")
+            _check_plain(inner, f"{where}[{key!r}]")
+        return
+    if isinstance(value, list | tuple):
+        for inner in value:
+            _check_plain(inner, where)
+        return
+    raise TypeError(
+        f"{where} holds a {type(value).__name__}, which cannot travel to another process: use plain data "
+        "(text, numbers, bytes, dates, lists, dicts)"
+    )

@@ -1,0 +1,110 @@
+"""Item pipelines: what happens to an item between the spider and the output."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.spiders.callbacks import is_of_a_spider
+from p2pcrawl.spiders.loading.load import load_object
+from p2pcrawl.spiders.spider import Spider
+
+logger = logging.getLogger(__name__)
+
+
+class Pipelines:
+    """The pipelines of one spider, lowest number first. Their methods may be plain or async."""
+
+    def __init__(self, pipelines: Sequence[Any], spider: Spider) -> None:
+        self._pipelines = list(pipelines)
+        self._spider = spider
+        self._open: list[Any] = []
+        self._steps = [
+            (pipeline, _bound(pipeline, "process_item", spider, items=1))
+            for pipeline in pipelines
+            if hasattr(pipeline, "process_item")
+        ]
+
+    @classmethod
+    def load(cls, paths: Mapping[str, int] | Mapping[type, int], spider: Spider) -> Pipelines:
+        """Pipelines by ``module.Class``, ``file.py:Class`` or class. Raises ConfigurationError."""
+        wanted = [(order, path) for path, order in paths.items() if order is not None]
+        return cls([_made(path) for _, path in sorted(wanted, key=lambda pair: pair[0])], spider)
+
+    def __len__(self) -> int:
+        return len(self._pipelines)
+
+    async def open(self) -> None:
+        """Calls each ``open_spider``. When one raises, those that were opened are closed."""
+        try:
+            for pipeline in self._pipelines:
+                self._open.append(pipeline)
+                if hasattr(pipeline, "open_spider"):
+                    await _settled(_bound(pipeline, "open_spider", self._spider)())
+        except BaseException:
+            self._open.pop()
+            await self.close()
+            raise
+
+    async def process(self, item: Any) -> Any:
+        """Passes an item through all pipelines, and returns it as the last one did. Raises DropItem, or whatever a
+        pipeline raises.
+        """
+        for pipeline, process_item in self._steps:
+            item = process_item(item)
+            if inspect.isawaitable(item):
+                item = await item
+            if item is None:
+                raise TypeError(
+                    f"{type(pipeline).__name__}.process_item returned None: return the item or raise DropItem"
+                )
+        return item
+
+    async def close(self) -> None:
+        """Calls each ``close_spider``, last opened first, even when one of them raises; then raises the first error."""
+        first: BaseException | None = None
+        while self._open:
+            pipeline = self._open.pop()
+            if not hasattr(pipeline, "close_spider"):
+                continue
+            try:
+                await _settled(_bound(pipeline, "close_spider", self._spider)())
+            except BaseException as error:
+                if not is_of_a_spider(error):
+                    raise
+                logger.exception("%s.close_spider failed", type(pipeline).__name__)
+                first = first or error
+        if first is not None:
+            raise first
+
+
+def _made(path: Any) -> Any:
+    cls = load_object(path) if isinstance(path, str) else path
+    try:
+        return cls()
+    except Exception as error:
+        name = getattr(cls, "__name__", str(cls))
+        raise ConfigurationError(f"pipeline {name} cannot be created: {type(error).__name__}: {error}") from error
+
+
+def _bound(pipeline: Any, name: str, spider: Spider, items: int = 0) -> Callable[..., Any]:
+    """Returns the method without its spider argument, whether or not it takes one."""
+    method = getattr(pipeline, name)
+    try:
+        parameters = inspect.signature(method).parameters.values()
+    except (TypeError, ValueError):
+        return lambda *item: method(*item, spider)
+    places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if len(places) > items or any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return lambda *item: method(*item, spider)
+    if any(p.name == "spider" and p.kind is p.KEYWORD_ONLY for p in parameters):
+        return lambda *item: method(*item, spider=spider)
+    return method  # type: ignore[no-any-return]
+
+
+async def _settled(result: Any) -> None:
+    if inspect.isawaitable(result):
+        await result

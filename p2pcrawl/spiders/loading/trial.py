@@ -1,0 +1,89 @@
+"""A spider made once before the crawl, so that what cannot work is said before anything is written.
+
+Each slave makes its own spider later. What only shows there (a pipeline that cannot connect) still ends the crawl
+with one line, but then the data folder knows the crawl already.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+
+from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from p2pcrawl.spiders.loading.load import load_object
+from p2pcrawl.spiders.loading.plain import Links
+from p2pcrawl.spiders.page.typed_urls import checked_url
+from p2pcrawl.spiders.spider import Spider
+
+START_URLS_CHECKED = 10_000
+
+
+def try_spider(cls: type[Spider], arguments: Mapping[str, str], settings: Settings) -> None:
+    """Raises ConfigurationError, one line, when the spider cannot be made or has nowhere to start."""
+    for path in settings.item_pipelines:
+        if isinstance(path, str):
+            load_object(path)
+    _check_arguments(cls, arguments)
+    try:
+        spider = cls(**arguments)
+        spider.settings = settings
+    except P2PCrawlError:
+        raise
+    except Exception as error:
+        raise ConfigurationError(f"spider {cls.name} cannot be made: {error_line(error)}") from error
+    _check_start(spider)
+
+
+def error_line(error: BaseException) -> str:
+    """Tells of an exception in one line, with the place in the user's code that raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = str(Path(__file__).parents[2])
+    theirs = [f for f in frames if not f.filename.startswith(ours) and linecache.getline(f.filename, f.lineno or 0)]
+    text = str(error).partition("\n")[0]
+    said = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return f"{said} ({theirs[-1].filename}, line {theirs[-1].lineno})" if theirs else said
+
+
+def _check_arguments(cls: type[Spider], arguments: Mapping[str, str]) -> None:
+    try:
+        signature = inspect.signature(cls)
+    except (TypeError, ValueError):
+        return
+    named = [p for p in signature.parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    missing = [p.name for p in named if p.default is p.empty and p.name not in arguments]
+    if missing:
+        wanted = " ".join(f"-a {name}=VALUE" for name in missing)
+        raise ConfigurationError(f"spider {cls.name} needs {_listed(missing)}: add {wanted}")
+    if any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
+        return
+    known = {p.name for p in named}
+    if extra := [name for name in arguments if name not in known]:
+        raise ConfigurationError(f"spider {cls.name} takes no argument {extra[0]!r} (-a {extra[0]}=...)")
+
+
+def _listed(names: list[str]) -> str:
+    quoted = [f"{name!r}" for name in names]
+    return f"the argument {quoted[0]}" if len(quoted) == 1 else f"the arguments {', '.join(quoted)}"
+
+
+def _check_start(spider: Spider) -> None:
+    """Checks the start URLs, where they are nothing but a list."""
+    cls = type(spider)
+    if cls.start is not Spider.start or cls.start_requests is not Spider.start_requests:
+        return
+    urls = spider.start_urls
+    if not isinstance(urls, list | tuple | set | frozenset):
+        return
+    if not urls:
+        # The same words as when it starts, for the misspelt attribute.
+        list(spider.start_requests())
+        raise ConfigurationError(
+            f"spider {spider.name} has nowhere to start: give it start_urls, or define start() or start_requests()"
+        )
+    source = "" if isinstance(spider, Links) else f"start_urls of spider {spider.name}"
+    for _, url in zip(range(START_URLS_CHECKED), urls, strict=False):
+        checked_url(url, source)

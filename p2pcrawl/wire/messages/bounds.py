@@ -1,0 +1,28 @@
+"""The bounds of messages' fields. Whatever is beyond is refused where it is read, with a LinkError: a broken peer loses
+its link, and nothing of what it said comes further.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from p2pcrawl.model.crawl.settings import SECONDS_MAX
+
+Fingerprint = Annotated[bytes, Meta(min_length=16, max_length=16)]
+Number = Annotated[int, Meta(ge=-(1 << 62), le=1 << 62)]
+"""What a database can hold."""
+Count = Annotated[int, Meta(ge=0, le=1 << 62)]
+HostHash = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+BucketNumber = Annotated[int, Meta(ge=0, lt=4096)]
+Seconds = Annotated[float, Meta(ge=0.0, le=SECONDS_MAX)]
+PhaseNumber = Annotated[int, Meta(ge=0, le=3)]
+"""A model.record.Phase."""
+ENDPOINTS_MAX = 4_096
+Endpoints = Annotated[list[Annotated[str, Meta(max_length=261)]], Meta(max_length=ENDPOINTS_MAX)]
+"""Where peers listen, as host:port."""
+OPENED_MAX = 256
+"""How many hosts the start URLs of a job can open: they travel with its links. Who starts at more private hosts than
+that names their network in the settings."""
+OpenedHosts = Annotated[list[Annotated[str, Meta(min_length=1, max_length=253)]], Meta(max_length=OPENED_MAX)]

@@ -1,0 +1,511 @@
+"""The messages between masters, and the questions that anyone may ask a master.
+
+Each request stands behind the reply that it names; see ``wire.ask``. Tags from 20 on; see ``wire.messages`` for the
+rules.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from p2pcrawl.model.cluster.consent import SEAT_BYTES, VOTERS_MAX
+from p2pcrawl.model.cluster.epoch import PIECES_MAX
+from p2pcrawl.wire.messages.ask import Answered, Reply, Request
+from p2pcrawl.wire.messages.bounds import (
+    BucketNumber,
+    Count,
+    Fingerprint,
+    HostHash,
+    Number,
+    OpenedHosts,
+    PhaseNumber,
+    Seconds,
+)
+from p2pcrawl.wire.messages.slave_messages import Record, WireJob
+
+Opened = dict[int, OpenedHosts]
+"""The hosts that the start URLs of jobs have opened, by job: durable at a receiver before anything that needs it."""
+
+
+Pieces = Annotated[list[tuple[Count, Count]], Meta(max_length=PIECES_MAX)]
+"""Epochs of a bucket, in spans: behind the first number, up to the second one."""
+NodeName = Annotated[str, Meta(pattern="^([0-9a-f]{40})?$")]
+Seat = Annotated[bytes, Meta(min_length=SEAT_BYTES, max_length=SEAT_BYTES)]
+Electors = Annotated[dict[NodeName, Seat], Meta(max_length=VOTERS_MAX)]
+"""Who is asked for consent, and from which seat each votes."""
+
+
+class Introduce(Struct, array_like=True, tag=20):
+    """First on a link between peers: who calls, and as what (``master``, ``slave`` or ``client``)."""
+
+    role: str
+    pid: int = 0
+
+
+class Synced(Reply, tag=22):
+    """The receiver's view of the membership, as it was before."""
+
+    members: bytes
+
+
+class Sync(Request[Synced], tag=21):
+    """Push/pull of the membership: all that the sender knows, encoded by ``wire.gossip``."""
+
+    members: bytes
+
+
+class Found(Record):
+    """One discovered link on its way to its owner."""
+
+    url: str
+    fingerprint: Fingerprint
+    depth: Number
+    priority: Number
+    kind: str
+    callback: str
+    seed: bool
+    referer: str
+    extra: bytes
+
+
+class Settled(Reply, tag=24):
+    """The links are durable, except those at ``refused`` (positions): these buckets are not the receiver's."""
+
+    refused: list[int] = []
+    unknown_job: bool = False
+    provisional: list[int] = []
+    """Positions of links that have fewer copies than they should: the sender is to keep them, and say them again."""
+
+
+class Discover(Request[Settled], tag=23):
+    """Links of one job for the owner of their buckets. Answered when they are durable there."""
+
+    job: int
+    links: list[Found]
+    opened: OpenedHosts = []
+    """The hosts that the job's start URLs have opened, as the sender knows."""
+
+
+class Mirrored(Reply, tag=26):
+    """``refusal``: why the receiver cannot run the job, if it cannot."""
+
+    refusal: str = ""
+
+
+class MirrorJob(Request[Mirrored], tag=25):
+    """A job that every master keeps. Answered when it is durable."""
+
+    job: WireJob
+    state: str
+    reason: str
+    version: Number
+    outputs: list[str] = []
+    certificate: bytes = b""
+    """How it ended; see master.certificate."""
+
+
+class JobsDiffering(Reply, tag=58):
+    """The jobs of which the receiver knows something else, or nothing."""
+
+    jobs: list[int] = []
+
+
+class JobMarks(Request[JobsDiffering], tag=57):
+    """The sender's jobs and what it knows of each, in short. Answered with those of which the receiver knows something
+    else.
+    """
+
+    jobs: list[int]
+    marks: list[bytes]
+    """As many as jobs; see master.job."""
+
+
+class Released(Reply, tag=28):
+    """``agreed`` False: the receiver's view differs or leases are still open; ask again."""
+
+    agreed: bool
+    counters: list[int] = []
+    """The epochs of the claimed buckets, in their order."""
+    lacks: list[int] = []
+    """For each of them the epoch that is missing of it here, or 0."""
+    opened: Opened = {}
+    rows: list[int] = []
+    """For each of them how much of it is here to be pulled: rows, copies and notes of hosts. Empty: nothing of any."""
+    bases: list[int] = []
+    """For each of them the epoch up to which nothing is missing of it here, where anything is."""
+    pieces: dict[BucketNumber, Pieces] = {}
+    """What is here between these two, of those of which anything is."""
+
+
+class Claim(Request[Released], tag=27):
+    """The sender owns these buckets in its view: the receiver is to let go of them."""
+
+    view: int
+    buckets: bytes
+    """A bitmap."""
+
+
+class Pulled(Reply, tag=30):
+    """``last`` True: there is nothing after this."""
+
+    rows: list[Row]
+    after: int
+    last: bool
+
+
+class Pull(Request[Pulled], tag=29):
+    """The next rows of released buckets after a cursor."""
+
+    buckets: bytes
+    after: int
+
+
+class Row(Record):
+    """One record as it moves to another master."""
+
+    job: Number
+    url: str
+    fingerprint: Fingerprint
+    depth: Number
+    priority: Number
+    kind: str
+    callback: str
+    seed: bool
+    referer: str
+    extra: bytes
+    phase: PhaseNumber
+    attempts: Number
+    losses: Number
+    status: Number
+    reason: str
+    size: Number
+    items: Number = 0
+    data: bytes = b""
+    """The items of its page, joined by newlines, and packed if that is long."""
+    visit: Number = 0
+    """The number of its turn: a retry by hand begins a new one."""
+
+
+class Forgotten(Reply, tag=32):
+    """An answer that what was let go of is a copy at the receiver, or gone."""
+
+    empty: bool = False
+    """The receiver holds nothing of those that it is not to hold."""
+
+
+class Taken(Request[Forgotten], tag=31):
+    """All rows of these buckets are durable with the sender: the receiver may forget them."""
+
+    buckets: bytes
+    counters: list[int] = []
+    """The epochs under which the sender serves them, or will at least, in their order."""
+    view: int = 0
+    """The one in which they were claimed: in another the receiver refuses."""
+    since: list[int] = []
+    """For each of them the last epoch under which anything may have been acknowledged till now."""
+
+
+class Standing(Reply, tag=34):
+    """The state of a job at one master."""
+
+    known: bool
+    busy: int
+    """Records queued or leased, pages held until their links are settled, links in flight."""
+    sent: int
+    received: int
+    view: int
+    closing: str = ""
+    opened: bytes = b""
+    """The same at all masters that know of the same hosts that the job has opened."""
+
+
+class Quiet(Request[Standing], tag=33):
+    """Asks how a job stands, for the decision that it is finished."""
+
+    job: int
+    closing: str = ""
+    """Why it is being closed before its queue is empty, if it is."""
+
+
+class Query(Request[Answered], tag=35):
+    """A question for a face: ``what`` with JSON arguments."""
+
+    what: str
+    arguments: bytes = b"{}"
+
+
+class Lent(Reply, tag=38):
+    """An answer to a request for a loan: ``count`` requests, at most ``slots`` at once, the first after ``wait_s``,
+    none begun after ``term_s``.
+    """
+
+    granted: bool
+    count: int = 0
+    slots: int = 0
+    wait_s: float = 0.0
+    term_s: float = 0.0
+    delay_s: float = 0.0
+    waited_s: float = 0.0
+    """How long the question waited for this answer: the term counts from the loan, not from when one hears of it."""
+
+
+class Borrow(Request[Lent], tag=37):
+    """Asks the owner of a host for the right to fetch from it. Answered when its turn has come, or in vain."""
+
+    host: str
+    job: int
+    delay_s: float
+    number: int = 0
+    """Of the loan that may come of it. The sender counts them: an earlier one that comes later has been given up."""
+
+
+class Repaid(Reply, tag=40):
+    """The loan is over at the owner, too."""
+
+
+class Repay(Request[Repaid], tag=39):
+    """A loan is over, or was not heard of; what was learnt of the host."""
+
+    host: str
+    delay_s: float
+    wait_s: float
+    pause_s: float
+    slow_downs: int
+    number: int = 0
+    """Of the question."""
+
+
+class Offered(Reply, tag=42):
+    """The offer was heard."""
+
+
+class Offer(Request[Offered], tag=41):
+    """The sender had these buckets and thinks that they are the receiver's: it is to claim them, if so."""
+
+    buckets: bytes
+
+
+class HostNote(Record):
+    """The facts about a host that whoever asks it next must know."""
+
+    key: HostHash
+    """The hash of its name."""
+    bucket: BucketNumber
+    delay_s: Seconds
+    penalty_s: Seconds
+    pause_s: Seconds
+    """As in core.politeness.HostNote."""
+
+
+class CopyRow(Record):
+    """A record as its copies keep it."""
+
+    bucket: BucketNumber
+    fingerprint: Fingerprint
+    job: Number
+    stamp: Number
+    row: bytes
+    """The Row, encoded, without its items."""
+    items: Number
+    data: bytes
+    """The items of its page, joined by newlines, and packed if that is long."""
+
+
+class Copied(Reply, tag=44):
+    """The facts are durable."""
+
+
+class Copy(Request[Copied], tag=43):
+    """Facts for a holder of their buckets. Answered when they are durable there."""
+
+    rows: list[CopyRow]
+    notes: list[HostNote] = []
+    opened: Opened = {}
+
+
+class Range(Record):
+    """The fingerprints of a bucket that begin with these ``depth`` hexadecimal digits."""
+
+    bucket: BucketNumber
+    depth: Annotated[int, Meta(ge=0, le=16)]
+    prefix: Annotated[int, Meta(ge=0)]
+
+
+class Compared(Reply, tag=46):
+    """The positions of the ranges that are not the same here, and how many rows they have here."""
+
+    differing: list[int]
+    counts: list[int]
+
+
+class Compare(Request[Compared], tag=45):
+    """A comparison of copies: how many rows the sender has in some ranges, and their sums under a key made for this
+    question.
+    """
+
+    nonce: Annotated[bytes, Meta(min_length=16, max_length=16)]
+    ranges: list[Range]
+    counts: list[int]
+    sums: list[int]
+
+
+class Listed(Reply, tag=48):
+    """For each row: its fingerprint (16 bytes in ``keys``), job and stamp."""
+
+    keys: bytes
+    jobs: list[int]
+    stamps: list[int]
+
+
+class ListKeys(Request[Listed], tag=47):
+    """Asks for all keys in some ranges."""
+
+    ranges: list[Range]
+
+
+class PulledCopies(Reply, tag=56):
+    """A piece of the copies that were pulled. No rows: there is nothing after that place. ``notes`` come with the first
+    ones.
+    """
+
+    rows: list[CopyRow]
+    place: bytes = b""
+    notes: list[HostNote] = []
+
+
+class PullKeys(Request[PulledCopies], tag=49):
+    """Asks for the rows of a bucket with these keys. Answered with PulledCopies."""
+
+    bucket: BucketNumber
+    keys: bytes
+    jobs: list[int]
+
+
+class PullCopies(Request[PulledCopies], tag=50):
+    """The next copies of released buckets after a place, which is empty at first."""
+
+    buckets: bytes
+    after: bytes
+
+
+class Noted(Reply, tag=52):
+    """The copies count, and the receiver knows it, durably."""
+
+
+class Whole(Request[Noted], tag=51):
+    """The sender owns these buckets, and the receiver's copies of them are synced."""
+
+    buckets: bytes
+    counters: list[int]
+    """The epochs of the buckets, in their order."""
+
+
+class Dropped(Reply, tag=54):
+    """``agreed`` False: the receiver's view differs; ask again."""
+
+    agreed: bool
+
+
+class Drop(Request[Dropped], tag=53):
+    """The sender owns these buckets, all their holders are synced, and the receiver is none of them."""
+
+    view: int
+    buckets: bytes
+    few: bool = False
+    """Fewer live than there should be copies, and all of them have these: the receiver leaves, and keeps its own."""
+
+
+class Merge(Request[Settled], tag=55):
+    """Facts for whoever owns their buckets. Answered with Settled, as links are."""
+
+    rows: list[Row]
+    notes: list[HostNote] = []
+    """What hosts have just asked for."""
+    opened: Opened = {}
+
+
+class Voted(Reply, tag=60):
+    """A voter's answer, which is durable there."""
+
+    seat: Seat
+    given: bool
+    round: Count
+    opener: NodeName
+    """The greatest ballot that was prepared there, and that in which ``accepted`` was."""
+    accepted_round: Count = 0
+    accepted_opener: NodeName = ""
+    accepted: Electors | None = None
+    later: bool = False
+    """The sender knows a later version than the one that was asked about."""
+
+
+class Canvassed(Request[Voted], tag=59):
+    """A ballot on who is asked for consent from now on: it is prepared; or, with ``voters``, to be accepted."""
+
+    founded: Count
+    number: Count
+    """Of the version that it is to follow."""
+    round: Count
+    opener: NodeName
+    voters: Electors | None = None
+
+
+class Elected(Reply, tag=62):
+    """The version that was decided last; without ``voters`` none is known."""
+
+    founded: Count
+    number: Count
+    voters: Electors
+
+
+class AskElectorate(Request[Elected], tag=61):
+    """Asks for the version that was decided last, as the receiver knows it."""
+
+
+ClusterMessage = (
+    Introduce
+    | Answered
+    | Sync
+    | Synced
+    | Discover
+    | Settled
+    | MirrorJob
+    | Mirrored
+    | JobMarks
+    | JobsDiffering
+    | Claim
+    | Released
+    | Pull
+    | Pulled
+    | Taken
+    | Forgotten
+    | Quiet
+    | Standing
+    | Query
+    | Borrow
+    | Lent
+    | Repay
+    | Repaid
+    | Offer
+    | Offered
+    | Copy
+    | Copied
+    | Compare
+    | Compared
+    | ListKeys
+    | Listed
+    | PullKeys
+    | PullCopies
+    | PulledCopies
+    | Whole
+    | Noted
+    | Drop
+    | Dropped
+    | Merge
+    | Canvassed
+    | Voted
+    | AskElectorate
+    | Elected
+)

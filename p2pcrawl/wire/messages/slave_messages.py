@@ -1,0 +1,301 @@
+"""The messages between a master and a slave.
+
+Structs are arrays on the wire, tagged by number. A field is only ever added at the end, with a
+default; anything else raises ``PROTOCOL``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from p2pcrawl.model.crawl.fingerprint import SIZE
+from p2pcrawl.wire.messages.bounds import Count, Endpoints, Fingerprint, Number, OpenedHosts, PhaseNumber, Seconds
+
+PROTOCOL = 2
+
+
+class Record(Struct, array_like=True, gc=False):
+    """Base of the rows inside messages."""
+
+
+class WireJob(Struct, array_like=True):
+    """A job as a slave needs it; see :class:`p2pcrawl.model.crawl.job.WireJob`."""
+
+    id: int
+    name: str
+    file: str
+    module: str
+    qualname: str
+    urls: list[str]
+    arguments: dict[str, str]
+    settings: dict[str, Any]
+    opened: OpenedHosts
+    code: str = ""
+    """The text of the spider's file, where the receiver may not have it."""
+    module_digest: str = ""
+
+
+class Task(Record):
+    """One granted page. ``lease`` comes back in its report."""
+
+    lease: Number
+    record: Number
+    job: Number
+    url: str
+    fingerprint: Fingerprint
+    depth: Number
+    priority: Number
+    kind: str
+    callback: str
+    attempt: Number
+    """1 for the first."""
+    seed: bool
+    referer: str = ""
+    extra: bytes = b""
+    """What else the request asks for (see spiders.travel); empty for a plain GET."""
+
+
+class RobotsTask(Record):
+    """One granted robots.txt."""
+
+    lease: int
+    job: int
+    origin: str
+    agent: str
+    delay_s: float = 0.0
+    """What to wait before each redirect within the host."""
+
+
+class Robots(Record):
+    """The robots.txt of an origin, as its host's owner knows it."""
+
+    origin: str
+    verdict: str
+    body: str
+    reason: str
+
+
+class Links(Struct, array_like=True):
+    """New links that share everything but their URL."""
+
+    urls: list[str]
+    fingerprints: bytes
+    """16 bytes for each URL."""
+    depth: Number
+    priority: Number = 0
+    kind: str = "index"
+    callback: str = ""
+    seed: bool = False
+    referer: str = ""
+    extra: bytes = b""
+
+    def __post_init__(self) -> None:
+        """Raises ValueError, which is a LinkError where a message is read."""
+        if len(self.fingerprints) != SIZE * len(self.urls):
+            raise ValueError(f"{len(self.urls)} links with {len(self.fingerprints)} bytes of fingerprints")
+
+
+class Outcome(Struct, array_like=True):
+    """The end of a page."""
+
+    phase: PhaseNumber
+    """QUEUED asks for a retry after ``retry_in_s``."""
+    reason: str = ""
+    detail: str = ""
+    status: Number = 0
+    size: Count = 0
+    latency_s: Seconds = 0.0
+    retry_in_s: Seconds = 0.0
+    host_pause_s: Seconds = 0.0
+    """The host's own wish (Retry-After), or 0."""
+    slow_down: bool = False
+    """The host said 429 or 503, or could not be reached."""
+    answered: bool = False
+    private: bool = False
+    """The host is of this machine, or at a private address."""
+    digest: bytes = b""
+    filtered: dict[str, Count] = {}
+    dropped_items: Count = 0
+    close: str = ""
+    """The callback asked to end the crawl, with this reason."""
+
+
+class Page(Struct, array_like=True):
+    """The result of one task; without ``outcome`` it is a part, and more follows."""
+
+    lease: Number
+    record: Number
+    job: Number
+    links: list[Links] = []
+    items: list[bytes] = []
+    outcome: Outcome | None = None
+
+
+class RobotsResult(Record):
+    """The result of one RobotsTask."""
+
+    lease: Number
+    origin: str
+    agent: str
+    verdict: str
+    body: str
+    reason: str
+    crawl_delay_s: Seconds = 0.0
+
+
+class Hello(Struct, array_like=True, tag=1):
+    """Slave to master, first."""
+
+    protocol: int
+    pid: int
+
+
+class Welcome(Struct, array_like=True, tag=2):
+    """Master to slave, in answer."""
+
+    protocol: int
+    session: int
+    slots: int
+    """How many fetches the slave may have open."""
+    log_level: str = "WARNING"
+    fence_s: float = 0.0
+    """How long the slave may go on without an answer to its Beats; 0: until its link ends."""
+    silence_s: Seconds = 60.0
+    """How long its loop may stand still before the slave ends itself."""
+
+
+class OpenJob(Struct, array_like=True, tag=3):
+    """Master to slave: a job that tasks will name, or its changed form."""
+
+    job: WireJob
+
+
+class Grant(Struct, array_like=True, tag=4):
+    """Master to slave: leases. Rules of the tasks' origins come with the first task that needs them."""
+
+    tasks: list[Task]
+    robots: list[Robots] = []
+    robots_tasks: list[RobotsTask] = []
+
+
+class Report(Struct, array_like=True, tag=5):
+    """Slave to master: what came of tasks, in order."""
+
+    sequence: int
+    pages: list[Page]
+    robots: list[RobotsResult] = []
+
+
+class ReportsDurable(Struct, array_like=True, tag=6):
+    """Master to slave: all reports up to this one are durable."""
+
+    sequence: int
+
+
+class Beat(Struct, array_like=True, tag=7):
+    """Slave to master, every second: still here."""
+
+    open: int
+    waiting: int
+    rss_bytes: int = 0
+    session: int = 0
+    """The session that is to go on."""
+    number: int = 0
+    """Counts a session's Beats from 1."""
+    standing_s: Seconds = 0.0
+    """How long a callback has held up the slave's loop."""
+
+
+class Stop(Struct, array_like=True, tag=8):
+    """Master to slave: finish what is open, say Bye and leave."""
+
+
+class Bye(Struct, array_like=True, tag=9):
+    """Slave to master: nothing more will come; ``reason`` when it leaves in anger."""
+
+    reason: str = ""
+    usage: bool = False
+    """The reason is the user's to mend (a spider that cannot be loaded)."""
+    job: int = 0
+    """The job that could not be opened, if that is the reason."""
+
+
+class Returned(Struct, array_like=True, tag=10):
+    """Slave to master: tasks that it did not begin, and why."""
+
+    records: list[Number]
+    missing_robots: list[str] = []
+
+
+class Forget(Struct, array_like=True, tag=11):
+    """Master to slave: what was reported may be lost with its owner; report it again when it is met."""
+
+
+class Renewed(Struct, array_like=True, tag=12):
+    """Master to slave: the session goes on, counted from when this Beat was sent."""
+
+    session: int
+    beat: int
+
+
+class OrphanPage(Struct, array_like=True):
+    """The result of a task that another master granted, or an earlier session of this one.
+
+    ``page`` names that lease and that record, which mean nothing here: ``task`` says what was fetched. Without
+    ``page.outcome`` only its links are told, and the page is to be fetched again.
+    """
+
+    task: Task
+    page: Page
+
+
+class Orphans(Struct, array_like=True, tag=13):
+    """Slave to master, after Welcome: what it could not report, in the order of the reports. These are facts, and some
+    may be known already. The next Orphans are said when these are adopted."""
+
+    sequence: int
+    pages: list[OrphanPage]
+
+
+class Adopted(Struct, array_like=True, tag=14):
+    """Master to slave: the Orphans of this sequence are safe."""
+
+    sequence: int
+
+
+class Leaving(Struct, array_like=True, tag=15):
+    """Slave to master: nothing more is to be granted; what is open will be reported, then comes Bye."""
+
+
+class Closed(Struct, array_like=True, tag=16):
+    """Master to slave, before the first Grant and at each change: where the peers that it knows of listen. No crawl may
+    go there."""
+
+    endpoints: Endpoints
+
+
+class Halt(Struct, array_like=True, tag=17):
+    """Master to slave: the session is over at once; others may be about to ask the hosts of what is open."""
+
+
+Message = (
+    Hello
+    | Welcome
+    | OpenJob
+    | Grant
+    | Report
+    | ReportsDurable
+    | Beat
+    | Stop
+    | Bye
+    | Returned
+    | Forget
+    | Renewed
+    | Orphans
+    | Adopted
+    | Leaving
+    | Closed
+    | Halt
+)

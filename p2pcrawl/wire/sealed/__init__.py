@@ -1,0 +1,1 @@
+"""Identities, keys, and what seals datagrams and streams with them."""

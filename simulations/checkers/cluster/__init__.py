@@ -1,0 +1,1 @@
+"""Laws of the cluster: members, owners, copies, and their bounds."""

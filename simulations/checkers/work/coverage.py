@@ -1,0 +1,78 @@
+"""Checks that nothing is lost: what a crawl can reach is through, and what is through was really fetched."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from p2pcrawl.model.crawl.job import START_URL
+from p2pcrawl.model.outcome import Drop
+from simulations.observe.folders import DONE, DROPPED, FAILED, QUEUED, Record
+from simulations.play.evidence import Evidence, listed, told
+from simulations.world.web import NOWHERE, Kind, Page, Web
+
+TRIES = 3
+"""So often a page is asked for that does not answer, by default, before it is given up."""
+
+
+def check(evidence: Evidence) -> Iterator[str]:
+    web, records = evidence.web, evidence.phases()
+    answered = {visit.url for visit in evidence.pages if visit.answered}
+    vain = Counter(visit.url for visit in evidence.pages if not visit.answered)
+    # What a master gave up on is not held against it here if the web agrees; what it led to is out of reach then.
+    given_up = frozenset(url for url, record in records.items() if record.phase == FAILED)
+    reachable = web.reachable(given_up)
+
+    missing = sorted(url for url in reachable if url not in records)
+    if missing:
+        yield f"{len(missing)} reachable pages are unknown to all masters: {listed(missing)}"
+    waiting = sorted(url for url in reachable if url in records and records[url].phase == QUEUED)
+    if waiting:
+        yield f"{len(waiting)} pages are still queued: {listed(waiting)}"
+    for url in sorted(reachable):
+        record = records.get(url)
+        if record is None or record.phase == QUEUED:
+            continue
+        page = web.pages[url]
+        wanted, reason = _wanted(web, page)
+        excuse = record.phase == FAILED and (_is_lost(record) or _is_tried(record, vain[url]))
+        if record.phase != wanted and not excuse:
+            yield f"{url} ({page.kind.value}) is {told(record)}"
+        elif record.phase == DROPPED and record.reason != reason:
+            yield f"{url} ({page.kind.value}) is {told(record)}, and the web has it that it is {reason}"
+        if record.phase == DONE and url not in answered:
+            yield f"{url} is done and was never fetched"
+    for url in NOWHERE:
+        if url in records and records[url].phase not in (FAILED, DROPPED):
+            yield f"{url!r}, which leads nowhere, is {told(records[url])}"
+    closed = sorted({v.url for v in web.visits if v.host in web.hosts and not web.hosts[v.host].open})
+    if closed:
+        yield f"{len(closed)} URLs of private hosts were asked for that no start URL opens: {listed(closed)}"
+    known = {*web.pages, *NOWHERE}
+    invented = sorted(url for url in records if url not in known and not url.startswith(START_URL))
+    if invented:
+        yield f"{len(invented)} records are of no page: {listed(invented)}"
+
+
+def _wanted(web: Web, page: Page) -> tuple[int, str]:
+    """Returns how the page must end, and if it is dropped, for what: no master is believed that there was a reason."""
+    host = web.hosts[page.host]
+    if not host.open:
+        return DROPPED, Drop.PRIVATE_NETWORK
+    if host.dead:
+        return FAILED, ""
+    if page.kind is Kind.FORBIDDEN:
+        return DROPPED, Drop.ROBOTS
+    return DONE if web.opens(page) else FAILED, ""
+
+
+def _is_tried(record: Record, vain: int) -> bool:
+    """Tells whether a page did not answer and had all its attempts: leases that were lost are among them, and the web
+    knows of none.
+    """
+    return vain >= TRIES or (vain > 0 and record.attempts >= TRIES)
+
+
+def _is_lost(record: Record) -> bool:
+    """Tells whether a page was in the hands of too many slaves that died."""
+    return record.reason == "slave-lost"

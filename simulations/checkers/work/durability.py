@@ -1,0 +1,51 @@
+"""Checks that nothing that was safe is ever less: what disks know only grows, but for what is lost with the disks
+themselves.
+
+Without the loss of a disk nothing may vanish from all disks together, whatever crashes, leaves, or moves. What was once
+on as many disks as there are to be outlives the loss of one less, as often as the copies were made whole in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simulations.observe.folders import DROPPED, PHASES, QUEUED, Print, print_of
+from simulations.observe.inventory import Held, Inventory
+from simulations.play.evidence import Evidence, listed
+
+
+def check(evidence: Evidence) -> Iterator[str]:
+    names = {print_of(url): url for url in evidence.web.pages}
+    firm: dict[Print, bool] = {}
+    lost: set[str] = set()
+    before: Inventory | None = None
+    for now in evidence.inventories:
+        lost |= now.lost
+        allowed = len(lost) >= evidence.options.replicas
+        gone = []
+        for key, held in before.held.items() if before is not None else ():
+            left = now.held.get(key)
+            if left is not None and (left.phase >= held.phase or held.phase == DROPPED):
+                # What was dropped is queued again when a start URL opens its host; how it ends, coverage judges.
+                continue
+            was_through = firm.pop(key, None)
+            kept_through = left is not None and left.phase > QUEUED
+            if not now.lost or (
+                not allowed and was_through is not None and (left is None or was_through > kept_through)
+            ):
+                gone.append(f"{names.get(key, 'a start')} ({_told(held)}, now {_told(left)})")
+        if gone:
+            cause = f"the disks of {', '.join(sorted(now.lost))} were lost" if now.lost else "no disk was lost"
+            since = before.now_s if before is not None else 0.0
+            yield f"between {since:.2f} s and {now.now_s:.2f} s {cause}, and with it {listed(sorted(gone))}"
+        enough = min(evidence.options.replicas, now.disks)
+        for key, held in now.held.items():
+            if held.disks >= enough:
+                firm[key] = firm.get(key, False) or held.through >= enough
+        if now.whole:
+            lost.clear()
+        before = now
+
+
+def _told(held: Held | None) -> str:
+    return "unknown" if held is None else f"{PHASES[held.phase]} on {held.disks} disks"

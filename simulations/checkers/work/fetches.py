@@ -1,0 +1,22 @@
+"""A page is fetched once, and once more for each lease that ended without a report and for each try by policy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from simulations.observe.incidents import excused
+from simulations.play.evidence import Evidence
+
+
+def check(evidence: Evidence) -> Iterator[str]:
+    visits = evidence.pages
+    asked = Counter(visit.url for visit in visits)
+    # What was cut off in the middle is a try by policy in the web's eyes, and a lease without a report in the master's.
+    retried = Counter(visit.url for visit in visits if not visit.answered)
+    lost = excused(evidence.incidents, visits)
+    for url, times in sorted(asked.items()):
+        allowed = 1 + retried[url] + lost[url]
+        if times > allowed:
+            who = ", ".join(f"{v.node} at {v.began_s:.2f} s ({v.failure or v.status})" for v in visits if v.url == url)
+            yield f"{url} was asked for {times} times, {allowed} are accounted for: {who}"

@@ -1,0 +1,82 @@
+"""A host is asked by one at a time, its delay counted from the end of the last answer, over all masters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from p2pcrawl.model.timings import TIMINGS
+from simulations.observe.incidents import PAUSE, Incident
+from simulations.play.evidence import Evidence
+from simulations.world.web import DELAY_S, Visit
+
+TELLING_S = 2.0
+"""A master that lives for so long after an answer has told the others what the host asks for."""
+IN_HAND_S = TIMINGS.loan_term_s
+"""What was granted or lent of a host without a delay is not called back when one of its answers asks for patience."""
+TOLERANCE = 0.97
+"""Clocks differ by 2 %, and a timer of asyncio may fire a moment early."""
+
+
+def check(evidence: Evidence) -> Iterator[str]:
+    by_host: dict[str, list[Visit]] = {}
+    for visit in evidence.web.visits:
+        by_host.setdefault(visit.host, []).append(visit)
+    # Beyond a partition somebody else holds itself the owner; until both agree again each keeps its own pace.
+    split = [(i.began_s, i.settled_s) for i in evidence.incidents if i.everywhere and not evidence.majority]
+    for host, visits in by_host.items():
+        told_at: float | None = None
+        # Links may lead to hosts that there are not.
+        wanted_s = evidence.web.hosts[host].delay_s if host in evidence.web.hosts else 0.0
+        # A private host that a start URL names is the user's own, and asked for many pages at a time.
+        private = host in evidence.web.hosts and evidence.web.hosts[host].private
+        usual_s, grace_s = (0.0, IN_HAND_S) if private else (DELAY_S, 0.0)
+        free_at = spaced_at = asked_at = 0.0
+        for visit in sorted(visits, key=lambda v: v.began_s):
+            apart = any(began_s <= visit.began_s <= settled_s for began_s, settled_s in split)
+            if not apart and asked_at + grace_s <= visit.began_s < free_at:
+                yield f"{_told(visit)} though the host had asked to be left alone until {free_at:.2f} s"
+            told = told_at is not None and visit.began_s > told_at + grace_s
+            delay_s = max(usual_s, wanted_s) if told else usual_s
+            due = spaced_at + delay_s * TOLERANCE
+            if spaced_at and delay_s and not apart and visit.began_s < due:
+                early = f"{due - visit.began_s:.2f} s too early"
+                yield f"{_told(visit)} {early}: the last answer ended at {spaced_at:.2f} s"
+            if not apart:
+                # What the other side still had open when both agreed again is not the owner's to know.
+                spaced_at = max(spaced_at, _end(visit, evidence.incidents))
+            if visit.failure == "cut" or _died_with(visit, evidence):
+                continue
+            if visit.retry_after_s:
+                asked_at = visit.ended_s
+                free_at = max(free_at, visit.ended_s + visit.retry_after_s * TOLERANCE)
+            if told_at is None and visit.is_robots and visit.status == 200:
+                told_at = visit.ended_s
+
+
+def _end(visit: Visit, incidents: list[Incident]) -> float:
+    """Returns when a visit ended for whoever owns the host. A process that stands still cannot hang up, and nobody can
+    for it.
+    """
+    pauses = [i.began_s for i in incidents if i.what == PAUSE and visit.node in i.nodes]
+    return min([visit.ended_s, *(began_s for began_s in pauses if began_s > visit.began_s)])
+
+
+def _died_with(visit: Visit, evidence: Evidence) -> bool:
+    """Tells whether what this answer asked for may have been lost with the one that it was told to."""
+    return any(
+        incident.hit(visit)
+        and visit.ended_s - TELLING_S <= incident.began_s
+        and (incident.began_s <= visit.ended_s + TELLING_S or _was_alone(visit, incident, evidence))
+        for incident in evidence.incidents
+    )
+
+
+def _was_alone(visit: Visit, incident: Incident, evidence: Evidence) -> bool:
+    """Tells whether no other master was up and awake from this answer on until that happened: nobody could be told."""
+    known = {visit.node, visit.master}
+    others = (p for p in evidence.presences if p.name not in known)
+    return not any(p.began_s <= incident.began_s and visit.ended_s < p.ended_s for p in others)
+
+
+def _told(visit: Visit) -> str:
+    return f"{visit.node} asked for {visit.url} at {visit.began_s:.2f} s"

@@ -1,0 +1,93 @@
+"""Checks that what masters state of a job in the end is true: the certificate that all have signed, and what they
+answer.
+
+Held against the disks, the results, and what the web saw; the masters' counters are not asked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from simulations.observe.folders import DONE, PHASES
+from simulations.observe.incidents import LEAVE
+from simulations.play.evidence import Evidence
+from simulations.world.web import Kind
+
+
+def check(evidence: Evidence) -> Iterator[str]:
+    yield from _exaggerated(evidence)
+    if not evidence.ended:
+        return
+    truth = _truth(evidence)
+    ids = {name: member for member, name in evidence.names.items()}
+    left = _left(evidence)
+    for name, answer in sorted(evidence.answers.items()):
+        yield from _wrong(f"{name} says of the job", answer, truth, evidence)
+        open_ = {what: answer[what] for what in ("missing", "not_whole", "moving") if answer[what]}
+        if open_:
+            yield f"{name} says of the job that {open_} while nothing is"
+        certificate = answer["certificate"]
+        if certificate is None:
+            yield f"{name} has no certificate of the job's end"
+            continue
+        yield from _wrong(f"the certificate at {name} says", certificate["counts"], truth, evidence)
+        gone = sorted(ids[each] for each in ids if each not in evidence.folders and each not in left)
+        # Who had left in order, and came back when all was over, has signed nothing and is not missing.
+        copies = min(evidence.options.replicas, len(certificate["members"]))
+        expected = {
+            "missing": gone, "incomplete": [], "final": not gone, "conserved": True,
+            "copies": {"asked": evidence.options.replicas, "kept": copies},
+        }  # fmt: skip
+        for what, wanted in expected.items():
+            if certificate[what] != wanted:
+                yield f"the certificate at {name} says {what} {certificate[what]}, which is {wanted}"
+        strangers = set(certificate["members"]) & set(gone) or set(certificate["members"]) - set(ids.values())
+        if strangers:
+            yield f"the certificate at {name} is of {len(strangers)} members that are not there"
+
+
+def _exaggerated(evidence: Evidence) -> Iterator[str]:
+    """Yields the answers whose sums are greater than what there is to be counted, unless they say that they may be."""
+    for now_s, name, answer, known in evidence.told:
+        if answer.get("settled", True) and answer["discovered"] > known:
+            yield (
+                f"{name} says at {now_s:.2f} s that the job is {answer['state']}, with {answer['discovered']} URLs "
+                f"discovered, when there were {known} on all disks together"
+            )
+
+
+def _left(evidence: Evidence) -> frozenset[str]:
+    """Returns who left in order and never came back. They handed over all that they had, and are not missed."""
+    leaves = [i for i in evidence.incidents if i.what == LEAVE and i.heirs and not i.open]
+    left_s = {name: incident.ended_s for incident in leaves for name in incident.nodes}
+    last_s = {presence.name: presence.began_s for presence in evidence.presences}
+    return frozenset(name for name in left_s if last_s.get(name, 0.0) < left_s[name])
+
+
+def _truth(evidence: Evidence) -> dict[str, int]:
+    """Counts what a certificate should count, from the disks, the results and the web."""
+    records = evidence.phases()
+    by_phase = Counter(PHASES[record.phase] for record in records.values())
+    done = {url for url, record in records.items() if record.phase == DONE}
+    answered = {visit.url for visit in evidence.pages if visit.answered and visit.url in done}
+    redirects = {url for url in answered if evidence.web.pages[url].kind is Kind.REDIRECT}
+    return {
+        "discovered": len(records),
+        **{phase: by_phase[phase] for phase in PHASES},
+        "leased": 0,
+        "items": evidence.items.total(),
+        "pages": len(answered - redirects),
+    }
+
+
+def _wrong(who: str, told: dict[str, Any], truth: dict[str, int], evidence: Evidence) -> Iterator[str]:
+    wrong = [f"{what} {told[what]} instead of {count}" for what, count in truth.items() if told[what] != count]
+    if wrong:
+        yield f"{who} {', '.join(wrong)}"
+    # What was done twice may be counted twice; and what was never reported is in nobody's count.
+    calm, redirects = not evidence.incidents, [visit for visit in evidence.pages if 300 <= visit.status < 400]
+    for what, made in ("fetches", len(evidence.pages)), ("redirects", len(redirects)):
+        if told[what] > made or (told[what] < made and calm):
+            yield f"{who} {what} {told[what]}, and the web saw {made}"

@@ -1,0 +1,1 @@
+"""The simulated machine room: virtual time, one loop, a network, and code that cannot tell."""

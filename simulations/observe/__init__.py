@@ -1,0 +1,1 @@
+"""Observations from outside: while a run goes on, and from disks after it."""

@@ -1,0 +1,104 @@
+"""Reads what lies in the data folder of a master straight from its files, without the code that wrote them."""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from p2pcrawl.model.crawl.fingerprint import fingerprint
+
+QUEUED, DROPPED, FAILED, DONE = range(4)
+PHASES = ("queued", "dropped", "failed", "done")
+_PHASE_SHIFT = 30
+"""Where a copy's stamp has its phase."""
+
+Print = tuple[int, int]
+"""A URL's fingerprint, in its two halves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One URL of one job, as a frontier keeps it."""
+
+    url: str
+    phase: int
+    reason: str
+    attempts: int
+    bucket: int
+    items: int
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One URL of one job, as it is held for another master."""
+
+    phase: int
+    items: int
+
+
+@dataclass(slots=True)
+class Folder:
+    """One master's frontier, and what it holds for others."""
+
+    records: dict[Print, Record] = field(default_factory=dict)
+    copies: dict[Print, Copy] = field(default_factory=dict)
+    tally: Counter[str] = field(default_factory=Counter)
+    """The counters that the master keeps beside the records."""
+    spooled: int = 0
+    """The links that have too few copies elsewhere."""
+
+
+def print_of(url: str) -> Print:
+    high, low = struct.unpack(">qq", fingerprint(url))
+    return high, low
+
+
+def read_folder(path: Path, job: int) -> Folder:
+    """Reads all of one job that is durable in a folder; nothing of a folder that was never a master's."""
+    folder = Folder()
+    with _opened(path / "frontier.db") as frontier:
+        for hi, lo, url, phase, reason, attempts, bucket, items in frontier.execute(
+            "SELECT hi, lo, url, phase, reason, attempts, bucket,"
+            " coalesce((SELECT sum(count) FROM item WHERE item.record = record.id), 0) FROM record WHERE job = ?",
+            (job,),
+        ):
+            folder.records[hi, lo] = Record(url, phase, reason, attempts, bucket, items)
+        folder.tally.update(dict(frontier.execute("SELECT name, count FROM tally WHERE job = ?", (job,))))
+    if (path / "copies.db").exists():
+        with _opened(path / "copies.db") as copies:
+            rows = copies.execute(
+                "SELECT hi, lo, stamp, items FROM held JOIN body ON body.id = held.id WHERE job = ?", (job,)
+            )
+            folder.copies = {(hi, lo): Copy(stamp >> _PHASE_SHIFT & 3, items) for hi, lo, stamp, items in rows}
+            folder.spooled = copies.execute("SELECT count(*) FROM spool WHERE job = ?", (job,)).fetchone()[0]
+    return folder
+
+
+def read_phases(path: Path, job: int) -> dict[Print, int]:
+    """Reads how far this folder knows each URL to be, as record or as copy; what is damaged knows nothing. Cheap: a run
+    asks for it again and again.
+    """
+    phases: dict[Print, int] = {}
+    held = f"SELECT hi, lo, stamp >> {_PHASE_SHIFT} & 3 FROM held WHERE job = ?"
+    for file, sql in (("frontier.db", "SELECT hi, lo, phase FROM record WHERE job = ?"), ("copies.db", held)):
+        if not (path / file).exists():
+            continue
+        with suppress(sqlite3.DatabaseError), _opened(path / file) as database:
+            for hi, lo, phase in database.execute(sql, (job,)):
+                if phases.get((hi, lo), -1) < phase:
+                    phases[hi, lo] = phase
+    return phases
+
+
+def ended_in(path: Path, job: int) -> Iterator[Print]:
+    """Returns the URLs that this folder knows to be through, as record or as copy."""
+    return (key for key, phase in read_phases(path, job).items() if phase)
+
+
+def _opened(path: Path) -> closing[sqlite3.Connection]:
+    return closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True))

@@ -1,0 +1,103 @@
+"""The evidence of a run: what is left of it for checkers to look at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from simulations.observe.folders import PHASES, Folder, Record
+from simulations.observe.incidents import Incident
+from simulations.observe.inventory import Inventory
+from simulations.observe.loads import Peak
+from simulations.observe.sightings import Presence, Sighting
+from simulations.observe.tables import Table
+from simulations.play.options import Options
+from simulations.world.web import Visit, Web
+
+
+class Violation(NamedTuple):
+    """A promise that was broken."""
+
+    checker: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The evidence of one run."""
+
+    options: Options
+    web: Web
+    folders: dict[str, Folder]
+    """Of the masters that were there in the end."""
+    items: Counter[str]
+    """How often the results have each URL's item."""
+    incidents: list[Incident]
+    claims: list[tuple[float, str, bool]]
+    """Who said when that the job is finished, and whether that was the last word."""
+    doubles: list[str]
+    complaints: list[str]
+    """What made masters give up, exceptions that nobody caught, and what did not come about in time."""
+    states: dict[str, str]
+    """How the job ended at each master that was there in the end; nothing when it did not."""
+    inventories: list[Inventory] = field(default_factory=list)
+    """What all disks held together, again and again, and after each loss."""
+    tables: list[Table] = field(default_factory=list)
+    """Who served which bucket, each time that all agreed on it anew."""
+    sightings: list[Sighting] = field(default_factory=list)
+    """Who counted whom, in changes. Members are named by their ids."""
+    presences: list[Presence] = field(default_factory=list)
+    """When each master was up and awake."""
+    peaks: dict[str, Peak] = field(default_factory=dict)
+    """The most that any master had in hand."""
+    names: dict[str, str] = field(default_factory=dict)
+    """Of the masters, by their ids."""
+    looked_s: float = 0.0
+    """When this was looked at for the last time."""
+    answers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What each master says of the job in the end, its certificate among it."""
+    told: list[tuple[float, str, dict[str, Any], int]] = field(default_factory=list)
+    """When each master was asked how the job stands while it went on, what it said, and how many URLs were on all disks
+    together."""
+    overlooked: list[str] = field(default_factory=list)
+    """Final certificates that were made while somebody was away who may have known more."""
+
+    majority: bool = False
+    """Only the part with most of the masters goes on when the network falls apart."""
+    parted: list[str] = field(default_factory=list)
+    """When masters granted that must not, with ``majority``."""
+
+    @property
+    def ended(self) -> bool:
+        return bool(self.states)
+
+    @property
+    def pages(self) -> list[Visit]:
+        """All requests but those for robots.txt."""
+        return [visit for visit in self.web.visits if not visit.is_robots]
+
+    def records(self) -> dict[str, list[Record]]:
+        """Returns the records of each URL, by the frontiers that have one."""
+        found: dict[str, list[Record]] = {}
+        for name in sorted(self.folders):
+            for record in self.folders[name].records.values():
+                found.setdefault(record.url, []).append(record)
+        return found
+
+    def phases(self) -> dict[str, Record]:
+        """Returns the record of each URL that is furthest."""
+        return {url: max(those, key=lambda record: record.phase) for url, those in self.records().items()}
+
+
+def told(record: Record | None) -> str:
+    """Puts a record's standing in words."""
+    if record is None:
+        return "unknown"
+    return PHASES[record.phase] + (f" ({record.reason})" if record.reason else "")
+
+
+def listed(urls: list[str], most: int = 3) -> str:
+    """Writes some of these, and how many there are."""
+    shown = ", ".join(urls[:most])
+    return shown if len(urls) <= most else f"{shown} and {len(urls) - most} more"

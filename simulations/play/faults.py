@@ -1,0 +1,248 @@
+"""Faults by plan: what happens to whom, when and for how long, with the words of
+:class:`simulations.play.stage.Stage`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from simulations.play.stage import Stage
+from simulations.world.machines import Machine, PeerMachine
+
+UNTIL_SHARE = 0.9
+"""A fault that comes again and again stops when so much of the web has answered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One fault of a plan."""
+
+    place: str
+    """Where it is written, for a person."""
+    do: str
+    """One of WORDS."""
+    at_s: float | None = None
+    """When, counted from the beginning of the job."""
+    at_share: float | None = None
+    """When, as the share of the web that has answered."""
+    for_s: float | None = None
+    """After which time it is undone; None: when all is over."""
+    every_s: float | None = None
+    """It comes again and again, with this between two beginnings."""
+    times: int | None = None
+    """How often at most, if it comes again; None: until most of the web has answered."""
+    who: tuple[str, ...] = ()
+    some: int | float | None = None
+    """In place of ``who``: that many, or that share, of the masters that are up, at random."""
+    groups: tuple[tuple[str, ...], ...] = ()
+    """Of a split; without them it is between those that are hit and all others."""
+    change: dict[str, Any] = field(default_factory=dict)
+    """What else the word takes."""
+
+    def hit(self, stage: Stage) -> list[PeerMachine]:
+        """Returns the machines that the fault happens to, now."""
+        if self.some is not None:
+            share = isinstance(self.some, float)
+            return list(stage.some(max(1, round(self.some * len(stage.up))) if share else int(self.some)))
+        everybody: list[PeerMachine] = [*stage.staying, *stage.slaves]
+        return [machine for machine in everybody if machine.name in self.who]
+
+
+Act = Callable[[Stage, Fault, list[PeerMachine]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word that a plan may say after ``do``."""
+
+    summary: str
+    begin: Act
+    end: Act | None = None
+    """What undoes it; None: nothing does."""
+    takes: tuple[str, ...] = ()
+    """Keys of its own."""
+    whom: bool = True
+    """It happens to machines, not to all."""
+    slaves: bool = False
+    """It may happen to slave machines, too."""
+    alone: str = ""
+    """It is undone for the whole network at once, so the next fault with the same text here waits for it."""
+
+
+async def play(stage: Stage, faults: Sequence[Fault]) -> None:
+    """Lets all faults happen, each at its time; returns when all are over, or the job has ended."""
+    turns = {word.alone: asyncio.Lock() for word in WORDS.values() if word.alone}
+    tasks = [asyncio.create_task(_happen(stage, fault, turns)) for fault in faults]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+async def _happen(stage: Stage, fault: Fault, turns: Mapping[str, asyncio.Lock]) -> None:
+    if fault.at_share is not None:
+        await stage.progress(fault.at_share)
+        came = stage.share() >= fault.at_share
+    else:
+        came = await _passed(stage, fault.at_s or 0.0)
+    if not came:
+        # A plan whose crawl is over too soon does not test what its author had in mind.
+        stage.world.note(f"{fault.place} never came: the job had ended")
+        stage.figures.setdefault("never_came", []).append(fault.place)
+        return
+    spells: list[asyncio.Task[None]] = []
+    try:
+        while True:
+            spells.append(asyncio.create_task(_spell(stage, fault, turns)))
+            if fault.every_s is None or len(spells) == fault.times:
+                break
+            if not await _passed(stage, fault.every_s) or (fault.times is None and stage.share() >= UNTIL_SHARE):
+                break
+        await asyncio.gather(*spells)
+    finally:
+        for task in spells:
+            task.cancel()
+
+
+async def _spell(stage: Stage, fault: Fault, turns: Mapping[str, asyncio.Lock]) -> None:
+    word = WORDS[fault.do]
+    async with turns.get(word.alone, nullcontext()):
+        hit = fault.hit(stage)
+        stage.world.note(f"{fault.place}: {fault.do} {', '.join(machine.name for machine in hit)}".rstrip())
+        await word.begin(stage, fault, hit)
+        if fault.for_s is not None:
+            await _passed(stage, fault.for_s)
+            if word.end is not None:
+                await word.end(stage, fault, hit)
+
+
+async def _passed(stage: Stage, seconds: float) -> bool:
+    """Waits; whether the time has passed before the job had ended."""
+    try:
+        async with asyncio.timeout(seconds):
+            await stage.until(lambda: stage.ended)
+    except TimeoutError:
+        return True
+    return False
+
+
+# -- the words --------------------------------------------------------------------------------
+
+
+def _masters(hit: Sequence[PeerMachine]) -> list[Machine]:
+    return [machine for machine in hit if isinstance(machine, Machine)]
+
+
+async def _crash(stage: Stage, fault: Fault, hit: list[PeerMachine], *, power: bool = False) -> None:
+    stage.crash(hit, power=power)
+
+
+async def _wipe(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    stage.wipe(_masters(hit))
+
+
+async def _bury(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    stage.bury(_masters(hit))
+
+
+async def _leave(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    await asyncio.gather(*(stage.leave(machine) for machine in hit))
+
+
+async def _start(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    for machine in hit:
+        if not machine.node.up and machine not in stage.gone:
+            stage.start(machine)
+
+
+async def _freeze(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    stage.freeze([machine for machine in hit if machine.node.up])
+
+
+async def _thaw(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    stage.thaw(hit)
+
+
+async def _split(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    if fault.groups:
+        stage.split(*([m for m in stage.staying if m.name in group] for group in fault.groups))
+    else:
+        stage.split(_masters(hit), [machine for machine in stage.staying if machine not in hit])
+
+
+async def _silence(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    deaf = fault.change.get("unheard_by") or [machine.name for machine in stage.staying]
+    stage.silence(_masters(hit), [m for m in stage.staying if m.name in deaf and m not in hit])
+
+
+async def _ring(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    stage.ring(stage.staying)
+
+
+async def _join(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    stage.join()
+
+
+async def _degrade(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    stage.degrade(replace(stage.world.network.law, **fault.change))
+
+
+async def _restore(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    stage.restore()
+
+
+async def _fill(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    stage.fill(_masters(hit))
+
+
+async def _free(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    stage.free(_masters(hit))
+
+
+async def _slow(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    stage.slow(_masters(hit), fault.change["delay"])
+
+
+async def _quicken(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    stage.quicken(_masters(hit))
+
+
+async def _drift(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    for machine in hit:
+        machine.node.drift(1.0 + fault.change["by"])
+
+
+async def _steady(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    for machine in hit:
+        machine.node.drift(1.0)
+
+
+async def _step(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    for machine in hit:
+        machine.node.step_wall_clock(fault.change["by"])
+
+
+LAW_KEYS = ("latency_s", "jitter_s", "loss", "duplicate", "reorder", "reorder_s", "bytes_per_s", "queue_s")
+
+WORDS: dict[str, Word] = {
+    "crash": Word("the process dies; its disk stays", _crash, _start, slaves=True),
+    "power-loss": Word("the machine dies, and nobody is told", partial(_crash, power=True), _start, slaves=True),
+    "wipe": Word("the machine dies and loses its disk", _wipe, _start),
+    "bury": Word("the machine dies with its disk, for good", _bury),
+    "leave": Word("it leaves in order", _leave, _start, slaves=True),
+    "freeze": Word("it stands still", _freeze, _thaw, slaves=True),
+    "split": Word("nothing gets through between groups", _split, _join, ("groups",), alone="cut"),
+    "silence": Word("others do not hear it, though it hears them", _silence, _join, ("unheard_by",), alone="cut"),
+    "ring": Word("each reaches its two neighbours only", _ring, _join, whom=False, alone="cut"),
+    "bad-network": Word("the whole network gets worse", _degrade, _restore, LAW_KEYS, whom=False, alone="law"),
+    "full-disk": Word("nothing more can be stored", _fill, _free),
+    "slow-disk": Word("each access takes long", _slow, _quicken, ("delay",)),
+    "drift": Word("its clock runs fast or slow", _drift, _steady, ("by",), slaves=True),
+    "step-clock": Word("its wall clock jumps", _step, None, ("by",), slaves=True),
+}

@@ -1,0 +1,35 @@
+"""Scenarios: what each is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from p2pcrawl.peer.config import Partition
+from simulations.kernel.paths import Law
+from simulations.play.stage import Stage
+from simulations.world.web import WebPlan
+
+USUAL_WEB = WebPlan()
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """``faults`` happen while the job runs; when it returns everything is healed, and the job must be finished."""
+
+    summary: str
+    faults: Callable[[Stage], Awaitable[None]]
+    law: Law | None = None
+    """Of the network, if it is not the usual one."""
+    replicas_min: int = 1
+    """With fewer, what is lost is lost."""
+    masters_min: int = 1
+    """With fewer, it is another scenario."""
+    web: WebPlan = USUAL_WEB
+    """What the web is like, but for its size."""
+    slaves_min: int = 0
+    """Slave machines per master that it needs."""
+    weights: tuple[int, ...] = (1,)
+    """Of the masters, in turn."""
+    partition: Partition = Partition.AVAILABLE
+    """What the parts of a divided cluster do."""

@@ -1,0 +1,443 @@
+"""The stage of a scenario: machines, their network and the progress of their job, with faults said in words.
+
+Every fault goes through here, so that it is known afterwards what was done to whom and when.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations
+from math import inf
+from random import Random
+from typing import Any
+
+from p2pcrawl.core.bench.candidate import host_key
+from p2pcrawl.core.ring.rendezvous import bucket_of_hash
+from p2pcrawl.master.jobs.job import FINISHED, RUNNING
+from simulations.kernel.life import outside
+from simulations.kernel.node import DISK_S
+from simulations.kernel.paths import Law
+from simulations.observe.folders import Print, ended_in
+from simulations.observe.incidents import LEAVE, PAUSE, Incident
+from simulations.play.observer import Observer
+from simulations.play.options import Options
+from simulations.world.machines import Machine, PeerMachine
+from simulations.world.slaves import SlaveMachine
+from simulations.world.web import Web
+from simulations.world.world import World
+
+LOOK_S = 0.5
+PATIENCE_S = 300.0
+
+
+class NotSettled(Exception):
+    """The machines did not agree within the time that they were given."""
+
+
+class Stage:
+    """The machines, network and job of one run, for a scenario to act on."""
+
+    def __init__(
+        self,
+        options: Options,
+        world: World,
+        web: Web,
+        machines: list[Machine],
+        slaves: Sequence[SlaveMachine] = (),
+    ) -> None:
+        self.options = options
+        self.world = world
+        self.web = web
+        self.machines = machines
+        self.slaves = slaves
+        """Machines of their own that work for these masters; they all stay."""
+        self.gone: set[Machine] = set()
+        """Those that never come back."""
+        self.incidents: list[Incident] = []
+        self.job = 0
+        self.observer = Observer(self)
+        self.figures: dict[str, Any] = {}
+        """What the scenario has to tell of itself."""
+        self._keepers = options.masters
+        """How many masters were up when everything was last whole."""
+        self._struck: set[str] = set()
+        """The masters that died, or stood still, since all copies were last whole."""
+        self._usual_law: Law | None = None
+        self._slowed: list[Machine] = []
+        self._reachable = len(web.reachable())
+        self._looked = 0
+        self._answered: set[str] = set()
+
+    @property
+    def random(self) -> Random:
+        """The scenario's dice."""
+        return self.world.random
+
+    # -- who is there -------------------------------------------------------------------------
+
+    @property
+    def staying(self) -> list[Machine]:
+        """The machines that are to be there in the end."""
+        return [m for m in self.machines if m not in self.gone]
+
+    @property
+    def up(self) -> list[Machine]:
+        """The machines that run, paused ones left out."""
+        return [m for m in self.machines if m.node.up and not m.node.paused]
+
+    def some(self, count: int) -> list[Machine]:
+        """Draws that many of those that run."""
+        return self.random.sample(self.up, min(count, len(self.up)))
+
+    @property
+    def up_slaves(self) -> list[SlaveMachine]:
+        """The slave machines that run, paused ones left out."""
+        return [s for s in self.slaves if s.node.up and not s.node.paused]
+
+    def slaves_of(self, machine: Machine) -> list[SlaveMachine]:
+        """Returns the slave machines that work for one master at this moment."""
+        return [s for s in self.up_slaves if s.works_for == machine.name]
+
+    def owners_of(self, url: str) -> list[Machine]:
+        """Returns those that serve the host of this URL; one, when all agree."""
+        bucket = bucket_of_hash(host_key(url))
+        return [m for m in self.up if bucket in m.served()[1]]
+
+    # -- waiting ------------------------------------------------------------------------------
+
+    @property
+    def ended(self) -> bool:
+        """True if all that are up say that nothing of the job is left to do, be it finished or incomplete."""
+        return bool(self.up) and all(self.state(m) not in ("", RUNNING) for m in self.up)
+
+    @property
+    def finished(self) -> bool:
+        """True if all that are up say that the job is finished."""
+        return bool(self.up) and all(self.state(m) == FINISHED for m in self.up)
+
+    @property
+    def unspooled(self) -> bool:
+        """True if nobody keeps links any more for want of copies."""
+        return all(m.lead is not None and not m.lead.cluster.spool.size for m in self.up)
+
+    def state(self, machine: Machine) -> str:
+        """Returns how the job stands at one master; "" when that does not know it."""
+        lead = machine.lead
+        job = lead.master.jobs.get(self.job) if lead is not None else None
+        return job.state if job is not None else ""
+
+    def certificate(self, machine: Machine) -> bytes:
+        """Returns what one master has signed at the job's end; nothing before that."""
+        lead = machine.lead
+        job = lead.master.jobs.get(self.job) if lead is not None else None
+        return job.signed if job is not None else b""
+
+    def share(self) -> float:
+        """Returns how much of the web has answered."""
+        visits = self.web.visits
+        while self._looked < len(visits):
+            visit = visits[self._looked]
+            self._looked += 1
+            if visit.answered and not visit.is_robots:
+                self._answered.add(visit.url)
+        return len(self._answered) / self._reachable
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Looks again and again: virtual time costs nothing, and nobody who is simulated notices."""
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(LOOK_S)
+
+    async def progress(self, share: float) -> None:
+        """Waits until so much of the web has answered, or the job has ended."""
+        await self.until(lambda: self.share() >= share or self.ended)
+
+    async def pause(self, mean_s: float) -> None:
+        """Waits a while of random length."""
+        await asyncio.sleep(self.random.expovariate(1.0 / mean_s))
+
+    async def agree(self, patience_s: float = PATIENCE_S) -> None:
+        """Waits until all that are up count each other and have what is theirs. Raises NotSettled."""
+        try:
+            async with asyncio.timeout(patience_s):
+                await self.until(self.agreed)
+        except TimeoutError:
+            raise NotSettled(f"no agreement after {patience_s:g} s: {self._disagreement()}") from None
+
+    async def sync(self, patience_s: float = PATIENCE_S) -> None:
+        """Waits until, besides, every copy that they are to have is whole. Raises NotSettled."""
+        try:
+            async with asyncio.timeout(patience_s):
+                await self.until(self.whole)
+        except TimeoutError:
+            raise NotSettled(f"copies are not whole after {patience_s:g} s: {self._disagreement()}") from None
+
+    def whole(self) -> bool:
+        """Tells whether all that are up agree, nothing is missing, and there are as many copies as there should be."""
+        return self.agreed() and all(_is_whole(m) for m in self.up)
+
+    @property
+    def spare(self) -> int:
+        """The number of masters that may die now: R-1 between two moments at which everything was whole, fewer if few
+        were up.
+
+        With R = 1 it is one, which takes what it has away with it till it is back.
+        """
+        replicas = self.options.replicas
+        return (1 if replicas == 1 else min(replicas, self._keepers) - 1) - len(self._struck)
+
+    # -- faults -------------------------------------------------------------------------------
+
+    def crash(self, machines: Iterable[PeerMachine], *, power: bool = False) -> None:
+        """Kills these at the same moment; their disks keep what was committed."""
+        hit = [m for m in machines if m.node.up]
+        if not hit:
+            return
+        names = frozenset(m.name for m in hit)
+        now = self.world.now
+        through = self._through(hit)
+        alone = self._ended_at(hit) - through
+        self.incidents.append(Incident("power loss" if power else "crash", names, now, now, through, alone))
+        self._struck.update(m.name for m in hit if isinstance(m, Machine))
+        for machine in hit:
+            if power:
+                machine.lose_power()
+            else:
+                machine.node.crash()
+        if names & {m.name for m in self.machines}:
+            self.observer.take_stock()
+
+    def wipe(self, machines: Iterable[Machine]) -> None:
+        """Kills these and takes their disks away."""
+        hit = list(machines)
+        self.crash(hit, power=True)
+        for machine in hit:
+            machine.wipe()
+            self.world.log.add(self.world.now, machine.name, "loses its disk")
+        self.observer.take_stock(lost=frozenset(m.name for m in hit))
+
+    def damage(self, machines: Iterable[Machine], files: Iterable[str] = ("frontier.db", "copies.db")) -> None:
+        """Kills these and damages files of theirs, so that nothing can be read in them."""
+        hit, files = list(machines), tuple(files)
+        self.crash(hit, power=True)
+        for machine in hit:
+            for file in files:
+                machine.disk.damage(file)
+            self.world.log.add(self.world.now, machine.name, f"finds {' and '.join(files)} damaged")
+        self.observer.take_stock(lost=frozenset(m.name for m in hit))
+
+    def bury(self, machines: Iterable[Machine]) -> None:
+        """Kills these for good."""
+        hit = list(machines)
+        self.wipe(hit)
+        self.gone.update(hit)
+
+    def start(self, machine: PeerMachine) -> None:
+        """Begins a new life, joined through all other masters that there are."""
+        machine.start([m.address for m in self.staying if m is not machine])
+
+    async def leave(self, machine: PeerMachine) -> None:
+        """Lets one go in order."""
+        going = Incident(LEAVE, frozenset({machine.name}), self.world.now, inf, frozenset())
+        self.incidents.append(going)
+        leaving = [i for i in self.incidents if i.what == LEAVE and i.open]
+        if all(any(m.name in i.nodes for i in leaving) for m in self.up):
+            for incident in leaving:
+                incident.heirs = False
+        if await machine.leave() and going.heirs:
+            self.observer.left.add(machine.name)
+        self._end(LEAVE, machine.name)
+
+    def freeze(self, machines: Iterable[PeerMachine]) -> None:
+        """Stops these in their tracks."""
+        hit = list(machines)
+        self._begin(PAUSE, hit, self._through(hit))
+        self._struck.update(m.name for m in hit if isinstance(m, Machine))
+        for machine in hit:
+            machine.node.pause()
+
+    def thaw(self, machines: Iterable[PeerMachine]) -> None:
+        for machine in machines:
+            machine.node.resume()
+            self._end(PAUSE, machine.name)
+
+    def split(self, *groups: Iterable[Machine]) -> None:
+        """Lets nothing through between these groups. A slave is in the group of its master."""
+        sides = [list(group) for group in groups]
+        # What only the disk of one knows that is down or stands still, its side does not know.
+        known = [self._ended_at([m for m in side if m in self.up] or side) for side in sides]
+        through = frozenset.intersection(*known) if known else frozenset()
+        self._begin("partition", [m for side in sides for m in side], through, everywhere=True)
+        self.world.network.partition(*([m.node for m in self._with_slaves(side)] for side in sides))
+
+    def silence(self, sources: Iterable[Machine], targets: Iterable[Machine]) -> None:
+        """Lets nothing through from these sources to these targets; the other way it does."""
+        ends = [list(sources), list(targets)]
+        known = [self._ended_at([m]) for m in self.up]
+        through = frozenset.intersection(*known) if known else frozenset()
+        self._begin("partition", [m for end in ends for m in end], through, everywhere=True)
+        for source in ends[0]:
+            for target in ends[1]:
+                self.world.network.cut(source.node, target.node)
+
+    def ring(self, machines: Sequence[Machine]) -> None:
+        """Leaves each of these in touch with its two neighbours only, in this order."""
+        known = [self._ended_at([m]) for m in machines]
+        self._begin("partition", machines, frozenset.intersection(*known), everywhere=True)
+        for one, other in combinations(range(len(machines)), 2):
+            if other - one not in (1, len(machines) - 1):
+                self.world.network.cut(machines[one].node, machines[other].node, both_ways=True)
+
+    def stumble(self, machine: PeerMachine, what: str) -> None:
+        """Records an incident that a machine brought on itself, and that may have cost it what it had in hand."""
+        with outside():
+            names = frozenset({machine.name})
+            now = self.world.now
+            self.incidents.append(Incident(what, names, now, now, self._through([machine])))
+
+    def join(self) -> None:
+        """Lets everything through again."""
+        self.world.network.heal()
+        self._end("partition", None)
+
+    def fill(self, machines: Iterable[Machine]) -> None:
+        """Fills these machines' disks, so that nothing more can be stored on them."""
+        hit = list(machines)
+        self._begin("full disk", hit, self._through(hit))
+        for machine in hit:
+            machine.node.disk_full = True
+            self._struck.add(machine.name)
+            self.world.log.add(self.world.now, machine.name, "has no room left on its disk")
+
+    def free(self, machines: Iterable[Machine]) -> None:
+        """Makes room again on these machines' disks."""
+        for machine in machines:
+            if machine.failing:
+                # Room comes too late for it: whoever restarts it has to find that it has ended.
+                machine.node.crash()
+            machine.node.disk_full = False
+            self.world.log.add(self.world.now, machine.name, "has room on its disk again")
+            self._end("full disk", machine.name)
+
+    def slow(self, machines: Iterable[Machine], disk_s: float) -> None:
+        """Makes each access to these machines' disks take that long."""
+        for machine in machines:
+            machine.node.executor_delay_s = disk_s
+            if machine not in self._slowed:
+                self._slowed.append(machine)
+            self.world.log.add(self.world.now, machine.name, f"its disk takes {disk_s:g} s for everything")
+
+    def quicken(self, machines: Iterable[Machine]) -> None:
+        """Makes these machines' disks as fast as any."""
+        for machine in list(machines):
+            machine.node.executor_delay_s = DISK_S
+            if machine in self._slowed:
+                self._slowed.remove(machine)
+
+    def degrade(self, law: Law) -> None:
+        """Makes the whole network worse."""
+        self._usual_law = self._usual_law or self.world.network.law
+        self.world.network.set_law(law)
+
+    def restore(self) -> None:
+        """Makes the network as good as it was."""
+        if self._usual_law is not None:
+            self.world.network.set_law(self._usual_law)
+            self._usual_law = None
+
+    def heal(self) -> None:
+        """Brings everything that is not gone up, awake and in touch, as it was."""
+        self.join()
+        self.restore()
+        self.quicken(self._slowed)
+        self.free([m for m in self.staying if m.node.disk_full])
+        everybody: list[PeerMachine] = [*self.staying, *self.slaves]
+        self.thaw([m for m in everybody if m.node.paused])
+        for machine in everybody:
+            if not machine.node.up:
+                self.start(machine)
+
+    # -- watching -----------------------------------------------------------------------------
+
+    async def watch(self) -> None:
+        """Looks at what happens, for as long as it runs."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            self.observer.look()
+            if self.whole():
+                # What died before has been made good, as far as there was anybody to make it good.
+                self._struck.clear()
+                self._keepers = len(self.up)
+
+    def untroubled(self) -> bool:
+        """Tells whether all that are to stay are up, and have agreed since anything happened."""
+        return all(m in self.up for m in self.staying) and not any(i.settled_s == inf for i in self.incidents)
+
+    def agreed(self) -> bool:
+        """Tells whether all that are up count each other, have shared out the buckets by that, and have what is theirs.
+
+        Who had been out of reach may still have pages, and know pauses of hosts, of buckets that another has served all
+        along. That one does not know what to ask for, and is offered it.
+        """
+        ids = frozenset(m.id for m in self.up)
+        views = {m.lead.cluster.ownership.view for m in self.up if m.lead is not None}
+        return len(views) == 1 and all(
+            m.lead is not None and m.members() == ids and m.lead.cluster.ownership.complete
+            and len(m.lead.cluster.ownership.table) > 0 and not m.lead.cluster.takeover.unclaimed
+            for m in self.up
+        )  # fmt: skip
+
+    def _disagreement(self) -> str:
+        return "; ".join(
+            f"{m.name} counts {len(m.members())}" + (f", {m.lead.cluster.ownership.syncing} to come" if m.lead else "")
+            for m in self.up
+        )
+
+    # -- incidents ----------------------------------------------------------------------------
+
+    def _through(self, hit: Iterable[PeerMachine]) -> frozenset[Print]:
+        """Returns what others know that are there to take over from each of these: who is down, stands still or is out
+        of its reach at that moment may know more, and cannot tell.
+        """
+        machines = list(hit)
+        known = {m: self._ended_at([m]) for m in self.up if m not in machines}
+        of_each = [
+            frozenset[Print]().union(*(prints for m, prints in known.items() if self._in_touch(machine, m)))
+            for machine in machines
+        ]
+        return frozenset[Print]().union(*of_each[:1]).intersection(*of_each)
+
+    def _in_touch(self, one: PeerMachine, other: PeerMachine) -> bool:
+        path = self.world.network.path
+        return not (path(one.node, other.node).cut or path(other.node, one.node).cut)
+
+    def _ended_at(self, machines: Iterable[PeerMachine]) -> frozenset[Print]:
+        """Returns the URLs that have ended by these machines' disks. A slave has none: nothing has ended by it."""
+        if not self.job:
+            return frozenset()
+        masters = [m for m in machines if isinstance(m, Machine)]
+        return frozenset(key for m in masters for key in ended_in(m.folder, self.job))
+
+    def _with_slaves(self, machines: list[Machine]) -> list[PeerMachine]:
+        return [*machines, *(slave for m in machines for slave in self.slaves_of(m))]
+
+    def _begin(
+        self, what: str, machines: Iterable[PeerMachine], through: frozenset[Print], *, everywhere: bool = False
+    ) -> None:
+        names = frozenset(m.name for m in machines)
+        alone = self._ended_at([m for m in self.machines if m.name in names]) - through
+        self.incidents.append(Incident(what, names, self.world.now, inf, through, alone, everywhere))
+
+    def _end(self, what: str, name: str | None) -> None:
+        for incident in self.incidents:
+            if incident.open and incident.what == what and (name is None or name in incident.nodes):
+                incident.ended_s = self.world.now
+
+
+def _is_whole(machine: Machine) -> bool:
+    """Tells whether a master serves all that is its own, lacks nothing of it, and has all the copies of it."""
+    if machine.lead is None or machine.node.disk_full:
+        return False
+    cluster = machine.lead.cluster
+    ownership = cluster.ownership
+    return not (ownership.syncing or ownership.broken() or cluster.copying.lacking())

@@ -1,0 +1,1 @@
+"""Scenarios of masters and slaves that die, restart, leave, or lose their disks."""

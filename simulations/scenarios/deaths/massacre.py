@@ -1,0 +1,14 @@
+"""Massacre: as many masters as the copies allow die at the same moment, with their disks, and never come back."""
+
+from __future__ import annotations
+
+from simulations.play.scenario import Scenario
+from simulations.play.stage import Stage
+
+
+async def faults(stage: Stage) -> None:
+    await stage.progress(0.1 + 0.5 * stage.random.random())
+    stage.bury(stage.some(min(stage.options.replicas - 1, len(stage.up) - 1)))
+
+
+SCENARIO = Scenario("R-1 masters die at once with their disks, for good", faults, replicas_min=2)

@@ -1,0 +1,1 @@
+"""Scenarios of networks that lose, cut, flap, or carry hostile bytes."""

@@ -1,0 +1,16 @@
+"""The network loses, doubles and reorders packets all the time."""
+
+from __future__ import annotations
+
+from simulations.kernel.paths import Law
+from simulations.play.scenario import Scenario
+from simulations.play.stage import Stage
+
+
+async def faults(stage: Stage) -> None:
+    await stage.progress(1.0)
+
+
+SCENARIO = Scenario(
+    "the network loses, doubles and reorders packets", faults, Law(loss=0.05, duplicate=0.02, reorder=0.05)
+)

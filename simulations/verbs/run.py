@@ -1,0 +1,105 @@
+"""``run`` and ``replay``: one simulation from the command line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from contextlib import ExitStack
+from random import Random
+from typing import TextIO
+
+from p2pcrawl.model.errors import ConfigurationError
+from simulations.play.options import LAWS, Options
+from simulations.report.telling import told
+from simulations.scenarios import SCENARIOS
+from simulations.verbs.asked import add_plan_options, plan_of
+from simulations.whole.outcome import Progress
+from simulations.whole.plan import Plan
+from simulations.whole.simulation import Simulation
+
+_DEFAULT = Options()
+LIMIT_S = 1200.0
+"""Virtual seconds for a run of a swarm: several times what the largest of their webs takes."""
+
+
+EXAMPLES = """\
+  python -m simulations run steady
+  python -m simulations run churn --seed 7 --masters 9 --replicas 3
+  python -m simulations run churn --seed 7 --log churn.log
+  python -m simulations run simulations/examples/outage.toml --seed 3"""
+REPLAY_EXAMPLES = """\
+  python -m simulations replay 13
+  python -m simulations replay 13 --log 13.log"""
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("scenario", metavar="SCENARIO|PLAN.toml", help="one of the scenarios below, or a plan's file")
+    add_plan_options(parser)
+    _add_output_options(parser)
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Runs one scenario, or one plan."""
+    return _play(plan_of(asked.scenario, asked), asked)
+
+
+def add_replay_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("seed", type=int, help="a seed of a swarm")
+    _add_output_options(parser)
+
+
+def replay(asked: argparse.Namespace) -> int:
+    """Runs one seed of a swarm again."""
+    return _play(Plan(drawn(asked.seed)), asked)
+
+
+def drawn(seed: int) -> Options:
+    """Draws the options of a swarm's run from a seed."""
+    dice = Random(f"{seed}/swarm")
+    replicas = dice.choice((1, 2, 2, 2, 3))
+    name = dice.choice(sorted(name for name, each in SCENARIOS.items() if each.replicas_min <= replicas))
+    scenario = SCENARIOS[name]
+    fewest = max(2, replicas, scenario.masters_min)
+    return Options(
+        scenario=name,
+        seed=seed,
+        masters=dice.randint(fewest, 7) if dice.random() < 0.9 else dice.randint(8, 16),
+        replicas=replicas,
+        slaves=max(scenario.slaves_min, dice.choice((0, 0, 0, 1))),
+        pages=dice.choice((60, 120, 240)),
+        hosts=dice.choice((5, 15, 30)),
+        law=dice.choice(LAWS) if name == "churn" else _DEFAULT.law,
+        latency_s=dice.choice((0.0005, 0.02, 0.02, 0.08)),
+        limit_s=LIMIT_S,
+        key=dice.choice(("host", "host", "host", "url")),
+        private=dice.choice((0.0, 0.0, 0.0, 0.5)),
+    )
+
+
+def _add_output_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="the report as one line of JSON")
+    parser.add_argument(
+        "--log", metavar="FILE", nargs="?", const="-",
+        help="write all that happens, line by line, to a file; without one to standard error",
+    )  # fmt: skip
+
+
+def _play(plan: Plan, asked: argparse.Namespace) -> int:
+    with ExitStack() as stack:
+        log = sys.stderr if asked.log == "-" else stack.enter_context(_opened(asked.log)) if asked.log else None
+        print(plan.command, file=sys.stderr if asked.json else sys.stdout, flush=True)
+        report = Simulation(plan, None if asked.json else _tell, log).run()
+    print(json.dumps(report.plain()) if asked.json else told(report), flush=True)
+    return 1 if report.violations else 0
+
+
+def _opened(path: str) -> TextIO:
+    try:
+        return open(path, "w", encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"{path}: {error.strerror}") from None
+
+
+def _tell(progress: Progress) -> None:
+    print(progress, flush=True)

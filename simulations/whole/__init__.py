@@ -1,0 +1,1 @@
+"""One whole run: from a plan to a verdict."""

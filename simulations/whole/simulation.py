@@ -1,0 +1,240 @@
+"""A whole cluster on a virtual clock: peers that run their own code, a web that is known, faults, and a verdict.
+
+    report = Simulation(Options(scenario="churn", seed=7)).run()
+    assert not report.violations
+
+First the masters meet and are given a job. Then the scenario does its worst while they crawl. When it is through,
+everything that is not gone is healed, and the job must be finished; what is left is given to the checkers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, chdir, contextmanager, suppress
+from pathlib import Path
+from typing import Any, TextIO
+
+from p2pcrawl.model.crawl.record import ShardKey
+from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.peer.answers.submission import Submission, submission_of
+from p2pcrawl.peer.config import Partition
+from simulations.checkers import Evidence, violations
+from simulations.controls import control_of
+from simulations.controls.swaps import put_in
+from simulations.kernel.clockwork import Deadlock, Livelock, OutOfTime
+from simulations.observe.folders import read_folder
+from simulations.play.options import Options
+from simulations.play.series import Sampler
+from simulations.play.spiders import THOROUGH
+from simulations.play.stage import NotSettled, Stage
+from simulations.whole.outcome import Progress, Report, figures
+from simulations.whole.plan import Plan, names_of
+from simulations.world.disks import place_for_disks
+from simulations.world.fetcher import fetchers
+from simulations.world.machines import Machine
+from simulations.world.pins import real_clock
+from simulations.world.slaves import SlaveMachine
+from simulations.world.web import Web, WebPlan
+from simulations.world.world import World
+
+LOOK_S = 1.0
+"""How often in virtual time is looked whether somebody should hear how far the run is."""
+PROGRESS_S = 2.0
+"""Real seconds between two words of progress."""
+
+LIMIT_S = 3600.0
+LIMIT_TIMES = 3.0
+"""For who sets no limit: an hour, and so many times as long as the web takes at least."""
+PATIENCE_S = 120.0
+"""How long the masters have, after all is over, to find that nothing is missing any more."""
+SETTLE_S = 10.0
+"""How long the masters have, after all is over, to tidy up."""
+
+OF_THE_THOROUGH = frozenset({"coverage", "children", "items", "statements"})
+"""The checkers that know what a crawl finds: they hold for the spider that follows every link."""
+
+Tell = Callable[[Progress], None]
+
+
+class Simulation:
+    """One run of a plan, from the first node to the verdict. Runs once."""
+
+    def __init__(self, what: Options | Plan, tell: Tell | None = None, narrate_to: TextIO | None = None) -> None:
+        """``tell`` is called with each word of progress; ``narrate_to`` gets all that happens, for a person to read.
+
+        Raises ConfigurationError for a scenario, and ValueError for a control, that there is not.
+        """
+        plan = Plan(what) if isinstance(what, Options) else what
+        self.plan = plan.completed()
+        self.options = options = self.plan.options
+        self._command = plan.command
+        self._majority = self.plan.partition is Partition.MAJORITY
+        self._swaps = control_of(options.control).swaps if options.control else ()
+        self._tell = tell or (lambda progress: None)
+        self._narrate_to = narrate_to
+        self._complaints: list[str] = []
+        self._items: list[dict[str, Any]] = []
+        self._states: dict[str, str] = {}
+        self._began_s = real_clock()
+
+    def run(self) -> Report:
+        """Plays the scenario and judges what it left. Raises what a user's own faults raise."""
+        options, plan = self.options, self.plan
+        self._began_s = real_clock()
+        web = Web(options.seed, plan.web or WebPlan())
+        # A spider's file may be named from where we are: it is read before we go elsewhere.
+        start = {} if plan.spider.start_urls else {"start_urls": " ".join(web.starts)}
+        # What a spider of one's own says holds, unless another key is asked for.
+        key = {"shard_key": options.key} if options.key != ShardKey.HOST else {}
+        submission = submission_of(plan.spider, Settings(), key, start)
+        with ExitStack() as stack:
+            stack.enter_context(_quiet())
+            # Errors name files, and travel: so the disks lie where their names are the same in every run.
+            folder = tempfile.TemporaryDirectory(prefix="p2pcrawl-sim-", dir=place_for_disks())
+            stack.enter_context(chdir(stack.enter_context(folder)))
+            world = stack.enter_context(World(options.seed, law=plan.law))
+            stack.enter_context(put_in(self._swaps))
+            if self._narrate_to is not None:
+                world.narrate(self._narrate_to, loggers=("p2pcrawl",))
+            open_fetcher = fetchers(web, world.loop)
+            machines = [
+                Machine(world, name, Path(), options.replicas, open_fetcher, plan.weight(n), plan.partition)
+                for n, name in enumerate(names_of(options.masters))
+            ]
+            slaves = [SlaveMachine(world, f"s{n}", web, machines) for n in range(options.masters * options.slaves)]
+            stage = Stage(options, world, web, machines, slaves)
+            world.log.name({word: m.name for m in (*machines, *slaves) for word in (m.id[:8], m.address)})
+            plan.fit(stage)
+            sampler = Sampler(stage)
+            self._play(stage, sampler, submission)
+            sampler.sample()
+            found = [each for each in violations(self._evidence(stage)) if self._is_judge(each.checker)]
+            series = sampler.series
+            return Report(
+                options, world.trace, world.now, real_clock() - self._began_s, figures(stage, len(self._items), series),
+                found, self._command, series, stage.incidents, self._items,
+            )  # fmt: skip
+
+    # -- the play -----------------------------------------------------------------------------
+
+    def _play(self, stage: Stage, sampler: Sampler, submission: Submission) -> None:
+        try:
+            stage.world.run(self._scenes(stage, sampler, submission), self._limit_s(stage.web))
+        except (OutOfTime, Deadlock, Livelock, NotSettled) as error:
+            said, _, waiting = f"{type(error).__name__}: {error}".partition("\n")
+            self._complaints.append(said)
+            stage.world.note(f"{said}\n{waiting}")
+
+    def _limit_s(self, web: Web) -> float:
+        limit_s = self.options.limit_s
+        return max(LIMIT_S, LIMIT_TIMES * web.least_s) if limit_s is None else limit_s
+
+    async def _scenes(self, stage: Stage, sampler: Sampler, submission: Submission) -> None:
+        def milestone(what: str) -> None:
+            sampler.mark(what)
+            stage.world.note(f"-- {what}: {stage.share():.1%} of the pages")
+            self._say(stage, what)
+
+        watches = [stage.watch(), sampler.run(), self._tell_progress(stage)]
+        if self._majority:
+            watches.append(stage.observer.watch_parts())
+        aside = [asyncio.create_task(each) for each in watches]
+        try:
+            await self._meet(stage)
+            await self._submit(stage, submission)
+            milestone("the job begins")
+            if self.plan.faults is not None:
+                await self.plan.faults(stage)
+            stage.heal()
+            milestone("healed")
+            tidy = False
+            while not tidy:
+                # What one that was away brings back may open the job again.
+                await stage.until(lambda: stage.ended)
+                milestone("nothing is left to do")
+                await stage.agree()
+                with suppress(TimeoutError):
+                    # What was incomplete while some were out of reach is judged anew, and what was kept for them told.
+                    async with asyncio.timeout(PATIENCE_S):
+                        await stage.until(lambda: stage.finished and stage.unspooled)
+                await asyncio.sleep(SETTLE_S)
+                if not stage.whole():
+                    with suppress(TimeoutError):
+                        # Where the way is long, copies of what one that was away missed take their time.
+                        async with asyncio.timeout(PATIENCE_S):
+                            await stage.until(stage.whole)
+                    await asyncio.sleep(SETTLE_S)
+                tidy = stage.ended
+            self._states = {machine.name: stage.state(machine) for machine in stage.up}
+            await stage.observer.interview()
+            # As a person would ask for them, of any master.
+            self._items = await stage.random.choice(stage.up).results(stage.job)
+        finally:
+            for task in aside:
+                task.cancel()
+            await asyncio.gather(*aside, return_exceptions=True)
+
+    async def _meet(self, stage: Stage) -> None:
+        first, *others = stage.machines
+        first.start([])
+        for machine in others:
+            machine.start([first.address])
+        await stage.agree()
+        for slave in stage.slaves:
+            stage.start(slave)
+
+    async def _submit(self, stage: Stage, submission: Submission) -> None:
+        """Gives the job to one of the masters."""
+        stage.job = (await stage.random.choice(stage.up).tell("submit", submission.plain()))["job"]
+
+    def _evidence(self, stage: Stage) -> Evidence:
+        complaints = [
+            *self._complaints,
+            *(f"{m.name} gave up: {failure}" for m in stage.machines for failure in m.failures),
+            *(f"{m.node} at {m.moment:.2f} s: {m.message}: {m.exception!r}" for m in stage.world.mishaps),
+        ]
+        folders = {m.name: read_folder(m.folder, stage.job) for m in stage.staying}
+        results = Counter(str(item.get("url")) for item in self._items)
+        seen = stage.observer
+        seen.take_stock()
+        return Evidence(
+            self.options, stage.web, folders, results, stage.incidents, seen.claims, seen.doubles, complaints,
+            self._states, seen.stock.inventories, seen.tables, seen.sightings.sightings, seen.sightings.presences,
+            seen.loads.peaks, {m.id: m.name for m in stage.machines}, stage.world.now,
+            seen.answers, list(seen.told), seen.overlooked, self._majority, seen.parts.found,
+        )  # fmt: skip
+
+    def _is_judge(self, checker: str) -> bool:
+        return self.plan.spider in THOROUGH or checker not in OF_THE_THOROUGH
+
+    # -- telling ------------------------------------------------------------------------------
+
+    async def _tell_progress(self, stage: Stage) -> None:
+        told_s, known = real_clock(), 0
+        while True:
+            await asyncio.sleep(LOOK_S)
+            for incident in stage.incidents[known:]:
+                self._say(stage, f"{incident.what} of {', '.join(sorted(incident.nodes))}")
+            if known < len(stage.incidents) or real_clock() >= told_s + PROGRESS_S:
+                if known == len(stage.incidents):
+                    self._say(stage, "")
+                known, told_s = len(stage.incidents), real_clock()
+
+    def _say(self, stage: Stage, what: str) -> None:
+        real_s = real_clock() - self._began_s
+        self._tell(Progress(stage.world.now, real_s, stage.share(), len(stage.web.visits), len(stage.up), what))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Sends what the masters log into the event log, if anybody wants one; only who asks for it sees it elsewhere."""
+    root, nowhere = logging.getLogger(), logging.NullHandler()
+    root.addHandler(nowhere)
+    try:
+        yield
+    finally:
+        root.removeHandler(nowhere)

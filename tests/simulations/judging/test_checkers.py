@@ -1,0 +1,535 @@
+"""Each checker finds what it is there to find, and nothing in a run without fault."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from math import inf
+
+import pytest
+
+from simulations.checkers import CHECKERS, Evidence, violations
+from simulations.observe.folders import DONE, DROPPED, FAILED, PHASES, QUEUED, Copy, Folder, Record, print_of
+from simulations.observe.incidents import LEAVE, PAUSE, Incident
+from simulations.observe.inventory import Held, Inventory
+from simulations.observe.loads import Peak
+from simulations.observe.sightings import Presence, Sighting
+from simulations.observe.tables import Table
+from simulations.play.options import Options
+from simulations.world.web import Host, Kind, Page, Visit, Web, WebPlan
+
+_PHASE = {Kind.FORBIDDEN: DROPPED, Kind.MISSING: FAILED, Kind.FAILING: FAILED}
+
+
+def visit(url: str, began_s: float, node: str = "m0", status: int = 200, **more: object) -> Visit:
+    return replace(Visit(url, url.split("/")[2], node, 1, began_s, began_s + 0.1, status, ""), **more)  # type: ignore[arg-type]
+
+
+def agree(evidence: Evidence) -> None:
+    """Lets everything fit the records: the counters, the copies at the other master, and what is said of the job."""
+    folder, copies = evidence.folders["m0"], evidence.folders["m1"].copies
+    count(folder)
+    copies.clear()
+    copies.update({key: Copy(record.phase, record.items) for key, record in folder.records.items()})
+    redirects = sum(visit.status == 302 for visit in evidence.pages)
+    pages = {visit.url for visit in evidence.pages if visit.status == 200}
+    counts = {
+        **{what: folder.tally[what] for what in ("discovered", *PHASES)},
+        **{"leased": 0, "items": evidence.items.total(), "fetches": len(evidence.pages), "redirects": redirects},
+        "pages": sum(folder.records[print_of(url)].phase == DONE for url in pages if print_of(url) in folder.records),
+    }
+    certificate = {
+        "counts": dict(counts), "members": ["a", "b"], "missing": [], "incomplete": [], "final": True,
+        "conserved": True, "copies": {"asked": 2, "kept": 2},
+    }  # fmt: skip
+    evidence.answers["m0"] = {**counts, "missing": [], "not_whole": [], "moving": 0, "certificate": certificate}
+
+
+def count(folder: Folder) -> None:
+    """Lets a master's counters fit its records."""
+    folder.tally = Counter(PHASES[record.phase] for record in folder.records.values())
+    folder.tally["discovered"] = len(folder.records)
+    folder.tally["items"] = sum(record.items for record in folder.records.values())
+
+
+def flawless() -> Evidence:
+    """What two masters leave that did all as they should: one has all the records, the other all the copies."""
+    web = Web(3, WebPlan(pages=60, hosts=1, flaky=0.0, dead_hosts=0.0))
+    folder, items, clock = Folder(), Counter[str](), 1.0
+    status = {Kind.REDIRECT: 302, Kind.MISSING: 404, Kind.FAILING: 500}
+    web.visits.append(visit(f"{web.start}robots.txt", 0.1))
+    for url, page in web.pages.items():
+        phase = _PHASE.get(page.kind, DONE)
+        has_item = phase == DONE and page.kind is not Kind.REDIRECT
+        folder.records[print_of(url)] = Record(url, phase, "robots" if phase == DROPPED else "", 1, 0, int(has_item))
+        if has_item:
+            items[url] = 1
+        if phase != DROPPED:
+            clock += 2.0
+            web.visits.append(visit(url, clock, status=status.get(page.kind, 200)))
+    whole = {key: Held(record.phase, 2, 2 * bool(record.phase)) for key, record in folder.records.items()}
+    evidence = Evidence(
+        Options(masters=2),
+        web,
+        {"m0": folder, "m1": Folder()},
+        items,
+        incidents=[],
+        claims=[(clock + 1.0, "m0", True)],
+        doubles=[],
+        complaints=[],
+        states={"m0": "finished"},
+        inventories=[Inventory(10.0, {}, 2), Inventory(clock, whole, 2, whole=2)],
+        tables=[
+            Table(1.0, {"a": 1, "b": 1}, ["a", "b", "b"], [("a", "b"), ("b", "a"), ("b", "a")]),
+            Table(2.0, {"a": 1}, ["a", "a", "a"], [("a",), ("a",), ("a",)]),
+            Table(3.0, {"a": 1, "b": 1}, ["a", "b", "b"], [("a", "b"), ("b", "a"), ("b", "a")]),
+        ],
+        sightings=[Sighting(1.0, by, of, True) for by in ("m0", "m1") for of in ("a", "b")],
+        presences=[Presence("m0", 1, 0.0), Presence("m1", 2, 0.0)],
+        peaks={"links under way": Peak(3, "m0", 5.0)},
+        names={"a": "m0", "b": "m1"},
+        looked_s=300.0,
+    )
+    agree(evidence)
+    count(evidence.folders["m1"])
+    return evidence
+
+
+def a_page(evidence: Evidence) -> Page:
+    """The last plain one."""
+    return [page for page in evidence.web.pages.values() if page.kind is Kind.PLAIN][-1]
+
+
+LAST = print_of(a_page(flawless()).url)
+
+
+def drop_a_page_for_its_network(evidence: Evidence) -> None:
+    """The web says that it is open to all."""
+    folder, url = evidence.folders["m0"], a_page(evidence).url
+    folder.records[print_of(url)] = Record(url, DROPPED, "private-network", 1, 0, 0)
+    del evidence.items[url]
+    evidence.web.visits[:] = [visit for visit in evidence.web.visits if visit.url != url]
+    evidence.inventories[-1].held[print_of(url)] = Held(DROPPED, 2, 2)
+    count(folder)
+    agree(evidence)
+
+
+def drop_a_forbidden_page_for_its_network(evidence: Evidence) -> None:
+    folder = evidence.folders["m0"]
+    (key, record), *_ = [each for each in folder.records.items() if each[1].phase == DROPPED]
+    folder.records[key] = replace(record, reason="private-network")
+
+
+def ask_where_nobody_may(evidence: Evidence) -> None:
+    """A host whose robots.txt was asked for, and nothing else."""
+    hidden = Host("10.0.0.9", 0.0, 0.1, False, "10.0.0.9", private=True, open=False)
+    evidence.web.hosts[hidden.name] = hidden
+    evidence.web.visits.append(replace(visit("http://10.0.0.9/robots.txt", 1.0), host="10.0.0.9"))
+
+
+def lose_a_page(evidence: Evidence) -> None:
+    folder = evidence.folders["m0"]
+    del folder.records[print_of(a_page(evidence).url)]
+    del evidence.items[a_page(evidence).url]
+    agree(evidence)
+
+
+def leave_one_queued(evidence: Evidence) -> None:
+    folder, url = evidence.folders["m0"], a_page(evidence).url
+    folder.records[print_of(url)] = Record(url, QUEUED, "", 1, 0, 0)
+    del evidence.items[url]
+    agree(evidence)
+
+
+def give_up_a_good_page(evidence: Evidence) -> None:
+    folder, url = evidence.folders["m0"], a_page(evidence).url
+    folder.records[print_of(url)] = Record(url, FAILED, "http-5xx", 1, 0, 0)
+    del evidence.items[url]
+    agree(evidence)
+
+
+def give_up_after_one_try(evidence: Evidence) -> None:
+    give_up_a_good_page(evidence)
+    last = [each for each in evidence.web.visits if each.url == a_page(evidence).url][-1]
+    last.status = 500
+    agree(evidence)
+
+
+def claim_what_was_not_fetched(evidence: Evidence) -> None:
+    url = a_page(evidence).url
+    evidence.web.visits[:] = [each for each in evidence.web.visits if each.url != url]
+    agree(evidence)
+    evidence.answers.clear()
+
+
+def lose_an_item(evidence: Evidence) -> None:
+    del evidence.items[a_page(evidence).url]
+    agree(evidence)
+
+
+def double_an_item(evidence: Evidence) -> None:
+    evidence.items[a_page(evidence).url] += 1
+    agree(evidence)
+
+
+def fetch_twice(evidence: Evidence) -> None:
+    evidence.web.visits.append(visit(a_page(evidence).url, 1.5))
+    agree(evidence)
+
+
+def hurry(evidence: Evidence) -> None:
+    late = evidence.web.visits[-1]
+    evidence.web.visits[-1] = replace(late, began_s=late.began_s - 1.5)
+
+
+def ignore_retry_after(evidence: Evidence) -> None:
+    evidence.web.visits[-3].retry_after_s = 60.0
+
+
+def miscount(evidence: Evidence) -> None:
+    evidence.folders["m0"].tally["done"] += 1
+
+
+def keep_a_page_twice(evidence: Evidence) -> None:
+    key, record = next(iter(evidence.folders["m0"].records.items()))
+    del evidence.folders["m1"].copies[key]
+    evidence.folders["m1"].records[key] = record
+    count(evidence.folders["m1"])
+
+
+def go_on_after_the_end(evidence: Evidence) -> None:
+    evidence.claims.insert(0, (evidence.web.visits[-1].began_s - 0.5, "m0", True))
+
+
+def certify_over_the_head_of_one_that_is_away(evidence: Evidence) -> None:
+    evidence.overlooked.append("m0 had a final certificate, and m1, which was away, knew more of 3 URLs")
+
+
+def serve_one_bucket_twice(evidence: Evidence) -> None:
+    evidence.doubles.append("m0 and m1 both serve bucket 7")
+
+
+def grant_in_two_parts(evidence: Evidence) -> None:
+    evidence.parted.append("m0 and m1 both grant, apart for 9.0 s")
+
+
+def raise_what_nobody_catches(evidence: Evidence) -> None:
+    evidence.complaints.append("KeyError")
+
+
+def forget_a_link(evidence: Evidence) -> None:
+    """A page is done, and nobody knows where it led to."""
+    last = evidence.inventories[-1]
+    held = {key: held for key, held in last.held.items() if key != LAST}
+    evidence.inventories[:] = [replace(last, held=held, whole=0)]
+
+
+def copy_the_end_before_the_links(evidence: Evidence) -> None:
+    evidence.inventories[-1].held[LAST] = Held(QUEUED, 1, 0)
+
+
+def forget_what_was_through(evidence: Evidence) -> None:
+    """A page is queued again after a crash: a disk did not keep what it had said was safe."""
+    last = evidence.inventories[-1]
+    evidence.inventories.append(
+        replace(last, now_s=last.now_s + 1.0, held={**last.held, LAST: Held(QUEUED, 2, 0)}, whole=0)
+    )
+
+
+def make_no_new_copies(evidence: Evidence) -> None:
+    """What was on two disks went with the second, though copies were said to be whole after the first was lost."""
+    last = evidence.inventories[-1]
+    one = replace(last, now_s=last.now_s + 1.0, lost=frozenset({"m1"}), whole=0)
+    two = replace(last, now_s=last.now_s + 60.0)
+    three = replace(one, now_s=last.now_s + 61.0, lost=frozenset({"m0"}), held={})
+    evidence.inventories.extend([one, two, three])
+
+
+def lose_a_copy(evidence: Evidence) -> None:
+    del evidence.folders["m1"].copies[LAST]
+
+
+def leave_a_copy_behind(evidence: Evidence) -> None:
+    evidence.folders["m2"] = Folder(copies={LAST: Copy(QUEUED, 0)})
+    count(evidence.folders["m2"])
+    evidence.answers.clear()
+
+
+def keep_an_old_copy(evidence: Evidence) -> None:
+    evidence.folders["m1"].copies[LAST] = Copy(QUEUED, 0)
+
+
+def move_a_bucket_between_two_that_stay(evidence: Evidence) -> None:
+    evidence.tables.append(replace(evidence.tables[-1], now_s=4.0, owners=["a", "a", "b"]))
+
+
+def copy_to_one_that_has_not_come(evidence: Evidence) -> None:
+    three = {"a": 1, "b": 1, "c": 1}
+    before = Table(4.0, {**three, "d": 1}, ["a"], [("a", "d")])
+    evidence.tables[:] = [before, Table(5.0, three, ["a"], [("b", "c")])]
+
+
+def serve_more_than_ones_share(evidence: Evidence) -> None:
+    weights, holders = {"a": 1, "b": 1}, [("a", "b")] * 400
+    evidence.tables[:] = [Table(4.0, weights, ["a"] * 300 + ["b"] * 100, holders)]
+
+
+def hold_a_living_one_dead(evidence: Evidence) -> None:
+    evidence.sightings.append(Sighting(100.0, "m0", "b", False))
+
+
+def miss_nobody(evidence: Evidence) -> None:
+    evidence.presences[1].ended_s = 50.0
+
+
+def pile_up(evidence: Evidence) -> None:
+    evidence.peaks["links under way"] = Peak(40_000, "m0", 5.0)
+
+
+def storm(evidence: Evidence) -> None:
+    evidence.peaks["datagrams a second"] = Peak(125, "m0", 5.0)
+
+
+def keep_a_spooled_link(evidence: Evidence) -> None:
+    evidence.folders["m1"].spooled = 1
+
+
+def ask_before_the_rules_are_known(evidence: Evidence) -> None:
+    del evidence.web.visits[0]
+
+
+def ask_for_what_is_forbidden(evidence: Evidence) -> None:
+    forbidden = next(page for page in evidence.web.pages.values() if page.kind is Kind.FORBIDDEN)
+    evidence.web.visits.insert(1, visit(forbidden.url, 1.5, status=404))
+    agree(evidence)
+
+
+def certify_what_is_not(evidence: Evidence) -> None:
+    evidence.answers["m0"]["certificate"]["counts"]["done"] -= 1
+
+
+def answer_what_is_not(evidence: Evidence) -> None:
+    evidence.answers["m0"]["pages"] += 1
+
+
+def count_more_requests_than_were_made(evidence: Evidence) -> None:
+    evidence.answers["m0"]["fetches"] += 1
+
+
+def call_an_incomplete_end_final(evidence: Evidence) -> None:
+    del evidence.folders["m1"]
+    evidence.inventories.clear()
+    evidence.folders["m0"].copies.clear()
+
+
+FAULTS = {
+    drop_a_page_for_its_network: "coverage",
+    drop_a_forbidden_page_for_its_network: "coverage",
+    ask_where_nobody_may: "coverage",
+    lose_a_page: "coverage",
+    leave_one_queued: "coverage",
+    give_up_a_good_page: "coverage",
+    give_up_after_one_try: "coverage",
+    claim_what_was_not_fetched: "coverage",
+    forget_a_link: "children",
+    copy_the_end_before_the_links: "children",
+    forget_what_was_through: "durability",
+    make_no_new_copies: "durability",
+    lose_a_copy: "copies",
+    keep_an_old_copy: "copies",
+    leave_a_copy_behind: "copies",
+    lose_an_item: "items",
+    double_an_item: "items",
+    fetch_twice: "fetches",
+    hurry: "politeness",
+    ignore_retry_after: "politeness",
+    ask_before_the_rules_are_known: "robots",
+    ask_for_what_is_forbidden: "robots",
+    miscount: "conservation",
+    keep_a_page_twice: "conservation",
+    go_on_after_the_end: "finish",
+    certify_what_is_not: "statements",
+    answer_what_is_not: "statements",
+    count_more_requests_than_were_made: "statements",
+    call_an_incomplete_end_final: "statements",
+    move_a_bucket_between_two_that_stay: "movement",
+    copy_to_one_that_has_not_come: "movement",
+    serve_more_than_ones_share: "balance",
+    hold_a_living_one_dead: "membership",
+    miss_nobody: "membership",
+    pile_up: "bounds",
+    storm: "bounds",
+    keep_a_spooled_link: "bounds",
+    certify_over_the_head_of_one_that_is_away: "finish",
+    serve_one_bucket_twice: "ownership",
+    grant_in_two_parts: "parts",
+    raise_what_nobody_catches: "quiet",
+}
+
+
+def test_a_flawless_run_has_no_violations() -> None:
+    assert violations(flawless()) == []
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_each_fault_is_found_by_its_checker_alone(fault) -> None:
+    evidence = flawless()
+
+    fault(evidence)
+
+    assert {violation.checker for violation in violations(evidence)} == {FAULTS[fault]}
+
+
+def test_every_checker_has_a_fault_that_it_finds() -> None:
+    assert set(FAULTS.values()) == set(CHECKERS)
+
+
+@pytest.mark.parametrize("states", [{}, {"m0": "incomplete"}, {"m0": "finished", "m1": "running"}])
+def test_a_job_that_is_not_finished_everywhere_is_a_violation(states: dict[str, str]) -> None:
+    evidence = replace(flawless(), states=states)
+
+    assert {violation.checker for violation in violations(evidence)} == {"finish"}
+
+
+@pytest.mark.parametrize(("replicas", "left", "is_amiss"), [(2, 2, True), (3, 2, False), (3, 1, True)])
+def test_spool_may_be_left_where_fewer_masters_are_than_copies_and_more_than_one(
+    replicas: int, left: int, is_amiss: bool
+) -> None:
+    evidence = flawless()
+    keep_a_spooled_link(evidence)
+    evidence = replace(evidence, options=replace(evidence.options, replicas=replicas))
+    for name in ["m0", "m1"][: 2 - left]:
+        del evidence.folders[name]
+
+    assert any(violation.checker == "bounds" for violation in violations(evidence)) is is_amiss
+
+
+def test_what_goes_with_more_disks_than_copies_allow_is_no_violation() -> None:
+    evidence = flawless()
+    last = evidence.inventories[-1]
+    lost = replace(last, now_s=last.now_s + 1.0, held={}, lost=frozenset({"m0", "m1"}), whole=0)
+
+    evidence.inventories.append(lost)
+
+    assert violations(evidence) == []
+
+
+def test_what_was_on_one_disk_only_may_go_with_it() -> None:
+    evidence = flawless()
+    last = evidence.inventories[-1]
+    thin = {key: Held(held.phase, 1, bool(held.phase)) for key, held in last.held.items()}
+    evidence.inventories[:] = [replace(last, held=thin, whole=0)]
+
+    evidence.inventories.append(replace(last, now_s=last.now_s + 1.0, held={}, lost=frozenset({"m1"}), whole=0))
+
+    assert violations(evidence) == []
+
+
+@pytest.mark.parametrize(("counted_again_s", "is_amiss"), [(150.0, False), (200.0, True)])
+def test_who_was_cut_off_may_be_held_dead_for_a_while(counted_again_s: float, is_amiss: bool) -> None:
+    evidence = flawless()
+    hold_a_living_one_dead(evidence)
+    evidence.incidents.append(Incident("partition", frozenset({"m0", "m1"}), 90.0, 95.0, frozenset(), everywhere=True))
+
+    evidence.sightings.append(Sighting(counted_again_s, "m0", "b", True))
+
+    assert {violation.checker for violation in violations(evidence)} == ({"membership"} if is_amiss else set())
+
+
+@pytest.mark.parametrize("majority", [False, True])
+def test_nothing_excuses_haste_in_a_network_in_parts_where_only_one_may_go_on(majority: bool) -> None:
+    evidence = replace(flawless(), majority=majority)
+    hurry(evidence)
+
+    evidence.incidents.append(Incident("partition", frozenset({"m0", "m1"}), 0.0, inf, frozenset(), everywhere=True))
+
+    assert {violation.checker for violation in violations(evidence)} == ({"politeness"} if majority else set())
+
+
+@pytest.mark.parametrize("others_were_there", [False, True])
+def test_what_a_host_asked_of_one_that_was_alone_and_left_nobody_else_can_know(others_were_there: bool) -> None:
+    evidence = flawless()
+    ignore_retry_after(evidence)
+    (asked,) = (visit for visit in evidence.pages if visit.retry_after_s)
+    left_s = asked.ended_s + 10.0
+    evidence.incidents.append(Incident(LEAVE, frozenset({"m0"}), left_s, left_s + 1.0, frozenset(), heirs=False))
+
+    if not others_were_there:
+        evidence.presences[1].ended_s = asked.ended_s
+        evidence.presences.append(Presence("m1", 3, left_s + 0.5))
+
+    assert bool([*CHECKERS["politeness"](evidence)]) is others_were_there
+
+
+def test_who_comes_back_before_long_need_not_be_missed() -> None:
+    evidence = flawless()
+    miss_nobody(evidence)
+
+    evidence.presences.append(Presence("m1", 3, 80.0))
+
+    assert violations(evidence) == []
+
+
+@pytest.mark.parametrize(("noticed_s", "is_amiss"), [(150.0, False), (210.0, True)])
+def test_one_that_is_left_of_nine_has_longer_to_miss_the_others_and_not_for_ever(
+    noticed_s: float, is_amiss: bool
+) -> None:
+    evidence = flawless()
+    others = [f"m{n}" for n in range(2, 9)]
+    evidence.names.update({name: name for name in others})
+    evidence.presences[1].ended_s = 50.0
+    evidence.presences.extend([Presence(name, 1, 0.0, 50.0) for name in others])
+
+    evidence.sightings.append(Sighting(noticed_s, "m0", "b", False))
+
+    assert bool([*CHECKERS["membership"](evidence)]) is is_amiss
+
+
+def test_most_of_nine_miss_one_within_a_minute() -> None:
+    evidence = flawless()
+    others = [f"m{n}" for n in range(2, 9)]
+    evidence.names.update({name: name for name in others})
+    evidence.presences[1].ended_s = 50.0
+    evidence.presences.extend([Presence(name, 1, 0.0) for name in others])
+
+    evidence.sightings.append(Sighting(120.0, "m0", "b", False))
+
+    assert [*CHECKERS["membership"](evidence)] == ["m1 went at 50.00 s, and m0 still counted it at 110.00 s"]
+
+
+def test_who_was_awake_for_a_moment_between_two_looks_need_not_be_missed() -> None:
+    evidence = flawless()
+    miss_nobody(evidence)
+    gone_s = next(presence.ended_s for presence in evidence.presences if presence.name == "m1")
+
+    evidence.incidents.append(Incident(PAUSE, frozenset({"m1"}), gone_s - 0.3, gone_s + 50.0, frozenset()))
+
+    assert violations(evidence) == []
+
+
+@pytest.mark.parametrize(
+    ("incident", "excuses"),
+    [
+        (Incident("crash", frozenset({"m0"}), 1.0, 1.0, frozenset()), True),
+        (Incident("crash", frozenset({"m1"}), 1.0, 1.0, frozenset()), False),
+        (Incident("crash", frozenset({"m1"}), 1.0, 1.0, frozenset(), alone=frozenset({LAST})), True),
+        (Incident("partition", frozenset({"m1"}), 0.0, inf, frozenset(), everywhere=True), True),
+    ],
+)
+def test_a_second_fetch_is_excused_by_what_happened_to_the_one_that_fetched_first(
+    incident: Incident, excuses: bool
+) -> None:
+    evidence = flawless()
+    fetch_twice(evidence)
+    evidence.incidents.append(incident)
+
+    assert (violations(evidence) == []) is excuses
+
+
+def test_a_second_fetch_is_not_excused_when_others_knew_that_the_page_was_through() -> None:
+    evidence = flawless()
+    fetch_twice(evidence)
+    through = frozenset({print_of(a_page(evidence).url)})
+    evidence.incidents.append(Incident("crash", frozenset({"m0"}), 1.0, 1.0, through))
+
+    assert {violation.checker for violation in violations(evidence)} == {"fetches"}

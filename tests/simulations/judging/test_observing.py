@@ -1,0 +1,78 @@
+"""What checkers are told of a run while it goes on: what all disks hold, and who counts whom."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from p2pcrawl.frontier.copies.copy_store import CopyRow, CopyStore
+from p2pcrawl.frontier.database.schema import open_database
+from p2pcrawl.model.crawl.fingerprint import fingerprint, halves
+from simulations.observe.folders import DONE, QUEUED, print_of, read_phases
+from simulations.observe.inventory import Held, Stock
+from simulations.observe.sightings import Presence, Sighting, Sightings
+from simulations.play.options import Options
+from simulations.whole.simulation import Simulation
+
+JOB = 7
+ONE, OTHER = "http://one.test/", "http://other.test/"
+RECORD = (
+    "INSERT INTO record SELECT NULL, ?, ?, ?, 0, '', 0, 0, 0, '', 0, 0, ?, 1, 0, 0, '', 0, 0, x'', ?, x'', 0, '', 0"
+)
+
+
+def record(folder: Path, url: str, phase: int) -> None:
+    """A URL in a master's frontier."""
+    folder.mkdir(exist_ok=True)
+    frontier = open_database(folder)
+    frontier.execute(RECORD, (JOB, *halves(fingerprint(url)), phase, url))
+    frontier.close()
+
+
+def copy(folder: Path, url: str, phase: int) -> None:
+    """A URL that is held for another master."""
+    folder.mkdir(exist_ok=True)
+    store = CopyStore(folder)
+    store.put([CopyRow(0, *halves(fingerprint(url)), JOB, phase << 30, b"", 0, b"")])
+    store.close()
+
+
+def test_a_folder_knows_the_furthest_of_a_record_and_a_copy(tmp_path: Path) -> None:
+    record(tmp_path / "m0", ONE, QUEUED)
+    copy(tmp_path / "m0", ONE, DONE)
+
+    assert read_phases(tmp_path / "m0", JOB) == {print_of(ONE): DONE}
+
+
+def test_an_inventory_counts_on_how_many_disks_a_url_is(tmp_path: Path) -> None:
+    record(tmp_path / "m0", ONE, DONE)
+    record(tmp_path / "m1", OTHER, QUEUED)
+    copy(tmp_path / "m1", ONE, QUEUED)
+    stock = Stock()
+
+    stock.take(1.0, JOB, [tmp_path / "m0", tmp_path / "m1", tmp_path / "empty"])
+
+    assert stock.inventories[0].held == {print_of(ONE): Held(DONE, 2, 1), print_of(OTHER): Held(QUEUED, 1, 0)}
+    assert stock.inventories[0].disks == 3
+
+
+def test_sightings_tell_changes_only_and_lives_apart() -> None:
+    sightings = Sightings()
+
+    for now_s, life, counted in ((0.5, 1, "a"), (1.0, 1, "ab"), (1.5, 1, "ab"), (2.0, 3, "b")):
+        sightings.look(now_s, {"m0": life}, {"m0": counted})
+
+    assert sightings.sightings == [
+        Sighting(0.5, "m0", "a", True), Sighting(1.0, "m0", "b", True), Sighting(2.0, "m0", "a", False)
+    ]  # fmt: skip
+    assert sightings.presences == [Presence("m0", 1, 0.5, 2.0), Presence("m0", 3, 2.0)]
+
+
+def test_watching_changes_nothing(monkeypatch) -> None:
+    options = Options(scenario="churn", masters=3, pages=40, hosts=8)
+    watched = Simulation(options).run()
+
+    monkeypatch.setattr("simulations.play.observer.Observer.take_stock", lambda self, lost=frozenset(): None)
+    monkeypatch.setattr("simulations.observe.loads.Loads.look", lambda *_: None)
+    monkeypatch.setattr("simulations.observe.sightings.Sightings.look", lambda *_: None)
+
+    assert Simulation(options).run().trace == watched.trace

@@ -1,0 +1,186 @@
+"""Disks of simulated machines: what was committed stays, the rest goes with the process."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import socket
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulations.world import disks
+from simulations.world.disks import place_for_disks
+from simulations.world.world import World
+
+
+def table(path: Path) -> list[int]:
+    connection = sqlite3.connect(path)
+    try:
+        return [number for (number,) in connection.execute("SELECT number FROM t ORDER BY number")]
+    finally:
+        connection.close()
+
+
+async def write(path: Path, numbers: range, commit: bool) -> None:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("CREATE TABLE IF NOT EXISTS t (number)")
+    connection.execute("BEGIN")
+    connection.executemany("INSERT INTO t VALUES (?)", [(n,) for n in numbers])
+    if commit:
+        connection.execute("COMMIT")
+    await asyncio.sleep(1000)
+
+
+def test_a_crash_keeps_what_was_committed_and_rolls_back_the_open_transaction(tmp_path: Path) -> None:
+    path = tmp_path / "data.db"
+    with World(1) as world:
+        node = world.node("n")
+
+        async def scenario() -> None:
+            for number, commit in ((0, True), (1, False), (2, True)):
+                node.start(write, path, range(10 * number, 10 * number + 2), commit)
+                await asyncio.sleep(1)
+                node.crash()
+
+        world.run(scenario())
+
+    assert table(path) == [0, 1, 20, 21]
+
+
+def test_a_lock_dies_with_its_process(tmp_path: Path) -> None:
+    taken: list[str] = []
+
+    async def lock(name: str) -> None:
+        with open(tmp_path / "lock", "a") as file:  # noqa: ASYNC230
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            taken.append(name)
+            await asyncio.sleep(1000)
+
+    with World(1) as world:
+        node = world.node("n")
+
+        async def scenario() -> None:
+            node.start(lock, "first")
+            await asyncio.sleep(1)
+            with pytest.raises(BlockingIOError):
+                await node.start(lock, "second")
+            node.restart(lock, "third")
+            await asyncio.sleep(1)
+
+        world.run(scenario())
+
+    assert taken == ["first", "third"]
+
+
+async def in_thread(call: Callable[[], Any], told: list[str]) -> None:
+    pool = ThreadPoolExecutor(1)
+    await asyncio.get_running_loop().run_in_executor(pool, call)
+    told.append("answered")
+    await asyncio.sleep(1000)
+
+
+@pytest.mark.parametrize(
+    ("crash_after_s", "happened", "answered"), [(0.4, [], []), (0.6, ["done"], []), (1.1, ["done"], ["answered"])]
+)
+def test_a_life_may_end_before_a_call_acts_or_before_anybody_knows_that_it_did(
+    crash_after_s: float, happened: list[str], answered: list[str]
+) -> None:
+    done: list[str] = []
+    told: list[str] = []
+    with World(1) as world:
+        node = world.node("n")
+        node.executor_delay_s = 1.0
+
+        async def scenario() -> None:
+            node.start(in_thread, lambda: done.append("done"), told)
+            await asyncio.sleep(crash_after_s)
+            node.crash()
+            await asyncio.sleep(5)
+
+        world.run(scenario())
+
+    assert (done, told) == (happened, answered)
+
+
+def test_a_process_has_a_number_of_its_own_and_talks_to_itself_over_a_socket_pair() -> None:
+    pids: list[int] = []
+
+    async def talk() -> bytes:
+        pids.append(os.getpid())
+        left, right = socket.socketpair()
+        _, writer = await asyncio.open_connection(sock=left)
+        reader, answering = await asyncio.open_connection(sock=right)
+        writer.write(b"hello")
+        try:
+            return await reader.readexactly(5)
+        finally:
+            writer.close()
+            answering.close()
+
+    with World(1) as world:
+        node = world.node("n")
+
+        async def scenario() -> list[bytes]:
+            return [await node.restart(talk), await node.restart(talk)]
+
+        assert world.run(scenario()) == [b"hello", b"hello"]
+
+    assert len(set(pids)) == 2
+    assert os.getpid() not in pids
+
+
+def test_a_full_disk_keeps_what_was_committed_and_takes_nothing_more_until_there_is_room(tmp_path: Path) -> None:
+    refused: list[int] = []
+
+    async def write_all(numbers: range) -> None:
+        connection = sqlite3.connect(tmp_path / "data.db", isolation_level=None)
+        connection.execute("CREATE TABLE IF NOT EXISTS t (number)")
+        for number in numbers:
+            connection.execute("BEGIN")
+            connection.execute("INSERT INTO t VALUES (?)", (number,))
+            try:
+                connection.execute("COMMIT")
+            except sqlite3.OperationalError as error:
+                assert error.sqlite_errorcode == sqlite3.SQLITE_FULL
+                assert not connection.in_transaction
+                refused.append(number)
+            await asyncio.sleep(1)
+
+    with World(1) as world:
+        node = world.node("n")
+
+        async def scenario() -> None:
+            outcome = node.start(write_all, range(6))
+            await asyncio.sleep(1.5)
+            node.disk_full = True
+            await asyncio.sleep(2)
+            node.disk_full = False
+            await outcome
+
+        world.run(scenario())
+
+    assert refused == [2, 3]
+    assert table(tmp_path / "data.db") == [0, 1, 4, 5]
+
+
+def test_disks_lie_where_tmpdir_says_and_else_in_memory_if_there_is_plenty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disks, "MEMORY", tmp_path)
+    monkeypatch.setattr(disks, "MEMORY_FREE_MIN", 0)
+    monkeypatch.delenv("TMPDIR", raising=False)
+    in_memory = place_for_disks()
+    monkeypatch.setattr(disks, "MEMORY_FREE_MIN", 1 << 60)
+    too_little = place_for_disks()
+    monkeypatch.setattr(disks, "MEMORY_FREE_MIN", 0)
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "elsewhere"))
+
+    assert in_memory == str(tmp_path)
+    assert too_little != str(tmp_path)
+    assert place_for_disks() != str(tmp_path)

@@ -1,0 +1,512 @@
+"""Who owns which bucket: the laws of the state machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from p2pcrawl.core.buckets.ownership import COUNTER_MAX, Alone, Change, Ownership
+from p2pcrawl.core.buckets.standings import Standing
+from p2pcrawl.core.ring.rendezvous import BUCKETS
+from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
+
+IDS = [NodeId(f"{n:040x}") for n in range(1, 7)]
+
+
+def member(id: NodeId, weight: int = 1, leaving: bool = False) -> Member:
+    return Member(id, Address("127.0.0.1:1"), 1, Status.ALIVE, weight, bytes(8), bytes(16), leaving=leaving)
+
+
+def members(*ids: NodeId) -> list[Member]:
+    return [member(id) for id in ids]
+
+
+def owned(o: Ownership) -> set[int]:
+    return {b for b in range(BUCKETS) if o.owner(b) is None}
+
+
+def view(o: Ownership, seen: list[Member], number: int) -> Change:
+    """A new view; what nobody has to let go of is served."""
+    change = o.change(seen, number)
+    o.succeed(change.ready)
+    o.serve(change.ready)
+    return change
+
+
+def let_go(o: Ownership, node: NodeId, buckets: Iterable[int]) -> frozenset[int]:
+    """What is served because this one has let go."""
+    ready = o.released(node, buckets)
+    o.succeed(ready)
+    o.serve(ready)
+    return ready
+
+
+def test_master_alone_owns_and_serves_everything_at_once() -> None:
+    o = Ownership(IDS[0])
+
+    change = view(o, members(IDS[0]), 1)
+
+    assert change.gained == frozenset(range(BUCKETS))
+    assert change.ask == ()
+    assert all(o.serves(b) for b in range(BUCKETS))
+    assert o.complete and not o.syncing
+
+
+def test_what_is_gained_is_served_when_everybody_has_let_go() -> None:
+    o = Ownership(IDS[0])
+    change = view(o, members(*IDS[:3]), 1)
+    assert set(change.ask) == {IDS[1], IDS[2]}
+    assert not any(o.serves(b) for b in range(BUCKETS))
+
+    assert let_go(o, IDS[1], change.gained) == frozenset()
+    assert let_go(o, IDS[2], change.gained) == change.gained
+
+    assert {b for b in range(BUCKETS) if o.serves(b)} == change.gained
+    assert o.complete
+
+
+def test_who_dies_is_not_waited_for() -> None:
+    o = Ownership(IDS[0])
+    view(o, members(*IDS[:3]), 1)
+    let_go(o, IDS[1], o.awaited(IDS[1]))
+
+    view(o, members(*IDS[:2]), 2)
+
+    gained = owned(o) - {b for b in range(BUCKETS) if o.serves(b)}
+    assert o.awaited(IDS[2]) == frozenset()
+    assert o.awaited(IDS[1]) == gained
+
+
+def test_join_takes_only_the_newcomers_share_and_moves_nothing_between_the_others() -> None:
+    a, b = Ownership(IDS[0]), Ownership(IDS[1])
+    view(a, members(*IDS[:2]), 1)
+    view(b, members(*IDS[:2]), 1)
+
+    change_a, change_b = view(a, members(*IDS[:3]), 2), view(b, members(*IDS[:3]), 2)
+
+    assert not change_a.gained and not change_b.gained
+    assert change_a.lost and change_b.lost
+
+
+def test_bucket_that_is_lost_is_served_no_more_and_asked_for_no_more() -> None:
+    o = Ownership(IDS[0])
+    view(o, members(IDS[0]), 1)
+    change = view(o, members(*IDS[:2]), 2)
+
+    assert not any(o.serves(b) for b in change.lost)
+    assert not o.awaited(IDS[1]) & change.lost
+
+
+def test_release_of_what_was_lost_and_gained_again_counts_for_nothing() -> None:
+    o = Ownership(IDS[0])
+    view(o, members(IDS[0]), 1)
+    lost = view(o, members(*IDS[:2]), 2).lost
+    view(o, members(IDS[0]), 3)
+    regained = view(o, members(*IDS[:2]), 4).lost
+    assert regained == lost
+    assert let_go(o, IDS[1], lost) == frozenset()
+
+
+def test_leaving_member_owns_nothing_but_is_asked() -> None:
+    o = Ownership(IDS[0])
+    view(o, members(*IDS[:2]), 1)
+    let_go(o, IDS[1], o.awaited(IDS[1]))
+
+    change = view(o, [member(IDS[0]), member(IDS[1], leaving=True)], 2)
+
+    assert owned(o) == set(range(BUCKETS))
+    assert change.ask == (IDS[1],)
+    mine = Ownership(IDS[1])
+    view(mine, [member(IDS[0]), member(IDS[1], leaving=True)], 2)
+    assert owned(mine) == set()
+
+
+def test_when_all_are_leaving_all_own() -> None:
+    o = Ownership(IDS[0])
+    view(o, [member(id, leaving=True) for id in IDS[:2]], 1)
+
+    assert 0 < len(owned(o)) < BUCKETS
+
+
+def test_offer_of_what_is_ours_is_claimed_while_it_is_served() -> None:
+    o = Ownership(IDS[0])
+    view(o, members(*IDS[:2]), 1)
+    let_go(o, IDS[1], o.awaited(IDS[1]))
+    mine = next(iter(owned(o)))
+    theirs = next(b for b in range(BUCKETS) if o.owner(b) is not None)
+
+    assert o.offered(IDS[1], {mine, theirs})
+    assert o.awaited(IDS[1]) == {mine}
+    assert o.serves(mine)
+    assert not o.complete
+    assert not o.offered(IDS[1], {theirs})
+    assert not o.offered(IDS[5], {mine})
+
+
+def test_epoch_exceeds_all_that_was_heard_of_and_never_falls() -> None:
+    o = Ownership(IDS[0])
+    gained = view(o, members(*IDS[:2]), 1).gained
+    bucket = next(iter(gained))
+
+    o.heard(bucket, Standing(41))
+    let_go(o, IDS[1], gained)
+
+    assert o.counters[bucket] > 41
+    assert not o.broken()
+
+
+def test_absurd_epochs_of_another_do_not_break_ours() -> None:
+    o = Ownership(IDS[0])
+    gained = view(o, members(*IDS[:2]), 1).gained
+
+    for bucket in gained:
+        o.heard(bucket, Standing((1 << 63) - 1))
+    served = let_go(o, IDS[1], gained)
+
+    assert served == gained
+    assert max(o.counters) == COUNTER_MAX
+    o2 = Ownership(IDS[0])
+    gained = view(o2, members(*IDS[:2]), 1).gained
+    for bucket in gained:
+        o2.heard(bucket, Standing(-5, -5, -5))
+    let_go(o2, IDS[1], gained)
+    assert min(o2.counters[b] for b in gained) > 0
+    assert not o2.broken()
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 1 << 30))
+def test_all_with_one_view_agree_and_each_bucket_has_one_owner_at_most_one_server(seed: int) -> None:
+    """Random joins, leaves and releases, in the same order for all or not."""
+    dice = Random(seed)
+    all_ = {id: Ownership(id) for id in IDS[:4]}
+    for number in range(1, 6):
+        living = sorted(dice.sample(IDS[:4], dice.randint(1, 4)))
+        for id in living:
+            before = list(all_[id].counters)
+            view(all_[id], members(*living), number)
+            assert all(now >= then for now, then in zip(all_[id].counters, before, strict=True))
+        tables = [[all_[id].owner_id(b) for b in range(0, BUCKETS, 37)] for id in living]
+        assert all(table == tables[0] for table in tables)
+        for id in living:
+            for other in living:
+                if id != other and dice.random() < 0.7:
+                    let_go(all_[id], other, all_[id].awaited(other))
+        for b in range(0, BUCKETS, 37):
+            assert sum(all_[id].serves(b) for id in living) <= 1
+
+
+def test_without_an_overlay_everything_is_ours() -> None:
+    assert Alone().owner(5) is None
+    assert Alone().serves(5)
+
+
+# -- what is lacking -------------------------------------------------------------------------------
+
+standings = st.builds(
+    lambda epoch, lack, base: Standing(epoch, min(lack, epoch), base),
+    *(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9)),
+)
+
+
+def test_what_comes_late_makes_a_bucket_whole_with_what_was_there_before_it_was_served() -> None:
+    """We were whole up to 3; who served 4 and 5 lacked 3, and says so only when we have begun to serve."""
+    o = Ownership(IDS[0])
+    change = view(o, members(*IDS[:2]), 1)
+    bucket = min(change.gained)
+    o.counters[bucket], o.lacks[bucket] = 3, 0
+    o.heard(bucket, Standing(5, 5))
+    let_go(o, IDS[1], [bucket])
+    assert o.broken() == [bucket]
+
+    o.heard(bucket, Standing(5, 3))
+
+    assert not o.broken()
+
+
+def test_each_view_and_each_new_claim_is_another_turn() -> None:
+    o = Ownership(IDS[0])
+    turns = [o.turn]
+    for change in (lambda: view(o, members(*IDS[:2]), 1), o.claim_anew, lambda: view(o, members(*IDS[:2]), 1)):
+        change()
+        turns.append(o.turn)
+
+    assert len(set(turns)) == 4
+
+
+def test_who_has_handed_a_bucket_over_lacks_what_came_after() -> None:
+    o = Ownership(IDS[0])
+    view(o, members(IDS[0]), 1)
+    assert not o.broken()
+
+    o.handed_over({7: (2, 1)})
+    lost = view(o, members(*IDS[:2]), 2).lost
+    view(o, members(IDS[0]), 3)
+
+    assert o.broken() == ([7] if 7 in lost else [])
+
+
+def test_patient_owner_serves_only_what_is_whole() -> None:
+    o = Ownership(IDS[0])
+    o.recall({3: Standing(5, 5)})
+    o.patient = True
+    view(o, members(IDS[0]), 1)
+
+    assert not o.serves(3)
+    assert o.serves(4)
+
+    o.patient = False
+
+    assert o.serves(3)
+
+
+def test_with_consent_asked_for_what_was_ours_is_served_on_and_what_is_gained_waits_for_the_new_view() -> None:
+    o = Ownership(IDS[0], consent=lambda: True)
+    view(o, members(*IDS[:2]), 1)
+    let_go(o, IDS[1], owned(o))
+    assert not any(o.serves(b) for b in range(BUCKETS))
+    ours = o.confirm()
+
+    view(o, members(IDS[0]), 2)
+
+    assert {b for b in range(BUCKETS) if o.serves(b)} == ours
+    assert o.confirm() == frozenset(range(BUCKETS)) - ours
+    assert all(o.serves(b) for b in range(BUCKETS))
+
+
+def test_without_consent_nothing_is_served_from_that_moment_on() -> None:
+    agreed = [True]
+    o = Ownership(IDS[0], consent=lambda: agreed[0])
+    view(o, members(IDS[0]), 1)
+    o.confirm()
+    assert o.serves(7)
+
+    agreed[0] = False
+
+    assert not o.serves(7)
+    assert o.settled(7)
+
+
+def test_who_did_not_hear_that_we_have_a_bucket_is_asked_again() -> None:
+    o = Ownership(IDS[0])
+    change = o.change(members(*IDS[:2]), 1)
+    ready = o.released(IDS[1], change.gained)
+    assert ready == change.gained
+    assert not any(o.serves(b) for b in ready)
+
+    o.ask_again(IDS[1], ready)
+
+    assert o.awaited(IDS[1]) == ready
+    assert o.released(IDS[1], ready) == ready
+
+
+def test_claim_that_a_new_view_interrupts_makes_nobody_lack_what_never_was() -> None:
+    """A heard that N would serve its bucket; before N did, the next view gave it to X."""
+    a, n, x = (Ownership(i) for i in IDS[:3])
+    bucket = 7
+    a.synced(bucket, 2)
+    n.heard(bucket, a.standings([bucket])[bucket])
+
+    told = n.succeed([bucket])
+    a.handed_over({bucket: (told[bucket], n.since(bucket))})
+    for other in (a, n):
+        x.heard(bucket, other.standings([bucket])[bucket])
+
+    assert a.lacks[bucket] == told[bucket]
+    assert x.lacks[bucket] == 0
+
+
+def test_who_was_not_known_when_a_bucket_came_to_us_is_asked_for_it_too() -> None:
+    """A newcomer hears of the others one after the other."""
+    o = Ownership(IDS[0])
+    o.change(members(*IDS[:2]), 1)
+
+    o.change(members(*IDS[:3]), 2)
+
+    assert o.awaited(IDS[2]) == owned(o)
+
+
+def test_newcomer_stops_serving_what_one_that_it_did_not_know_may_serve() -> None:
+    o = Ownership(IDS[0], settling=True)
+    view(o, members(*IDS[:2]), 1)
+    let_go(o, IDS[1], o.awaited(IDS[1]))
+    assert any(o.serves(b) for b in owned(o))
+
+    view(o, members(*IDS[:3]), 2)
+
+    assert not any(o.serves(b) for b in owned(o))
+    assert o.awaited(IDS[2]) == owned(o)
+
+    o.settling = False
+    let_go(o, IDS[2], owned(o))
+    view(o, members(*IDS[:4]), 3)
+
+    assert all(o.serves(b) for b in owned(o))
+
+
+@given(st.lists(standings, max_size=8))
+def test_epoch_never_falls_whatever_is_heard_and_however_often_we_begin_anew(heard: list[Standing]) -> None:
+    o = Ownership(IDS[0])
+    o.change(members(*IDS[:2]), 1)
+    epochs = [0]
+    for standing in heard:
+        o.heard(3, standing)
+        epochs.append(o.counters[3])
+        o.succeed([3])
+        epochs.append(o.counters[3])
+
+    assert epochs == sorted(epochs)
+
+
+def heir(o: Ownership, *others: Ownership) -> int:
+    """A bucket that goes to ``o`` by the view of all these, which have synced copies of it; who holds it besides."""
+    everybody = members(*sorted([o.me, *(other.me for other in others)]))
+    for each in (o, *others):
+        each.change(everybody, 9)
+    bucket = next(b for b in sorted(owned(o)))
+    for other in others:
+        other.synced(bucket, 5)
+        o.heard(bucket, other.standing(bucket))
+    return bucket
+
+
+def tell(o: Ownership, bucket: int, *others: Ownership) -> None:
+    epoch = o.succeed([bucket])[bucket]
+    for other in others:
+        other.handed_over({bucket: (epoch, o.since(bucket))})
+
+
+def test_holder_that_had_everything_follows_the_new_epoch_and_lacks_nothing() -> None:
+    o, *others = (Ownership(id) for id in IDS[:3])
+    bucket = heir(o, *others)
+    [follower] = [other for other in others if other.me in o.holders(bucket)]
+    [stranger] = [other for other in others if other.me not in o.holders(bucket)]
+
+    tell(o, bucket, *others)
+
+    assert follower.standing(bucket) == Standing(6)
+    assert stranger.standing(bucket) == Standing(6, 6, 5)
+
+
+def test_epochs_that_were_begun_and_never_served_are_empty() -> None:
+    o, *others = (Ownership(id) for id in IDS[:3])
+    bucket = heir(o, *others)
+    tell(o, bucket, others[0])
+
+    tell(o, bucket, *others)
+
+    assert o.counters[bucket] == 7
+    assert {other.standing(bucket) for other in others} == {Standing(7), Standing(7, 7, 6)}
+
+
+def test_epoch_that_is_served_is_not_taken_for_an_empty_one() -> None:
+    o, *others = (Ownership(id) for id in IDS[:3])
+    bucket = heir(o, *others)
+    tell(o, bucket)
+    o.serve([bucket])
+    o.claim_anew()
+
+    tell(o, bucket, *others)
+
+    assert all(other.lacks[bucket] for other in others)
+    assert {other.standing(bucket) for other in others} == {Standing(7, 6, 5), Standing(7, 7, 5)}
+
+
+def test_who_is_told_of_an_epoch_that_is_served_already_does_not_follow_it() -> None:
+    o, *others = (Ownership(id) for id in IDS[:3])
+    bucket = heir(o, *others)
+    o.succeed([bucket])
+    o.serve([bucket])
+
+    for other in others:
+        other.handed_over({bucket: (6, o.since(bucket))})
+
+    assert {other.standing(bucket) for other in others} == {Standing(6, 6, 5)}
+
+
+def test_who_has_dropped_its_copies_has_nothing_of_the_bucket_any_more() -> None:
+    o = Ownership(IDS[0])
+    o.recall({3: Standing(5), 4: Standing(6, 6, 5), 5: Standing(0)})
+
+    changed = o.dropped([3, 4, 5])
+
+    assert changed == {3: Standing(5, 5), 4: Standing(6, 6)}
+    assert o.standing(3) == Standing(5, 5)
+
+
+# -- standing still -----------------------------------------------------------------------------
+
+
+def stood_still(epoch: int = 0) -> tuple[Ownership, frozenset[int]]:
+    """One of three that served its buckets, and claims them anew; these buckets."""
+    o = Ownership(IDS[0])
+    view(o, members(*IDS[:3]), 1)
+    for id in IDS[1:3]:
+        let_go(o, id, o.awaited(id))
+    return o, o.claim_anew().gained
+
+
+def known_by(o: Ownership, buckets: Iterable[int], later: int = 0) -> dict[int, Standing]:
+    """What somebody says who knows our last epoch, or a later one."""
+    return {b: Standing(o.counters[b] + later, o.counters[b] + later) for b in buckets}
+
+
+def test_what_nobody_took_over_is_served_again_without_a_word_of_who_is_silent() -> None:
+    o, mine = stood_still()
+    silent, awake = IDS[1:3]
+
+    o.vouch(known_by(o, mine))
+    before = o.resumable({silent})
+    o.released(awake, mine)
+    after = o.resumable({silent})
+    o.resume(after)
+
+    assert (before, after) == (frozenset(), mine)
+    assert all(o.serves(b) for b in mine)
+    assert o.awaited(silent) == mine, "what it knows is still asked for"
+    assert not o.complete
+
+
+def test_nothing_is_served_again_while_nobody_vouches_for_it() -> None:
+    o, mine = stood_still()
+
+    o.released(IDS[2], mine)
+
+    assert o.resumable({IDS[1]}) == frozenset()
+    assert o.resumable(set(IDS[1:3])) == frozenset()
+
+
+def test_what_somebody_has_served_since_waits_for_all() -> None:
+    o, mine = stood_still()
+    taken, rest = set(list(mine)[:5]), set(list(mine)[5:])
+    theirs = known_by(o, rest) | known_by(o, taken, later=1)
+
+    o.vouch(theirs)
+    for bucket, standing in theirs.items():
+        o.heard(bucket, standing)
+    o.released(IDS[2], mine)
+
+    assert o.resumable({IDS[1]}) == rest
+
+
+def test_who_knows_no_epoch_of_ours_cannot_vouch() -> None:
+    o, mine = stood_still()
+
+    o.vouch({bucket: Standing(0) for bucket in mine})
+    o.released(IDS[2], mine)
+
+    assert o.resumable({IDS[1]}) == frozenset()
+
+
+def test_another_view_or_another_claim_needs_another_word() -> None:
+    for again in (lambda o: o.claim_anew(), lambda o: o.change(members(*IDS[:4]), 2)):
+        o, mine = stood_still()
+        o.vouch(known_by(o, mine))
+        again(o)
+        for id in IDS[2:4]:
+            o.released(id, mine)
+
+        assert o.resumable({IDS[1]}) == frozenset()

@@ -1,0 +1,83 @@
+"""Statuses become failures unless someone wants to see them."""
+
+from __future__ import annotations
+
+import pytest
+
+from p2pcrawl.fetch.components.status import HttpStatus, StatusError, retry_after_s
+from p2pcrawl.model.crawl.answer import Answer
+from p2pcrawl.model.crawl.request import Request
+from p2pcrawl.model.crawl.settings import SECONDS_MAX, Settings
+from p2pcrawl.model.outcome import Failure
+
+URL = "http://a.example/"
+
+
+def answer(status: int, **headers: str) -> Answer:
+    return Answer(URL, status, headers, b"")
+
+
+@pytest.mark.parametrize("status", [200, 201, 204, 206, 299])
+def test_success_passes(status):
+    got = answer(status)
+
+    assert HttpStatus(Settings()).process_answer(Request(URL), got) is got
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (304, Failure.HTTP_OTHER),
+        (300, Failure.HTTP_OTHER),
+        (404, Failure.HTTP_4XX),
+        (408, Failure.HTTP_4XX),
+        (429, Failure.HTTP_429),
+        (500, Failure.HTTP_5XX),
+        (599, Failure.HTTP_5XX),
+        (999, Failure.HTTP_OTHER),
+    ],
+)
+def test_anything_else_is_a_failure_of_its_kind_with_the_answer_on_it(status, kind):
+    got = answer(status)
+
+    with pytest.raises(StatusError) as caught:
+        HttpStatus(Settings()).process_answer(Request(URL), got)
+
+    assert caught.value.kind is kind
+    assert caught.value.answer is got
+
+
+@pytest.mark.parametrize(
+    ("settings", "handled", "meta"),
+    [
+        (Settings(httperror_allow_all=True), (), {}),
+        (Settings(httperror_allowed_codes=(404,)), (), {}),
+        (Settings(), (404,), {}),
+        (Settings(), (), {"handle_httpstatus_list": [404]}),
+        (Settings(), (), {"handle_httpstatus_all": True}),
+    ],
+)
+def test_a_status_that_is_wanted_passes(settings, handled, meta):
+    got = answer(404)
+
+    assert HttpStatus(settings, handled).process_answer(Request(URL, meta=meta), got) is got
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"Retry-After": "120"}, 120.0),
+        ({"Retry-After": " 0 "}, 0.0),
+        ({"Retry-After": "-5"}, None),
+        ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "9" * 5000}, SECONDS_MAX),
+        ({"Retry-After": "Wed, 21 Oct 2015 07:28:30 GMT", "Date": "Wed, 21 Oct 2015 07:28:00 GMT"}, 30.0),
+        ({"Retry-After": "Wed, 21 Oct 2015 07:28:30 GMT", "Date": "Wed, 21 Oct 2015 07:30:00 GMT"}, 0.0),
+        ({"Retry-After": "Wed, 21 Oct 2015 07:28:30 GMT"}, 0.0),
+        ({"Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"}, SECONDS_MAX),
+        ({"Retry-After": "Wed, 99 Oct 99999999999999 07:28:30 GMT"}, None),
+    ],
+)
+def test_retry_after_is_read_as_seconds_or_against_the_hosts_own_clock(headers, seconds):
+    assert retry_after_s(headers) == seconds

@@ -1,0 +1,189 @@
+"""Buckets come over in portions: the first are served before the last have come, and nothing comes twice."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from p2pcrawl.master import cluster
+from p2pcrawl.master.buckets import takeover, taking
+from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.wire.messages.peer_messages import PullCopies, Row, Taken
+from p2pcrawl.wire.messages.slave_messages import Page, Task
+from tests.unit.master.fake_slaves import page_of
+from tests.unit.master.masters import House, Town, arrive, eventually, records, settled, submit, town_of
+from tests.unit.master.test_cluster import _owner, _row
+
+PORTION = 20
+decode = msgspec.msgpack.Decoder(Row).decode
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def _in_small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(taking, "PORTION_ROWS", PORTION)
+    monkeypatch.setattr(takeover, "CLAIM_RETRY_S", 0.01)
+    monkeypatch.setattr(cluster, "CLAIM_RETRY_S", 0.01)
+    monkeypatch.setattr(cluster, "ROUND_S", 0.05)
+    monkeypatch.setattr(takeover, "OFFER_S", 0.1)
+
+
+class Gate:
+    """Lets so many requests of a kind through from one master to each other one, and holds up the rest."""
+
+    def __init__(self, source: NodeId, kind: type, free: int) -> None:
+        self._source, self._kind, self._free = source, kind, free
+        self._through: Counter[NodeId] = Counter()
+        self.open = asyncio.Event()
+
+    async def __call__(self, town: Town, source: NodeId, target: NodeId, request: Any) -> None:
+        if source == self._source and isinstance(request, self._kind):
+            self._through[target] += 1
+            if self._through[target] > self._free:
+                await self.open.wait()
+
+
+def answer(task: Task) -> Page:
+    return page_of(task, [])
+
+
+async def plant(houses: list[House], phase: Phase = Phase.DONE, hosts: int = 60, pages: int = 5) -> set[str]:
+    """Pages where they belong, with their copies; what is queued is not granted."""
+    await submit(houses[0])
+    await eventually(lambda: all(77 in house.master.jobs for house in houses))
+    for house in houses:
+        house.master.workbench.halt_job(77)
+    urls = [f"http://planted-{host}.example/{page}" for host in range(hosts) for page in range(pages)]
+    for house in houses:
+        rows: list[Row] = [_row(url, phase) for url in urls if _owner(house, url) == house.id]
+        if rows:
+            await house.master.adopt(rows)
+    await eventually(lambda: not any(h.cluster.copying.lacking() or h.cluster.copier.under_way for h in houses))
+    return set(urls)
+
+
+async def planted(house: House) -> set[str]:
+    """Those of them that a master has in its frontier."""
+    return {url for url, _ in await records(house) if "planted" in url}
+
+
+def full_and_served(house: House, urls: set[str]) -> set[int]:
+    """The buckets of these pages that a master has taken over."""
+    buckets = {house.master.bucket_of_url(url, "host") for url in urls}
+    return {bucket for bucket in buckets if house.cluster.ownership.settled(bucket)}
+
+
+async def test_newcomer_serves_the_first_buckets_before_the_last_have_come(tmp_path: Path) -> None:
+    async with town_of(tmp_path, "1", "2", answer=answer) as (town, houses):
+        await eventually(lambda: settled(houses))
+        urls = await plant(houses)
+        town.before = gate = Gate(NodeId(f"{'3':0<40}"), PullCopies, 5)
+
+        new = await arrive(town, "3", answer)
+        await eventually(lambda: bool(full_and_served(new, urls)))
+
+        assert new.cluster.ownership.syncing
+        gate.open.set()
+        await eventually(lambda: settled([*houses, new]))
+        assert {url for url in urls if _owner(new, url) == new.id} == await planted(new)
+
+
+async def test_heir_serves_the_first_buckets_before_its_last_copies_are_promoted(tmp_path: Path) -> None:
+    async with town_of(tmp_path, "1", "2", "3", answer=answer) as (town, houses):
+        await eventually(lambda: settled(houses))
+        urls = await plant(houses)
+        heir = houses[1]
+        before = full_and_served(heir, urls)
+        town.before = gate = Gate(heir.id, Taken, 3)
+
+        await houses[0].crash()
+        await eventually(lambda: bool(full_and_served(heir, urls) - before))
+
+        assert heir.cluster.ownership.syncing
+        gate.open.set()
+        await eventually(lambda: settled(houses[1:]))
+        assert await planted(heir) | await planted(houses[2]) == urls
+
+
+def spoil(folder: Path) -> tuple[set[str], set[int]]:
+    """Changes some rows on the disk of a holder; which pages they are of, and which buckets."""
+    with closing(sqlite3.connect(folder / "copies.db", isolation_level=None)) as db:
+        rows = db.execute("SELECT b.id, h.bucket, b.row FROM body b JOIN held h USING (id)").fetchall()
+        planted = [(id, bucket, decode(row).url) for id, bucket, row in rows if b"planted" in row]
+        hit = sorted(planted, key=lambda row: row[2])[:3]
+        for id, _, _ in hit:
+            db.execute("UPDATE body SET row = substr(row, 1, 3) WHERE id = ?", (id,))
+    return {url for *_, url in hit}, {bucket for _, bucket, _ in hit}
+
+
+@pytest.mark.parametrize("comes", [False, True], ids=["to-its-holder", "to-another"])
+async def test_copies_that_cannot_be_read_hold_up_nothing_else_and_their_buckets_are_not_whole(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, comes: bool
+) -> None:
+    """They come to who held them, whose owner dies, or to another one, who comes in that moment."""
+    async with town_of(tmp_path, "1", "2", answer=answer) as (town, houses):
+        await eventually(lambda: settled(houses))
+        urls = await plant(houses)
+        lost, buckets = spoil(tmp_path / "2")
+        assert lost
+
+        await houses[0].crash()
+        living = houses[1:]
+        if comes:
+            living.append(await arrive(town, "3", answer))
+        await eventually(lambda: settled(living))
+
+        assert set().union(*[await planted(house) for house in living]) == urls - lost
+        assert {b for house in living for b in house.cluster.ownership.broken()} >= buckets
+        assert sum("holds no row" in record.message for record in caplog.records) >= len(lost)
+
+
+async def test_what_is_served_stays_served_when_the_view_changes_before_the_rest_has_come(tmp_path: Path) -> None:
+    async with town_of(tmp_path, "1", "2", answer=answer) as (town, houses):
+        await eventually(lambda: settled(houses))
+        urls = await plant(houses)
+        new = NodeId(f"{'3':0<40}")
+        town.before = gate = Gate(new, PullCopies, 5)
+        houses.append(await arrive(town, "3", answer))
+        await eventually(lambda: bool(full_and_served(houses[2], urls)))
+        ownership = houses[2].cluster.ownership
+        epochs = {bucket: ownership.counters[bucket] for bucket in full_and_served(houses[2], urls)}
+        assert ownership.syncing
+
+        houses.append(await arrive(town, "4", answer))
+        gate.open.set()
+        await eventually(lambda: settled(houses))
+
+        kept = {bucket: epoch for bucket, epoch in epochs.items() if ownership.owner(bucket) is None}
+        assert kept
+        assert {bucket: ownership.counters[bucket] for bucket in kept} == kept
+        assert set().union(*[await planted(house) for house in houses]) == urls
+
+
+async def test_rows_that_come_with_a_bucket_hold_up_nobody_who_waits_for_copies(tmp_path: Path) -> None:
+    async with town_of(tmp_path, "1", "2", answer=answer) as (town, houses):
+        await eventually(lambda: settled(houses))
+        urls = await plant(houses, Phase.QUEUED)
+        town.before = gate = Gate(NodeId(f"{'3':0<40}"), Taken, 0)
+
+        new = await arrive(town, "3", answer)
+        await eventually(lambda: new.cluster.takeover.handovers > 0)
+        await new.master.stored()
+
+        assert not new.cluster.copier.under_way
+        gate.open.set()
+        everybody = [*houses, new]
+        await eventually(lambda: settled(everybody))
+        await eventually(lambda: not any(house.cluster.copying.lacking() for house in everybody))
+        mine = {url for url in urls if _owner(new, url) == new.id}
+        held = sum([house.cluster.holdings.count for house in everybody])
+        assert mine == await planted(new)
+        assert held >= len(urls)

@@ -1,0 +1,164 @@
+"""What goes to the holders of copies, and in which order."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from p2pcrawl.core.buckets.copy_ledger import Copying
+from p2pcrawl.master.copies.copier import BYTES_MAX, ROWS_MAX, Copier, in_messages
+from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
+from p2pcrawl.model.errors import LinkError
+from p2pcrawl.wire.messages.peer_messages import Copied, Copy, CopyRow, HostNote
+from tests.unit.master.masters import eventually
+
+ME, B, C = (NodeId(letter * 40) for letter in "abc")
+
+
+def row(name: bytes, bucket: int = 1, data: bytes = b"") -> CopyRow:
+    return CopyRow(bucket, name.ljust(16, b"-"), 7, 1, b"row of " + name, 0, data)
+
+
+class Holders:
+    """The others: B holds bucket 1, C bucket 2. They answer when they are let."""
+
+    def __init__(self) -> None:
+        self.copying = Copying(ME)
+        nodes = [Member(n, Address("127.0.0.1:1"), 1, Status.ALIVE, 1, b"boot----", bytes(16)) for n in (ME, B, C)]
+        self.copying.change(nodes, {1: (B,), 2: (C,)}, 3)
+        self.copier = Copier(self.copying, self.send)
+        self.got: list[tuple[NodeId, bytes]] = []
+        self.notes: list[HostNote] = []
+        self.silent: set[NodeId] = set()
+        self.heard = asyncio.Event()
+        self.refusing: set[NodeId] = set()
+
+    async def send(self, node: NodeId, message: Copy) -> Any:
+        while node in self.silent:
+            await self.heard.wait()
+        if node in self.refusing:
+            raise LinkError("no")
+        self.got += [(node, r.fingerprint.rstrip(b"-")) for r in message.rows]
+        self.notes += message.notes
+        return Copied(0)
+
+
+async def test_end_of_a_page_follows_its_links_wherever_they_go() -> None:
+    holders = Holders()
+    holders.silent = {C}
+
+    holders.copier.transfer([row(b"link", bucket=2)], [row(b"page", bucket=1)])
+    await asyncio.sleep(0.02)
+
+    assert holders.got == []
+
+    holders.silent.clear()
+    holders.heard.set()
+    await eventually(lambda: len(holders.got) == 2)
+
+    assert holders.got == [(C, b"link"), (B, b"page")]
+    await holders.copier.close()
+
+
+async def test_end_waits_for_links_of_earlier_turns_too() -> None:
+    """A link that was known already may still be on its way to its copies."""
+    holders = Holders()
+    holders.silent = {C}
+    holders.copier.transfer([row(b"link", bucket=2)], [])
+
+    holders.copier.transfer([], [row(b"page", bucket=1)])
+    safe = asyncio.create_task(holders.copier.safe())
+    await asyncio.sleep(0.02)
+
+    assert holders.got == []
+    assert not safe.done()
+
+    holders.silent.clear()
+    holders.heard.set()
+    await asyncio.wait_for(safe, 5)
+    await eventually(lambda: (B, b"page") in holders.got)
+    await holders.copier.close()
+
+
+async def test_holder_that_refuses_is_asked_again_until_it_takes_it() -> None:
+    holders = Holders()
+    holders.refusing = {B}
+    holders.copier.transfer([row(b"one")], [])
+    await asyncio.sleep(0.05)
+    assert holders.copier.under_way == 1
+
+    holders.refusing.clear()
+    await asyncio.wait_for(holders.copier.safe(), 5)
+
+    assert holders.got == [(B, b"one")]
+    await holders.copier.close()
+
+
+async def test_holder_that_has_died_is_not_waited_for() -> None:
+    holders = Holders()
+    holders.refusing = {C}
+    holders.copier.transfer([row(b"link", bucket=2)], [row(b"page", bucket=1)])
+    await asyncio.sleep(0.02)
+
+    holders.copier.gone([C])
+
+    await eventually(lambda: holders.got == [(B, b"page")])
+    await eventually(lambda: holders.copier.under_way == 0)
+    await holders.copier.close()
+
+
+async def test_note_of_a_host_goes_to_those_that_may_own_it_next() -> None:
+    holders = Holders()
+
+    holders.copier.note(HostNote(5, 2, 1.5, 0.0, 30.0))
+
+    await eventually(lambda: len(holders.notes) == 1)
+    assert holders.notes[0].pause_s == 30.0
+    await holders.copier.close()
+
+
+async def test_many_notes_go_in_several_messages() -> None:
+    holders = Holders()
+    sent: list[int] = []
+
+    async def send(node: NodeId, message: Copy) -> Any:
+        sent.append(len(message.notes))
+        return await holders.send(node, message)
+
+    holders.copier = Copier(holders.copying, send)
+    holders.silent = {C}
+    for key in range(10 * ROWS_MAX):
+        holders.copier.note(HostNote(key, 2, 1.5, 0.0, 0.0))
+    holders.silent.clear()
+    holders.heard.set()
+
+    await eventually(lambda: len(holders.notes) == 10 * ROWS_MAX)
+    assert {note.key for note in holders.notes} == set(range(10 * ROWS_MAX))
+    assert max(sent) <= ROWS_MAX
+    await holders.copier.close()
+
+
+def test_messages_are_bounded_by_rows_and_bytes() -> None:
+    rows = [row(b"%d" % n, data=b"x" * (BYTES_MAX // 2)) for n in range(5)]
+
+    parts = list(in_messages(rows))
+
+    assert [r for part in parts for r in part] == rows
+    assert [len(part) for part in parts] == [2, 2, 1]
+    assert [len(p) for p in in_messages([row(b"%d" % n) for n in range(2_500)])] == [1000, 1000, 500]
+
+
+async def test_what_waits_for_a_silent_holder_is_bounded() -> None:
+    holders = Holders()
+    holders.refusing = {B}
+    for n in range(70):
+        holders.copier.transfer([row(b"%d" % n)], [row(b"end %d" % n, data=b"x" * 1024 * 1024)])
+
+    assert holders.copier.full
+
+    holders.copier.gone([B])
+    holders.copying.change([], {}, 0)
+    await eventually(lambda: holders.copier.under_way == 0)
+
+    assert not holders.copier.full
+    await holders.copier.close()

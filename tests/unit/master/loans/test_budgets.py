@@ -1,0 +1,305 @@
+"""Loans of hosts between the master that owns a host and those that want to ask it, too."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from p2pcrawl.core.bench.candidate import Candidate
+from p2pcrawl.core.bench.seat import Seat, SeatState
+from p2pcrawl.core.bench.workbench import Workbench
+from p2pcrawl.core.hosts.politeness import Pace
+from p2pcrawl.core.ring.rendezvous import bucket_of, key_hash
+from p2pcrawl.master.jobs.job import RUNNING
+from p2pcrawl.master.loans import borrowing, lending
+from p2pcrawl.master.loans.budgets import Budgets
+from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.errors import LinkError
+from p2pcrawl.model.timings import TIMINGS
+from p2pcrawl.wire.messages.peer_messages import Borrow, Lent, Repay
+from tests.unit.master.fake_slaves import until
+
+OWNER, BORROWER, OTHER = NodeId("1" * 40), NodeId("2" * 40), NodeId("3" * 40)
+NAME = "h.example"
+PAGE = Candidate(1, 1, key_hash(NAME), f"http://{NAME}/", b"", 0, 0, "index", "", False, "", b"")
+LIFE, NEXT_LIFE = b"a" * 8, b"b" * 8
+
+
+class Side:
+    """One master, as far as loans of one host with a delay go."""
+
+    def __init__(self, town: Town, id: NodeId) -> None:
+        self.id = id
+        self.bench = Workbench()
+        pace = Pace.of(Settings())
+        self.bench.open_job(1, pace)
+        self.serves = True
+        self.owns = id == OWNER
+        router = SimpleNamespace(
+            owner=lambda bucket: None if self.owns else OWNER, serves=lambda bucket: self.owns and self.serves
+        )
+        jobs = {1: SimpleNamespace(id=1, pace=pace, state=RUNNING)}
+
+        async def call(node: NodeId, request: Borrow | Repay) -> object:
+            return await town.carry(id, node, request)
+
+        self.budgets = Budgets(self.bench, jobs, router, call)
+        self.bench.host(key_hash(NAME), NAME, 1)
+
+    @property
+    def seat(self) -> Seat:
+        return self.bench.seats[key_hash(NAME)]
+
+    def permit(self) -> bool:
+        """Whether it may ask the host now; if so, it does."""
+        permitted = self.budgets.permit(self.seat, PAGE)
+        if permitted:
+            self.seat.host.begin()
+        return permitted
+
+    def end(self) -> None:
+        """What is open has ended."""
+        self.seat.host.release(0.0, None)
+        self.budgets.ended(self.seat)
+
+
+class Town:
+    """An owner and two that borrow; what they say may be lost."""
+
+    def __init__(self) -> None:
+        self.sides = {id: Side(self, id) for id in (OWNER, BORROWER, OTHER)}
+        self.owner, self.borrower, self.other = self.sides.values()
+        self.mute: set[type] = set()
+        """These do not arrive."""
+        self.deaf: set[type] = set()
+        """The answers to these do not arrive."""
+        self.late: asyncio.Event | None = None
+        """Answers arrive after this."""
+        self.heard: list[Borrow | Repay] = []
+        for side in self.sides.values():
+            for id in self.sides:
+                side.budgets.came(id, LIFE)
+            side.budgets.members_changed(self.sides)
+
+    async def carry(self, source: NodeId, target: NodeId, request: Borrow | Repay) -> object:
+        if type(request) in self.mute:
+            raise LinkError("lost")
+        self.heard.append(request)
+        there = self.sides[target].budgets.lending
+        answer = await there.lend(request, source) if isinstance(request, Borrow) else there.repaid(request, source)
+        if self.late is not None:
+            await self.late.wait()
+        if type(request) in self.deaf:
+            raise LinkError("lost")
+        return answer
+
+    @property
+    def lent(self) -> int:
+        return self.owner.seat.host.lent
+
+    async def borrow(self, side: Side) -> None:
+        """Until it may ask the host, and does."""
+        await until(side.permit)
+
+
+@asynccontextmanager
+async def town() -> AsyncIterator[Town]:
+    made = Town()
+    try:
+        async with asyncio.timeout(8):
+            yield made
+    finally:
+        for side in made.sides.values():
+            await side.budgets.close()
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(borrowing, "RETRY_S", 0.01)
+
+
+async def test_host_is_asked_by_one_at_a_time() -> None:
+    async with town() as it:
+        await it.borrow(it.borrower)
+
+        others = it.owner.seat.host.may_begin(1e9, Pace.of(Settings())), it.other.permit()
+        it.borrower.end()
+        it.borrower.budgets.tend()
+        await it.borrow(it.other)
+
+    assert others == (False, False)
+
+
+async def test_repayment_that_is_lost_is_said_again_until_it_is_heard() -> None:
+    async with town() as it:
+        await it.borrow(it.borrower)
+        it.mute.add(Repay)
+        it.borrower.end()
+        for _ in range(20):
+            it.borrower.budgets.tend()
+            await asyncio.sleep(0)
+        before = it.lent, it.borrower.permit()
+
+        it.mute.clear()
+        it.borrower.budgets.tend()
+        await until(lambda: it.lent == 0)
+
+    # Nothing is borrowed anew before that.
+    assert before == (1, False)
+    assert [type(message) for message in it.heard] == [Borrow, Repay]
+
+
+async def test_host_of_a_dead_owner_to_whom_something_is_owed_is_asked_by_who_owns_it_next() -> None:
+    async with town() as it:
+        await it.borrow(it.borrower)
+        it.mute.add(Repay)
+        it.borrower.end()
+        assert not it.borrower.permit()
+
+        it.borrower.owns = True
+        it.borrower.budgets.members_changed({BORROWER, OTHER})
+        # As the bench leaves who was not permitted.
+        it.borrower.seat.state = SeatState.BUSY
+        it.borrower.budgets.tend()
+
+        assert it.borrower.seat.state is not SeatState.BUSY
+        assert it.borrower.permit()
+
+
+async def test_loan_that_the_borrower_never_heard_of_ends() -> None:
+    async with town() as it:
+        it.deaf.add(Borrow)
+        it.borrower.permit()
+
+        await until(lambda: len(it.heard) == 2)
+
+        assert [type(message) for message in it.heard] == [Borrow, Repay]
+        assert it.lent == 0
+
+
+async def test_question_that_comes_after_it_was_given_up_gets_nothing() -> None:
+    async with town() as it:
+        it.mute.add(Borrow)
+        it.borrower.permit()
+        await until(lambda: len(it.heard) == 1)
+        (repay,) = it.heard
+        assert isinstance(repay, Repay)
+
+        late = await it.owner.budgets.lending.lend(Borrow(0, NAME, 1, 1.0, repay.number), BORROWER)
+
+        assert not late.granted
+        assert it.lent == 0
+
+
+async def test_repayment_that_comes_once_more_later_does_not_end_the_next_loan() -> None:
+    async with town() as it:
+        await it.borrow(it.borrower)
+        it.borrower.end()
+        it.borrower.budgets.tend()
+        await until(lambda: it.lent == 0)
+        repay = it.heard[-1]
+        assert isinstance(repay, Repay)
+        await it.borrow(it.borrower)
+
+        it.owner.budgets.lending.repaid(repay, BORROWER)
+
+        assert it.lent == 1
+
+
+async def test_term_of_a_loan_counts_from_when_it_was_lent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lending, "TIMINGS", replace(TIMINGS, loan_term_s=0.0))
+    async with town() as it:
+        it.late = asyncio.Event()
+        it.borrower.permit()
+        await until(lambda: it.lent == 1)
+        it.late.set()
+        await until(lambda: bool(it.borrower.budgets.borrowing._loans))
+
+        assert not it.borrower.permit()
+        it.borrower.budgets.tend()
+        await until(lambda: it.lent == 0)
+
+
+async def test_host_that_is_not_ours_alone_yet_is_neither_asked_nor_lent() -> None:
+    async with town() as it:
+        it.owner.serves = False
+
+        answer = await it.owner.budgets.lending.lend(Borrow(0, NAME, 1, 1.0, 1), BORROWER)
+
+        assert not it.owner.permit()
+        assert not answer.granted
+        it.owner.serves = True
+        assert it.owner.permit()
+
+
+async def test_bucket_that_is_lost_refuses_those_that_wait_for_its_hosts() -> None:
+    async with town() as it:
+        await it.borrow(it.borrower)
+        waiting = it.owner.budgets.lending.lend(Borrow(0, NAME, 1, 1.0, 1), OTHER)
+
+        it.owner.serves = False
+        it.borrower.end()
+        it.borrower.budgets.tend()
+
+        assert await waiting == Lent(0, False)
+        await until(lambda: it.lent == 0)
+
+
+async def test_owner_knows_the_buckets_of_which_hosts_are_lent() -> None:
+    async with town() as it:
+        before = set(it.owner.budgets.lending.lent_of())
+
+        await it.borrow(it.borrower)
+
+        assert before == set()
+        assert set(it.owner.budgets.lending.lent_of()) == {bucket_of(NAME)}
+
+
+async def test_nothing_more_is_begun_under_a_loan_of_a_bucket_that_is_claimed() -> None:
+    async with town() as it:
+        await it.borrow(it.borrower)
+        it.borrower.seat.host.release(0.0, None)
+
+        it.borrower.budgets.borrowing.withdraw({bucket_of(NAME)})
+
+        assert not it.borrower.permit()
+
+
+@pytest.mark.parametrize("how", ["dead", "restarted", "back"])
+async def test_loan_of_one_that_is_gone_ends_and_of_one_that_came_back_does_not(how: str, monkeypatch) -> None:
+    monkeypatch.setattr(lending, "TIMINGS", replace(TIMINGS, loan_term_s=0.0, loan_dead_s=0.0))
+    async with town() as it:
+        lent = await it.owner.budgets.lending.lend(Borrow(0, NAME, 1, 1.0, 1), BORROWER)
+        it.owner.seat.host.next_at = 0.0
+        waiting = it.owner.budgets.lending.lend(Borrow(0, NAME, 1, 1.0, 1), OTHER)
+
+        if how != "restarted":
+            it.owner.budgets.members_changed({OWNER, OTHER})
+        if how != "dead":
+            it.owner.budgets.members_changed(it.sides)
+            it.owner.budgets.came(BORROWER, NEXT_LIFE if how == "restarted" else LIFE)
+        for _ in range(200):
+            await asyncio.sleep(0)
+
+        assert lent.granted
+        assert waiting.done() is (how != "back")
+        waiting.cancel()
+
+
+async def test_nothing_is_lent_to_one_that_died_while_it_waited() -> None:
+    async with town() as it:
+        await it.borrow(it.borrower)
+        waiting = it.owner.budgets.lending.lend(Borrow(0, NAME, 1, 1.0, 1), OTHER)
+
+        it.owner.budgets.members_changed({OWNER, BORROWER})
+        it.borrower.end()
+        it.borrower.budgets.tend()
+
+        assert await waiting == Lent(0, False)
+        await until(lambda: it.lent == 0)
