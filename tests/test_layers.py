@@ -91,7 +91,7 @@ def target_layer(target: str, layers: set[str]) -> str:
 
 
 def offences(arrow: Arrow) -> Iterator[str]:
-    """What is wrong with one import of a module of p2pcrawl."""
+    """Yields what is wrong with one import of a module of p2pcrawl."""
     layer, top = layer_of(arrow.module), arrow.target.split(".")[0]
     if layer not in MAY_IMPORT:
         yield f"{arrow.module} is in no layer: give {layer!r} its place in docs/architecture.md and here"

@@ -22,7 +22,7 @@ PAGES, HOSTS = 20_000, 200
 
 @pytest.fixture
 def seed() -> int:
-    """Another one each time; it is part of what a failing scenario tells."""
+    """Draws a seed, another one each time; it is part of what a failing scenario tells."""
     return random.randrange(1_000_000)
 
 

@@ -20,7 +20,7 @@ SPIDER = str(ROOT / "tests" / "acceptance" / "programs" / "poison.py")
 
 
 def crawl(folder: Path, how: str, slaves: int = 2, **settings: object) -> tuple[Ended, list[str], str]:
-    """How it ended, all pages, and the poisoned one among them."""
+    """Crawls a site with a poisoned page. Returns how that ended, all pages, and the poisoned one among them."""
     pids = folder / "pids"
     pids.mkdir()
     with SiteProcess("benchmarks.kit.site", "--pages", PAGES, "--hosts", 30, "--size", 3000) as site:

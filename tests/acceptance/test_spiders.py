@@ -35,7 +35,7 @@ class SmallSite:
 
     @property
     def targets(self) -> list[str]:
-        """What was asked for, but for robots.txt."""
+        """The targets that were asked for, but for robots.txt."""
         return [asked.target for asked in self.asked if asked.path != "/robots.txt"]
 
     def _answer(self, asked: Asked) -> TimedReply:

@@ -40,7 +40,9 @@ class RunningPeer:
         return self.said.read_text()
 
     def end(self, signal_number: int | None = None) -> tuple[int, str]:
-        """Its exit code, after a signal if one is given, and what else it wrote to standard output."""
+        """Ends the peer, by a signal if one is given. Returns its exit code, and what else it wrote to standard
+        output.
+        """
         if signal_number is not None:
             self.process.send_signal(signal_number)
         rest, _ = self.process.communicate(timeout=ENDS_S)
@@ -100,7 +102,7 @@ class Cluster:
         return run_verb(arguments, home=self.folder, env=env)
 
     def told(self, *arguments: object) -> Any:
-        """What a verb prints with --json."""
+        """Runs a verb with --json, and returns what it prints."""
         result = self.run(*arguments, "--json")
         assert result.returncode == 0, result.stderr
         return json.loads(result.stdout)
@@ -117,7 +119,7 @@ class Cluster:
 
 
 def gone(pid: int) -> bool:
-    """Whether no process has this number, or only one that waits to be buried."""
+    """Tells whether no process has this number, or only one that waits to be buried."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:

@@ -36,7 +36,7 @@ class Mine(Spider):
 
 @pytest.fixture(scope="session")
 def before_us(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """What ``python -m`` itself looks for in the current folder, before any line of ours."""
+    """Returns the modules that ``python -m`` itself looks for in the current folder, before any line of ours."""
     folder = tmp_path_factory.mktemp("before")
     (folder / "probe.py").write_text("import sys; print(*sys.modules)")
     command = [sys.executable, "-m", "probe"]

@@ -69,7 +69,7 @@ def peers_of(world: World, count: int) -> list[Peer]:
 
 
 def agree(peers: Sequence[Peer]) -> bool:
-    """Whether all know exactly each other, in gossip and in the directory."""
+    """Tells whether all know exactly each other, in gossip and in the directory."""
     ids = frozenset(p.identity.node_id for p in peers)
     if any(p.view != ids for p in peers):
         return False
@@ -81,7 +81,7 @@ def one_directory(peers: Sequence[Peer]) -> bool:
 
 
 async def until(condition, limit_s: float, step_s: float = 0.25) -> float:
-    """How long it took; AssertionError when it does not come about in time."""
+    """Waits for a condition, and returns how long that took; AssertionError when it does not come about in time."""
     waited = 0.0
     while not condition():
         assert waited < limit_s, f"not so within {limit_s} s"

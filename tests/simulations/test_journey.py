@@ -184,7 +184,7 @@ class Named(NamedTuple):
 
 
 def named(section: str) -> list[Named]:
-    """What one section of the page names, in its order."""
+    """Returns the functions that one section of the page names, in its order."""
     page = PAGE.read_text()
     text, files = page.split(f"\n## {section}\n")[1].split("\n## ")[0], dict(WHERE.findall(page))
     _, *parts = STATION.split(text)
@@ -193,7 +193,7 @@ def named(section: str) -> list[Named]:
 
 
 def out_of_order(names: Iterable[Named], way: Iterable[Entry]) -> list[str]:
-    """What was not entered behind the one named before it, on the machine that its station speaks of."""
+    """Returns what was not entered behind the one named before it, on the machine that its station speaks of."""
     missing, ahead = [], list(way)
     for name in names:
         machine = re.search(r"\bm\d\b", name.station)

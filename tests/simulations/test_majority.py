@@ -43,7 +43,7 @@ class Granting:
 
 
 def looked(buckets: tuple[int, int], *, cut: bool, both_ways: bool = True) -> list[str]:
-    """What is found amiss with two that grant for a while."""
+    """Returns what is found amiss with two that grant for a while."""
     with World(1) as world:
         machines: list[Machine] = [
             Granting(world, name, bucket)  # type: ignore[misc]

@@ -26,7 +26,7 @@ Bomb = Callable[[int], Iterator[bytes]]
 
 
 def gzip_bomb(size: int = GIB) -> Iterator[bytes]:
-    """One gzip member."""
+    """Yields one gzip member."""
     yield b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
     check = 0
     for piece in _deflated_zeros(size):
@@ -76,7 +76,7 @@ def brotli_bomb(size: int = GIB) -> Iterator[bytes]:
 
 
 def zstd_bomb(size: int = GIB) -> Iterator[bytes]:
-    """One frame."""
+    """Yields one frame."""
     packer = zstd.ZstdCompressor()
     for _ in range(size // len(BLOCK)):
         yield packer.compress(BLOCK, mode=zstd.ZstdCompressor.FLUSH_BLOCK)

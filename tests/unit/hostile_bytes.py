@@ -17,7 +17,7 @@ ENDLESS = (b"\xdd", b"\xdf", b"\xc6", b"\xdb", b"\xc9")
 
 
 def damaged(dice: Random, sound: bytes, size_max: int) -> bytes:
-    """Not always another message than before, and not always none."""
+    """Damages a message; not always into another one, and not always into none."""
     cut = dice.randrange(len(sound) + 1)
     match dice.randrange(8):
         case 0:

@@ -39,7 +39,7 @@ def leases_unwritten() -> None:
 
 
 def deliveries_forgotten() -> None:
-    """How far an output came is forgotten by a restart, while the file is kept."""
+    """Makes a restart forget how far an output came, while the file is kept."""
     sinks = Store.sinks
 
     def forgetful(store: Store, job: int) -> Any:

@@ -74,7 +74,7 @@ def test_what_cannot_work_is_refused_before_anything_begins(
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """One master."""
+    """Runs one master."""
     with Cluster(tmp_path_factory.mktemp("running")) as cluster:
         cluster.start("--role", "master", "--slaves", 0, "--data", "node")
         yield cluster

@@ -53,7 +53,9 @@ def count(folder: Folder) -> None:
 
 
 def flawless() -> Evidence:
-    """What two masters leave that did all as they should: one has all the records, the other all the copies."""
+    """Makes the evidence of two masters that did all as they should: one has all the records, the other all the
+    copies.
+    """
     web = Web(3, WebPlan(pages=60, hosts=1, flaky=0.0, dead_hosts=0.0))
     folder, items, clock = Folder(), Counter[str](), 1.0
     status = {Kind.REDIRECT: 302, Kind.MISSING: 404, Kind.FAILING: 500}
@@ -237,7 +239,7 @@ def forget_what_was_through(evidence: Evidence) -> None:
 
 
 def make_no_new_copies(evidence: Evidence) -> None:
-    """What was on two disks went with the second, though copies were said to be whole after the first was lost."""
+    """Loses with the second disk what was on two, though copies were said to be whole after the first was lost."""
     last = evidence.inventories[-1]
     one = replace(last, now_s=last.now_s + 1.0, lost=frozenset({"m1"}), whole=0)
     two = replace(last, now_s=last.now_s + 60.0)

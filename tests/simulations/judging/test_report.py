@@ -42,7 +42,7 @@ def report(series: Series | None = None, **more: object) -> Report:
 
 
 def eventful() -> Series:
-    """One master is away from 5 s to 9 s, and its bucket with it."""
+    """Makes a series in which one master is away from 5 s to 9 s, and its bucket with it."""
     series = Series(pages=dict.fromkeys(MASTERS, 10))
     for second in range(21):
         series.add(sample(float(second), second / 20, moved=812 * (second > 6), refetched=7 * (second > 7)))
@@ -53,7 +53,7 @@ def eventful() -> Series:
 
 
 class Outside(HTMLParser):
-    """What a page loads from elsewhere, and its scripts."""
+    """A parser that collects what a page loads from elsewhere, and its scripts."""
 
     def __init__(self) -> None:
         super().__init__()

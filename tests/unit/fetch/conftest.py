@@ -18,7 +18,7 @@ Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter, bytes], Awaitable[N
 
 
 def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> dict[str, Callable[[], object]]:
-    """What touches sockets runs on both loops: they differ in how they close, pause and report errors."""
+    """Runs what touches sockets on both loops: they differ in how they close, pause and report errors."""
     both = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
     return both if "serve" in getattr(item, "fixturenames", ()) else {"asyncio": asyncio.new_event_loop}
 

@@ -60,7 +60,7 @@ def empty(folder: Path) -> Store:
 
 
 def move(source: Store, target: Store, buckets: set[int], *, page: int = 7, order: Random | None = None) -> int:
-    """As a hand-over does it; how many rows."""
+    """Moves rows as a hand-over does it, and returns how many."""
     moved, after = 0, 0
     pages = []
     while True:

@@ -28,7 +28,7 @@ def store(tmp_path: Path):
 
 
 def copy_of(store: Store, to: Path) -> Path:
-    """What is on the disk at this moment, as a crash would leave it."""
+    """Copies what is on the disk at this moment, as a crash would leave it."""
     to.mkdir(parents=True)
     for file in store.folder.iterdir():
         if file.name.startswith("frontier.db") and not file.name.endswith("-shm"):

@@ -62,7 +62,7 @@ def adopt(store: Store, *rows: MovedRow):
 
 
 def visit(store: Store, candidate: Candidate, phase: Phase, *, items: list[bytes] = (), reason: str = ""):
-    """One turn from its grant to its end, counted as a master does it."""
+    """Passes one visit from its grant to its end, counted as a master does it."""
     batch = batch_of()
     grant(batch, candidate)
     store.commit(batch)

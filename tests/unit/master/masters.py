@@ -94,7 +94,7 @@ class Town:
 
 
 def all_vote(town: Town) -> None:
-    """They have been together for long enough for all of them to have a vote."""
+    """Gives all masters a vote: they have been together for long enough."""
     rolls = {house.id: house.roll.electorate for house in town.houses.values() if house.roll is not None}
     for electorate in rolls.values():
         electorate.version = Version(1, len(rolls))
@@ -122,7 +122,7 @@ class House:
         self._answering: set[asyncio.Task[Any]] = set()
 
     async def answer(self, request: Any, source: NodeId) -> Any:
-        """As over a link: when this master dies, who asked hears of that."""
+        """Answers as over a link: when this master dies, who asked hears of that."""
         task = asyncio.ensure_future(self.cluster.serve(request, source))
         self._answering.add(task)
         try:
@@ -248,7 +248,7 @@ async def town_of(folder: Path, *names: str, answer: Any, setup: Callable[[Town]
 
 
 async def arrive(town: Town, name: str, answer: Any) -> House:
-    """One more master comes."""
+    """Lets one more master come."""
     house = House(town, name, Slaves(answer))
     house.address = Address(f"127.0.0.1:{10_000 + int(name, 16)}")
     await house.open(town.stack)
@@ -258,7 +258,7 @@ async def arrive(town: Town, name: str, answer: Any) -> House:
 
 
 async def submit(house: House, number: JobId = JOB, **settings: Any) -> Job:
-    """As a peer does it."""
+    """Submits a job as a peer does it."""
     spec = replace(spec_of(**settings), id=number)
     starting = house.cluster.starting
     starting.add(number)

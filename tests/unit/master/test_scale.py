@@ -41,7 +41,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def alone(town: Town) -> None:
-    """Nobody has heard of anybody else."""
+    """Lets nobody have heard of anybody else."""
     town.views = {id: [id] for id in town.houses}
 
 

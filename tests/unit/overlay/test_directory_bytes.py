@@ -23,7 +23,9 @@ REQUEST, RESPONSE = b"\x00", b"\x01"
 
 
 async def check_hostile_rounds(rounds: int, seed: int, count: Count = range) -> None:
-    """Nothing escapes, each datagram is counted once, nothing is stored or awaited, and a sound request is served."""
+    """Checks that nothing escapes, each datagram is counted once, nothing is stored or awaited, and a sound request is
+    served.
+    """
     dice = random.Random(seed)
     sound = [
         umsgpack.packb([name, [MEMBER, *arguments]])

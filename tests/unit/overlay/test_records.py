@@ -43,7 +43,7 @@ def record(
 
 
 def store_of(clock: Clock, **bounds: int) -> RecordStore:
-    """One to which everybody lives."""
+    """Makes a store to which everybody lives."""
     return RecordStore(clock, lambda node: True, **bounds)
 
 

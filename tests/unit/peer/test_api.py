@@ -174,7 +174,7 @@ async def test_rubbish_of_strangers_does_not_fill_the_log(rubbish: bytes, caplog
 
 
 async def answer_to(made: str, request: bytes) -> bytes:
-    """What comes back for these bytes, until the peer closes or has answered."""
+    """Returns what comes back for these bytes, until the peer closes or has answered."""
     host, port = made.rsplit(":", 1)
     reader, writer = await asyncio.open_connection(host, int(port))
     try:

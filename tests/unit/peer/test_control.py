@@ -43,7 +43,7 @@ async def ended(job: PeerJob) -> dict[str, Any]:
 
 
 async def held(job: PeerJob, *peers: Peer) -> list[dict[str, Any]]:
-    """What each of these masters by itself holds of the job, if it knows of it."""
+    """Returns what each of these masters by itself holds of the job, if it knows of it."""
     told = [await p.ask("counts", {"job": job.id}) for p in peers]
     return [each["counts"] for each in told if each is not None]
 
@@ -53,7 +53,7 @@ async def all_say(state: str, job: PeerJob, *peers: Peer) -> bool:
 
 
 async def at_rest(state: str, job: PeerJob, *peers: Peer) -> bool:
-    """Whether all say so, and nothing is in anybody's hands any more."""
+    """Tells whether all say so, and nothing is in anybody's hands any more."""
     return await all_say(state, job, *peers) and not any(each["leased"] for each in await held(job, *peers))
 
 

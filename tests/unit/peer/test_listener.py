@@ -285,7 +285,7 @@ async def test_peer_with_few_descriptors_outlives_crowds_at_both_of_its_ports(tm
 
 
 async def read_to_the_end(reader: asyncio.StreamReader) -> bytes:
-    """What comes until the other end closes or aborts."""
+    """Reads what comes until the other end closes or aborts."""
     try:
         return await reader.read()
     except ConnectionResetError:

@@ -75,7 +75,7 @@ async def site_of():
 
 
 def lead_of(peer: Peer) -> Lead:
-    """What a peer has of a master, for faults that nobody can cause from outside."""
+    """Returns a peer's part as a master, for faults that nobody can cause from outside."""
     lead = peer._lead
     assert lead is not None
     return lead

@@ -39,7 +39,7 @@ BODY = b'<title>t</title><a href="/1">1</a><a href="/2">2</a>'
 
 
 def open_fence() -> Fence:
-    """One that nothing passes."""
+    """Makes a fence that never closes."""
     return Fence(0.0, 0.0, lambda: None)
 
 
@@ -124,7 +124,7 @@ async def test_page_that_raises_keeps_what_it_had_yielded_and_its_traceback() ->
 
 
 class NoException(BaseException):
-    """What a library raises that wants to be caught by nobody."""
+    """An error of a library that wants to be caught by nobody."""
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ async def crew(spider: type[Spider] = Quick) -> AsyncIterator[tuple[Slave, Web, 
 
 @asynccontextmanager
 async def crew_of_its_own_thread(spider: type[Spider]) -> AsyncIterator[tuple[Web, Master]]:
-    """As in a process: the slave's loop is not this one, and its link is in a third thread."""
+    """Runs a slave as in a process: its loop is not this one, and its link is in a third thread."""
     web, master = Web(), Master()
     web.answers.set()
     await master.open()

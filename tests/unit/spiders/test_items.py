@@ -45,7 +45,7 @@ class Colour(enum.Enum):
 
 
 class Text(str):
-    """As lxml's results are: a subclass of text."""
+    """A subclass of text, as lxml's results are."""
 
 
 @pytest.mark.parametrize(

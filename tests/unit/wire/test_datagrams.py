@@ -47,12 +47,12 @@ def dropped(seal: DatagramSeal) -> dict[str, int]:
 
 
 def state_of(seal: DatagramSeal) -> object:
-    """All that a datagram could change, apart from the counters."""
+    """Returns all that a datagram could change, apart from the counters."""
     return {name: parts_of(value) for name, value in vars(seal).items() if name != "counters"}
 
 
 def parts_of(value: object) -> object:
-    """What a value is made of, down to what cannot change."""
+    """Takes a value apart, down to what cannot change."""
     match value:
         case int() | str() | bytes() | None:
             return value

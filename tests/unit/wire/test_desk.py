@@ -20,7 +20,7 @@ def desk() -> Iterator[Desk]:
 
 @pytest.fixture
 def computed(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """What the system says that the child has computed: the last of these."""
+    """Sets what the system says that the child has computed: the last of these."""
     told = [10.0]
     monkeypatch.setattr(desk_module, "computed_s", lambda pid: told[-1])
     return told

@@ -121,7 +121,7 @@ def test_largest_member_fits_into_a_packet() -> None:
 
 
 def refused(data: bytes) -> bool:
-    """Whether both parsers refuse; nothing but LinkError may escape either of them."""
+    """Tells whether both parsers refuse; nothing but LinkError may escape either of them."""
     count = 0
     for parse in (decode_gossip, decode_push_pull):
         try:

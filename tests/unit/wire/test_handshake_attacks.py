@@ -42,7 +42,7 @@ def begun(number: int = 0) -> tuple[StreamSeal, bytes]:
 
 @dataclass
 class Recorded:
-    """What travelled on one connection."""
+    """A recording of what travelled on one connection."""
 
     hello: bytes
     answer: bytes

@@ -56,7 +56,7 @@ class Net:
 
 
 def knows(peer: Peer, address: Source) -> bool:
-    """Whether it would say something to whoever is there without a knock before."""
+    """Tells whether a peer would say something to whoever is there without a knock before."""
     return any(data[34:42] != ANYONE for data, _ in peer.say(b"", address, now=1e6))
 
 

@@ -511,7 +511,7 @@ def test_arbitrary_bytes_raise_link_errors_only(data: bytes, as_client: bool, ri
 
 
 def conversation() -> tuple[list[bytes], list[bytes]]:
-    """What travels in each direction of a genuine connection, piece by piece."""
+    """Returns what travels in each direction of a genuine connection, piece by piece."""
     near, far = client(), server()
     there, back = [near.begin()], []
     far.receive(there[0])
@@ -543,7 +543,9 @@ def damage(dice: random.Random, genuine: bytes) -> bytes:
 
 
 def check_hostile_rounds(rounds: int, seed: int, count: Count = range) -> None:
-    """Nothing but LinkError, nothing delivered, nobody believed; in the handshake and after it."""
+    """Checks that nothing but LinkError comes out, nothing is delivered, nobody believed; in the handshake and after
+    it.
+    """
     dice = random.Random(seed)
     recorded, _ = conversation()
     hello, proof = recorded[0], recorded[1]

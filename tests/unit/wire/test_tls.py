@@ -41,7 +41,7 @@ def contexts(authority: Authority) -> TlsContexts:
 
 @pytest.fixture(scope="module")
 def strangers(tmp_path_factory: pytest.TempPathFactory) -> TlsContexts:
-    """Those of another CA."""
+    """Makes the contexts of another CA."""
     return Authority(tmp_path_factory.mktemp("strangers")).files().load()
 
 

@@ -59,7 +59,7 @@ class Frontier:
         retried: dict[int, float] | None = None,
         limit: int = 8,
     ) -> list[Turn]:
-        """One turn of the master's loop; returns what was granted."""
+        """Makes one turn of the master's loop, and returns what was granted."""
         bench, retries = self.bench, []
         for record in done:
             self._end(record)

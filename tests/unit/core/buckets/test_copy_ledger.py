@@ -13,7 +13,7 @@ def member(node: NodeId, boot: bytes = b"boot----", store: bytes = bytes(16)) ->
 
 
 def copying(*nodes: NodeId, copies: int = 2, known: int = 0) -> Copying:
-    """We own buckets 1 and 2; all of ``nodes`` hold both."""
+    """Makes a ledger in which we own buckets 1 and 2, and all of ``nodes`` hold both."""
     it = Copying(ME, copies)
     it.change([member(ME), *(member(n) for n in nodes)], {1: nodes, 2: nodes}, known)
     return it

@@ -37,7 +37,7 @@ def view(o: Ownership, seen: list[Member], number: int) -> Change:
 
 
 def let_go(o: Ownership, node: NodeId, buckets: Iterable[int]) -> frozenset[int]:
-    """What is served because this one has let go."""
+    """Lets one go of buckets. Returns what is served because of that."""
     ready = o.released(node, buckets)
     o.succeed(ready)
     o.serve(ready)
@@ -441,7 +441,7 @@ def test_who_has_dropped_its_copies_has_nothing_of_the_bucket_any_more() -> None
 
 
 def stood_still(epoch: int = 0) -> tuple[Ownership, frozenset[int]]:
-    """One of three that served its buckets, and claims them anew; these buckets."""
+    """Makes one of three that served its buckets, and claims them anew; returns it and these buckets."""
     o = Ownership(IDS[0])
     view(o, members(*IDS[:3]), 1)
     for id in IDS[1:3]:
@@ -450,7 +450,7 @@ def stood_still(epoch: int = 0) -> tuple[Ownership, frozenset[int]]:
 
 
 def known_by(o: Ownership, buckets: Iterable[int], later: int = 0) -> dict[int, Standing]:
-    """What somebody says who knows our last epoch, or a later one."""
+    """Returns the standings of somebody who knows our last epoch, or a later one."""
     return {b: Standing(o.counters[b] + later, o.counters[b] + later) for b in buckets}
 
 

@@ -9,7 +9,7 @@ EQUAL = {1: WEIGHT_MEAN, 2: WEIGHT_MEAN}
 
 
 def window(throughput: Throughput, began: float, ended: dict[int, int], full: dict[int, float]) -> dict[int, Rate]:
-    """One window in tenths: each slave ends so many pages, and is full for that part of it."""
+    """Passes one window in tenths: each slave ends so many pages, and is full for that part of it."""
     rates: dict[int, Rate] = {}
     for tenth in range(11):
         work = {n: WorkDone(ended[n] * tenth // 10, tenth < 10 * full[n]) for n in ended}

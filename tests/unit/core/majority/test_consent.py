@@ -197,7 +197,7 @@ class Peer:
         self.lapses = 0
 
     def owner(self) -> bool:
-        """Whose the bucket is in each view: all that share one agree."""
+        """Tells whether the bucket is this peer's in its view: all that share one agree."""
         return NAMES[self.view - 1] == self.node
 
     def act(self, view: int, now: float) -> None:

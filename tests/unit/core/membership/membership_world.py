@@ -160,7 +160,7 @@ class World:
         self.groups = {node.address: number for number, group in enumerate(groups) for node in group}
 
     def cut(self, source: Node, target: Node) -> None:
-        """Nothing gets from ``source`` to ``target`` any more; the way back stays open."""
+        """Lets nothing through from ``source`` to ``target`` any more; the way back stays open."""
         self.cuts.add((source.address, target.address))
 
     def heal(self) -> None:

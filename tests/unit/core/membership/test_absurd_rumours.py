@@ -19,7 +19,7 @@ INSIDER = NodeId("e" * 40)
 
 
 def said(victim: Member, incarnation: int, kind: int, by: NodeId = INSIDER) -> Message:
-    """One of all the ways in which an incarnation can be said of a member in a datagram."""
+    """Makes one of all the messages by which an incarnation can be said of a member in a datagram."""
     forged = replace(victim, incarnation=incarnation)
     ways: tuple[Callable[[], Message], ...] = (
         lambda: Gossip(by, (Alive(forged),)),

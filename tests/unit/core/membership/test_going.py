@@ -169,7 +169,7 @@ def test_two_that_disagree_on_how_one_went_agree_that_it_handed_over() -> None:
 
 
 def departed(handed_over: bool, *, counts: bool) -> tuple[Membership, NodeId, Address]:
-    """One that has said good-bye, and another that counts with it or is dead to it."""
+    """Makes a member that has said good-bye, and another that counts with it or is dead to it."""
     rng = Random(1)
     me, other, third = member(1, rng), member(2, rng), member(3, rng)
     machine = Membership(me, MembershipConfig(), Random(1))

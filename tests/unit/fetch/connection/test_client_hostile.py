@@ -41,7 +41,7 @@ def then_silence(start: bytes):
 
 
 def drop_by_drop(start: bytes, drop: bytes):
-    """One drop per turn of the loop's clock: always alive, never done."""
+    """Sends one drop per turn of the loop's clock: always alive, never done."""
 
     async def talk(reader, writer, head):
         writer.write(start)

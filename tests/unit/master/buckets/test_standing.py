@@ -133,7 +133,7 @@ def test_slave_with_a_suspect_in_hand_is_known() -> None:
 
 
 async def resumed_times(folder: Path, **settings: object) -> tuple[float, float]:
-    """When the resumed crawl began, and when the host of ``urls(1)`` may be asked."""
+    """Returns when the resumed crawl began, and when the host of ``urls(1)`` may be asked."""
     slaves = Slaves(lambda task: None, lambda task: None)
     async with master_of(folder, slaves) as master:
         began = master.now
@@ -218,7 +218,7 @@ async def test_slave_that_comes_when_all_is_done_is_sent_home(tmp_path: Path) ->
     site = Site(urls(3))
 
     class Late(Slaves):
-        """Its replacement is connected only after the crawl has ended."""
+        """Slaves of which the replacement is connected only after the crawl has ended."""
 
     slaves = Late(site)
     async with master_of(tmp_path, slaves) as master:

@@ -66,7 +66,7 @@ async def assert_nothing_lost(web: Web, houses: list[House], *, refetched: int) 
 
 
 async def assert_copies_equal(houses: list[House]) -> None:
-    """What each holder has of each bucket is what its owner has."""
+    """Asserts that each holder has of each bucket what its owner has."""
     await eventually(lambda: synced(houses))
     by_id = {house.id: house for house in houses}
     for house in houses:

@@ -57,14 +57,14 @@ class Side:
         return self.bench.seats[key_hash(NAME)]
 
     def permit(self) -> bool:
-        """Whether it may ask the host now; if so, it does."""
+        """Tells whether it may ask the host now; if so, it does."""
         permitted = self.budgets.permit(self.seat, PAGE)
         if permitted:
             self.seat.host.begin()
         return permitted
 
     def end(self) -> None:
-        """What is open has ended."""
+        """Ends what is open."""
         self.seat.host.release(0.0, None)
         self.budgets.ended(self.seat)
 
@@ -104,7 +104,7 @@ class Town:
         return self.owner.seat.host.lent
 
     async def borrow(self, side: Side) -> None:
-        """Until it may ask the host, and does."""
+        """Waits until a side may ask the host, and does."""
         await until(side.permit)
 
 
