@@ -15,7 +15,6 @@ from p2pcrawl.core.ring.rendezvous import bucket_of_hash
 from p2pcrawl.master.buckets.caution import Caution
 from p2pcrawl.master.buckets.farewell import Farewell
 from p2pcrawl.master.buckets.takeover import CLAIM_RETRY_S, Takeover
-from p2pcrawl.master.buckets.taking import CALL_S
 from p2pcrawl.master.buckets.view_changes import Turn, Views
 from p2pcrawl.master.copies.holdings import Holdings
 from p2pcrawl.master.copies.upkeep import Upkeep
@@ -29,12 +28,12 @@ from p2pcrawl.master.loans.budgets import Budgets
 from p2pcrawl.master.majority.mandate import Mandate
 from p2pcrawl.master.majority.roll import Roll
 from p2pcrawl.master.master import Master
-from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.master.slaves.orphans import Orphanage
 from p2pcrawl.model.cluster.node import Member, NodeId
 from p2pcrawl.model.cluster.placement import RingName
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
-from p2pcrawl.overlay.node import OverlayNode
+from p2pcrawl.overlay.peers import Peers
+from p2pcrawl.overlay.port import Port
 from p2pcrawl.wire.messages.ask import Answered, Reply
 from p2pcrawl.wire.messages.peer_messages import (
     AskElectorate,
@@ -46,6 +45,7 @@ from p2pcrawl.wire.messages.peer_messages import (
     Discover,
     Drop,
     Dropped,
+    Found,
     HostNote,
     JobMarks,
     ListKeys,
@@ -80,7 +80,8 @@ class Cluster:
     def __init__(
         self,
         master: Master,
-        node: OverlayNode,
+        peers: Peers,
+        port: Port,
         holdings: Holdings,
         copies: int,
         answer: Answer,
@@ -90,32 +91,31 @@ class Cluster:
     ) -> None:
         """With a ``roll`` nothing is granted without the consent of most of those on it."""
         self.master = master
-        self.node = node
+        self.peers = peers
         self.holdings = holdings
-        self.ownership = Ownership(node.id, copies, ring, keeps=True)
+        self.ownership = Ownership(peers.me, copies, ring, keeps=True)
         self.ownership.recall(holdings.standings)
         self._answer = answer
-        self.absences = Absences(node.membership)
-        self.upkeep = Upkeep(master, node, self.ownership, holdings, copies, self._call)
+        self.upkeep = Upkeep(master, peers, self.ownership, holdings, copies)
         self.copying, self.copier = self.upkeep.copying, self.upkeep.copier
         self.dispatch = Dispatch(self.ownership.owner, self._deliver, master.take_back)
-        self.budgets = Budgets(master.workbench, master.jobs, self.ownership, self._call)
+        self.budgets = Budgets(master.workbench, master.jobs, self.ownership, peers)
         self.spool = Spool(holdings, self.ownership, self.copying, master, self._deliver)
         self.dispatch.keep = self.spool.keep
         self.takeover = Takeover(
-            master, node, self.ownership, holdings, self.copier, self._served, self.upkeep.emptied, self.upkeep.moved
+            master, peers, self.ownership, holdings, self.copier, self._served, self.upkeep.emptied, self.upkeep.moved
         )
-        self.caution = Caution(master, node, self.ownership, self.upkeep, self.takeover, majority=roll is not None)
+        self.caution = Caution(master, peers, self.ownership, self.upkeep, self.takeover, majority=roll is not None)
         self.mandate: Mandate | None = None
         if roll is not None:
             told = self.caution.agreed, master.serve_buckets, master.slaves.halt, master.fail
-            self.mandate = Mandate(node, self.ownership, roll, self._call, *told)
-        self.views = Views(node, self.ownership, self.caution, self._turn)
-        self.mirroring = Mirroring(master, node, self.views.boots, self._call)
-        self.orphanage = Orphanage(master, self.ownership, self.dispatch, self._call, self._learn, self._close)
+            self.mandate = Mandate(peers, port, self.ownership, roll, *told)
+        self.views = Views(peers, self.ownership, self.caution, self._turn)
+        self.mirroring = Mirroring(master, peers, self.views.boots)
+        self.orphanage = Orphanage(master, self.ownership, self.dispatch, peers, self._learn, self._close)
         master.slaves.on_orphans = self.orphanage.take
         self.farewell = Farewell(master, self.ownership, holdings, self.takeover, self.spool, self.mirroring)
-        self.completion = Completion(node, self._standing, self._close)
+        self.completion = Completion(peers, self._standing, self._close)
         master.join_cluster(self.ownership, self.dispatch, self.budgets, self.copier)
         self.on_change: Callable[[Change], None] = lambda change: None
         """Told of each change of the view, when the master knows of it."""
@@ -127,7 +127,7 @@ class Cluster:
 
     def start(self, *, looking: bool = False, founds: bool = False) -> None:
         """``looking``: there may be others, who are being looked for. ``founds``: nobody was named to join."""
-        missing = bool(self.node.membership.missing())
+        missing = bool(self.peers.missing())
         if missing and self.holdings.standings:
             self.caution.wait_for_missing()
         self.views.start(looking=looking or missing)
@@ -311,21 +311,10 @@ class Cluster:
 
     # -- what we tell others ------------------------------------------------------------------
 
-    async def _call(self, node: NodeId, request: Any) -> Any:
-        member = self.node.living(node)
-        if member is None:
-            raise LinkError(f"{node[:8]} is not a member any more")
-        if isinstance(request, Copy | Merge):
-            request.opened = self.master.opened({row.job for row in request.rows})
-        return await self.node.caller.call(member.address, request, CALL_S)
-
-    async def _deliver(self, owner: NodeId, batch: Discover) -> Settled:
-        job = self.master.jobs.get(batch.job)
-        batch.opened = list(job.spec.opened) if job is not None else []
-        reply = await self._call(owner, batch)
-        if not isinstance(reply, Settled):
-            raise LinkError(f"{owner[:8]} did not settle the links")
-        return reply
+    async def _deliver(self, owner: NodeId, number: int, links: list[Found]) -> Settled:
+        job = self.master.jobs.get(number)
+        opened = list(job.spec.opened) if job is not None else []
+        return await self.peers.ask(owner, Discover(0, number, links, opened))
 
     async def spread(self, job: Job, enough: int | None = None) -> list[str]:
         """Tells every living member of a job; why each that refused did so.
@@ -342,14 +331,14 @@ class Cluster:
 
     def heirs(self) -> list[Member]:
         """Those that are there, and stay, and can take what is ours."""
-        return [member for member in self.node.members() if member.id != self.node.id and not member.leaving]
+        return [member for member in self.peers.others() if not member.leaving]
 
     async def drain(self, patience_s: float) -> bool:
         """Gives all buckets to the others; whether they have confirmed that they have everything, so that nothing is
         missed when we leave."""
         if not self.heirs():
             return False
-        self.node.gossip.update_me(leaving=True)
+        self.peers.say_leaving()
         self.views.take()
         until = asyncio.get_running_loop().time() + patience_s
         while asyncio.get_running_loop().time() < until:

@@ -18,6 +18,7 @@ from p2pcrawl.core.control import RETRY, RUNNING, refusal, turned
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.jobs.certificate import Part, body_of, certificate_of, digest_of, signed_part
 from p2pcrawl.master.jobs.job import FINISHED, INCOMPLETE, Job
+from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.model.cluster.node import Member
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.wire.sealed.identity import Identity
@@ -36,10 +37,11 @@ STORE_S = 15.0
 class Steering:
     """See the module. ``start`` and ``close`` with the cluster."""
 
-    def __init__(self, cluster: Cluster, identity: Identity) -> None:
+    def __init__(self, cluster: Cluster, absences: Absences, identity: Identity) -> None:
         self._cluster = cluster
         self._master = cluster.master
-        self._node = cluster.node
+        self._peers = cluster.peers
+        self._absences = absences
         self._identity = identity
         self._task: asyncio.Task[None] | None = None
         self._news: Counter[int] = Counter()
@@ -65,7 +67,7 @@ class Steering:
         answer: dict[str, Any] = {"job": job.id, "name": job.spec.name, "was": was}
         idle = False
         if verb == RETRY:
-            counts = await asyncio.gather(*(self._retry_at(member, job) for member in self._node.members()))
+            counts = await asyncio.gather(*(self._retry_at(member, job) for member in self._peers.members()))
             answer["retried"] = sum(counts)
             idle = not answer["retried"]
         after = turned(job.standing, verb)
@@ -78,7 +80,7 @@ class Steering:
         except TimeoutError:
             raise P2PCrawlError(f"this master could not store it in {STORE_S:g} s; see `p2pcrawl jobs`") from None
         await self._cluster.spread(job)
-        away = sorted(m.id for m in self._node.membership.missing())
+        away = sorted(m.id for m in self._peers.missing())
         return {**answer, "state": job.state, "missing": away}
 
     async def retry_here(self, job: Job) -> int:
@@ -86,15 +88,14 @@ class Steering:
         return await self._master.retry(job)
 
     async def _retry_at(self, member: Member, job: Job) -> int:
-        if member.id == self._node.id:
+        if member.id == self._peers.me:
             return await self.retry_here(job)
-        asked = json.dumps({"job": job.id}).encode()
         try:
-            answer = await self._node.caller.query(member.address, "tell:retry-here", asked, timeout_s=RETRY_S)
+            answer = await self._peers.query(member.id, "tell:retry-here", {"job": job.id}, RETRY_S)
         except P2PCrawlError as error:
             name = member.id[:8]
             raise P2PCrawlError(f"{name} did not queue its failed pages anew ({error}); ask again") from error
-        return int(json.loads(answer)["retried"])
+        return int(answer["retried"])
 
     # -- the end ------------------------------------------------------------------------------
 
@@ -118,16 +119,15 @@ class Steering:
     async def _certificate(self, job: Job, view: int) -> dict[str, Any] | None:
         """None when somebody does not answer, has something left to do, or acts in another view, in which rows may be
         on their way and be counted at both ends."""
-        asked = json.dumps({"job": job.id}).encode()
         try:
             answers = await asyncio.gather(
-                *(self._node.caller.query(m.address, "ask:part", asked, timeout_s=ASK_S) for m in self._others())
+                *(self._peers.query(m.id, "ask:part", {"job": job.id}, ASK_S) for m in self._peers.others())
             )
-            parts: list[Part] = [self.part(job), *map(json.loads, answers)]
-        except (P2PCrawlError, ValueError) as error:
+            parts: list[Part] = [self.part(job), *answers]
+        except P2PCrawlError as error:
             log.debug("no certificate for job %d yet: %s", job.id, error)
             return None
-        certificate = certificate_of(parts, [m.id for m in self._node.members()])
+        certificate = certificate_of(parts, [m.id for m in self._peers.members()])
         if certificate is None or certificate["view"] != f"{view:016x}":
             return None
         counts = certificate["counts"]
@@ -137,10 +137,10 @@ class Steering:
 
     def part(self, job: Job) -> Part:
         """What this master states of a job."""
-        ownership, members = self._cluster.ownership, self._node.members()
-        missing = self._cluster.absences.missing()
+        ownership, members = self._cluster.ownership, self._peers.members()
+        missing = self._absences.missing()
         body = {
-            "master": self._node.id,
+            "master": self._peers.me,
             "job": job.id,
             "view": f"{ownership.view:016x}",
             "members": digest_of([m.id for m in members]),
@@ -187,16 +187,13 @@ class Steering:
 
     def _may_be_final(self, job: Job) -> bool:
         """Whether its certificate was not, and who was missing is here again or forgotten."""
-        if job.state != FINISHED or not self._cluster.completion.falls_to_us() or self._node.membership.missing():
+        if job.state != FINISHED or not self._cluster.completion.falls_to_us() or self._peers.missing():
             return False
         known, final = self._final.get(job.id, (b"", False))
         if known != job.signed:
             final = bool(job.signed) and bool(json.loads(job.signed)["final"])
             self._final[job.id] = (job.signed, final)
         return bool(job.signed) and not final
-
-    def _others(self) -> list[Member]:
-        return [m for m in self._node.members() if m.id != self._node.id]
 
 
 def _same_end(one: dict[str, Any], other: dict[str, Any]) -> bool:

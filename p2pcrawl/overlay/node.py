@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from p2pcrawl.core.membership.output import Event, EventKind
 from p2pcrawl.core.membership.parameters import MembershipConfig
 from p2pcrawl.core.membership.swim import Membership
 from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
+from p2pcrawl.model.errors import LinkError
 from p2pcrawl.overlay.calls import Caller, OnSlave, Reception, Serve
 from p2pcrawl.overlay.directory import Directory
 from p2pcrawl.overlay.gossip import GossipDriver
+from p2pcrawl.overlay.peers import ASK_S, SOON_S
 from p2pcrawl.overlay.port import Port
 from p2pcrawl.overlay.tls import TlsContexts
-from p2pcrawl.wire.messages.ask import Reply, Request
+from p2pcrawl.wire.messages.ask import R, Reply, Request
 from p2pcrawl.wire.messages.peer_messages import Sync, Synced
 from p2pcrawl.wire.sealed.datagrams import DatagramSeal
 from p2pcrawl.wire.sealed.identity import Identity
@@ -96,7 +100,7 @@ class OverlayNode:
         """Where the others were when they were last looked at."""
 
     @property
-    def id(self) -> NodeId:
+    def me(self) -> NodeId:
         return self.credentials.identity.node_id
 
     async def open(
@@ -109,7 +113,7 @@ class OverlayNode:
         bound = await self.port.open(host, port)
         self.address = advertise or bound
         me = Member(
-            self.id, self.address, incarnation, Status.ALIVE, self._weight, self.credentials.boot, self._store, api=api
+            self.me, self.address, incarnation, Status.ALIVE, self._weight, self.credentials.boot, self._store, api=api
         )
         self.membership = Membership(me, self._config, self._dice)
         self.gossip = GossipDriver(self.membership, self.port, self._exchange, self._happened)
@@ -133,17 +137,60 @@ class OverlayNode:
         await self._reception.close()
         self.port.close()
 
+    # -- the door to the other masters: overlay.peers says what each is for -------------------
+
+    @property
+    def view_digest(self) -> int:
+        return self.membership.view_digest
+
     def members(self) -> list[Member]:
-        """Returns all members that count, this one included, by id."""
+        """Returns all that count, this one included, by id."""
         alive = self.membership.alive()
         if alive is not self._alive:
             self._alive, self._members = alive, sorted(alive, key=lambda m: m.id)
         return list(self._members)
 
+    def others(self) -> list[Member]:
+        """Returns all that count but this one, by id."""
+        return [member for member in self.members() if member.id != self.me]
+
     def living(self, node: NodeId) -> Member | None:
         """Returns the member, if it counts."""
         member = self.membership.members.get(node)
         return member if member is not None and member.living else None
+
+    def known(self, node: NodeId) -> Member | None:
+        """Returns the member, if it is known at all."""
+        return self.membership.members.get(node)
+
+    def missing(self) -> Sequence[Member]:
+        """Returns those that went without handing over what they have, and are waited for."""
+        return self.membership.missing()
+
+    def say_leaving(self) -> None:
+        """Tells the others that this master is about to leave, so that they take its buckets."""
+        self.gossip.update_me(leaving=True)
+
+    async def ask(self, node: NodeId, request: Request[R], timeout_s: float = ASK_S) -> R:
+        """Returns the other's reply to a request. Raises LinkError when there is none of the type that is due."""
+        return await self.caller.call(self._address_of(node), request, timeout_s)
+
+    async def query(self, node: NodeId, what: str, arguments: Mapping[str, object], timeout_s: float = SOON_S) -> Any:
+        """Returns the other's decoded answer to a question of faces. Raises LinkError, or what the other raised."""
+        asked = json.dumps(arguments).encode()
+        answer = await self.caller.query(self._address_of(node), what, asked, timeout_s)
+        try:
+            return json.loads(answer)
+        except (ValueError, RecursionError) as error:
+            raise LinkError(f"{node[:8]} answered {what} with what is not JSON") from error
+
+    def _address_of(self, node: NodeId) -> Address:
+        member = self.living(node)
+        if member is None:
+            raise LinkError(f"{node[:8]} is not a member any more")
+        return member.address
+
+    # -----------------------------------------------------------------------------------------
 
     def counters(self) -> dict[str, dict[str, int]]:
         """Counts what went over the port, and what was dropped there and why."""
@@ -170,8 +217,7 @@ class OverlayNode:
         return reply.members
 
     def _lives(self, node: NodeId) -> bool:
-        member = self.membership.members.get(node)
-        return member is not None and member.living
+        return self.living(node) is not None
 
     def _happened(self, event: Event) -> None:
         member = event.member
@@ -220,18 +266,18 @@ class OverlayNode:
         """Returns where the others are; while they come or go waits a while, for to look for each of many costs too
         much.
         """
-        others = self._others()
+        others = self._addresses()
         for _ in range(LOOKS_MAX):
             if others == self._seen:
                 break
             self._seen = others
             await asyncio.sleep(LOOK_S)
-            others = self._others()
+            others = self._addresses()
         self._seen = others
         return others
 
-    def _others(self) -> set[Address]:
-        return {member.address for member in self.members() if member.id != self.id}
+    def _addresses(self) -> set[Address]:
+        return {member.address for member in self.others()}
 
     def _some_of(self, addresses: set[Address]) -> list[Address]:
         return self._dice.sample(sorted(addresses), min(JOIN_MAX, len(addresses)))

@@ -21,6 +21,7 @@ from p2pcrawl.master.jobs.job import RUNNING
 from p2pcrawl.master.majority.roll import FILE as ELECTORATE_FILE
 from p2pcrawl.master.majority.roll import Roll
 from p2pcrawl.master.master import Master
+from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.master.neighbours.notes import Notes
 from p2pcrawl.master.slaves.processes import RunHere
 from p2pcrawl.master.steering import Steering
@@ -115,14 +116,16 @@ class Lead:
             await self.holdings.close()
             await self.master.__aexit__()
             raise
+        self.absences = Absences(self.node.membership)
         self.cluster = Cluster(
             self.master,
             self.node,
+            self.node.port,
             self.holdings,
             self._config.copies,
             self._answer,
             ring=self._config.ring,
-            roll=Roll(self._folder, self.node.id) if self._majority else None,
+            roll=Roll(self._folder, self.node.me) if self._majority else None,
         )
         self.notes = Notes(
             self.node.directory,
@@ -133,8 +136,10 @@ class Lead:
             self.cluster.upkeep.remarked.add,
         )
         self.cluster.on_change = self.notes.view_changed
-        self.steering = Steering(self.cluster, self._credentials.identity)
-        self.questions = Questions(self.cluster, self.steering, self._folder, self._credentials.cluster)
+        self.steering = Steering(self.cluster, self.absences, self._credentials.identity)
+        self.questions = Questions(
+            self.cluster, self.node, self.absences, self.steering, self._folder, self._credentials.cluster
+        )
 
     async def _open_stores(self) -> None:
         """Opens them. One that is damaged is set aside before, if there may be others with copies of what was in it."""
@@ -184,7 +189,7 @@ class Lead:
 
     def join(self, contacts: Sequence[Address]) -> None:
         known = self._acquaintances.load()
-        self.cluster.absences.recall(known)
+        self.absences.recall(known)
         everybody = [*contacts, *(entry.member.address for entry, _ in known if entry.status is not Status.LEFT)]
         self.node.join([c for c in dict.fromkeys(everybody) if c != self.node.address])
         self.cluster.start(looking=bool(contacts), founds=not contacts)
@@ -287,7 +292,7 @@ class Lead:
         noted, at = self._noted
         if revision != noted or now - at >= AGES_S:
             self._noted = revision, now
-            await asyncio.to_thread(self._acquaintances.save, self.cluster.absences.known())
+            await asyncio.to_thread(self._acquaintances.save, self.absences.known())
 
     def _note_incarnation(self) -> None:
         """Writes the incarnation down, for the next start must exceed it, also when nobody who remembers it is there to

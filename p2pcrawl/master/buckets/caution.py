@@ -17,7 +17,7 @@ from p2pcrawl.master.master import Master
 from p2pcrawl.model.cluster.node import Member
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.model.timings import TIMINGS
-from p2pcrawl.overlay.node import OverlayNode
+from p2pcrawl.overlay.peers import Peers
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ class Caution:
     def __init__(
         self,
         master: Master,
-        node: OverlayNode,
+        peers: Peers,
         ownership: Ownership,
         upkeep: Upkeep,
         takeover: Takeover,
@@ -36,7 +36,7 @@ class Caution:
         majority: bool,
     ) -> None:
         self._master = master
-        self._node = node
+        self._peers = peers
         self._ownership = ownership
         self._upkeep = upkeep
         self._takeover = takeover
@@ -50,7 +50,7 @@ class Caution:
         if len(members) > 1:
             self.looking = False
         self._pause()
-        if not self._node.membership.missing():
+        if not self._peers.missing():
             self._ownership.patient = False
 
     def _pause(self) -> None:
@@ -100,11 +100,11 @@ class Caution:
         """Notices that this process stood still; for ever."""
         loop = asyncio.get_running_loop()
         while True:
-            before, had_others = loop.time(), len(self._node.members()) > 1
+            before, had_others = loop.time(), bool(self._peers.others())
             await asyncio.sleep(TIMINGS.clock_look_s)
             stood_s = loop.time() - before - TIMINGS.clock_look_s
             # Who wakes may hear first of all that the others are dead, from the one that has served all of it since.
-            if stood_s > TIMINGS.stood_still_s and (had_others or len(self._node.members()) > 1):
+            if stood_s > TIMINGS.stood_still_s and (had_others or self._peers.others()):
                 self._claim_anew(f"stood still for {stood_s:.1f} s")
             try:
                 await self._takeover.resume()

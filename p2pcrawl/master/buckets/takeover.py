@@ -20,14 +20,14 @@ from p2pcrawl.core.buckets.bitmaps import bitmap_of, buckets_of
 from p2pcrawl.core.buckets.ownership import Change, Ownership
 from p2pcrawl.core.buckets.standings import Standing, dropped
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash
-from p2pcrawl.master.buckets.taking import CALL_S, Taking
+from p2pcrawl.master.buckets.taking import Taking
 from p2pcrawl.master.copies.copier import Copier
 from p2pcrawl.master.copies.holdings import Holdings
 from p2pcrawl.master.copies.row_forms import copy_of_row
 from p2pcrawl.master.master import Master
-from p2pcrawl.model.cluster.node import Member, NodeId, Status
+from p2pcrawl.model.cluster.node import NodeId, Status
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
-from p2pcrawl.overlay.node import OverlayNode
+from p2pcrawl.overlay.peers import SOON_S, Peers
 from p2pcrawl.wire.messages import peer_messages as wire
 from p2pcrawl.wire.messages.peer_messages import (
     Claim,
@@ -64,7 +64,7 @@ class Takeover:
     def __init__(
         self,
         master: Master,
-        node: OverlayNode,
+        peers: Peers,
         ownership: Ownership,
         holdings: Holdings,
         copier: Copier,
@@ -73,7 +73,7 @@ class Takeover:
         filled: Callable[[frozenset[int]], None],
     ) -> None:
         self._master = master
-        self._node = node
+        self._peers = peers
         self._ownership = ownership
         self._holdings = holdings
         self._copier = copier
@@ -89,7 +89,7 @@ class Takeover:
         self._unclaimed: frozenset[int] = frozenset()
         """Buckets that we had and that nobody has taken from us yet."""
         self._offer_at = 0.0
-        self._taking = Taking(master, node, ownership, holdings)
+        self._taking = Taking(master, peers, ownership, holdings)
         self.given = 0
         """Buckets that others have taken, as often as they have."""
 
@@ -142,9 +142,8 @@ class Takeover:
         for bucket in self._unclaimed:
             by_owner.setdefault(self._ownership.owner_id(bucket), []).append(bucket)
         for node, buckets in sorted(by_owner.items()):
-            member = self._node.living(node)
-            if member is not None and node != self._node.id:
-                await self._node.caller.call(member.address, Offer(0, bitmap_of(buckets)))
+            if node != self._peers.me and self._peers.living(node) is not None:
+                await self._peers.ask(node, Offer(0, bitmap_of(buckets)), SOON_S)
 
     async def close(self) -> None:
         tasks = [*self._claims.values(), *self._beginnings]
@@ -162,12 +161,11 @@ class Takeover:
         pause_s = CLAIM_RETRY_S
         while buckets := self._ownership.awaited(node):
             turn = self._ownership.turn
-            member = self._node.living(node)
-            if member is None:
+            if self._peers.living(node) is None:
                 return
             try:
-                own = node == self._node.id
-                agreed = await (self._promote(buckets, turn) if own else self._take_over(member, buckets, turn))
+                own = node == self._peers.me
+                agreed = await (self._promote(buckets, turn) if own else self._take_over(node, buckets, turn))
             except P2PCrawlError as error:
                 log.debug("claim from %s: %s", node[:8], error)
                 agreed = False
@@ -183,7 +181,7 @@ class Takeover:
     async def _promote(self, buckets: frozenset[int], turn: int) -> bool:
         """Our own copies become the frontier's, and are served portion by portion."""
         async for portion in self._taking.from_here(buckets, turn):
-            if not await self._let_go(self._node.id, portion, turn):
+            if not await self._let_go(self._peers.me, portion, turn):
                 return False
         return True
 
@@ -199,7 +197,7 @@ class Takeover:
     async def resume(self) -> None:
         """Goes on with what was ours before we stood still, though somebody who does not answer has not let go of it:
         where others vouch that it never took that over. Raises P2PCrawlError."""
-        silent = {member.id for member in self._node.members() if member.status is Status.SUSPECT}
+        silent = {member.id for member in self._peers.members() if member.status is Status.SUSPECT}
         if silent and (buckets := self._ownership.resumable(silent)):
             log.info("%d buckets are served again without a word of %d who are silent", len(buckets), len(silent))
             self._ownership.resume(buckets)
@@ -223,8 +221,8 @@ class Takeover:
         if self._ownership.turn != turn:
             # They may be others' by now, who have not pulled what they are about to be told to forget.
             return
-        others = [m for m in self._node.members() if m.id != self._node.id]
-        told = await asyncio.gather(*(self._tell_taken(m, ready) for m in others), return_exceptions=True)
+        others = self._peers.others()
+        told = await asyncio.gather(*(self._tell_taken(m.id, ready) for m in others), return_exceptions=True)
         if self._ownership.turn != turn:
             return
         missed = [m for m, answer in zip(others, told, strict=True) if isinstance(answer, BaseException)]
@@ -239,32 +237,31 @@ class Takeover:
             self._ownership.ask_again(member.id, ready)
             self._claim_from(member.id)
 
-    async def _tell_taken(self, member: Member, buckets: frozenset[int]) -> bool:
+    async def _tell_taken(self, node: NodeId, buckets: frozenset[int]) -> bool:
         """Whether the other holds nothing of them that it is not to hold. Raises P2PCrawlError without a yes."""
         epochs = [self._ownership.counters[bucket] for bucket in sorted(buckets)]
         since = [self._ownership.since(bucket) for bucket in sorted(buckets)]
         request = Taken(0, bitmap_of(buckets), epochs, self._ownership.view, since)
-        answer = await self._node.caller.call(member.address, request, CALL_S)
-        return answer.empty
+        return (await self._peers.ask(node, request)).empty
 
-    async def _take_over(self, member: Member, buckets: frozenset[int], turn: int) -> bool:
+    async def _take_over(self, node: NodeId, buckets: frozenset[int], turn: int) -> bool:
         """One attempt; False when the other does not agree yet, or it is claimed anew by now."""
-        released = await self._ask(member, Claim(0, self._ownership.view, bitmap_of(buckets)))
+        released = await self._ask(node, Claim(0, self._ownership.view, bitmap_of(buckets)))
         if released is None or not released.agreed:
             return False
         # Before the rows: what is open to them is known here when they are.
         await self._master.learn_opened(released.opened)
         standings, sizes = _standings(buckets, released), _sizes(buckets, released)
-        async for portion, spoilt in self._taking.from_other(member, sizes, turn):
+        async for portion, spoilt in self._taking.from_other(node, sizes, turn):
             if self._ownership.turn != turn:
                 return False
             had = {b: dropped(standings[b]) if b in spoilt else standings[b] for b in portion}
-            await self._hear(member, had)
-            if not await self._let_go(member.id, portion, turn):
+            await self._hear(node, had)
+            if not await self._let_go(node, portion, turn):
                 return False
         return True
 
-    async def _hear(self, member: Member, standings: dict[int, Standing]) -> None:
+    async def _hear(self, node: NodeId, standings: dict[int, Standing]) -> None:
         """All that another had of these is here: what it has of them, we have. Also of buckets that we serve."""
         self._ownership.vouch(standings)
         before = self._ownership.standings(standings)
@@ -277,21 +274,21 @@ class Takeover:
             # Copies are whole under the epoch that they know, or not: they are to know how it is now.
             self._copier.copying.doubt(changed)
         if served := frozenset(b for b in standings if self._ownership.settled(b)):
-            await self._tell_taken(member, served)
+            await self._tell_taken(node, served)
             # It may have had copies of them made anywhere.
             self._filled(served)
             await self._served(frozenset())
 
-    async def _ask(self, member: Member, claim: Claim) -> Released | None:
+    async def _ask(self, node: NodeId, claim: Claim) -> Released | None:
         """The answer to a claim; None as soon as it is claimed anew."""
-        call = asyncio.ensure_future(self._node.caller.call(member.address, claim, CALL_S))
-        self._asking[member.id] = call
+        call = asyncio.ensure_future(self._peers.ask(node, claim))
+        self._asking[node] = call
         try:
             await asyncio.wait([call])
             return None if call.cancelled() else call.result()
         finally:
             call.cancel()
-            del self._asking[member.id]
+            del self._asking[node]
 
     # -- what others ask ----------------------------------------------------------------------
 
@@ -355,7 +352,7 @@ class Takeover:
         self._ownership.handed_over({bucket: epochs[bucket] for bucket in free})
         await self._holdings.note(self._ownership.standings(free))
         self._unclaimed -= free
-        strange = [bucket for bucket in taken if self._node.id not in self._ownership.holders(bucket)]
+        strange = [bucket for bucket in taken if self._peers.me not in self._ownership.holders(bucket)]
         return Forgotten(0, not await self._holdings.has_rows(strange))
 
     def offered(self, request: Offer, sender: NodeId) -> Offered:

@@ -16,12 +16,11 @@ from p2pcrawl.core.hosts.politeness import HostNote
 from p2pcrawl.master.copies.holdings import Holdings
 from p2pcrawl.master.copies.row_forms import rows_of_copies
 from p2pcrawl.master.master import Master
-from p2pcrawl.model.cluster.node import Member
+from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.overlay.node import OverlayNode
+from p2pcrawl.overlay.peers import Peers
 from p2pcrawl.wire.messages.peer_messages import Pull, PullCopies, Row
 
-CALL_S = 30.0
 PORTION_ROWS = 5_000
 """Each portion costs a word with every other master before it is served."""
 
@@ -34,9 +33,9 @@ class Taking:
     """See the module. Both ways give the buckets of which all rows are durable here; they raise ClaimedAnew. Rows that
     cannot be read are left out, and their buckets lack something from then on: one row must not hold up the rest."""
 
-    def __init__(self, master: Master, node: OverlayNode, ownership: Ownership, holdings: Holdings) -> None:
+    def __init__(self, master: Master, peers: Peers, ownership: Ownership, holdings: Holdings) -> None:
         self._master = master
-        self._node = node
+        self._peers = peers
         self._ownership = ownership
         self._holdings = holdings
         self.rows = 0
@@ -51,13 +50,13 @@ class Taking:
             yield portion
 
     async def from_other(
-        self, member: Member, sizes: Mapping[int, int], turn: int
+        self, node: NodeId, sizes: Mapping[int, int], turn: int
     ) -> AsyncIterator[tuple[frozenset[int], frozenset[int]]]:
         """What another has let go of, and of which of that not all could be read. ``sizes``: how much it has of each
         bucket."""
         for portion in portions(sizes, PORTION_ROWS):
             full = [bucket for bucket in portion if sizes[bucket]]
-            yield portion, await self._pull(member, bitmap_of(full), turn) if full else frozenset()
+            yield portion, await self._pull(node, bitmap_of(full), turn) if full else frozenset()
 
     async def _promote(self, buckets: Collection[int], turn: int) -> None:
         after, spoilt = b"", frozenset[int]()
@@ -73,22 +72,22 @@ class Taking:
             await self._holdings.note(self._ownership.dropped(spoilt))
         await self._holdings.drop(buckets)
 
-    async def _pull(self, member: Member, bitmap: bytes, turn: int) -> frozenset[int]:
+    async def _pull(self, node: NodeId, bitmap: bytes, turn: int) -> frozenset[int]:
         after = 0
         while True:
-            page = await self._node.caller.call(member.address, Pull(0, bitmap, after), CALL_S)
+            page = await self._peers.ask(node, Pull(0, bitmap, after))
             await self._take_in(page.rows, turn)
             self.rows += len(page.rows)
             if page.last:
                 break
             after = page.after
-        return await self._pull_copies(member, bitmap, turn)
+        return await self._pull_copies(node, bitmap, turn)
 
-    async def _pull_copies(self, member: Member, bitmap: bytes, turn: int) -> frozenset[int]:
+    async def _pull_copies(self, node: NodeId, bitmap: bytes, turn: int) -> frozenset[int]:
         """What the other holds for the former owner; of which buckets not all of that could be read."""
         place, spoilt = b"", frozenset[int]()
         while True:
-            page = await self._node.caller.call(member.address, PullCopies(0, bitmap, place), CALL_S)
+            page = await self._peers.ask(node, PullCopies(0, bitmap, place))
             self._learn({n.key: HostNote(n.delay_s, n.penalty_s, n.pause_s) for n in page.notes})
             if not page.rows:
                 return spoilt

@@ -19,7 +19,7 @@ from p2pcrawl.core.membership.output import Event, EventKind
 from p2pcrawl.master.buckets.caution import Caution
 from p2pcrawl.model.cluster.node import Member, NodeId
 from p2pcrawl.model.timings import TIMINGS
-from p2pcrawl.overlay.node import OverlayNode
+from p2pcrawl.overlay.peers import Peers
 
 log = logging.getLogger(__name__)
 
@@ -51,10 +51,8 @@ class Turn:
 class Views:
     """See the module. ``taken`` is told of each view that is taken, when the ownership knows of it."""
 
-    def __init__(
-        self, node: OverlayNode, ownership: Ownership, caution: Caution, taken: Callable[[Turn], None]
-    ) -> None:
-        self._node = node
+    def __init__(self, peers: Peers, ownership: Ownership, caution: Caution, taken: Callable[[Turn], None]) -> None:
+        self._peers = peers
         self._ownership = ownership
         self._caution = caution
         self._taken = taken
@@ -97,7 +95,7 @@ class Views:
             return
         self._expected[view] += 1
         try:
-            if view == self._node.membership.view_digest:
+            if view == self._peers.view_digest:
                 self._changed.set()
             async with asyncio.timeout(COME_S):
                 while view != self._ownership.view:
@@ -113,7 +111,7 @@ class Views:
 
     def take(self) -> None:
         """Acts in the membership's view from now on, without waiting for anybody."""
-        members, view = self._node.members(), self._node.membership.view_digest
+        members, view = self._peers.members(), self._peers.view_digest
         if not members:
             # All have left, and we with them: nothing is anybody's.
             return
@@ -144,7 +142,7 @@ class Views:
         return restarted, wiped
 
     def _look_no_longer(self) -> None:
-        if self._caution.looking and len(self._node.members()) > 1:
+        if self._caution.looking and len(self._peers.members()) > 1:
             # Somebody was found while we waited for others that follow.
             self.take()
         self._caution.look_no_longer()
@@ -161,7 +159,7 @@ class Views:
         alone = not self._caution.looking and now() >= self._came_at + QUIET_S
         until = quiet_at = now() + COMING_S
         seen = None
-        while not alone and self._only_come() and (view := self._node.membership.view_digest) not in self._expected:
+        while not alone and self._only_come() and (view := self._peers.view_digest) not in self._expected:
             if view != seen:
                 seen, quiet_at = view, now() + QUIET_S
             self._changed.clear()
@@ -174,7 +172,7 @@ class Views:
 
     def _only_come(self) -> bool:
         """Whether all that our view has are there as they were, and others besides."""
-        living = {member.id: member for member in self._node.members()}
+        living = {member.id: member for member in self._peers.members()}
         had = self._ownership.weights
         return len(living) > len(had) and all(
             node in living and living[node].weight == weight and not living[node].leaving

@@ -20,7 +20,7 @@ from p2pcrawl.core.buckets.copy_ledger import Copying
 from p2pcrawl.master.neighbours.lane import Lane
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import P2PCrawlError
-from p2pcrawl.wire.messages.peer_messages import Copied, Copy, CopyRow, HostNote
+from p2pcrawl.wire.messages.peer_messages import CopyRow, HostNote
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,8 @@ UNDER_WAY_BYTES_MAX = 64 * 1024 * 1024
 RETRY_FIRST_S = 0.1
 RETRY_MAX_S = 2.0
 
-Send = Callable[[NodeId, Copy], Awaitable[object]]
+Send = Callable[[NodeId, list[CopyRow], list[HostNote]], Awaitable[None]]
+"""Carries rows and notes to a holder, and returns when they are durable there. Raises P2PCrawlError."""
 
 
 @dataclass(slots=True)
@@ -173,9 +174,7 @@ class Copier:
         self, node: NodeId, lane: _Lane, batch: list[tuple[CopyRow, _Transfer | None]], notes: dict[int, HostNote]
     ) -> None:
         try:
-            answer = await self._send(node, Copy(0, [row for row, _ in batch], list(notes.values())))
-            if not isinstance(answer, Copied):
-                raise P2PCrawlError("it gave no answer to copies")
+            await self._send(node, [row for row, _ in batch], list(notes.values()))
         except P2PCrawlError as error:
             lane.in_flight -= 1
             if lane.closed:

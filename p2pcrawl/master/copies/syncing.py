@@ -14,21 +14,18 @@ from typing import Any, Protocol
 
 from p2pcrawl.core.buckets.copy_ledger import Copying
 from p2pcrawl.frontier.database.digest import Range, split
-from p2pcrawl.master.copies.copier import Copier, in_messages
+from p2pcrawl.master.copies.copier import Copier, Send, in_messages
 from p2pcrawl.master.copies.row_forms import copy_of_row, row_of_columns, rows_of_copies
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.fingerprint import SIZE, halves, pack_halves
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
+from p2pcrawl.overlay.peers import Peers
 from p2pcrawl.wire.messages import peer_messages as wire
 from p2pcrawl.wire.messages.peer_messages import (
     Compare,
-    Compared,
-    Copied,
-    Copy,
     CopyRow,
     Listed,
     ListKeys,
-    PulledCopies,
     PullKeys,
     Row,
 )
@@ -51,7 +48,6 @@ PATROL_HOLDERS = 4
 """With so many holders at a time: what it costs must not grow with the cluster."""
 
 Key = tuple[int, int, int]
-Call = Callable[[NodeId, Any], Awaitable[Any]]
 
 
 class OwnRows(Protocol):
@@ -78,7 +74,8 @@ class Syncing:
         copying: Copying,
         copier: Copier,
         own: OwnRows,
-        call: Call,
+        peers: Peers,
+        send: Send,
         ready: Callable[[int], bool],
         synced: Callable[[NodeId, frozenset[int]], Awaitable[None]],
     ) -> None:
@@ -87,7 +84,8 @@ class Syncing:
         self._copying = copying
         self._copier = copier
         self._own = own
-        self._call = call
+        self._peers = peers
+        self._send_copies = send
         self._synced = synced
         self._rounds: dict[NodeId, asyncio.Task[None]] = {}
         self._patrol_at = 0
@@ -153,10 +151,10 @@ class Syncing:
             ours = await self._own.digests(nonce, ranges)
             rows = rows or sum(count for count, _ in ours)
             asked = [wire.Range(*r) for r in ranges]
-            compared = await self._call(
+            compared = await self._peers.ask(
                 node, Compare(0, nonce, asked, [count for count, _ in ours], [total for _, total in ours])
             )
-            if not isinstance(compared, Compared) or len(compared.differing) != len(compared.counts):
+            if len(compared.differing) != len(compared.counts):
                 raise LinkError("it did not compare")
             deeper: list[Range] = []
             leaves: list[Range] = []
@@ -189,9 +187,7 @@ class Syncing:
 
     async def _mend(self, node: NodeId, where: Range) -> None:
         """Lists both sides of a small range; sends what they lack, takes in what we lack."""
-        listed = await self._call(node, ListKeys(0, [wire.Range(*where)]))
-        if not isinstance(listed, Listed):
-            raise LinkError("it did not list its keys")
+        listed = await self._peers.ask(node, ListKeys(0, [wire.Range(*where)]))
         theirs = _keys_of(listed)
         ours = {(hi, lo, job): stamp for hi, lo, job, stamp in await self._own.keys([where])}
         lacking = [key for key, stamp in ours.items() if theirs.get(key, -1) < stamp]
@@ -202,17 +198,14 @@ class Syncing:
         for start in range(0, len(ahead), SEND_ROWS):
             part = ahead[start : start + SEND_ROWS]
             keys = b"".join(pack_halves(hi, lo) for hi, lo, _ in part)
-            pulled = await self._call(node, PullKeys(0, where.bucket, keys, [job for _, _, job in part]))
-            if not isinstance(pulled, PulledCopies):
-                raise LinkError("it did not hand over what it has")
+            pulled = await self._peers.ask(node, PullKeys(0, where.bucket, keys, [job for _, _, job in part]))
             # What cannot be read stays there: it holds up nobody, and there is nothing to compare it with.
             await self._own.adopt(rows_of_copies(pulled.rows)[0])
 
     async def _send(self, node: NodeId, rows: list[CopyRow]) -> None:
         await self._copier.safe()
         for part in in_messages(rows):
-            if not isinstance(await self._call(node, Copy(0, part)), Copied):
-                raise LinkError("it gave no answer to copies")
+            await self._send_copies(node, part, [])
 
 
 def _keys_of(listed: Listed) -> dict[Key, int]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection
-from typing import Any
 
 from p2pcrawl.core.buckets.bitmaps import bitmap_of, buckets_of
 from p2pcrawl.core.buckets.copy_ledger import Copying
@@ -18,12 +17,12 @@ from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash
 from p2pcrawl.master.copies.copier import Copier
 from p2pcrawl.master.copies.holdings import Holdings
-from p2pcrawl.master.copies.syncing import PATROL_S, Call, Syncing
+from p2pcrawl.master.copies.syncing import PATROL_S, Syncing
 from p2pcrawl.master.master import Master
 from p2pcrawl.model.cluster.node import Member, NodeId
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
-from p2pcrawl.overlay.node import OverlayNode
-from p2pcrawl.wire.messages.peer_messages import Copy, Drop, Dropped, HostNote, Noted, Whole
+from p2pcrawl.overlay.peers import Peers
+from p2pcrawl.wire.messages.peer_messages import Copy, CopyRow, Drop, Dropped, HostNote, Noted, Whole
 
 log = logging.getLogger(__name__)
 
@@ -34,17 +33,16 @@ STABLE_S = 60.0
 class Upkeep:
     """See the module. ``copies``: how many are wanted, the owner's included."""
 
-    def __init__(
-        self, master: Master, node: OverlayNode, ownership: Ownership, holdings: Holdings, copies: int, call: Call
-    ) -> None:
+    def __init__(self, master: Master, peers: Peers, ownership: Ownership, holdings: Holdings, copies: int) -> None:
         self._master = master
-        self._node = node
+        self._peers = peers
         self._ownership = ownership
         self._holdings = holdings
-        self._call = call
-        self.copying = Copying(node.id, copies)
+        self.copying = Copying(peers.me, copies)
         self.copier = Copier(self.copying, self._carry)
-        self.syncing = Syncing(self.copying, self.copier, master, self._carry, ownership.settled, self._holder_synced)
+        self.syncing = Syncing(
+            self.copying, self.copier, master, peers, self._carry, ownership.settled, self._holder_synced
+        )
         self.remarked: set[int] = set()
         """Hosts, by their keys, that ask for more patience than others: those that hold copies are to know it."""
         self._living: list[tuple[float, int]] = []
@@ -87,8 +85,8 @@ class Upkeep:
 
     def members_changed(self, members: list[Member]) -> None:
         """Who holds copies of ours now."""
-        table, me = self._ownership.table, self._node.id
-        known = sum(1 for m in members if not m.leaving) + len(self._node.membership.missing())
+        table, me = self._ownership.table, self._peers.me
+        known = sum(1 for m in members if not m.leaving) + len(self._peers.missing())
         holders = (self._ownership.view, known, [(m.boot, m.store) for m in members])
         if holders == self._holders:
             return
@@ -127,7 +125,7 @@ class Upkeep:
         while True:
             await asyncio.sleep(PATROL_S)
             try:
-                await self.syncing.patrol([m.id for m in self._others()])
+                await self.syncing.patrol([m.id for m in self._peers.others()])
             except P2PCrawlError as error:
                 log.debug("patrol: %s", error)
             except Exception:
@@ -139,8 +137,7 @@ class Upkeep:
         whole = sorted(b for b in buckets if self._ownership.settled(b) and not self._ownership.lacks[b])
         if whole:
             request = Whole(0, bitmap_of(whole), [self._ownership.counters[b] for b in whole])
-            if not isinstance(await self._call(node, request), Noted):
-                raise LinkError("it did not note that its copies count")
+            await self._peers.ask(node, request)
 
     async def whole(self, request: Whole) -> Noted:
         """An owner has brought us to what it has."""
@@ -165,12 +162,13 @@ class Upkeep:
             if note is not None and self._ownership.owner(bucket) is None:
                 self.copier.note(HostNote(key, bucket, note.delay_s, note.penalty_s, note.pause_s))
 
-    async def _carry(self, node: NodeId, request: Any) -> Any:
-        """What goes to a holder while its copies are made."""
+    async def _carry(self, node: NodeId, rows: list[CopyRow], notes: list[HostNote]) -> None:
+        """Carries copies to a holder, with the hosts that their jobs have opened; they are durable there on return."""
         try:
-            return await self._call(node, request)
+            opened = self._master.opened({row.job for row in rows})
+            await self._peers.ask(node, Copy(0, rows, notes, opened))
         finally:
-            if isinstance(request, Copy) and any(node not in self._ownership.holders(r.bucket) for r in request.rows):
+            if any(node not in self._ownership.holders(row.bucket) for row in rows):
                 # It was a holder when this was lined up, and may have been told to drop these before they came.
                 self.restarted(node)
 
@@ -183,7 +181,7 @@ class Upkeep:
             return
         if self.copying.lacking() or self._ownership.syncing or not self._ownership.complete:
             return
-        others = [m for m in self._others() if self._dropped_for.get(m.id) != view]
+        others = [m for m in self._peers.others() if self._dropped_for.get(m.id) != view]
         if not others:
             self._all_told_at = view, self._moves
             return
@@ -196,11 +194,11 @@ class Upkeep:
             empty = self._empty_of.get(member.id, set()) if trusted else set()
             free = [b for b in complete if b not in empty and member.id not in self._ownership.holders(b)]
             moves = self._moves
-            answer = await self._call(member.id, Drop(0, view, bitmap_of(free))) if free else Dropped(0, True)
+            answer = await self._peers.ask(member.id, Drop(0, view, bitmap_of(free))) if free else Dropped(0, True)
             few = self.copying.owned() - complete if member.leaving else ()
-            if few and isinstance(answer, Dropped) and answer.agreed:
-                answer = await self._call(member.id, Drop(0, view, bitmap_of(few), few=True))
-            if isinstance(answer, Dropped) and answer.agreed and self._moves == moves:
+            if few and answer.agreed:
+                answer = await self._peers.ask(member.id, Drop(0, view, bitmap_of(few), few=True))
+            if answer.agreed and self._moves == moves:
                 self._dropped_for[member.id] = view
                 self.emptied(member.id, free)
 
@@ -210,11 +208,8 @@ class Upkeep:
             return Dropped(0, False)
         buckets = buckets_of(request.buckets)
         if not request.few:
-            free = [b for b in buckets if self._node.id not in self._ownership.holders(b)]
+            free = [b for b in buckets if self._peers.me not in self._ownership.holders(b)]
             # First: whoever asks what we have of them is not to be told of what is gone.
             await self._holdings.note(self._ownership.dropped(b for b in free if b not in left_over))
             await self._holdings.drop(free)
         return Dropped(0, request.view == self._ownership.view)
-
-    def _others(self) -> list[Member]:
-        return [m for m in self._node.members() if m.id != self._node.id]

@@ -13,7 +13,7 @@ from math import inf
 
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.model.cluster.node import Member, NodeId
-from p2pcrawl.overlay.node import OverlayNode
+from p2pcrawl.overlay.peers import SOON_S, Peers
 from p2pcrawl.wire.messages.peer_messages import Quiet, Standing
 
 Round = tuple[int, int, int]
@@ -28,10 +28,8 @@ CLOSING_S = 2.0
 class Completion:
     """``standing`` is our own answer, ``close`` is told of a job that a spider somewhere has closed."""
 
-    def __init__(
-        self, node: OverlayNode, standing: Callable[[int], Standing], close: Callable[[int, str], None]
-    ) -> None:
-        self._node = node
+    def __init__(self, peers: Peers, standing: Callable[[int], Standing], close: Callable[[int, str], None]) -> None:
+        self._peers = peers
         self._standing = standing
         self._close = close
         self._rest_until = 0.0
@@ -41,8 +39,8 @@ class Completion:
 
     def falls_to_us(self) -> bool:
         """The member with the smallest id decides; nobody, when the last one has said good-bye."""
-        members = self._node.members()
-        return bool(members) and members[0].id == self._node.id
+        members = self._peers.members()
+        return bool(members) and members[0].id == self._peers.me
 
     def may_ask(self, now: float) -> bool:
         """Whether it falls to us, and others were not asked so much lately that they should have a rest."""
@@ -64,18 +62,18 @@ class Completion:
         if job.closing or now >= self._round_at.get(job.id, -inf) + CLOSING_S:
             return False
         busiest = self._busiest.get(job.id)
-        if busiest == self._node.id:
+        if busiest == self._peers.me:
             return self._standing(job.id).busy > 0
-        reply, *_ = await self._ask(job, [m for m in self._node.members() if m.id == busiest]) or [None]
+        reply, *_ = await self._ask(job, [m for m in self._peers.members() if m.id == busiest]) or [None]
         return reply is not None and reply.busy > 0
 
     async def _round(self, job: Job) -> Round | None:
         """What it found if everyone is idle and agrees on the view, else None."""
         own = self._standing(job.id)
-        others = [m for m in self._node.members() if m.id != self._node.id]
+        others = self._peers.others()
         self._round_at[job.id] = asyncio.get_running_loop().time()
         replies = await self._ask(job, others)
-        answered = [(own, self._node.id)]
+        answered = [(own, self._peers.me)]
         answered += [(reply, m.id) for reply, m in zip(replies, others, strict=True) if reply is not None]
         most, busiest = max(answered, key=lambda answer: answer[0].busy)
         if most.busy:
@@ -94,7 +92,7 @@ class Completion:
         now = asyncio.get_running_loop().time()
         self._rest_until = max(now, self._rest_until) + len(members) / QUESTIONS_PER_S
         replies = await asyncio.gather(
-            *(self._node.caller.call(m.address, Quiet(0, job.id, job.closing)) for m in members), return_exceptions=True
+            *(self._peers.ask(m.id, Quiet(0, job.id, job.closing), SOON_S) for m in members), return_exceptions=True
         )
         standings = [None if isinstance(reply, BaseException) else reply for reply in replies]
         for standing in standings:

@@ -14,12 +14,11 @@ from bisect import bisect_left
 from collections.abc import Collection, Container
 
 from p2pcrawl.core.control import Control
-from p2pcrawl.master.copies.syncing import Call
 from p2pcrawl.master.jobs.job import Job, spec_of_wire
 from p2pcrawl.master.master import Master
 from p2pcrawl.model.cluster.node import Member, NodeId
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
-from p2pcrawl.overlay.node import OverlayNode
+from p2pcrawl.overlay.peers import SOON_S, Peers
 from p2pcrawl.wire.messages.peer_messages import JobMarks, JobsDiffering, Mirrored, MirrorJob
 
 log = logging.getLogger(__name__)
@@ -33,11 +32,10 @@ SPREAD_AGAIN_S = 0.25
 class Mirroring:
     """See the module. ``members``: those that the last view has."""
 
-    def __init__(self, master: Master, node: OverlayNode, members: Container[NodeId], call: Call) -> None:
+    def __init__(self, master: Master, peers: Peers, members: Container[NodeId]) -> None:
         self._master = master
-        self._node = node
+        self._peers = peers
         self._members = members
-        self._call = call
         self.told: dict[NodeId, dict[int, tuple[Control, tuple[str, ...]]]] = {}
         """What each member was told of each job: its state, and the hosts that its start URLs have opened."""
         self.refusals: dict[NodeId, str] = {}
@@ -79,7 +77,7 @@ class Mirroring:
         again as long as there are fewer. The rest hears of it later.
         """
         while True:
-            others = [m for m in self._node.members() if m.id != self._node.id]
+            others = self._peers.others()
             tasks = [asyncio.create_task(self._tell(m, job)) for m in others]
             if not tasks:
                 return []
@@ -99,7 +97,7 @@ class Mirroring:
     async def tell_missing(self) -> None:
         """To all that are in our charge at once: one that does not answer holds up no other."""
         tellings = []
-        for member in charges(self._node.members(), self._node.id):
+        for member in charges(self._peers.members(), self._peers.me):
             if untold := self._untold(member):
                 tellings.append(self._tell_all(member, untold))
         await asyncio.gather(*tellings)
@@ -123,9 +121,7 @@ class Mirroring:
         """What it does not know yet."""
         known = {job.id: (job.standing, job.spec.opened) for job in jobs}
         try:
-            answer = await self._call(member.id, JobMarks(0, list(known), [job.mark for job in jobs]))
-            if not isinstance(answer, JobsDiffering):
-                raise LinkError(f"{member.address} did not compare jobs")
+            answer = await self._peers.ask(member.id, JobMarks(0, list(known), [job.mark for job in jobs]))
             for job in jobs:
                 if job.id in answer.jobs:
                     await self._tell(member, job)
@@ -137,7 +133,7 @@ class Mirroring:
     async def _tell(self, member: Member, job: Job) -> str:
         now, opened = job.standing, job.spec.opened
         request = MirrorJob(0, job.wire(), now.state, now.reason, now.version, certificate=now.certificate)
-        reply = await self._node.caller.call(member.address, request)
+        reply = await self._peers.ask(member.id, request, SOON_S)
         if reply.refusal:
             self.refusals[member.id] = reply.refusal
         else:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from p2pcrawl.master.neighbours.lane import Lane
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import P2PCrawlError, StorageError
-from p2pcrawl.wire.messages.peer_messages import Discover, Found, Settled
+from p2pcrawl.wire.messages.peer_messages import Found, Settled
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,8 @@ HELD_MAX = 50_000
 RETRY_FIRST_S = 0.2
 RETRY_MAX_S = 5.0
 
-Deliver = Callable[[NodeId, Discover], Awaitable[Settled]]
+Deliver = Callable[[NodeId, int, list[Found]], Awaitable[Settled]]
+"""Carries links of a job to their owner."""
 Keep = Callable[[int, list["Parcel"]], Awaitable[None]]
 Route = Callable[[int], NodeId | None]
 TakeBack = Callable[[int, list["Parcel"]], None]
@@ -155,7 +156,7 @@ class Dispatch:
 
     async def _send(self, owner: NodeId, lane: _Lane, job: int, batch: list[Parcel]) -> None:
         try:
-            settled = await self._deliver(owner, Discover(0, job, [p.found for p in batch]))
+            settled = await self._deliver(owner, job, [p.found for p in batch])
         except P2PCrawlError as error:
             log.info("%d links for %s must wait: %s", len(batch), owner[:8], error)
             lane.in_flight -= 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -18,19 +18,17 @@ from p2pcrawl.core.buckets.copy_ledger import Copying
 from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.frontier.copies.copy_store import SpoolRow
 from p2pcrawl.master.copies.holdings import Holdings
-from p2pcrawl.master.links.dispatch import Parcel
+from p2pcrawl.master.links.dispatch import Deliver, Parcel
 from p2pcrawl.master.master import Master
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.fingerprint import halves
 from p2pcrawl.model.errors import P2PCrawlError
-from p2pcrawl.wire.messages.peer_messages import Discover, Found, Settled
+from p2pcrawl.wire.messages.peer_messages import Found, Settled
 
 log = logging.getLogger(__name__)
 
 AGAIN_S = 5.0
 ROWS_MAX = 1_000
-
-Deliver = Callable[[NodeId, Discover], Awaitable[Settled]]
 
 
 class Spool:
@@ -90,14 +88,14 @@ class Spool:
             found = msgspec.msgpack.decode(row.link, type=Found)
             groups[(row.job, self._ownership.owner(row.bucket))].append((number, found))
         for (job, owner), links in groups.items():
-            batch = Discover(0, job, [found for _, found in links])
+            batch = [found for _, found in links]
             try:
                 if job not in self._master.jobs:
                     answer = Settled(0)
                 elif owner is None:
-                    answer = await self._master.arrive(job, batch.links)
+                    answer = await self._master.arrive(job, batch)
                 else:
-                    answer = await self._deliver(owner, batch)
+                    answer = await self._deliver(owner, job, batch)
             except P2PCrawlError as error:
                 log.debug("%d spooled links must wait: %s", len(links), error)
                 answered = False

@@ -25,14 +25,13 @@ from p2pcrawl.master.jobs.job import Job, lasting_delay_s
 from p2pcrawl.master.loans.boots import Lives
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import P2PCrawlError
-from p2pcrawl.wire.messages.peer_messages import Borrow, Lent, Repay
+from p2pcrawl.overlay.peers import Peers
+from p2pcrawl.wire.messages.peer_messages import Borrow, Repay
 
 log = logging.getLogger(__name__)
 
 RETRY_S = 0.5
 """About how long a host of which nothing was lent waits before it is borrowed again."""
-
-Call = Callable[[NodeId, Borrow | Repay], Awaitable[object]]
 
 
 @dataclass(slots=True)
@@ -54,14 +53,16 @@ class _Loan:
 
 
 class Borrowing:
-    """See the module. ``call`` reaches another master."""
+    """See the module."""
 
-    def __init__(self, workbench: Workbench, jobs: Mapping[int, Job], router: Router, lives: Lives, call: Call) -> None:
+    def __init__(
+        self, workbench: Workbench, jobs: Mapping[int, Job], router: Router, lives: Lives, peers: Peers
+    ) -> None:
         self._bench = workbench
         self._jobs = jobs
         self._router = router
         self._lives = lives
-        self._call = call
+        self._peers = peers
         self._loans: dict[int, _Loan] = {}
         self._asking: set[int] = set()
         self._number_last = 0
@@ -137,8 +138,8 @@ class Borrowing:
         try:
             delay = host.lasting_delay_s(self._jobs[job].pace)
             asked_at = monotonic()
-            answer = await self._call(owner, Borrow(0, host.name, job, delay, number))
-            if isinstance(answer, Lent) and answer.granted:
+            answer = await self._peers.ask(owner, Borrow(0, host.name, job, delay, number))
+            if answer.granted:
                 now, until = monotonic(), asked_at + answer.waited_s + answer.term_s
                 # Who is not the owner any more waits for its loans to end.
                 left = answer.count if self._router.owner(bucket_of_hash(host.key)) == owner else 0
@@ -183,7 +184,7 @@ class Borrowing:
     async def _send(self, debt: tuple[int, NodeId], repay: Repay) -> None:
         key, owner = debt
         try:
-            await self._call(owner, repay)
+            await self._peers.ask(owner, repay)
             if self._owed.get(debt) is repay:
                 del self._owed[debt]
                 if (seat := self._bench.seats.get(key)) is not None:

@@ -21,20 +21,21 @@ from p2pcrawl.core.buckets.ownership import Router
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.loans.boots import Lives
-from p2pcrawl.master.loans.borrowing import Borrowing, Call
+from p2pcrawl.master.loans.borrowing import Borrowing
 from p2pcrawl.master.loans.lending import Lending
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.job import START_URL
+from p2pcrawl.overlay.peers import Peers
 
 
 class Budgets:
-    """Both sides of loans. ``call`` reaches another master."""
+    """Both sides of loans."""
 
-    def __init__(self, workbench: Workbench, jobs: Mapping[int, Job], router: Router, call: Call) -> None:
+    def __init__(self, workbench: Workbench, jobs: Mapping[int, Job], router: Router, peers: Peers) -> None:
         self._bench = workbench
         self._router = router
         self._lives = Lives()
-        self.borrowing = Borrowing(workbench, jobs, router, self._lives, call)
+        self.borrowing = Borrowing(workbench, jobs, router, self._lives, peers)
         self.lending = Lending(workbench, jobs, router, self._lives)
         self._waiting: set[int] = set()
         """Hosts that want to be asked: ours, but not ours alone yet, or with something owed to their owner."""

@@ -16,13 +16,13 @@ from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.core.majority.consent import Consent
 from p2pcrawl.core.majority.electorate import VOTERS_WANTED
 from p2pcrawl.master.majority.roll import Roll
-from p2pcrawl.master.majority.suffrage import Call, Suffrage
+from p2pcrawl.master.majority.suffrage import Suffrage
 from p2pcrawl.model.cluster.consent import ConsentQuestion
 from p2pcrawl.model.cluster.node import NodeId, Status
 from p2pcrawl.model.errors import LinkError, StorageError
 from p2pcrawl.model.timings import TIMINGS
-from p2pcrawl.overlay.node import OverlayNode
-from p2pcrawl.overlay.port import CONSENT
+from p2pcrawl.overlay.peers import Peers
+from p2pcrawl.overlay.port import CONSENT, Port
 from p2pcrawl.wire.messages.consent import decode_consent, encode_consent
 from p2pcrawl.wire.sealed.datagrams import Opened
 
@@ -36,16 +36,17 @@ class Mandate:
 
     def __init__(
         self,
-        node: OverlayNode,
+        peers: Peers,
+        port: Port,
         ownership: Ownership,
         roll: Roll,
-        call: Call,
         changed: Callable[[bool, str], None],
         confirmed: Callable[[frozenset[int]], None],
         halt: Callable[[], None],
         fail: Callable[[Exception], None],
     ) -> None:
-        self._node = node
+        self._peers = peers
+        self._port = port
         self._ownership = ownership
         self._roll = roll
         self._changed = changed
@@ -54,9 +55,9 @@ class Mandate:
         self._fail = fail
         self._loop = asyncio.get_running_loop()
         self._timings = TIMINGS
-        self._consent = Consent(node.id, roll.electorate, self._timings, self._loop.time())
+        self._consent = Consent(peers.me, roll.electorate, self._timings, self._loop.time())
         self._electorate = roll.electorate
-        self.suffrage = Suffrage(node, roll, call, self._timings.promise_s, self._silent, self._learnt)
+        self.suffrage = Suffrage(peers, roll, self._timings.promise_s, self._silent, self._learnt)
         self._granting = False
         self._lapses = 0
         self._halt_at = inf
@@ -64,7 +65,7 @@ class Mandate:
         self._repeated = True
         self._through = False
         ownership.consent = lambda: self._consent.stands(self._loop.time())
-        node.port.receivers[CONSENT] = self._received
+        port.receivers[CONSENT] = self._received
 
     # -- what the rest of the master tells ----------------------------------------------------
 
@@ -124,17 +125,16 @@ class Mandate:
 
     def _ask(self, *, everybody: bool) -> None:
         now = self._loop.time()
-        members = self._node.membership.members
         asked = set(self._electorate.voters)
         if len(asked) < VOTERS_WANTED:
             # Those that have no vote yet are asked, too: their consent counts from the moment that they have one.
-            asked |= {member.id for member in self._node.members()}
+            asked |= {member.id for member in self._peers.members()}
         due = {node for node in asked if everybody or self._consent.due(node)}
         if everybody or due:
             data = encode_consent(self._consent.ask(now))
-            for node in sorted(due - {self._node.id}):
-                if (member := members.get(node)) is not None and member.status is not Status.LEFT:
-                    self._node.port.send_to(CONSENT, data, member.address)
+            for node in sorted(due - {self._peers.me}):
+                if (member := self._peers.known(node)) is not None and member.status is not Status.LEFT:
+                    self._port.send_to(CONSENT, data, member.address)
             self._review()
 
     def _received(self, opened: Opened, source: tuple[str, int]) -> None:
@@ -143,11 +143,11 @@ class Mandate:
         except LinkError:
             return
         sender, now = opened.sender, self._loop.time()
-        if sender == self._node.id or self._node.membership.members.get(sender) is None:
+        if sender == self._peers.me or self._peers.known(sender) is None:
             return
         self.suffrage.seats[sender] = message.seat
         if isinstance(message, ConsentQuestion):
-            self._node.port.send(CONSENT, encode_consent(self._consent.answer(sender, message, now)), source)
+            self._port.send(CONSENT, encode_consent(self._consent.answer(sender, message, now)), source)
         else:
             self._consent.heard(sender, message, now)
             self._review()

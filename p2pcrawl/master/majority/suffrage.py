@@ -12,14 +12,13 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from math import inf
-from typing import Any
 
 from p2pcrawl.core.majority.electorate import Canvass, wanted_change
 from p2pcrawl.master.majority.roll import Roll
 from p2pcrawl.model.cluster.consent import Decision, Poll, Version, Vote, Voters
 from p2pcrawl.model.cluster.node import NodeId, Status
-from p2pcrawl.model.errors import LinkError, P2PCrawlError
-from p2pcrawl.overlay.node import OverlayNode
+from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.overlay.peers import Peers
 from p2pcrawl.wire.messages.peer_messages import AskElectorate, Canvassed, Elected, Voted
 
 log = logging.getLogger(__name__)
@@ -31,8 +30,6 @@ AGAIN_S = 2.0
 MARGIN_S = 0.25
 """Others may have learnt a version so much later."""
 
-Call = Callable[[NodeId, Any], Awaitable[Any]]
-
 
 class Suffrage:
     """See the module. ``settle_s``: how long each version stands at least. ``silent`` tells of which voters nothing is
@@ -40,16 +37,14 @@ class Suffrage:
 
     def __init__(
         self,
-        node: OverlayNode,
+        peers: Peers,
         roll: Roll,
-        call: Call,
         settle_s: float,
         silent: Callable[[], Iterable[NodeId]],
         learnt: Callable[[], None],
     ) -> None:
-        self._node = node
+        self._peers = peers
         self._roll = roll
-        self._call = call
         self._settle_s = settle_s
         self._silent = silent
         self._learnt = learnt
@@ -68,12 +63,12 @@ class Suffrage:
     @property
     def votes(self) -> bool:
         """Whether our consent counts."""
-        return self._electorate.votes(self._node.id)
+        return self._electorate.votes(self._peers.me)
 
     @property
     def awaited(self) -> bool:
         """We have a vote still, and there are others who may decide that we have not."""
-        return self.votes and any(m.id != self._node.id and not m.leaving for m in self._node.members())
+        return self.votes and any(not m.leaving for m in self._peers.others())
 
     def forgotten(self, node: NodeId) -> None:
         """It has been away for so long that it is not waited for any more."""
@@ -91,7 +86,7 @@ class Suffrage:
 
     def tend(self) -> None:
         """Begins what has to be decided, if that falls to us."""
-        now, me = self._loop.time(), self._node.id
+        now, me = self._loop.time(), self._peers.me
         due_at = max(self._tended_at + AGAIN_S, self._electorate.learnt_at + self._settle_s + MARGIN_S)
         if now < due_at or not self.votes:
             return
@@ -136,10 +131,10 @@ class Suffrage:
         return self._here(node) and self.seats.get(node, seat) == seat
 
     def _here(self, node: NodeId) -> bool:
-        return self._node.living(node) is not None
+        return self._peers.living(node) is not None
 
     def _going(self, node: NodeId) -> bool:
-        member = self._node.membership.members.get(node)
+        member = self._peers.known(node)
         if member is None:
             return node in self._forgotten
         return member.leaving or member.status is Status.LEFT
@@ -170,10 +165,12 @@ class Suffrage:
     async def _put(self, canvass: Canvass, poll: Poll, node: NodeId) -> None:
         """Puts a poll to one voter."""
         try:
-            if node == self._node.id:
+            if node == self._peers.me:
                 vote = await self._roll.vote(poll, self._settle_s)
             else:
-                vote = _vote_of(await self._call(node, Canvassed(0, *poll.version, *poll.ballot, _given(poll.voters))))
+                vote = _vote_of(
+                    await self._peers.ask(node, Canvassed(0, *poll.version, *poll.ballot, _given(poll.voters)))
+                )
         except P2PCrawlError as error:
             log.debug("no vote from %s: %s", node[:8], error)
             return
@@ -183,9 +180,7 @@ class Suffrage:
         """Somebody speaks of a version that we do not know."""
         self._pulling.add(node)
         try:
-            told = await self._call(node, AskElectorate(0))
-            if not isinstance(told, Elected):
-                raise LinkError(f"{node[:8]} did not tell who has a vote")
+            told = await self._peers.ask(node, AskElectorate(0))
             voters = {NodeId(name): seat for name, seat in told.voters.items()}
             if voters:
                 await self._learn(Decision(Version(told.founded, told.number), voters))
@@ -204,7 +199,7 @@ class Suffrage:
         log.info("version %d of the electorate: %s", decision.version.number, names)
         self._learnt()
 
-    def _start(self, work: Any) -> None:
+    def _start(self, work: Awaitable[None]) -> None:
         task = asyncio.create_task(self._safely(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -226,9 +221,7 @@ def _given(voters: Voters | None) -> dict[str, bytes] | None:
     return None if voters is None else _plain(voters)
 
 
-def _vote_of(reply: Any) -> Vote:
-    if not isinstance(reply, Voted):
-        raise LinkError("a ballot was not answered")
+def _vote_of(reply: Voted) -> Vote:
     accepted = None if reply.accepted is None else {NodeId(node): seat for node, seat in reply.accepted.items()}
     return Vote(
         reply.seat,

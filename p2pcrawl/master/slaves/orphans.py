@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any
 
 from p2pcrawl.core.bench.candidate import host_key
 from p2pcrawl.core.buckets.ownership import Ownership
@@ -23,14 +22,13 @@ from p2pcrawl.master.slaves.session import Session
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.fingerprint import SIZE
 from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.overlay.peers import Peers
 from p2pcrawl.wire.messages.peer_messages import Found, HostNote, Merge, Row, Settled
 from p2pcrawl.wire.messages.slave_messages import Links, OrphanPage, Orphans, Outcome
 
 log = logging.getLogger(__name__)
 
 RETRY_S = 0.5
-
-Call = Callable[[NodeId, Any], Awaitable[Any]]
 
 
 class Orphanage:
@@ -41,7 +39,7 @@ class Orphanage:
         master: Master,
         ownership: Ownership,
         dispatch: Dispatch,
-        call: Call,
+        peers: Peers,
         learn: Callable[[Sequence[HostNote]], None],
         close: Callable[[int, str], None],
     ) -> None:
@@ -50,7 +48,7 @@ class Orphanage:
         self._master = master
         self._ownership = ownership
         self._dispatch = dispatch
-        self._call = call
+        self._peers = peers
         self._learn = learn
         self._close = close
 
@@ -92,30 +90,36 @@ class Orphanage:
         await settled.wait()
 
     async def _settle_note(self, note: HostNote) -> None:
-        async def learn(owner: NodeId | None) -> Any:
+        async def learn(owner: NodeId | None) -> bool:
             if owner is None:
-                return self._learn([note])
-            return await self._call(owner, Merge(0, [], [note]))
+                self._learn([note])
+                return True
+            return _is_taken(await self._peers.ask(owner, Merge(0, [], [note])))
 
         await self._tell(note.bucket, learn)
 
     async def _settle_end(self, job: Job, row: Row) -> None:
-        async def merge(owner: NodeId | None) -> Any:
-            return await (self._master.merge([row]) if owner is None else self._call(owner, Merge(0, [row])))
+        async def merge(owner: NodeId | None) -> bool:
+            if owner is None:
+                return _is_taken(await self._master.merge([row]))
+            return _is_taken(await self._peers.ask(owner, Merge(0, [row], opened=self._master.opened([job.id]))))
 
         await self._tell(self._master.bucket_of_row(row), merge)
 
-    async def _tell(self, bucket: int, tell: Callable[[NodeId | None], Awaitable[Any]]) -> None:
+    async def _tell(self, bucket: int, tell: Callable[[NodeId | None], Awaitable[bool]]) -> None:
         """Returns when the bucket's owner has taken it; None is this master itself."""
         while True:
             try:
-                answer = await tell(self._ownership.owner(bucket))
-                if answer is None or (isinstance(answer, Settled) and not answer.refused and not answer.unknown_job):
+                if await tell(self._ownership.owner(bucket)):
                     return
             except P2PCrawlError as error:
                 log.debug("something of bucket %d must wait: %s", bucket, error)
             # Its owner is dead, or sees another owner: the view will tell.
             await asyncio.sleep(RETRY_S)
+
+
+def _is_taken(settled: Settled) -> bool:
+    return not settled.refused and not settled.unknown_job
 
 
 def _found_in(links: Links) -> Iterator[Found]:

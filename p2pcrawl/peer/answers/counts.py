@@ -18,6 +18,7 @@ from typing import Any
 from p2pcrawl.core.control import FINISHED, INCOMPLETE
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.jobs.job import Job, certificate_sum
+from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.model.cluster.node import Member, NodeId
 
 ASK_S = 5.0
@@ -29,23 +30,24 @@ Stamps = dict[NodeId, dict[str, Any]]
 class Counts:
     """Asks all masters for their counts of jobs, and judges whether the sum is settled."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, absences: Absences) -> None:
         self._cluster = cluster
-        self._node = cluster.node
+        self._absences = absences
+        self._peers = cluster.peers
 
     async def of_jobs(self, jobs: Sequence[Job]) -> list[dict[str, Any]]:
         """Counts each of these jobs over all masters."""
         before = await self._stamps()
         sums = [await self._of(job) for job in jobs]
         settled = _is_settled(before) and before == await self._stamps()
-        away = self._cluster.absences.missing()
+        away = self._absences.missing()
         return [_judged(each, settled) | {"away": away} for each in sums]
 
     def here(self, job: Job) -> dict[str, Any]:
         """Returns what this master has of a job."""
         ownership = self._cluster.ownership
         return {
-            "master": self._node.id,
+            "master": self._peers.me,
             "counts": job.certificate(),
             "not_whole": ownership.broken(),
             "moving": ownership.syncing,
@@ -60,15 +62,14 @@ class Counts:
             "turn": ownership.turn,
             "taken": takeover.handovers,
             "given": takeover.given,
-            "settled": not moving and ownership.view == self._node.membership.view_digest,
+            "settled": not moving and ownership.view == self._peers.view_digest,
         }
 
     async def ask_others(self, what: str, arguments: dict[str, Any]) -> list[tuple[Member, Any]]:
         """Asks each other member a question. Returns each answer, or the error of the member that gave none."""
-        others, asked = [m for m in self._node.members() if m.id != self._node.id], json.dumps(arguments).encode()
-        calls = (self._node.caller.query(m.address, f"ask:{what}", asked, timeout_s=ASK_S) for m in others)
-        answers = await asyncio.gather(*calls, return_exceptions=True)
-        return [(m, json.loads(a) if isinstance(a, bytes) else a) for m, a in zip(others, answers, strict=True)]
+        others = self._peers.others()
+        calls = (self._peers.query(member.id, f"ask:{what}", arguments, ASK_S) for member in others)
+        return list(zip(others, await asyncio.gather(*calls, return_exceptions=True), strict=True))
 
     async def _of(self, job: Job) -> dict[str, Any]:
         parts, missing = [self.here(job)], []
@@ -90,7 +91,7 @@ class Counts:
         """Collects the stamps of all that answer; that others do not is told with the counts."""
         answers = await self.ask_others("stamp", {})
         told = {member.id: answer for member, answer in answers if isinstance(answer, dict)}
-        return {**told, self._node.id: self.stamp()}
+        return {**told, self._peers.me: self.stamp()}
 
 
 def _is_settled(stamps: Stamps) -> bool:

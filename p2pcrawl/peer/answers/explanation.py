@@ -8,7 +8,6 @@ job's own key.
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from p2pcrawl.core.bench.seat import host_state
 from p2pcrawl.core.ring.rendezvous import key_hash
 from p2pcrawl.frontier.reading.inquiry import Inquiry, RecordRow
 from p2pcrawl.master.cluster import Cluster
-from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.cluster.node import Address, NodeId
 from p2pcrawl.model.crawl.record import Phase, ShardKey, phase_of, stamp_of, visit_of
 from p2pcrawl.model.crawl.url import canonical, host_of
 from p2pcrawl.model.errors import P2PCrawlError
@@ -33,10 +32,12 @@ _DEPTH = 15
 class Explanation:
     """Answers ``why`` from what this master's folder holds, and from what the other holders of the bucket say."""
 
-    def __init__(self, cluster: Cluster, folder: Path) -> None:
+    def __init__(self, cluster: Cluster, address: Address, folder: Path) -> None:
+        """``address``: of this master."""
         self._cluster = cluster
         self._master = cluster.master
-        self._node = cluster.node
+        self._peers = cluster.peers
+        self._address = address
         self._folder = folder
 
     async def why(self, text: str) -> dict[str, Any]:
@@ -77,12 +78,9 @@ class Explanation:
         return owners or {self._cluster.ownership.owner_id(self._master.bucket_of_url(text, ShardKey.HOST)): []}
 
     async def _of_owner(self, owner: NodeId, url: str, jobs: list[int]) -> dict[str, Any]:
-        if owner == self._node.id:
+        if owner == self._peers.me:
             return await self.here(url, jobs)
-        member = self._node.membership.members[owner]
-        asked = json.dumps({"url": url, "jobs": jobs}).encode()
-        answer = await self._node.caller.query(member.address, "ask:why-here", asked, timeout_s=ASK_S)
-        told: dict[str, Any] = json.loads(answer)
+        told: dict[str, Any] = await self._peers.query(owner, "ask:why-here", {"url": url, "jobs": jobs}, ASK_S)
         return told
 
     def _read(self, url: str, jobs: list[int]) -> tuple[dict[str, Any], list[RecordRow]]:
@@ -107,10 +105,10 @@ class Explanation:
                     "since_s": round(max(0.0, self._master.now - held.since), 1),
                 }
         return {
-            "owner": self._node.id,
-            "address": self._node.address,
+            "owner": self._peers.me,
+            "address": self._address,
             "bucket": record.bucket,
-            "epoch": [ownership.counters[record.bucket], self._node.id],
+            "epoch": [ownership.counters[record.bucket], self._peers.me],
             "serving": ownership.serves(record.bucket),
             "whole": not ownership.lacks[record.bucket],
             "lease": lease,
@@ -120,7 +118,7 @@ class Explanation:
     async def _copies(self, record: RecordRow) -> list[dict[str, Any]]:
         """Asks the other holders of a record's bucket whether they have it in the same state."""
         ours = stamp_of(record.visit, record.phase, record.attempts, record.losses)
-        nodes = [node for node in self._cluster.ownership.holders(record.bucket) if node != self._node.id]
+        nodes = [node for node in self._cluster.ownership.holders(record.bucket) if node != self._peers.me]
         stamps = await asyncio.gather(*(self._stamp_at(node, record) for node in nodes))
         told = []
         for node, stamp in zip(nodes, stamps, strict=True):
@@ -130,13 +128,10 @@ class Explanation:
 
     async def _stamp_at(self, node: NodeId, record: RecordRow) -> int | None:
         """Asks a holder for its stamp of a record. -1: it has no such row. None: it did not answer."""
-        member = self._node.membership.members.get(node)
-        if member is None:
-            return None
         prefix = int.from_bytes(record.fingerprint[:8], "big") >> 4
         request = ListKeys(0, [Range(record.bucket, _DEPTH, prefix)])
         try:
-            listed = await self._node.caller.call(member.address, request, COPY_S)
+            listed = await self._peers.ask(node, request, COPY_S)
         except P2PCrawlError:
             return None
         for number, (job, stamp) in enumerate(zip(listed.jobs, listed.stamps, strict=False)):

@@ -9,8 +9,9 @@ from typing import Any
 
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.master.cluster import Cluster
-from p2pcrawl.master.neighbours.absences import absent_told
+from p2pcrawl.master.neighbours.absences import Absences, absent_told
 from p2pcrawl.model.cluster.node import Member, NodeId
+from p2pcrawl.overlay.node import OverlayNode
 
 
 def warnings_of(
@@ -39,11 +40,12 @@ def warnings_of(
 class Overview:
     """Describes the cluster as plain data, for ``status`` and its kin."""
 
-    def __init__(self, cluster: Cluster, name: str) -> None:
+    def __init__(self, cluster: Cluster, node: OverlayNode, absences: Absences, name: str) -> None:
         """``name`` is the cluster's."""
         self._cluster = cluster
         self._master = cluster.master
-        self._node = cluster.node
+        self._node = node
+        self._absences = absences
         self._name = name
 
     def members(self) -> list[dict[str, Any]]:
@@ -60,7 +62,7 @@ class Overview:
             if isinstance(answer, dict):
                 figures = {name: count + int(answer.get(name, 0)) for name, count in figures.items()}
         living = [member.id for member in self._node.members()]
-        missing = self._cluster.absences.missing()
+        missing = self._absences.missing()
         mandate = self._cluster.mandate
         standing = mandate.standing() if mandate is not None else None
         warnings = warnings_of(copies, living, missing, figures["not_whole"], self._cluster.mirroring.refusals)
@@ -85,7 +87,7 @@ class Overview:
         """Describes this master alone."""
         ownership = self._cluster.ownership
         return {
-            "id": self._node.id,
+            "id": self._node.me,
             "owned": ownership.owned,
             "syncing": ownership.syncing,
             "handed_over": self._cluster.takeover.handovers,
@@ -105,11 +107,11 @@ class Overview:
 
     def _members(self, members: Iterable[Member]) -> list[dict[str, Any]]:
         # Slaves ask for this again and again: the table is gone through once for all members.
-        owned = Counter(row[0] for row in self._cluster.ownership.table) or {self._node.id: BUCKETS}
+        owned = Counter(row[0] for row in self._cluster.ownership.table) or {self._node.me: BUCKETS}
         return [self._member(member, owned.get(member.id, 0)) for member in sorted(members, key=lambda m: m.id)]
 
     def _member(self, member: Member, owned: int) -> dict[str, Any]:
-        own = member.id == self._node.id
+        own = member.id == self._node.me
         raw = self._node.membership.load if own else self._node.membership.loads.get(member.id, b"")
         load = json.loads(raw) if raw else {}
         view = self._node.membership.view_digest if own else self._node.membership.views.get(member.id)

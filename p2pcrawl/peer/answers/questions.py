@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,14 @@ from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.frontier.reading.job_items import pages_after
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.master.steering import Steering
-from p2pcrawl.model.cluster.node import Address
+from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.record import ShardKey
 from p2pcrawl.model.crawl.url import canonical, host_of
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.packing import in_text
+from p2pcrawl.overlay.node import OverlayNode
 from p2pcrawl.peer.answers.counts import ASK_S, Counts
 from p2pcrawl.peer.answers.explanation import Explanation
 from p2pcrawl.peer.answers.overview import Overview
@@ -28,16 +29,19 @@ from p2pcrawl.spiders.page.typed_urls import checked_url
 class Questions:
     """Answers the questions of faces, and those by which masters answer them together."""
 
-    def __init__(self, cluster: Cluster, steering: Steering, folder: Path, name: str) -> None:
+    def __init__(
+        self, cluster: Cluster, node: OverlayNode, absences: Absences, steering: Steering, folder: Path, name: str
+    ) -> None:
         """``name`` is the cluster's."""
         self._cluster = cluster
         self._master = cluster.master
-        self._node = cluster.node
+        self._peers = cluster.peers
+        self._directory = node.directory
         self._steering = steering
         self._folder = folder
-        self._overview = Overview(cluster, name)
-        self._counts = Counts(cluster)
-        self._explanation = Explanation(cluster, folder)
+        self._overview = Overview(cluster, node, absences, name)
+        self._counts = Counts(cluster, absences)
+        self._explanation = Explanation(cluster, node.address, folder)
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
         """Raises ConfigurationError for a question that there is not, or that is about nothing."""
@@ -89,14 +93,13 @@ class Questions:
         """Yields the items of a job, from all masters, in pieces of whole lines."""
         job = self.job_of({"job": number}).id
 
-        async def members() -> list[Address]:
-            return [member.address for member in self._node.members()]
+        async def members() -> list[NodeId]:
+            return [member.id for member in self._peers.members()]
 
-        async def ask(address: Address, arguments: dict[str, Any]) -> dict[str, Any]:
-            if address == self._node.address:
+        async def ask(node: NodeId, arguments: dict[str, Any]) -> dict[str, Any]:
+            if node == self._peers.me:
                 return await self._pages(arguments["job"], arguments["after"])
-            answer = await self._node.caller.query(address, "ask:pages", json.dumps(arguments).encode())
-            page: dict[str, Any] = json.loads(answer)
+            page: dict[str, Any] = await self._peers.query(node, "ask:pages", arguments)
             return page
 
         async for piece in Gathering(job, members, ask).pieces():
@@ -118,15 +121,13 @@ class Questions:
         it is silent.
         """
         answer = self._owner_seen(str(arguments.get("url", "")), str(arguments.get("key", "host")))
-        if answer["owner"] == self._node.id or arguments.get("forwarded"):
+        if answer["owner"] == self._peers.me or arguments.get("forwarded"):
             return answer
         try:
-            asked = json.dumps({**arguments, "forwarded": True}).encode()
-            told: dict[str, Any] = json.loads(
-                await self._node.caller.query(Address(answer["address"]), "ask:owner", asked, timeout_s=ASK_S)
-            )
+            asked = {**arguments, "forwarded": True}
+            told: dict[str, Any] = await self._peers.query(answer["owner"], "ask:owner", asked, ASK_S)
         except P2PCrawlError as error:
-            note = f"the owner did not answer ({error}); this is how {self._node.id[:8]} sees it"
+            note = f"the owner did not answer ({error}); this is how {self._peers.me[:8]} sees it"
             return {**answer, "note": note, "directory": await self._owner_heard(answer["bucket"])}
         if told["owner"] != answer["owner"]:
             told["note"] = "the masters do not agree at the moment; ask again in some seconds"
@@ -135,7 +136,7 @@ class Questions:
 
     async def _owner_heard(self, bucket: int) -> dict[str, Any] | None:
         """Looks up in the directory who was last heard to serve a bucket."""
-        hint = await self._node.directory.owner(bucket)
+        hint = await self._directory.owner(bucket)
         if hint is None:
             return None
         return {
@@ -152,7 +153,7 @@ class Questions:
         bucket = self._master.bucket_of_url(text, key)
         ownership = self._cluster.ownership
         owner = ownership.owner_id(bucket)
-        member = self._node.membership.members.get(owner)
+        member = self._peers.known(owner)
         holders = ownership.holders(bucket)
         answer = {
             "url": text,
@@ -163,10 +164,10 @@ class Questions:
             "address": member.address if member is not None else "",
             "copies": list(holders),
             "view": f"{ownership.view:016x}",
-            "why": f"bucket {bucket} of {BUCKETS}: the {ownership.ring} ring over {len(self._node.members())} masters "
+            "why": f"bucket {bucket} of {BUCKETS}: the {ownership.ring} ring over {len(self._peers.members())} masters "
             f"puts {owner[:8]} first",
         }
-        if owner == self._node.id:
+        if owner == self._peers.me:
             answer["epoch"] = [ownership.counters[bucket], owner]
             answer["serving"] = ownership.serves(bucket)
             answer["slave"] = self._master.granting.slave_for(host_of(text))

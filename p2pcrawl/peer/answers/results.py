@@ -10,9 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from p2pcrawl.model.cluster.node import Address
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.packing import of_text
 from p2pcrawl.model.timings import TIMINGS
@@ -21,22 +20,26 @@ log = logging.getLogger(__name__)
 
 AGAIN_S = 0.5
 
-Members = Callable[[], Awaitable[list[Address]]]
-Ask = Callable[[Address, dict[str, Any]], Awaitable[dict[str, Any]]]
+Who = TypeVar("Who", bound=str)
+"""A master, by its id; or by its address, for those who do not know its id."""
+Members = Callable[[], Awaitable[list[Who]]]
+Ask = Callable[[Who, dict[str, Any]], Awaitable[dict[str, Any]]]
 """Asks a master for the next pages: ``job`` and ``after`` in; ``pages`` (fingerprint, place, items), ``mark`` and
 ``settled`` out. The mark changes when a bucket has moved."""
 
 
-class Gathering:
+class Gathering(Generic[Who]):
     """One gathering. What it keeps is a fingerprint for each page with items, about 100 bytes."""
 
-    def __init__(self, job: int, members: Members, ask: Ask, patience_s: float = TIMINGS.results_patience_s) -> None:
+    def __init__(
+        self, job: int, members: Members[Who], ask: Ask[Who], patience_s: float = TIMINGS.results_patience_s
+    ) -> None:
         self._job = job
         self._members = members
         self._ask = ask
         self._patience_s = patience_s
         self._known: set[bytes] = set()
-        self._marks: dict[Address, str] = {}
+        self._marks: dict[Who, str] = {}
         self._at_rest = True
 
     async def pieces(self) -> AsyncIterator[bytes]:
@@ -63,7 +66,7 @@ class Gathering:
             await asyncio.sleep(AGAIN_S)
 
     async def _round(self) -> AsyncIterator[bytes]:
-        places: dict[Address, int] = {}
+        places: dict[Who, int] = {}
         for _ in range(2):
             # The second time only tells whether something moved meanwhile.
             members = await self._members()
@@ -71,19 +74,19 @@ class Gathering:
                 raise LinkError("the last master is leaving")
             if places and set(members) != set(places):
                 self._at_rest = False
-            for address in members:
+            for who in members:
                 while True:
-                    page = await self._ask(address, {"job": self._job, "after": places.get(address, 0)})
-                    self._look(address, page)
+                    page = await self._ask(who, {"job": self._job, "after": places.get(who, 0)})
+                    self._look(who, page)
                     if fresh := self._fresh(page["pages"]):
                         yield fresh
                     if not page["pages"]:
-                        places.setdefault(address, 0)
+                        places.setdefault(who, 0)
                         break
-                    places[address] = page["pages"][-1][1]
+                    places[who] = page["pages"][-1][1]
 
-    def _look(self, address: Address, page: dict[str, Any]) -> None:
-        known = self._marks.setdefault(address, page["mark"])
+    def _look(self, who: Who, page: dict[str, Any]) -> None:
+        known = self._marks.setdefault(who, page["mark"])
         views = {mark.partition(" ")[0] for mark in self._marks.values()}
         if known != page["mark"] or not page["settled"] or len(views) > 1:
             self._at_rest = False

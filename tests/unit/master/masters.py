@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from p2pcrawl.core.membership.output import Event, EventKind
@@ -26,9 +26,10 @@ from p2pcrawl.model.cluster.placement import RingName
 from p2pcrawl.model.crawl.job import JobId
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
-from p2pcrawl.wire.messages.ask import Answered, due
+from p2pcrawl.wire.messages.ask import Answered
 from p2pcrawl.wire.messages.codec import FrameReader, encode
 from p2pcrawl.wire.sealed.datagrams import Opened
+from tests.peers import FakePeers
 from tests.unit.master.fake_slaves import Slaves, spec_of
 
 JOB = JobId(77)
@@ -77,10 +78,10 @@ class Town:
         for id in who or list(self.houses):
             self.houses[id].cluster.happened(Event(EventKind.UPDATED, self.member(id)))
 
-    async def carry(self, source: NodeId, address: Address, request: Any) -> Any:
-        target = next((h for h in self.houses.values() if h.address == address), None)
+    async def carry(self, source: NodeId, node: NodeId, request: Any) -> Any:
+        target = self.houses.get(node)
         if target is None:
-            raise LinkError(f"cannot reach {address}")
+            raise LinkError(f"cannot reach {node[:8]}")
         self.said[type(request).__name__] += 1
         if self.before is not None:
             await self.before(self, source, target.id, request)
@@ -105,6 +106,24 @@ def over_the_wire(message: Any) -> Any:
     return next(iter(FrameReader().feed(encode(message))))
 
 
+class Others(FakePeers):
+    """The others of a town, as one of its masters sees them."""
+
+    def __init__(self, town: Town, me: NodeId) -> None:
+        super().__init__(me, answer=partial(town.carry, me))
+        self._town = town
+
+    def members(self) -> list[Member]:
+        return [self._town.member(id) for id in self._town.seen_by(self.me) if id in self._town.houses]
+
+    def missing(self) -> list[Any]:
+        return sorted(self._town.missing)
+
+    def say_leaving(self) -> None:
+        self._town.leaving.add(self.me)
+        self._town.look()
+
+
 class House:
     """One master."""
 
@@ -119,6 +138,8 @@ class House:
         self.store = bytes(16)
         self.run: asyncio.Task[None] | None = None
         self.refusal = ""
+        self.receivers: dict[int, Any] = {}
+        """Who takes the datagrams of each channel: a house is its own port."""
         self._answering: set[asyncio.Task[Any]] = set()
 
     async def answer(self, request: Any, source: NodeId) -> Any:
@@ -144,9 +165,8 @@ class House:
         await holdings.open()
         stack.push_async_callback(holdings.close)
         self.roll = Roll(self.town.folder / self.name, self.id) if self.town.majority else None
-        self.port = SimpleNamespace(receivers={}, send_to=self._send_to, send=self._send)
         self.cluster = Cluster(
-            self.master, self._node(), holdings, self.town.copies, self._answer,
+            self.master, Others(self.town, self.id), self, holdings, self.town.copies, self._answer,
             ring=self.town.ring, roll=self.roll,
         )  # fmt: skip
         self.town.houses[self.id] = self
@@ -170,56 +190,15 @@ class House:
         self.town.missing.add(self.id)
         self.town.look()
 
-    def _node(self) -> Any:
-        town, me = self.town, self.id
-
-        class Members:
-            def get(self, id: NodeId) -> Member | None:
-                return town.member(id) if id in town.seen_by(me) and id in town.houses else None
-
-        class Membership:
-            members = Members()
-
-            def missing(self) -> list[NodeId]:
-                return sorted(town.missing)
-
-            @property
-            def view_digest(self) -> int:
-                ids = [(id, id in town.leaving) for id in town.seen_by(me)]
-                return hash(tuple(ids)) & 0xFFFF_FFFF_FFFF
-
-        class Caller:
-            async def call(self, address: Address, request: Any, timeout_s: float = 10.0) -> Any:
-                try:
-                    async with asyncio.timeout(timeout_s):
-                        return due(request, await town.carry(me, address, request), address)
-                except TimeoutError:
-                    raise LinkError(f"{address} did not answer") from None
-
-        return SimpleNamespace(
-            id=me,
-            members=lambda: [town.member(i) for i in town.seen_by(me)],
-            membership=Membership(),
-            living=Members().get,
-            caller=Caller(),
-            gossip=SimpleNamespace(update_me=self._update_me),
-            port=self.port,
-        )
-
-    def _send_to(self, channel: int, payload: bytes, address: Address) -> None:
+    def send_to(self, channel: int, payload: bytes, address: Address) -> None:
         """A datagram, which is lost between those that are apart."""
         target = next((h for h in self.town.houses.values() if h.address == address), None)
         if target is not None and (self.id in self.town.apart) == (target.id in self.town.apart):
             opened = Opened(channel, self.id, self.boot, payload, True)
-            asyncio.get_running_loop().call_soon(target.port.receivers[channel], opened, parse_address(self.address))
+            asyncio.get_running_loop().call_soon(target.receivers[channel], opened, parse_address(self.address))
 
-    def _send(self, channel: int, payload: bytes, to: tuple[str, int]) -> None:
-        self._send_to(channel, payload, format_address(*to))
-
-    def _update_me(self, **fields: object) -> None:
-        if fields.get("leaving"):
-            self.town.leaving.add(self.id)
-            self.town.look()
+    def send(self, channel: int, payload: bytes, to: tuple[str, int]) -> None:
+        self.send_to(channel, payload, format_address(*to))
 
     async def _answer(self, what: str, arguments: bytes) -> bytes:
         return b"{}"
@@ -281,7 +260,7 @@ def settled(houses: Iterable[House]) -> bool:
     """The views are followed, and no bucket is on its way."""
     for house in houses:
         ownership = house.cluster.ownership
-        if ownership.view != house.cluster.node.membership.view_digest or house.cluster.takeover.unclaimed:
+        if ownership.view != house.cluster.peers.view_digest or house.cluster.takeover.unclaimed:
             return False
         if ownership.syncing or not ownership.complete:
             return False

@@ -802,7 +802,7 @@ async def test_nonsense_among_links_of_another_master_does_not_end_this_one(tmp_
 
         try:
             async with asyncio.timeout(2):
-                await town.carry(houses[1].id, houses[0].address, Discover(0, 77, [found]))
+                await town.carry(houses[1].id, houses[0].id, Discover(0, 77, [found]))
         except (LinkError, TimeoutError):
             pass
 

@@ -26,6 +26,7 @@ from p2pcrawl.model.crawl.url import host_of
 from p2pcrawl.model.errors import DiskFullError, StorageError
 from p2pcrawl.wire.messages.peer_messages import Borrow, Repay
 from p2pcrawl.wire.messages.slave_messages import Outcome, Page, Returned, RobotsResult, Task
+from tests.peers import FakePeers
 from tests.unit.master.fake_slaves import Death, Site, Slaves, crawl, links_to, master_of, page_of, spec_of, until, urls
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -309,12 +310,9 @@ async def test_bucket_of_a_host_that_is_asked_for_pages_of_other_buckets_is_not_
 async def test_bucket_of_a_host_that_is_lent_is_not_let_go_of(tmp_path: Path) -> None:
     borrower = NodeId("2" * 40)
 
-    async def unused(node: NodeId, request: Borrow | Repay) -> object:
-        raise AssertionError("nothing is borrowed here")
-
     async with master_of(tmp_path, Slaves(Site([]), lambda task: None)) as master:
         job = await master.submit(spec_of(shard_key="url", download_delay=1.0))
-        budgets = master.exchange.budgets = Budgets(master.workbench, master.jobs, Alone(), unused)
+        budgets = master.exchange.budgets = Budgets(master.workbench, master.jobs, Alone(), FakePeers(NodeId("1" * 40)))
         budgets.members_changed({borrower})
         running = asyncio.create_task(master.run())
         bucket = master.bucket_of_url("http://h0.example/", "host")

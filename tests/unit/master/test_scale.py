@@ -6,7 +6,6 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,12 +15,14 @@ from p2pcrawl.core.buckets.copy_ledger import Copying
 from p2pcrawl.core.buckets.ownership import Change
 from p2pcrawl.master import cluster
 from p2pcrawl.master.buckets import view_changes as views
+from p2pcrawl.master.copies.copier import Copier
 from p2pcrawl.master.copies.syncing import PATROL_HOLDERS, Syncing
 from p2pcrawl.master.jobs.mirroring import charges
 from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.wire.messages.peer_messages import Compare, Compared, Whole
+from tests.peers import FakePeers
 from tests.unit.master.fake_slaves import spec_of
 from tests.unit.master.masters import JOB, Town, eventually, settled, town_of
 from tests.unit.master.test_cluster import Web
@@ -228,7 +229,10 @@ async def test_patrol_compares_with_few_holders_at_a_time_and_with_all_of_them_i
 
     async def synced(node: NodeId, buckets: frozenset[int]) -> None: ...
 
-    syncing = Syncing(copying, SimpleNamespace(), Nothing(), call, lambda bucket: True, synced)  # type: ignore[arg-type]
+    async def send(node: NodeId, rows: Any, notes: Any) -> None: ...
+
+    peers = FakePeers(ME, others, call)
+    syncing = Syncing(copying, Copier(copying, send), Nothing(), peers, send, lambda bucket: True, synced)  # type: ignore[arg-type]
 
     steps = []
     for _ in range(3):

@@ -66,7 +66,7 @@ async def test_other_protocol_version_is_told(monkeypatch: pytest.MonkeyPatch) -
         with pytest.raises(LinkError, match="protocol version"):
             stranger.receive(answer)
         writer.close()
-        assert one.members()[0].id == one.id
+        assert one.members()[0].id == one.me
 
 
 async def test_hostile_streams_end_their_connection_and_nothing_else() -> None:

@@ -83,7 +83,7 @@ async def test_owner_and_host_that_one_says_are_found_by_another() -> None:
             assert await one.directory.publish_host("a.example", HostNote(5.0, 2.0, 300.0)) == 2
             owner, host = await two.directory.owner(17), await two.directory.host("a.example")
 
-        assert (owner.owner, owner.counter, owner.address) == (one.id, 3, one.address)
+        assert (owner.owner, owner.counter, owner.address) == (one.me, 3, one.address)
         assert 0 <= owner.age_s < 8
         assert (host.delay_s, host.penalty_s) == (5.0, 2.0)
         assert 290 < host.pause_s <= 300
@@ -110,7 +110,7 @@ async def test_lower_epoch_is_published_to_nobody() -> None:
 
             assert await two.directory.publish_owner(17, 2, two.address) == 0
 
-            assert (await two.directory.owner(17)).owner == one.id
+            assert (await two.directory.owner(17)).owner == one.me
 
 
 async def test_call_to_a_peer_that_was_not_heard_of_is_answered_after_a_knock() -> None:

@@ -62,7 +62,7 @@ async def recorded_meeting() -> tuple[list[bytes], str]:
         await until(lambda: len(seed.members()) == len(ghost.members()) == 2)
         await until(lambda: ghost.directory.contacts == 1)
         await ghost.leave(handed_over=True)
-        return list(sent), ghost.id
+        return list(sent), ghost.me
 
 
 @pytest.mark.slow

@@ -31,4 +31,4 @@ async def test_duplicate_identity_is_told_to_both() -> None:
                     e.kind is EventKind.CONFLICT for e in [*first.seen.events, *second.seen.events, *middle.seen.events]
                 )
             )
-            assert first.id == second.id
+            assert first.me == second.me

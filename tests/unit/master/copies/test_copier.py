@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from p2pcrawl.core.buckets.copy_ledger import Copying
 from p2pcrawl.master.copies.copier import BYTES_MAX, ROWS_MAX, Copier, in_messages
 from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire.messages.peer_messages import Copied, Copy, CopyRow, HostNote
+from p2pcrawl.wire.messages.peer_messages import CopyRow, HostNote
 from tests.unit.master.masters import eventually
 
 ME, B, C = (NodeId(letter * 40) for letter in "abc")
@@ -33,14 +32,13 @@ class Holders:
         self.heard = asyncio.Event()
         self.refusing: set[NodeId] = set()
 
-    async def send(self, node: NodeId, message: Copy) -> Any:
+    async def send(self, node: NodeId, rows: list[CopyRow], notes: list[HostNote]) -> None:
         while node in self.silent:
             await self.heard.wait()
         if node in self.refusing:
             raise LinkError("no")
-        self.got += [(node, r.fingerprint.rstrip(b"-")) for r in message.rows]
-        self.notes += message.notes
-        return Copied(0)
+        self.got += [(node, r.fingerprint.rstrip(b"-")) for r in rows]
+        self.notes += notes
 
 
 async def test_end_of_a_page_follows_its_links_wherever_they_go() -> None:
@@ -121,9 +119,9 @@ async def test_many_notes_go_in_several_messages() -> None:
     holders = Holders()
     sent: list[int] = []
 
-    async def send(node: NodeId, message: Copy) -> Any:
-        sent.append(len(message.notes))
-        return await holders.send(node, message)
+    async def send(node: NodeId, rows: list[CopyRow], notes: list[HostNote]) -> None:
+        sent.append(len(notes))
+        await holders.send(node, rows, notes)
 
     holders.copier = Copier(holders.copying, send)
     holders.silent = {C}

@@ -8,39 +8,33 @@ from typing import Any
 
 from p2pcrawl.master.jobs import completion as completion_module
 from p2pcrawl.master.jobs.completion import QUESTIONS_PER_S, Completion
-from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
+from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.wire.messages.peer_messages import Quiet, Standing
+from tests.peers import FakePeers, member
 
 JOB: Any = SimpleNamespace(id=77, closing="")
-
-
-def member(number: int) -> Member:
-    return Member(
-        NodeId(f"{number:040x}"), Address(f"127.0.0.1:{7000 + number}"), 1, Status.ALIVE, 1, bytes(8), bytes(16)
-    )
 
 
 class Round:
     """Some masters, what they have to do, and who of them was asked. The first asks."""
 
     def __init__(self, *busy: int) -> None:
-        self.members = [member(number) for number in range(len(busy))]
-        self.busy = dict(zip((m.address for m in self.members), busy, strict=True))
+        self.busy = {NodeId(f"{number:040x}"): count for number, count in enumerate(busy)}
+        self.peers = FakePeers(next(iter(self.busy)), map(member, self.busy), self.answer)
         self.closing = ""
         self.asked: list[int] = []
         self.closed: list[str] = []
-        node: Any = SimpleNamespace(id=self.members[0].id, members=lambda: self.members, caller=self)
-        self.completion = Completion(node, self._own, lambda job, why: self.closed.append(why))
+        self.completion = Completion(self.peers, self._own, lambda job, why: self.closed.append(why))
 
-    async def call(self, address: Address, question: Quiet) -> Standing:
-        self.asked.append(list(self.busy).index(address))
-        return Standing(0, True, self.busy[address], 0, 0, 1, self.closing)
+    async def answer(self, node: NodeId, question: Quiet) -> Standing:
+        self.asked.append(int(node, 16))
+        return Standing(0, True, self.busy[node], 0, 0, 1, self.closing)
 
     def _own(self, job: int) -> Standing:
-        return Standing(0, True, self.busy[self.members[0].address], 0, 0, 1)
+        return Standing(0, True, self.busy[self.peers.me], 0, 0, 1)
 
     def let(self, number: int, busy: int) -> None:
-        self.busy[self.members[number].address] = busy
+        self.busy[NodeId(f"{number:040x}")] = busy
 
     async def ask(self) -> list[int]:
         """Asks once; returns who was asked."""
@@ -51,7 +45,7 @@ class Round:
 
 async def test_when_the_last_member_has_said_good_bye_it_falls_to_nobody_to_ask() -> None:
     gone = Round(0)
-    gone.members.clear()
+    gone.peers.everybody.clear()
 
     assert not gone.completion.falls_to_us()
     assert not gone.completion.may_ask(asyncio.get_running_loop().time())
@@ -99,7 +93,7 @@ async def test_busiest_that_is_gone_is_not_waited_for() -> None:
     some = Round(0, 1, 5, 0)
     await some.ask()
 
-    some.members.pop(2)
+    some.peers.everybody.pop(2)
 
     assert await some.ask() == [1, 3]
 
@@ -126,9 +120,9 @@ async def test_nothing_to_do_anywhere_in_two_rounds_is_finished() -> None:
 async def test_master_that_does_not_know_the_job_keeps_it_from_being_finished() -> None:
     some = Round(0, 0)
 
-    async def call(address: Address, question: Quiet) -> Standing:
+    async def answer(node: NodeId, question: Quiet) -> Standing:
         return Standing(0, False, 0, 0, 0, 1)
 
-    some.call = call  # type: ignore[method-assign]
+    some.peers.answer = answer
 
     assert await some.completion.finished_in(JOB) is None

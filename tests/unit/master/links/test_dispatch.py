@@ -13,7 +13,7 @@ from p2pcrawl.master.links.dispatch import BATCH_MAX, Dispatch, Hold, Parcel
 from p2pcrawl.master.neighbours.lane import IN_FLIGHT_MAX
 from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire.messages.peer_messages import Discover, Found, Settled
+from p2pcrawl.wire.messages.peer_messages import Found, Settled
 
 A, B = "a" * 40, "b" * 40
 
@@ -36,21 +36,21 @@ class Others:
         self.routes: dict[int, str | None] = {}
         self.got: dict[str, list[str]] = {A: [], B: []}
         self.ours: list[str] = []
-        self.answer: Any = lambda owner, batch: Settled(0)
+        self.answer: Any = lambda owner, links: Settled(0)
         self.open = 0
         self.most = 0
         self.dispatch = Dispatch(lambda bucket: self.routes.get(bucket, A), self.deliver, self.take_back)
 
-    async def deliver(self, owner: str, batch: Discover) -> Settled:
+    async def deliver(self, owner: str, job: int, links: list[Found]) -> Settled:
         self.open += 1
         self.most = max(self.most, self.open)
         try:
-            answer = self.answer(owner, batch)
+            answer = self.answer(owner, links)
             settled = await answer if asyncio.iscoroutine(answer) else answer
         finally:
             self.open -= 1
         if not settled.unknown_job:
-            self.got[owner] += [f.url for n, f in enumerate(batch.links) if n not in set(settled.refused)]
+            self.got[owner] += [f.url for n, f in enumerate(links) if n not in set(settled.refused)]
         return settled
 
     def take_back(self, job: int, parcels: list[Parcel]) -> None:
@@ -69,7 +69,7 @@ async def test_page_ends_when_its_last_link_is_settled_and_not_before() -> None:
     others, ended = Others(), []
     gate = asyncio.Event()
 
-    async def slowly(owner: str, batch: Discover) -> Settled:
+    async def slowly(owner: str, links: list[Found]) -> Settled:
         await gate.wait()
         return Settled(0)
 
@@ -106,10 +106,10 @@ async def test_refused_links_go_to_whom_the_view_names_now() -> None:
     others, hold = Others(), Hold()
     others.routes = {0: A, 1: A}
 
-    def refuse(owner: str, batch: Discover) -> Settled:
+    def refuse(owner: str, links: list[Found]) -> Settled:
         if owner == A:
             others.routes[1] = B
-            return Settled(0, [n for n, f in enumerate(batch.links) if int(f.url[-1]) % 2])
+            return Settled(0, [n for n, f in enumerate(links) if int(f.url[-1]) % 2])
         return Settled(0)
 
     others.answer = refuse
@@ -136,7 +136,7 @@ async def test_links_that_became_ours_come_back() -> None:
 async def test_unknown_job_is_tried_again() -> None:
     others, hold, tries = Others(), Hold(), []
 
-    def unknown(owner: str, batch: Discover) -> Settled:
+    def unknown(owner: str, links: list[Found]) -> Settled:
         tries.append(1)
         return Settled(0, unknown_job=len(tries) < 4)
 
@@ -150,8 +150,8 @@ async def test_unknown_job_is_tried_again() -> None:
 async def test_no_more_than_so_many_batches_are_open_and_none_is_too_large() -> None:
     others, sizes = Others(), []
 
-    async def slowly(owner: str, batch: Discover) -> Settled:
-        sizes.append(len(batch.links))
+    async def slowly(owner: str, links: list[Found]) -> Settled:
+        sizes.append(len(links))
         await asyncio.sleep(0.002)
         return Settled(0)
 
@@ -171,13 +171,13 @@ async def test_whatever_happens_every_link_is_settled_once_and_every_page_ends_o
     dice = Random(seed)
     others, ended = Others(), []
 
-    async def storm(owner: str, batch: Discover) -> Settled:
+    async def storm(owner: str, links: list[Found]) -> Settled:
         await asyncio.sleep(dice.random() * 0.003)
         match dice.randrange(5):
             case 0:
                 raise LinkError("lost")
             case 1:
-                return Settled(0, [n for n in range(len(batch.links)) if dice.random() < 0.5])
+                return Settled(0, [n for n in range(len(links)) if dice.random() < 0.5])
             case 2:
                 return Settled(0, unknown_job=True)
         return Settled(0)
@@ -206,7 +206,7 @@ async def test_whatever_happens_every_link_is_settled_once_and_every_page_ends_o
 async def test_close_leaves_no_task() -> None:
     others = Others()
 
-    async def never(owner: str, batch: Discover) -> Settled:
+    async def never(owner: str, links: list[Found]) -> Settled:
         await asyncio.Event().wait()
         raise AssertionError
 
@@ -222,8 +222,8 @@ async def test_links_that_post_much_do_not_all_go_into_one_message() -> None:
     others = Others()
     sizes: list[int] = []
 
-    def answer(_owner: str, batch: Discover) -> Settled:
-        sizes.append(sum(len(found.extra) for found in batch.links))
+    def answer(_owner: str, links: list[Found]) -> Settled:
+        sizes.append(sum(len(found.extra) for found in links))
         return Settled(0)
 
     others.answer = answer

@@ -78,8 +78,8 @@ async def test_link_that_came_back_and_is_anothers_by_now_is_sent_on() -> None:
     ex, _ = exchange(owner="b" * 40)
     sent: list[Any] = []
 
-    async def deliver(owner: str, batch: Any) -> Settled:
-        sent.append(batch)
+    async def deliver(owner: str, job: int, links: list[Found]) -> Settled:
+        sent.append(links)
         return Settled(0)
 
     ex.dispatch = Dispatch(ex.router.owner, deliver, ex.take_back)

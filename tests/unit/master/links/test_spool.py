@@ -18,7 +18,7 @@ from p2pcrawl.master.links.spool import Spool
 from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
 from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire.messages.peer_messages import Discover, Found, Settled
+from p2pcrawl.wire.messages.peer_messages import Found, Settled
 
 ME, OTHER, THIRD = NodeId("1" * 40), NodeId("2" * 40), NodeId("3" * 40)
 JOB = 7
@@ -37,7 +37,7 @@ class Keeper:
         self.told: list[list[str]] = []
         """What the owner was told, time after time."""
         self.silent = False
-        master = SimpleNamespace(jobs={JOB: None}, arrive=lambda job, links: self.deliver(ME, Discover(0, job, links)))
+        master = SimpleNamespace(jobs={JOB: None}, arrive=lambda job, links: self.deliver(ME, job, links))
         self.spool = Spool(
             holdings, SimpleNamespace(owner=lambda bucket: self.owner), self.copying, master, self.deliver
         )
@@ -45,11 +45,11 @@ class Keeper:
     def live(self, members: Iterable[Member]) -> None:
         self.copying.change(members, {}, 3)
 
-    async def deliver(self, owner: NodeId, batch: Discover) -> Settled:
+    async def deliver(self, owner: NodeId, job: int, links: list[Found]) -> Settled:
         if self.silent:
             raise LinkError("it does not answer")
-        self.told.append([link.url for link in batch.links])
-        return Settled(0, provisional=list(range(len(batch.links))) if self.copying.short else [])
+        self.told.append([link.url for link in links])
+        return Settled(0, provisional=list(range(len(links))) if self.copying.short else [])
 
     async def keep(self, *urls: str) -> None:
         found = [Found(url, fingerprint(url), 1, 0, "index", "", False, "", b"") for url in urls]

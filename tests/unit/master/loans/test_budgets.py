@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -22,7 +23,8 @@ from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.timings import TIMINGS
-from p2pcrawl.wire.messages.peer_messages import Borrow, Lent, Repay
+from p2pcrawl.wire.messages.peer_messages import Borrow, Lent, Repaid, Repay
+from tests.peers import FakePeers, member
 from tests.unit.master.fake_slaves import until
 
 OWNER, BORROWER, OTHER = NodeId("1" * 40), NodeId("2" * 40), NodeId("3" * 40)
@@ -46,10 +48,8 @@ class Side:
         )
         jobs = {1: SimpleNamespace(id=1, pace=pace, state=RUNNING)}
 
-        async def call(node: NodeId, request: Borrow | Repay) -> object:
-            return await town.carry(id, node, request)
-
-        self.budgets = Budgets(self.bench, jobs, router, call)
+        peers = FakePeers(id, map(member, (OWNER, BORROWER, OTHER)), partial(town.carry, id))
+        self.budgets = Budgets(self.bench, jobs, router, peers)
         self.bench.host(key_hash(NAME), NAME, 1)
 
     @property
@@ -87,7 +87,7 @@ class Town:
                 side.budgets.came(id, LIFE)
             side.budgets.members_changed(self.sides)
 
-    async def carry(self, source: NodeId, target: NodeId, request: Borrow | Repay) -> object:
+    async def carry(self, source: NodeId, target: NodeId, request: Borrow | Repay) -> Lent | Repaid:
         if type(request) in self.mute:
             raise LinkError("lost")
         self.heard.append(request)
