@@ -32,6 +32,10 @@ from p2pcrawl.stores.files import STANDARD_OUTPUT, open_sink
 
 Target = type[Spider] | SpiderRef | str
 
+PATIENCE_S = 60.0
+"""How long pages in hand may take to end once the crawl was told to stop: as long as one may take to be fetched. What
+is given up then is fetched again when the crawl goes on."""
+
 
 class Crawler:
     """A crawl of one or more spiders.
@@ -86,7 +90,7 @@ class Crawler:
     # -- from plain code ----------------------------------------------------------------------
 
     def run(self) -> dict[str, Any]:
-        """Crawls to the end and returns the certificate. Ctrl-C once drains, twice stops at once.
+        """Crawls to the end and returns the certificate. Ctrl-C once drains, for a minute at most; twice stops at once.
 
         A script must call it under ``if __name__ == "__main__":``, since slave processes import the script
         to find the spider; this raises ConfigurationError where it is called by such an import.
@@ -354,7 +358,9 @@ def _described(spec: JobSpec) -> str:
 
 
 class interruptible:
-    """Ctrl-C and SIGTERM: once drains, twice stops at once. ``told`` is called each time, with 1 or 2."""
+    """Ctrl-C and SIGTERM: once drains, twice stops at once, as does once after ``PATIENCE_S``: a callback that yields
+    for ever must not keep a service from being stopped. ``told`` is called each time, with 1 or 2.
+    """
 
     def __init__(self, crawler: Crawler, told: Callable[[int], None] | None = None) -> None:
         self._crawler = crawler
@@ -362,6 +368,7 @@ class interruptible:
         self._times = 0
         self._loop = asyncio.get_running_loop()
         self._set: list[int] = []
+        self._alarm: asyncio.TimerHandle | None = None
 
     def __enter__(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -372,6 +379,8 @@ class interruptible:
     def __exit__(self, *_: object) -> None:
         for number in self._set:
             self._loop.remove_signal_handler(number)
+        if self._alarm is not None:
+            self._alarm.cancel()
 
     def _interrupt(self) -> None:
         self._times += 1
@@ -382,3 +391,4 @@ class interruptible:
             self._crawler.abort()
         else:
             self._crawler.stop()
+            self._alarm = self._loop.call_later(PATIENCE_S, self._interrupt)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pty
 import re
@@ -12,7 +13,29 @@ from typing import Any
 
 import pytest
 
+from p2pcrawl import crawler as crawler_module
+from p2pcrawl.crawler import interruptible
 from tests.cli.conftest import Run, Start, lines_in, until, urls_in
+
+
+class Unending:
+    """A crawl with a page in hand that never ends."""
+
+    def __init__(self) -> None:
+        self.stopped = asyncio.Event()
+        self.aborted = asyncio.Event()
+        self.master = self
+
+    @property
+    def draining(self) -> bool:
+        return self.stopped.is_set()
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+    def abort(self) -> None:
+        self.aborted.set()
+
 
 SLEEPER = """
 import asyncio, pathlib
@@ -68,6 +91,33 @@ def test_second_interrupt_stops_at_once_and_is_resumable(
     assert result.returncode == 0, result.stderr
     assert "1 fetch had been interrupted" in result.stderr
     assert urls_in(tmp_path / "out.jsonl") == [site["start"]]
+
+
+async def test_crawl_that_a_callback_keeps_from_ending_stops_at_once_a_while_after_the_first_signal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(crawler_module, "PATIENCE_S", 0.1)
+    crawl, told = Unending(), list[int]()
+
+    with interruptible(crawl, told.append):  # type: ignore[arg-type]
+        os.kill(os.getpid(), signal.SIGTERM)
+        async with asyncio.timeout(20):
+            await crawl.aborted.wait()
+
+    assert told == [1, 2]
+
+
+async def test_crawl_that_ends_in_time_is_not_stopped_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crawler_module, "PATIENCE_S", 0.1)
+    crawl, told = Unending(), list[int]()
+
+    with interruptible(crawl, told.append):  # type: ignore[arg-type]
+        os.kill(os.getpid(), signal.SIGTERM)
+        await crawl.stopped.wait()
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(crawl.aborted.wait(), 0.3)
+
+    assert told == [1]
 
 
 @pytest.mark.slow
