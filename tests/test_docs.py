@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 import subprocess
 import sys
 from dataclasses import fields
@@ -15,6 +16,7 @@ from p2pcrawl.model.crawl.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "examples" / "README.md"])
+DRAWN: dict[str, str] = runpy.run_path(str(ROOT / "docs" / "draw.py"))["drawn"]()
 SNIPPETS = [
     pytest.param(page, code, id=f"{page.stem}-{number}")
     for page in PAGES
@@ -91,6 +93,29 @@ def test_every_page_of_the_documentation_has_its_place_in_the_reading_order() ->
     index = ROOT / "docs" / "README.md"
 
     assert sorted(set((ROOT / "docs").glob("*.md")) - {index, *pages_named_by(index)}) == []
+
+
+@pytest.mark.parametrize("name", sorted(DRAWN))
+def test_what_is_drawn_from_the_code_is_up_to_date(name: str) -> None:
+    """Redraw it with ``python docs/draw.py``."""
+    assert (ROOT / "docs" / name).read_text() == DRAWN[name]
+
+
+def test_every_picture_is_shown_by_a_page() -> None:
+    shown = {name for page in PAGES for name in re.findall(r"!\[[^\]]+\]\(([^)]+\.svg)\)", page.read_text())}
+
+    assert sorted(path.name for path in (ROOT / "docs").glob("*.svg")) == sorted(shown)
+
+
+LAYERS = "|".join(sorted(path.name for path in (ROOT / "p2pcrawl").iterdir() if (path / "__init__.py").exists()))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.stem != "CHANGELOG"], ids=lambda page: page.stem)
+def test_modules_that_a_page_names_are_where_it_says(page: Path) -> None:
+    named = re.findall(rf"`((?:{LAYERS})\.(?!db`)[a-z_.]+?)(?:\.[A-Z]\w*)?`", page.read_text())
+    paths = [ROOT / "p2pcrawl" / name.replace(".", "/") for name in named]
+
+    assert [str(path) for path in paths if not path.is_dir() and not path.with_suffix(".py").exists()] == []
 
 
 def test_every_example_is_in_their_table() -> None:

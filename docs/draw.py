@@ -1,0 +1,269 @@
+"""Draws pictures of these pages from the code itself: ``python docs/draw.py``. A test wants them to be up to date."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+DOCS = Path(__file__).resolve().parent
+PACKAGE = DOCS.parent / "p2pcrawl"
+
+STYLE = (
+    "text{font:13px sans-serif;fill:#222}.name{font-weight:bold}.small{font-size:11px;fill:#555}"
+    ".middle{text-anchor:middle;stroke:#fff;stroke-width:4px;paint-order:stroke}"
+    ".layer{fill:#eef2f8;stroke:#8fa6c8}.room{fill:#fff;stroke:#8fa6c8}.state{fill:#fff;stroke:#4a7ab5;stroke-width:2}"
+    ".verb{fill:none;stroke:#4a7ab5}.itself{fill:none;stroke:#999;stroke-dasharray:5 3}"
+)
+
+FIRST, LAST = "<!-- rooms, drawn by docs/draw.py -->", "<!-- end of rooms -->"
+
+Graph = dict[str, set[str]]
+"""Who imports whom."""
+
+
+def main() -> int:
+    """Writes all pictures."""
+    sys.path.insert(0, str(PACKAGE.parent))
+    for name, text in drawn().items():
+        (DOCS / name).write_text(text, encoding="utf-8")
+        print(f"docs/{name}")
+    return 0
+
+
+def drawn() -> dict[str, str]:
+    """Returns the texts of all files that are drawn, whole or in part, by their names."""
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    return {"rooms.svg": rooms(), "job-states.svg": job_states(), "architecture.md": with_rooms(page)}
+
+
+def with_rooms(page: str) -> str:
+    """Returns the page with its table of rooms as they describe themselves, in the first lines of their packages."""
+    before, rest = page.split(FIRST)
+    _, after = rest.split(LAST)
+    rows = ["| room | what is in it |", "|---|---|"]
+    for path in sorted(PACKAGE.glob("*/*/__init__.py")):
+        line = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").splitlines()[0]
+        rows.append(f"| `{_dotted(path)}` | {line.replace('``', '`').removesuffix('.')} |")
+    return "\n".join([f"{before}{FIRST}", "", *rows, "", f"{LAST}{after}"])
+
+
+# -- layers and rooms
+
+
+class Box(NamedTuple):
+    """Something with a name, a word on what else is in it, and rows of boxes, the highest first."""
+
+    name: str
+    beside: str = ""
+    rows: Sequence[Sequence[Box]] = ()
+
+    @property
+    def width(self) -> int:
+        return max([8 * len(self.name) + 24, 6 * len(self.beside) + 24, *(_across(row) + 20 for row in self.rows)])
+
+    @property
+    def head(self) -> int:
+        return 42 if self.beside else 28
+
+    @property
+    def height(self) -> int:
+        return self.head + sum(_height(row) + 8 for row in self.rows)
+
+
+def rooms() -> str:
+    """Draws layers and their rooms: each stands above all that it imports."""
+    modules = {_dotted(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+    graph = {name: set(_imports(path, name, modules)) for name, path in modules.items()}
+    rows = [[_layer(name, graph) for name in level] for level in _levels(_grouped(graph, 1))]
+    width = max(map(_across, rows)) + 20
+    parts: list[str] = []
+    top = 10
+    for row in rows:
+        parts += _drawn(row, (width - _across(row)) // 2, top, "layer")
+        top += _height(row) + 16
+    return _svg(width, top, parts)
+
+
+def _layer(names: str, graph: Graph) -> Box:
+    """Returns the box of a layer with its rooms, and the names of the modules that are in none if it has any."""
+    own = {module: to for module, to in graph.items() if _group(module, 1) in names.split(" + ")}
+    parts = {name: to for name, to in _grouped(own, 2).items() if "." in name}
+    inside = {name: to for name, to in parts.items() if (PACKAGE / name.replace(".", "/")).is_dir()}
+    levels = _levels({name: to & set(inside) for name, to in inside.items()})
+    rows = [[Box(" + ".join(map(_last, name.split(" + ")))) for name in level] for level in levels]
+    with_rooms = {_group(name, 1) for name in inside}
+    loose = [name for name in parts if name not in inside and _group(name, 1) in with_rooms and "__" not in name]
+    return Box(names, f"beside them: {', '.join(map(_last, loose))}" if loose else "", rows)
+
+
+def _levels(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """Returns rows, the highest first; in each those that import nothing of their row and of those above.
+
+    Those that import each other are one, with all their names.
+    """
+    rows: list[list[str]] = []
+    placed: set[str] = set()
+    left = dict(graph)
+    while left:
+        ready = sorted(name for name, to in left.items() if to - {name} <= placed)
+        if not ready:
+            knot = min(
+                (frozenset(_reached(name, left)) for name in left), key=lambda names: (len(names), sorted(names))
+            )
+            rows.append([" + ".join(sorted(knot))])
+            ready = sorted(knot)
+        else:
+            rows.append(ready)
+        placed |= set(ready)
+        left = {name: to for name, to in left.items() if name not in placed}
+    return rows[::-1]
+
+
+def _reached(name: str, graph: Mapping[str, set[str]]) -> set[str]:
+    seen, ahead = set(), [name]
+    while ahead:
+        each = ahead.pop()
+        if each not in seen and each in graph:
+            seen.add(each)
+            ahead += graph[each]
+    return seen
+
+
+def _grouped(graph: Graph, depth: int) -> Graph:
+    """Returns the graph of the packages of that depth."""
+    groups: Graph = {}
+    for module, to in graph.items():
+        groups.setdefault(_group(module, depth), set()).update(_group(each, depth) for each in to)
+    return groups
+
+
+def _group(module: str, depth: int) -> str:
+    return ".".join(module.split(".")[:depth])
+
+
+def _last(module: str) -> str:
+    return module.rpartition(".")[2]
+
+
+def _dotted(path: Path) -> str:
+    """Returns a module's name below the package; the package's own face is ``p2pcrawl``."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or "p2pcrawl"
+
+
+def _imports(path: Path, module: str, modules: Mapping[str, Path]) -> Iterator[str]:
+    """Yields the modules of the package that one imports, wherever it does."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = (
+            [alias.name for alias in node.names] if isinstance(node, ast.Import)
+            else [f"{node.module}.{alias.name}" for alias in node.names] if isinstance(node, ast.ImportFrom) else []
+        )  # fmt: skip
+        for name in names:
+            below = name.removeprefix("p2pcrawl.") if name.startswith("p2pcrawl.") else ""
+            found = below if below in modules else below.rpartition(".")[0]
+            if below:
+                yield found if found in modules else "p2pcrawl"
+
+
+def _across(row: Iterable[Box]) -> int:
+    return sum(box.width + 12 for box in row) - 12
+
+
+def _height(row: Iterable[Box]) -> int:
+    return max(box.height for box in row)
+
+
+def _drawn(row: Sequence[Box], left: int, top: int, kind: str) -> Iterator[str]:
+    """Yields a row of boxes, and what is in them."""
+    for box in row:
+        yield f'<rect class="{kind}" x="{left}" y="{top}" width="{box.width}" height="{_height(row)}" rx="6"/>'
+        yield f'<text class="name" x="{left + 10}" y="{top + 18}">{box.name}</text>'
+        if box.beside:
+            yield f'<text class="small" x="{left + 10}" y="{top + 33}">{box.beside}</text>'
+        below = top + box.head
+        for each in box.rows:
+            yield from _drawn(each, left + 10, below, "room")
+            below += _height(each) + 8
+        left += box.width + 12
+
+
+# -- a job's states
+
+PLACES = {
+    "running": (110, 50),
+    "paused": (110, 290),
+    "incomplete": (430, 170),
+    "finished": (750, 50),
+    "cancelled": (430, 360),
+}
+"""Where the states stand: their middles."""
+BY_THEMSELVES = (
+    ("running", "finished", "nothing is left"),
+    ("running", "incomplete", "nothing is left in reach"),
+    ("incomplete", "finished", "all is in reach"),
+    ("incomplete", "running", "work is back"),
+    ("finished", "running", "work is back"),
+)
+"""What the masters do without being told."""
+HALF = (62, 20)
+APART = 9
+"""How far an arrow is to the side of the line between two states, so that one back has its own."""
+
+
+def job_states() -> str:
+    """Draws a job's states, with the verbs of ``core.control`` that lead from one to another."""
+    from p2pcrawl.core.control import ENDS, PAUSED, RUNNING, VERBS, Control, turned
+
+    arrows: dict[tuple[str, str], list[str]] = {}
+    for state in (RUNNING, PAUSED, *ENDS):
+        for verb in VERBS:
+            after = turned(Control(state=state), verb)
+            if after is not None and after.state != state:
+                arrows.setdefault((state, after.state), []).append(verb)
+    parts = [
+        '<marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
+        '<path d="M0 0L8 4L0 8z" fill="#555"/></marker>'
+    ]
+    for (before, after), verbs in arrows.items():
+        parts += _arrow(before, after, ", ".join(verbs), "verb", 0.3)
+    for before, after, why in BY_THEMSELVES:
+        parts += _arrow(before, after, why, "itself", 0.62)
+    wide, high = HALF
+    for name, (x, y) in PLACES.items():
+        corner = f'x="{x - wide}" y="{y - high}"'
+        parts.append(f'<rect class="state" {corner} width="{2 * wide}" height="{2 * high}" rx="8"/>')
+        parts.append(f'<text class="name middle" x="{x}" y="{y + 5}">{name}</text>')
+    return _svg(860, 410, parts)
+
+
+def _arrow(before: str, after: str, label: str, kind: str, share: float) -> Iterator[str]:
+    """Yields an arrow from border to border, and its label at a share of the way."""
+    (x, y), (to_x, to_y) = PLACES[before], PLACES[after]
+    length = ((to_x - x) ** 2 + (to_y - y) ** 2) ** 0.5
+    along = ((to_x - x) / length, (to_y - y) / length)
+    # A verb and what happens by itself may lead the same way.
+    aside = APART if kind == "verb" else APART * 2
+    x, y, to_x, to_y = (
+        each + aside * part for each, part in zip((x, y, to_x, to_y), (-along[1], along[0]) * 2, strict=True)
+    )
+    edge = min(half / abs(part) for half, part in zip(HALF, along, strict=True) if part)
+    x, y, to_x, to_y = x + edge * along[0], y + edge * along[1], to_x - edge * along[0], to_y - edge * along[1]
+    yield f'<path class="{kind}" marker-end="url(#tip)" d="M{x:.0f} {y:.0f}L{to_x:.0f} {to_y:.0f}"/>'
+    x, y = x + share * (to_x - x), y + share * (to_y - y) + 4
+    yield f'<text class="small middle" x="{x:.0f}" y="{y:.0f}">{label}</text>'
+
+
+# -- all of them
+
+
+def _svg(width: int, height: int, parts: Iterable[str]) -> str:
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">'
+    back = f'<rect width="{width}" height="{height}" fill="#fff"/>'
+    return "\n".join([head, f"<style>{STYLE}</style>", back, *parts, "</svg>", ""])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
