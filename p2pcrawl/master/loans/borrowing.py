@@ -44,6 +44,8 @@ class _Loan:
     left: int
     slots: int
     until: float
+    free: bool = False
+    """It was lent as a host without a delay."""
     pause_s: float = 0.0
     slow_downs: int = 0
 
@@ -98,6 +100,9 @@ class Borrowing:
             return False
         loan.pause_s = max(loan.pause_s, pause_s)
         loan.slow_downs += slow_down
+        if loan.free and lasting_delay_s(seat.host, self._jobs.values()) > 0.0:
+            # Its robots.txt asks for one: the owner is to know that before it lends to more of us at once.
+            loan.left = 0
         if loan.over(seat, monotonic()):
             self._repay(seat.host.key)
         return True
@@ -143,7 +148,9 @@ class Borrowing:
                 now, until = monotonic(), asked_at + answer.waited_s + answer.term_s
                 # Who is not the owner any more waits for its loans to end.
                 left = answer.count if self._router.owner(bucket_of_hash(host.key)) == owner else 0
-                self._loans[host.key] = _Loan(owner, number, host.name, left, answer.slots, until)
+                self._loans[host.key] = _Loan(
+                    owner, number, host.name, left, answer.slots, until, answer.delay_s <= 0.0
+                )
                 host.next_at = max(host.next_at, now + answer.wait_s)
                 host.told_delay_s = max(host.told_delay_s, answer.delay_s)
                 return

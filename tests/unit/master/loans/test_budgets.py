@@ -25,6 +25,7 @@ from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.wire.messages.peer_messages import Borrow, Lent, Repaid, Repay
 from tests.peers import FakePeers, member
+from tests.unit.core.bench.benches import robots_entry
 from tests.unit.master.fake_slaves import until
 
 OWNER, BORROWER, OTHER = NodeId("1" * 40), NodeId("2" * 40), NodeId("3" * 40)
@@ -134,6 +135,21 @@ async def test_host_is_asked_by_one_at_a_time() -> None:
         await it.borrow(it.other)
 
     assert others == (False, False)
+
+
+async def test_owner_hears_of_the_delay_of_a_host_that_it_lent_without_one_as_soon_as_it_is_known() -> None:
+    async with town() as it:
+        for side in it.sides.values():
+            side.seat.host.private = True
+        await it.borrow(it.borrower)
+        pace = Pace.of(Settings())
+
+        it.borrower.seat.host.robots = {(f"http://{NAME}", pace.agent): robots_entry(1e9, 4.0)}
+        it.borrower.end()
+        await until(lambda: it.owner.seat.host.delay_s(pace) == 4.0)
+
+        await it.borrow(it.other)
+        assert not it.borrower.permit()
 
 
 async def test_repayment_that_is_lost_is_said_again_until_it_is_heard() -> None:
