@@ -23,6 +23,7 @@ from p2pcrawl.frontier.records.batch import Batch, NewLink
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.crawl.job import START_URL
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.slave.tuning import tune_collector
 
@@ -44,7 +45,7 @@ class Feeder:
         self._orders = {1: settings.queue_order}
         self._bench.open_job(1, Pace.of(settings))
         url = f"{START_URL}1"
-        start = NewLink(1, 0, fingerprint(url, salt="job 1"), host_key(url), "index", 0, 0, True, "", "", url, b"")
+        start = NewLink(Link(url, fingerprint(url, salt="job 1"), seed=True), 1, host_key(url), 0)
         committed = self._store.add_job(1, "memory", b"", start, Batch(orders=self._orders))
         self._bench.add(committed.fresh)
         self.queued = 1
@@ -76,7 +77,7 @@ class Feeder:
         host = number * 2_654_435_761 % self._hosts
         url = f"http://host-{host}.example/section-{number % 97}/article-{number}.html"
         depth = 1 + number % 7
-        return NewLink(1, 1, fingerprint(url), self._keys[host], "index", 0, depth, False, "", "", url, b"")
+        return NewLink(Link(url, fingerprint(url), depth), 1, self._keys[host], 0, parent=1)
 
 
 def resident_bytes() -> int:

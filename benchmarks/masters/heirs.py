@@ -31,6 +31,7 @@ from p2pcrawl.master.links.shard_keys import Keys
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.cluster.placement import RingName
 from p2pcrawl.model.crawl.fingerprint import fingerprint
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Order, ShardKey
 
 MASTERS = 3
@@ -155,9 +156,8 @@ def _links(job: int, site: SiteProcess, rows: int) -> Iterator[NewLink]:
     keys, port = Keys(), urlsplit(site.start).port
     for number in range(rows):
         url = f"http://{site.hosts[number % HOSTS]}:{port}/queued/{number}"
-        print_ = fingerprint(url)
-        bucket = keys.bucket_of_url(ShardKey.HOST, url, print_)
-        yield NewLink(job, 0, print_, keys.host_key(url), "index", 0, 1, False, "parse", "", url, b"", bucket, True)
+        link = Link(url, fingerprint(url), depth=1, callback="parse")
+        yield NewLink(link, job, *keys.place(ShardKey.HOST, link), foreign=True)
 
 
 def _say(what: str) -> None:

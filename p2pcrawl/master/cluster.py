@@ -31,6 +31,7 @@ from p2pcrawl.master.master import Master
 from p2pcrawl.master.slaves.orphans import Orphanage
 from p2pcrawl.model.cluster.node import Member, NodeId
 from p2pcrawl.model.cluster.placement import RingName
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.overlay.peers import Peers
 from p2pcrawl.overlay.port import Port
@@ -45,7 +46,6 @@ from p2pcrawl.wire.messages.peer_messages import (
     Discover,
     Drop,
     Dropped,
-    Found,
     HostNote,
     JobMarks,
     ListKeys,
@@ -311,7 +311,7 @@ class Cluster:
 
     # -- what we tell others ------------------------------------------------------------------
 
-    async def _deliver(self, owner: NodeId, number: int, links: list[Found]) -> Settled:
+    async def _deliver(self, owner: NodeId, number: int, links: list[Link]) -> Settled:
         job = self.master.jobs.get(number)
         opened = list(job.spec.opened) if job is not None else []
         return await self.peers.ask(owner, Discover(0, number, links, opened))
@@ -356,11 +356,11 @@ class Cluster:
 
     async def begin(self, job: Job) -> None:
         """Hands the job's first record to its owner; durable there when this returns."""
-        found = start_of(job)
-        bucket = self.master.bucket_of_found(job, found)
+        link = start_of(job)
+        bucket = self.master.bucket_of_link(job, link)
         settled = asyncio.Event()
         hold = Hold(0, settled.set)
-        parcel = Parcel(found, bucket, hold)
+        parcel = Parcel(link, bucket, hold)
         owner = self.ownership.owner(bucket)
         if owner is None:
             hold.waiting = 1

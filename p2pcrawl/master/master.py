@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.buckets.ownership import Change, Ownership
@@ -47,11 +46,12 @@ from p2pcrawl.master.slaves.session import Session
 from p2pcrawl.master.slaves.slaves import Slaves
 from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.crawl.job import JobSpec
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import ShardKey
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError, LinkError, P2PCrawlError
 from p2pcrawl.model.timings import TIMINGS
-from p2pcrawl.wire.messages.peer_messages import Found, Row, Settled
+from p2pcrawl.wire.messages.peer_messages import Row, Settled
 from p2pcrawl.wire.messages.slave_messages import Bye, Forget
 
 log = logging.getLogger(__name__)
@@ -386,7 +386,7 @@ class Master:
         """(hi, lo, job, stamp) of each record in these ranges."""
         return await self.recorder.run(Store.keys, ranges)
 
-    async def rows_by_key(self, bucket: int, keys: Sequence[tuple[int, int, int]]) -> list[tuple[Any, ...]]:
+    async def rows_by_key(self, bucket: int, keys: Sequence[tuple[int, int, int]]) -> list[Row]:
         return await self.recorder.run(Store.rows_by_key, bucket, keys)
 
     def bucket_of_row(self, row: Row) -> int:
@@ -394,7 +394,7 @@ class Master:
         job = self.jobs.get(row.job)
         if job is None:
             raise P2PCrawlError(f"job {row.job} is not known here")
-        return self._keys.bucket_of_url(job.settings.shard_key, row.url, row.fingerprint)
+        return self.bucket_of_link(job, row.link)
 
     async def merge(self, rows: list[Row]) -> Settled:
         """Facts that somebody learnt of our buckets; answered when they are durable."""
@@ -410,7 +410,7 @@ class Master:
         self._wake.set()
         return self.exchange.adopt(rows)
 
-    def arrive(self, job: int, links: list[Found], opened: Collection[str] = ()) -> asyncio.Future[Settled]:
+    def arrive(self, job: int, links: list[Link], opened: Collection[str] = ()) -> asyncio.Future[Settled]:
         """Links that another master found; answered when they are durable."""
         self._openings.learn({job: opened})
         self._wake.set()
@@ -423,11 +423,11 @@ class Master:
 
     def bucket_of_url(self, url: str, key: str) -> int:
         """The bucket that a canonical URL is in, under a job's key."""
-        return self._keys.bucket_of_url(ShardKey(key), url, fingerprint(url))
+        return self._keys.bucket(ShardKey(key), url, fingerprint(url))
 
-    def bucket_of_found(self, job: Job, found: Found) -> int:
-        """The bucket that a record of a job is in; the start of a job has a fingerprint that its URL does not tell."""
-        return self._keys.bucket_of_url(job.settings.shard_key, found.url, found.fingerprint)
+    def bucket_of_link(self, job: Job, link: Link) -> int:
+        """Returns the bucket that a record of a job is in."""
+        return self._keys.bucket(job.settings.shard_key, link.url, link.fingerprint)
 
     # -- questions ----------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.slaves.outcomes import Intake
 from p2pcrawl.master.slaves.session import Lease
 from p2pcrawl.model.cluster.node import NodeId
-from p2pcrawl.wire.messages.slave_messages import Links
+from p2pcrawl.model.crawl.page_link import Link
 from simulations.controls.control import LIMIT_S, Control
 from simulations.controls.swaps import swap
 from simulations.play.options import Options
@@ -23,10 +23,8 @@ from simulations.play.options import Options
 _send = Intake._send
 
 
-def _send_without_hold(
-    self: Intake, job: Job, owner: NodeId, bucket: int, url: str, print_: bytes, links: Links, lease: Lease | None
-) -> None:
-    _send(self, job, owner, bucket, url, print_, links, None)
+def _send_without_hold(self: Intake, job: Job, owner: NodeId, bucket: int, link: Link, lease: Lease | None) -> None:
+    _send(self, job, owner, bucket, link, None)
 
 
 # -- idle-timer: who decides that a job is finished looks at itself only ----------------------

@@ -44,7 +44,7 @@ def _keep_rows(self: Master, buckets: Collection[int]) -> asyncio.Future[None]:
 
 
 def _without_items(ended: EndedPage, committed: Committed) -> CopyRow:
-    return copy_of_ending(ended.candidate, ended.ending, 0, b"")
+    return copy_of_ending(ended.ending, 0, b"")
 
 
 # -- items-kept: who hands a bucket over goes on giving out its items -------------------------

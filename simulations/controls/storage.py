@@ -77,7 +77,7 @@ def _small_filter(self: SeenFilter, first_capacity: int = 50, capacity_max: int 
 def _new_by_the_filter(self: Store, links: list[NewLink]) -> list[tuple[tuple[int, int], NewLink]]:
     found = []
     for link in links:
-        hi, lo = halves(link.fingerprint)
+        hi, lo = halves(link.link.fingerprint)
         if self._filter.add(f"{hi}.{lo}.{link.job}"):
             found.append(((hi, lo), link))
     return found

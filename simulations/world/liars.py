@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
 from p2pcrawl.model.crawl.fingerprint import SIZE
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.overlay.node import Credentials
 from p2pcrawl.slave.slave import Slave
@@ -206,7 +207,7 @@ def _robots_unasked(liar: Liar) -> AnyMessage | None:
     """Claims that a host forbids everything."""
     if not liar.tasks:
         return None
-    origin = "/".join(random.choice(liar.tasks).url.split("/", 3)[:3])
+    origin = "/".join(random.choice(liar.tasks).link.url.split("/", 3)[:3])
     forbids = RobotsResult(1 << 40, origin, "*", "allow", "User-agent: *\nDisallow: /\n", "")
     return Report(liar.sequence, [], [forbids])
 
@@ -223,7 +224,7 @@ def _links_of_nonsense(liar: Liar) -> AnyMessage | None:
     if not liar.held:
         return None
     prints = b"".join(blake2b(url.encode(), digest_size=SIZE).digest() for url in NOWHERE)
-    links = Links([*NOWHERE], prints, -7, 1 << 40, "?")
+    links = Links(Link("", bytes(SIZE), -7, 1 << 40, "?"), [*NOWHERE], prints)
     return Report(liar.sequence, [Page(1, 1, liar.job, [links])])
 
 
@@ -243,7 +244,7 @@ def _of_no_phase(liar: Liar) -> AnyMessage | None:
 
 
 def _links_cut_short(liar: Liar) -> AnyMessage | None:
-    links = Links([*NOWHERE], bytes(SIZE * len(NOWHERE)), 1)
+    links = Links(Link("", bytes(SIZE), 1), [*NOWHERE], bytes(SIZE * len(NOWHERE)))
     # It would not be made like that.
     links.fingerprints = links.fingerprints[:9]
     return Report(liar.sequence, [Page(1, 1, liar.job, [links])])

@@ -175,7 +175,7 @@ async def test_what_a_slave_could_not_report_to_a_dead_master_reaches_the_next(
 
     assert rehomed_s < 30.0
     asked = {visit.url for visit in site.visits if visit.answered}
-    assert {orphan.task.url for orphan in adopted if orphan.page.outcome is not None} <= asked
+    assert {orphan.task.link.url for orphan in adopted if orphan.page.outcome is not None} <= asked
     assert all(orphan.page.items for orphan in adopted if orphan.page.outcome is not None)
 
 

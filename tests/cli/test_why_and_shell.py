@@ -44,7 +44,7 @@ def record(run: Run, url: str, data: Path) -> dict[str, Any]:
 
 
 async def test_why_tells_of_a_page_whose_host_is_down(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    down = Slaves(lambda task: site(task) if task.url.startswith(START_URL) else page_of(task, outcome=unanswered))
+    down = Slaves(lambda task: site(task) if task.link.url.startswith(START_URL) else page_of(task, outcome=unanswered))
     site, unanswered = Site([f"http://a.example/{n}" for n in range(30)]), Outcome(Phase.QUEUED, "connect")
     await crawl(tmp_path, down, host_down_after=1e-9)
 
@@ -63,7 +63,7 @@ async def test_why_tells_no_passwords(tmp_path: Path, capsys: pytest.CaptureFixt
         Phase.FAILED, "connect", "proxy http://u:geheim@10.0.0.1:3128 refused: Authorization: Basic geheim"
     )
     site = Site([url])
-    slaves = Slaves(lambda task: site(task) if task.url.startswith(START_URL) else page_of(task, outcome=refused))
+    slaves = Slaves(lambda task: site(task) if task.link.url.startswith(START_URL) else page_of(task, outcome=refused))
     await crawl(tmp_path, slaves)
 
     run_why(url, tmp_path, as_json=as_json)

@@ -54,6 +54,8 @@ def _value(kind: msgspec.inspect.Type, dice: Random) -> Any:
             if kind.cls is Links:
                 values["fingerprints"] = dice.randbytes(SIZE * len(values["urls"]))
             return kind.cls(**values)
+        case msgspec.inspect.NamedTupleType():
+            return kind.cls(**{field.name: _value(field.type, dice) for field in kind.fields})
         case msgspec.inspect.IntType():
             return min(kind.le if kind.le is not None else 1 << 32, max(kind.ge or 0, dice.getrandbits(8)))
         case msgspec.inspect.FloatType():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from p2pcrawl.core.ring.rendezvous import key_hash
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Order
 from p2pcrawl.model.crawl.url import host_of
 
@@ -23,21 +24,13 @@ class Candidate:
     """A queued URL, as it is held in memory."""
 
     record: int
+    link: Link
     job: int
     host: int
-    url: str
-    fingerprint: bytes
-    depth: int
-    priority: int
-    kind: str
-    callback: str
-    seed: bool
-    referer: str
-    extra: bytes
+    bucket: int
+    rank: Rank = (0, 0)
     attempts: int = 0
     losses: int = 0
-    rank: Rank = (0, 0)
-    bucket: int = 0
     visit: int = 0
 
 

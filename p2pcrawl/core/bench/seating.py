@@ -49,7 +49,7 @@ class Seating:
     def seat_of(self, candidate: Candidate) -> Seat:
         """Returns the seat of a candidate's host, made if it has none, even if that is one too many."""
         seat = self._seats.get(candidate.host)
-        return seat or self._give(candidate.host, host_of(candidate.url), candidate.job)
+        return seat or self._give(candidate.host, host_of(candidate.link.url), candidate.job)
 
     def host(self, key: int, name: str, job: int) -> Host:
         """Returns the politeness of a host, given a seat if it has none."""

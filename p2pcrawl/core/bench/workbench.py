@@ -106,7 +106,7 @@ class Workbench:
             seat = seats.get(candidate.host) or self.seating.admit(candidate)
             if seat is None:
                 continue
-            queue = queue_of(seat, candidate.job, candidate.kind)
+            queue = queue_of(seat, candidate.job, candidate.link.kind)
             if queue.more and not queue.loading and queue.horizon is not None and candidate.rank > queue.horizon:
                 continue
             push(seat, queue, candidate)
@@ -151,7 +151,7 @@ class Workbench:
         lines.begin(now, capacity)
         for candidate in self.hot.due(now):
             back = self.seating.seat_of(candidate)
-            self.hot.push(back, self.seating.queue(back, candidate.job, candidate.kind), candidate)
+            self.hot.push(back, self.seating.queue(back, candidate.job, candidate.link.kind), candidate)
         turns: list[Turn] = []
         while len(turns) < limit and (seat := lines.next()) is not None:
             queue = self._pick(seat)
@@ -304,8 +304,8 @@ class Workbench:
 
 
 def _robots_needed(host: Host, pace: Pace, candidate: Candidate, now: float) -> str:
-    if not pace.obey_robots or candidate.url.startswith(START_URL):
+    if not pace.obey_robots or candidate.link.url.startswith(START_URL):
         return ""
-    origin = origin_of(candidate.url)
+    origin = origin_of(candidate.link.url)
     entry = host.robots.get((origin, pace.agent)) if host.robots else None
     return "" if entry is not None and now < entry.expires_at else origin

@@ -11,6 +11,7 @@ the end of its table, however many copies there are.
 
 from __future__ import annotations
 
+import sqlite3
 import struct
 import time
 from collections import Counter
@@ -25,9 +26,12 @@ from p2pcrawl.frontier.database.integrity import Nonsense
 from p2pcrawl.frontier.database.schema import MappedErrors, Transaction, open_database
 from p2pcrawl.frontier.database.statements import run_many, select_many
 from p2pcrawl.frontier.database.tables import Layout, run_script
+from p2pcrawl.frontier.records.columns import named
 from p2pcrawl.frontier.records.known import Key
 from p2pcrawl.model.cluster.epoch import Span
+from p2pcrawl.model.crawl.fingerprint import halves, pack_halves
 from p2pcrawl.model.errors import LinkError
+from p2pcrawl.wire.messages.peer_messages import CopyRow
 
 DROP_ROWS = 5_000
 """How many are deleted in one transaction."""
@@ -59,23 +63,12 @@ _UPGRADES = {
 LAYOUT = Layout("copies.db", 0x70327062, 3, lambda db: run_script(db, _TABLES), _UPGRADES)
 HELD = Rows("held", "stamp")
 _COLUMNS = "h.bucket, h.hi, h.lo, h.job, h.stamp, b.row, b.items, b.data"
-_PLACE = struct.Struct(">qqqq")
+_AFTER = struct.Struct(">qqqq")
 _FIRST = (-1, *((-(1 << 63),) * 3))
 
 
-class CopyRow(NamedTuple):
-    """A record as a copy keeps it."""
-
-    bucket: int
-    hi: int
-    lo: int
-    job: int
-    stamp: int
-    row: bytes
-    """All of it but its items; what is in it does not matter here."""
-    items: int
-    data: bytes
-    """The items of its page, joined by newlines, and packed if that is long."""
+_Place = tuple[int, int, int, int]
+"""Of a row among the copies: its bucket, both halves of its fingerprint, and its job."""
 
 
 class NoteRow(NamedTuple):
@@ -146,23 +139,24 @@ class CopyStore:
 
     def put(self, rows: Sequence[CopyRow], notes: Sequence[NoteRow] = ()) -> int:
         """Merges: the greater stamp wins, an equal one stays what it is. Returns how many rows changed something."""
-        newest: dict[tuple[int, ...], CopyRow] = {}
+        newest: dict[_Place, CopyRow] = {}
         for row in rows:
-            if (known := newest.get(row[:4])) is None or known.stamp < row.stamp:
-                newest[row[:4]] = row
+            place = (row.bucket, *halves(row.fingerprint), row.job)
+            if (known := newest.get(place)) is None or known.stamp < row.stamp:
+                newest[place] = row
         with self._errors, self._transaction:
             here = self._here(newest)
-            won = [row for key, row in newest.items() if key not in here or here[key][0] < row.stamp]
-            numbers, last = {}, self._last
-            for row in won:
-                if (known_here := here.get(row[:4])) is not None:
-                    numbers[row[:4]] = known_here[1]
+            won = {place: row for place, row in newest.items() if place not in here or here[place][0] < row.stamp}
+            last, held, bodies = self._last, [], []
+            for place, row in won.items():
+                if (known_here := here.get(place)) is not None:
+                    number = known_here[1]
                 else:
-                    last += 1
-                    numbers[row[:4]] = last
-            bodies = [(numbers[row[:4]], *row[5:]) for row in won]
-            run_many(self._db, "INSERT OR REPLACE INTO body", bodies)
-            run_many(self._db, "INSERT OR REPLACE INTO held", [(*row[:5], numbers[row[:4]]) for row in won])
+                    number = last = last + 1
+                held.append((*place, row.stamp, number))
+                bodies.append((number, row.row, row.items, row.data))
+            run_many(self._db, "INSERT OR REPLACE INTO body (id, row, items, data)", bodies)
+            run_many(self._db, "INSERT OR REPLACE INTO held (bucket, hi, lo, job, stamp, id)", held)
             self._note(notes)
         self._count += last - self._last
         self._last = last
@@ -197,28 +191,31 @@ class CopyStore:
                 ("a.bucket = ? AND (h.hi, h.lo, h.job) > (?, ?, ?)", (bucket, *start)),
                 ("a.bucket > ?", (bucket,)),
             ):
-                rows = self._db.execute(f"{held} ON b.id = h.id WHERE {where} {order}", (*values, limit - len(found)))
+                rows = named(self._db).execute(
+                    f"{held} ON b.id = h.id WHERE {where} {order}", (*values, limit - len(found))
+                )
                 for columns in rows:
-                    found.append(CopyRow(*columns))
+                    found.append(_copy_of(columns))
+                    after = _AFTER.pack(*(columns[name] for name in ("bucket", "hi", "lo", "job")))
                     size += len(found[-1].row) + len(found[-1].data)
                     if size >= bytes_max:
                         break
                 rows.close()
                 if size >= bytes_max:
                     break
-        return found, _PLACE.pack(*found[-1][:4]) if found else after
+        return found, after
 
     def rows_of(self, bucket: int, keys: Sequence[Key]) -> list[CopyRow]:
         """Those of these rows (hi, lo, job) of a bucket that are here."""
         with self._errors:
             found = select_many(
-                self._db,
+                named(self._db),
                 "WITH asked (hi, lo, job) AS (",
                 keys,
                 f") SELECT {_COLUMNS} FROM asked AS a CROSS JOIN held AS h ON h.bucket = {int(bucket)} AND h.hi = a.hi"
                 " AND h.lo = a.lo AND h.job = a.job JOIN body AS b ON b.id = h.id",
             )
-        return [CopyRow(*columns) for columns in found]
+        return [_copy_of(columns) for columns in found]
 
     def drop(self, buckets: Collection[int]) -> int:
         """Deletes the rows of these buckets, all of them, in several transactions. Returns how many there were.
@@ -295,16 +292,16 @@ class CopyStore:
 
     # -- inside -------------------------------------------------------------------------------
 
-    def _here(self, keys: Iterable[tuple[int, ...]]) -> dict[tuple[int, ...], tuple[int, int]]:
+    def _here(self, places: Iterable[_Place]) -> dict[_Place, tuple[int, int]]:
         """The stamp and the number of those of these rows that are here."""
         found = select_many(
             self._db,
             "WITH asked (bucket, hi, lo, job) AS (",
-            list(keys),
+            list(places),
             ") SELECT asked.*, h.stamp, h.id FROM asked CROSS JOIN held AS h ON h.bucket = asked.bucket"
             " AND h.hi = asked.hi AND h.lo = asked.lo AND h.job = asked.job",
         )
-        return {tuple(key): (stamp, number) for *key, stamp, number in found}
+        return {(bucket, hi, lo, job): (stamp, number) for bucket, hi, lo, job, stamp, number in found}
 
     def _has(self, table: str, buckets: Collection[int]) -> bool:
         with self._errors:
@@ -333,6 +330,18 @@ class CopyStore:
         run_many(self._db, "INSERT INTO asked", [(bucket,) for bucket in sorted(buckets)])
 
 
+def _copy_of(columns: sqlite3.Row) -> CopyRow:
+    return CopyRow(
+        bucket=columns["bucket"],
+        fingerprint=pack_halves(columns["hi"], columns["lo"]),
+        job=columns["job"],
+        stamp=columns["stamp"],
+        row=columns["row"],
+        items=columns["items"],
+        data=columns["data"],
+    )
+
+
 def _pieces_told(pieces: tuple[Span, ...]) -> str:
     return " ".join(f"{before}-{last}" for before, last in pieces)
 
@@ -352,6 +361,6 @@ def _pieces_read(text: str) -> tuple[Span, ...]:
 def _place(after: bytes) -> tuple[int, ...]:
     if not after:
         return _FIRST
-    if len(after) != _PLACE.size:
-        raise LinkError(f"a place among copies has {_PLACE.size} bytes, not {len(after)}")
-    return _PLACE.unpack(after)
+    if len(after) != _AFTER.size:
+        raise LinkError(f"a place among copies has {_AFTER.size} bytes, not {len(after)}")
+    return _AFTER.unpack(after)

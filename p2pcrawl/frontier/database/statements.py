@@ -8,7 +8,7 @@ SQLite's statement cache holds them all: a few rows, which is what most commits 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -28,7 +28,15 @@ def run_many(connection: sqlite3.Connection, before: str, rows: Sequence[Row], a
         connection.execute(sql, parameters)
 
 
-def select_many(connection: sqlite3.Connection, before: str, rows: Sequence[Row], after: str = "") -> list[Any]:
+def insert_many(connection: sqlite3.Connection, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Inserts rows that name their columns, all of them the same ones in the same order."""
+    if rows:
+        run_many(connection, f"INSERT INTO {table} ({', '.join(rows[0])})", [tuple(row.values()) for row in rows])
+
+
+def select_many(
+    connection: sqlite3.Connection | sqlite3.Cursor, before: str, rows: Sequence[Row], after: str = ""
+) -> list[Any]:
     """The same for a statement that answers rows."""
     found: list[Any] = []
     for sql, parameters in _statements(before, rows, after):

@@ -8,65 +8,46 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from p2pcrawl.core.bench.candidate import Candidate, Want
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Order, Phase
+from p2pcrawl.wire.messages.peer_messages import Row
 
 
 class NewLink(NamedTuple):
     """A discovered link; the store decides whether it is new."""
 
+    link: Link
     job: int
-    parent: int
-    fingerprint: bytes
     host: int
-    kind: str
-    priority: int
-    depth: int
-    seed: bool
-    callback: str
-    referer: str
-    url: str
-    extra: bytes
-    bucket: int = 0
+    bucket: int
+    parent: int = 0
     foreign: bool = False
     """Found on a page of another master, so that its parent is not here."""
 
 
 class MovedRow(NamedTuple):
-    """One record that comes from another master with its bucket."""
+    """A record that comes from another master with its bucket, and its place here."""
 
-    link: NewLink
-    phase: Phase
-    attempts: int
-    losses: int
-    status: int
-    reason: str
-    size: int
-    items: int = 0
-    data: bytes = b""
-    """The items of its page, joined by newlines, and packed if that is long."""
-    visit: int = 0
+    new: NewLink
+    row: Row
 
 
 class Ending(NamedTuple):
     """What a lease came to. ``phase`` QUEUED: back into the queue."""
 
-    record: int
-    job: int
+    candidate: Candidate
     phase: Phase
     attempts: int
     losses: int
-    status: int
+    """The candidate's, when its lease ended."""
     reason: str
-    size: int
-    digest: bytes
-    detail: str
-    latency_s: float
-    kind: str
-    host: int
-    rank: tuple[int, int]
-    staged: bool
-    visit: int = 0
-    """The turn that it speaks of."""
+    status: int = 0
+    size: int = 0
+    digest: bytes = b""
+    detail: str = ""
+    latency_s: float = 0.0
+    staged: bool = False
+    """Items of its page came ahead of the end."""
 
 
 class ItemRow(NamedTuple):

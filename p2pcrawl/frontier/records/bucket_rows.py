@@ -14,23 +14,16 @@ from p2pcrawl.frontier.database.schema import Transaction
 from p2pcrawl.frontier.database.statements import run_many, select_many
 from p2pcrawl.frontier.database.tables import RECORD_INDEX
 from p2pcrawl.frontier.records import tallies
+from p2pcrawl.frontier.records.columns import PARENT, TOLD, named, told_of
 from p2pcrawl.frontier.records.item_table import ItemTable
 from p2pcrawl.frontier.records.known import GENERATIONS, Key, numbers_of
 from p2pcrawl.model.crawl.record import Order, Phase
+from p2pcrawl.wire.messages.peer_messages import Row
 
 FORGET_ROWS = 5_000
 """How many are deleted in one transaction."""
 
-Told = tuple[Any, ...]
-"""A record's number and what other masters are told of it, in the order of ``wire.cluster.Row``, the fingerprint as two
-halves."""
-
-_TOLD = (
-    "r.id, r.job, r.url, r.hi, r.lo, r.depth, r.priority, r.kind, r.callback, r.seed, coalesce(r.referer, p.url, ''),"
-    " r.extra, r.phase, r.attempts, r.losses, r.status, r.reason, r.size, r.visit"
-)
 _FROM = "FROM claimed AS c CROSS JOIN record AS r ON r.bucket = c.bucket"
-_PARENT = "LEFT JOIN record AS p ON p.id = r.parent"
 _BEFORE = (-(1 << 63),) * 3
 
 _TEMPORARY = f"""
@@ -53,42 +46,43 @@ class Buckets:
         if indexed:
             db.execute(RECORD_INDEX)
 
-    def rows(self, buckets: Collection[int], after: int, limit: int, bytes_max: int) -> tuple[list[Told], int]:
+    def rows(self, buckets: Collection[int], after: int, limit: int, bytes_max: int) -> tuple[list[Row], int]:
         """See ``Store.rows_of``. They come by bucket, then by fingerprint; the place is the last one's number."""
         place = self._db.execute("SELECT bucket, hi, lo, job FROM record WHERE id = ?", (after,)).fetchone()
         bucket, *start = place or (-1, *_BEFORE)
         self._claim(buckets)
-        order = "ORDER BY c.bucket, r.hi, r.lo, r.job LIMIT ?"
-        rows = self._db.execute(
-            f"SELECT {_TOLD} {_FROM} {_PARENT} WHERE c.bucket = ? AND (r.hi, r.lo, r.job) > (?, ?, ?) {order}",
+        order, db = "ORDER BY c.bucket, r.hi, r.lo, r.job LIMIT ?", named(self._db)
+        rows = db.execute(
+            f"SELECT {TOLD} {_FROM} {PARENT} WHERE c.bucket = ? AND (r.hi, r.lo, r.job) > (?, ?, ?) {order}",
             (bucket, *start, limit),
         ).fetchall()
         if len(rows) < limit:
-            rows += self._db.execute(
-                f"SELECT {_TOLD} {_FROM} {_PARENT} WHERE c.bucket > ? {order}", (bucket, limit - len(rows))
+            rows += db.execute(
+                f"SELECT {TOLD} {_FROM} {PARENT} WHERE c.bucket > ? {order}", (bucket, limit - len(rows))
             ).fetchall()
         size, found = 0, []
-        for row in rows:
-            found.append(self._with_items(row))
-            size += len(row[2]) + len(row[10]) + len(row[11] or b"") + len(found[-1][-2])
+        for columns in rows:
+            row, after = self._told(columns), columns["id"]
+            found.append(row)
+            size += len(row.link.url) + len(row.link.referer) + len(row.link.extra) + len(row.data)
             if size >= bytes_max:
                 break
-        return found, found[-1][0] if found else after
+        return found, after
 
     def sizes(self, buckets: Collection[int]) -> Counter[int]:
         """How many records there are in each of these buckets that has any."""
         self._claim(buckets)
         return Counter(dict(self._db.execute(f"SELECT r.bucket, count(*) {_FROM} GROUP BY r.bucket").fetchall()))
 
-    def rows_by_key(self, bucket: int, keys: Sequence[Key]) -> list[Told]:
+    def rows_by_key(self, bucket: int, keys: Sequence[Key]) -> list[Row]:
         """Those of these records of a bucket that are here."""
         found = select_many(
-            self._db,
-            f"SELECT {_TOLD} FROM record AS r {_PARENT} WHERE r.bucket = {int(bucket)} AND r.id IN (",
+            named(self._db),
+            f"SELECT {TOLD} FROM record AS r {PARENT} WHERE r.bucket = {int(bucket)} AND r.id IN (",
             [(number,) for number in numbers_of(self._db, keys).values()],
             ")",
         )
-        return [self._with_items(row) for row in found]
+        return [self._told(columns) for columns in found]
 
     def digests(self, nonce: bytes, ranges: Sequence[Range]) -> list[tuple[int, int]]:
         """For each range: how many records, and their sum under a key of 16 bytes."""
@@ -129,9 +123,8 @@ class Buckets:
         for job, change in tally.items():
             changes[job].update(change)
 
-    def _with_items(self, row: Told) -> Told:
-        """The items come before the visit."""
-        return (*row[:-1], *self._items.of(row[0]), row[-1])
+    def _told(self, columns: sqlite3.Row) -> Row:
+        return told_of(columns, *self._items.of(columns["id"]))
 
     def _claim(self, buckets: Collection[int]) -> None:
         self._db.execute("DELETE FROM claimed")

@@ -24,7 +24,18 @@ def write_endings(db: sqlite3.Connection, items: ItemTable, batch: Batch, result
     """Writes ``batch.endings`` and ``batch.items``."""
     endings = batch.endings
     rows = [
-        (e.record, e.visit, int(e.phase), e.attempts, e.losses, e.status, e.reason, e.size, now, e.digest or None)
+        (
+            e.candidate.record,
+            e.candidate.visit,
+            int(e.phase),
+            e.attempts,
+            e.losses,
+            e.status,
+            e.reason,
+            e.size,
+            now,
+            e.digest or None,
+        )
         for e in endings
     ]
     found = select_many(
@@ -38,41 +49,40 @@ def write_endings(db: sqlite3.Connection, items: ItemTable, batch: Batch, result
     )
     if len(found) < len(endings):
         counted = {record for (record,) in found}
-        late = [e for e in endings if e.record not in counted]
+        late = [e for e in endings if e.candidate.record not in counted]
         _disregard(db, items, batch, late, result)
-        endings = [e for e in endings if e.record in counted]
+        endings = [e for e in endings if e.candidate.record in counted]
     troubles = [
-        (e.record, e.attempts, now, e.reason, e.status, e.latency_s, e.detail[:_DETAIL_MAX])
+        (e.candidate.record, e.attempts, now, e.reason, e.status, e.latency_s, e.detail[:_DETAIL_MAX])
         for e in endings
         if e.phase is not Phase.DONE
     ]
     run_many(db, "INSERT OR REPLACE INTO attempt", troubles)
-    run_many(db, "DELETE FROM lease WHERE record IN (", [(e.record,) for e in batch.endings], ")")
+    run_many(db, "DELETE FROM lease WHERE record IN (", [(e.candidate.record,) for e in batch.endings], ")")
     over = [e for e in endings if e.phase is not Phase.QUEUED]
-    run_many(db, "INSERT INTO leave", [(e.job, e.host, e.kind, *e.rank) for e in over])
-    again = [e.record for e in over if e.visit]
+    run_many(db, "INSERT INTO leave", [(c.job, c.host, c.link.kind, *c.rank) for c in (e.candidate for e in over)])
+    again = [e.candidate.record for e in over if e.candidate.visit]
     for job, count in items.remove(again).items():
         # They were an earlier visit's.
         batch.tallies[job]["items"] -= count
     items.add(batch.items)
-    for e in over:
-        if e.staged:
-            parts = items.staged(e.record)
-            items.add(parts)
-            result.staged[e.record] = sum(p.number for p in parts), packed(p.data for p in parts)
-    items.unstage([e.record for e in batch.endings if e.staged])
+    for record in (e.candidate.record for e in over if e.staged):
+        parts = items.staged(record)
+        items.add(parts)
+        result.staged[record] = sum(p.number for p in parts), packed(p.data for p in parts)
+    items.unstage([e.candidate.record for e in batch.endings if e.staged])
 
 
 def _disregard(db: sqlite3.Connection, items: ItemTable, batch: Batch, late: list[Ending], result: Committed) -> None:
     """Takes back what was counted for these, and their items."""
     for e in late:
         if e.phase is not Phase.QUEUED:
-            tally = batch.tallies[e.job]
+            tally = batch.tallies[e.candidate.job]
             tally["queued"] += 1
             tallies.count(tally, e.phase, e.reason, -1)
-            tally["items"] -= sum(part.number for part in items.staged(e.record))
-            tally["items"] -= sum(row.number for row in batch.items if row.record == e.record)
-    records = {e.record for e in late}
+            tally["items"] -= sum(part.number for part in items.staged(e.candidate.record))
+            tally["items"] -= sum(row.number for row in batch.items if row.record == e.candidate.record)
+    records = {e.candidate.record for e in late}
     batch.items = [row for row in batch.items if row.record not in records]
     waiting = select_many(
         db,

@@ -20,6 +20,7 @@ from p2pcrawl.frontier.records.item_table import ItemTable
 from p2pcrawl.frontier.records.known import Key, numbers_of
 from p2pcrawl.model.crawl.fingerprint import halves
 from p2pcrawl.model.crawl.record import VISIT_MAX, Phase, stamp_of
+from p2pcrawl.wire.messages.peer_messages import Row
 
 
 class _Here(NamedTuple):
@@ -28,6 +29,7 @@ class _Here(NamedTuple):
     record: int
     job: int
     host: int
+    bucket: int
     kind: str
     priority: int
     depth: int
@@ -45,17 +47,13 @@ class _Here(NamedTuple):
 _COLUMNS = ", ".join(f"record.{name}" for name in ("id", *_Here._fields[1:]))
 
 
-def stamp_of_row(row: MovedRow) -> int:
-    return stamp_of(row.visit, row.phase, row.attempts, row.losses)
-
-
-def by_key(rows: Iterable[MovedRow]) -> dict[Key, MovedRow]:
-    """Of each record that comes, the row that wins."""
+def by_key(moved: Iterable[MovedRow]) -> dict[Key, MovedRow]:
+    """Returns of each record that comes the row that wins."""
     best: dict[Key, MovedRow] = {}
-    for row in rows:
-        key = (*halves(row.link.fingerprint), row.link.job)
-        if key not in best or stamp_of_row(best[key]) < stamp_of_row(row):
-            best[key] = row
+    for each in moved:
+        key = (*halves(each.row.link.fingerprint), each.row.job)
+        if key not in best or best[key].row.stamp < each.row.stamp:
+            best[key] = each
     return best
 
 
@@ -63,19 +61,17 @@ def merge(
     db: sqlite3.Connection, items: ItemTable, moved: dict[Key, MovedRow], batch: Batch, result: Committed, now: int
 ) -> None:
     """``moved`` are all known here by now, the new ones as if they had just been found."""
-    numbers = numbers_of(db, [key for key, row in moved.items() if stamp_of_row(row)])
-    rows = {record: moved[key] for key, record in numbers.items()}
+    numbers = numbers_of(db, [key for key, each in moved.items() if each.row.stamp])
+    rows = {record: moved[key].row for key, record in numbers.items()}
     found = select_many(db, f"SELECT {_COLUMNS} FROM record WHERE id IN (", [(number,) for number in rows], ")")
-    won = [
-        (here, rows[here.record]) for here in map(_Here._make, found) if here.stamp < stamp_of_row(rows[here.record])
-    ]
+    won = [(here, rows[here.record]) for here in map(_Here._make, found) if here.stamp < rows[here.record].stamp]
     run_many(
         db,
         "WITH m (id, visit, phase, attempts, losses, status, reason, size, ended) AS (",
         [
             (
-                *(here.record, min(row.visit, VISIT_MAX), int(row.phase), row.attempts, row.losses),
-                *(row.status, row.reason, row.size, now if row.phase is not Phase.QUEUED else 0),
+                *(here.record, min(row.visit, VISIT_MAX), row.phase, row.attempts, row.losses),
+                *(row.status, row.reason, row.size, now if row.phase != Phase.QUEUED else 0),
             )
             for here, row in won
         ],
@@ -85,10 +81,10 @@ def merge(
     )
     _move_in_queue(db, won, batch, result)
     _replace_items(items, won, batch)
-    result.touched.update(row.link.bucket for _, row in won)
+    result.touched.update(here.bucket for here, _ in won)
 
 
-def _move_in_queue(db: sqlite3.Connection, won: list[tuple[_Here, MovedRow]], batch: Batch, result: Committed) -> None:
+def _move_in_queue(db: sqlite3.Connection, won: list[tuple[_Here, Row]], batch: Batch, result: Committed) -> None:
     """The queue, the counters and the workbench follow the phases."""
     new = {candidate.record for candidate in result.fresh}
     leaves, enters = [], []
@@ -98,23 +94,23 @@ def _move_in_queue(db: sqlite3.Connection, won: list[tuple[_Here, MovedRow]], ba
         tallies.count(tally, row.phase, row.reason, +1)
         rank = rank_of(batch.orders[here.job], here.record, here.priority, here.depth)
         place = (here.job, here.host, here.kind, *rank)
-        if here.phase == Phase.QUEUED and row.phase is not Phase.QUEUED:
+        if here.phase == Phase.QUEUED and row.phase != Phase.QUEUED:
             leaves.append(place)
             if here.record not in new:
                 result.ended.add(here.record)
-        elif here.phase != Phase.QUEUED and row.phase is Phase.QUEUED:
+        elif here.phase != Phase.QUEUED and row.phase == Phase.QUEUED:
             enters.append((*place, here.record))
             new.add(here.record)
     run_many(db, "INSERT INTO leave", leaves)
     run_many(db, "INSERT INTO queue_young", enters)
     changed = {here.record: row for here, row in won}
     result.fresh = [candidate for candidate in result.fresh if candidate.record not in changed]
-    again = [number for number, row in changed.items() if number in new and row.phase is Phase.QUEUED]
+    again = [number for number, row in changed.items() if number in new and row.phase == Phase.QUEUED]
     result.fresh += queued(db, again, batch.orders)
 
 
-def _replace_items(items: ItemTable, won: list[tuple[_Here, MovedRow]], batch: Batch) -> None:
-    new = [(here, row) for here, row in won if row.phase is not Phase.QUEUED or row.items]
+def _replace_items(items: ItemTable, won: list[tuple[_Here, Row]], batch: Batch) -> None:
+    new = [(here, row) for here, row in won if row.phase != Phase.QUEUED or row.items]
     for job, count in items.remove([here.record for here, _ in new]).items():
         batch.tallies[job]["items"] -= count
     coming = [ItemRow(here.record, here.job, row.items, row.data) for here, row in new if row.items]

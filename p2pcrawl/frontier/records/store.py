@@ -16,17 +16,19 @@ from p2pcrawl.core.bench.candidate import Candidate, Want, rank_of
 from p2pcrawl.frontier.database.digest import Range
 from p2pcrawl.frontier.database.integrity import phase_of
 from p2pcrawl.frontier.database.schema import FolderLock, MappedErrors, Transaction, open_database
-from p2pcrawl.frontier.database.statements import run_many
+from p2pcrawl.frontier.database.statements import insert_many, run_many
 from p2pcrawl.frontier.records import candidates, merging, tallies
 from p2pcrawl.frontier.records import retried as aside
 from p2pcrawl.frontier.records.batch import Batch, Committed, NewLink
-from p2pcrawl.frontier.records.bucket_rows import Buckets, Told
+from p2pcrawl.frontier.records.bucket_rows import Buckets
+from p2pcrawl.frontier.records.columns import columns_of
 from p2pcrawl.frontier.records.endings import write_endings
 from p2pcrawl.frontier.records.item_table import ITEM_BYTES_MAX, ItemTable
 from p2pcrawl.frontier.records.known import Key, numbers_of
 from p2pcrawl.frontier.records.seen import SeenFilter
 from p2pcrawl.model.crawl.fingerprint import halves
 from p2pcrawl.model.crawl.record import Order, Phase
+from p2pcrawl.wire.messages.peer_messages import Row
 
 YOUNG_MAX = 200_000
 """Rows of the young generation before it is merged into the old one."""
@@ -99,7 +101,7 @@ class Store:
         if batch.moved:
             self._adopt(batch, result, now)
         if batch.links:
-            self._discover(batch, result, now)
+            self._discover(batch.links, batch, result, now)
         self._items.stage(batch.staged)
         if batch.endings or batch.items:
             write_endings(db, self._items, batch, result, now)
@@ -132,56 +134,48 @@ class Store:
                 "UPDATE sink SET delivered = ?, position = ? WHERE job = ? AND path = ?", (last, position, job, path)
             )
 
-    def _discover(self, batch: Batch, result: Committed, now: int) -> None:
+    def _discover(self, links: Sequence[NewLink], batch: Batch, result: Committed, now: int) -> None:
         """New links become records and are queued."""
-        new = self._new_links(batch.links)
+        new = self._new_links(links)
         records, seen, queue = [], [], []
-        for (hi, lo), link in new:
+        for (hi, lo, job), found in new:
             self._last += 1
-            record = self._last
-            rank = rank_of(batch.orders[link.job], record, link.priority, link.depth)
-            records.append(
-                (
-                    *(record, link.job, hi, lo, link.host, link.kind, link.priority, link.depth, int(link.seed)),
-                    *(link.callback, link.parent, now, 0, 0, 0, 0, "", 0, 0, None, link.url, link.extra or None),
-                    *(link.bucket, link.referer if link.foreign else None, 0),
-                )
-            )
-            seen.append((hi, lo, link.job, record))
-            queue.append((link.job, link.host, link.kind, rank[0], rank[1], record))
-            result.fresh.append(candidates.found(record, link, rank))
-            batch.tallies[link.job]["discovered"] += 1
-            batch.tallies[link.job]["queued"] += 1
-        run_many(self._db, "INSERT INTO record", records)
+            record, link, host = self._last, found.link, found.host
+            rank = rank_of(batch.orders[job], record, link.priority, link.depth)
+            records.append(columns_of(record, found, hi, lo, now))
+            seen.append((hi, lo, job, record))
+            queue.append((job, host, link.kind, *rank, record))
+            result.fresh.append(Candidate(record, link, job, host, found.bucket, rank))
+            batch.tallies[job]["discovered"] += 1
+            batch.tallies[job]["queued"] += 1
+        insert_many(self._db, "record", records)
         run_many(self._db, "INSERT INTO seen_young", seen)
         run_many(self._db, "INSERT INTO queue_young", queue)
         self._young += len(new)
 
     def _adopt(self, batch: Batch, result: Committed, now: int) -> None:
         """Records that come with their bucket: new here, or merged with what is here."""
-        moved, links = merging.by_key(batch.moved), batch.links
-        batch.links = [row.link for row in moved.values()]
-        self._discover(batch, result, now)
-        batch.links = links
+        moved = merging.by_key(batch.moved)
+        self._discover([each.new for each in moved.values()], batch, result, now)
         result.touched.update(candidate.bucket for candidate in result.fresh)
         result.came.update(candidate.record for candidate in result.fresh)
         merging.merge(self._db, self._items, moved, batch, result, now)
 
-    def _new_links(self, links: list[NewLink]) -> list[tuple[tuple[int, int], NewLink]]:
-        """Those not in the table, each once, in their order."""
+    def _new_links(self, links: Sequence[NewLink]) -> Collection[tuple[Key, NewLink]]:
+        """Returns those that are not in the table, each once, in their order, with their keys."""
         first: dict[Key, NewLink] = {}
         doubtful: list[Key] = []
-        for link in links:
-            hi, lo = halves(link.fingerprint)
-            key = (hi, lo, link.job)
+        for new in links:
+            hi, lo = halves(new.link.fingerprint)
+            key = (hi, lo, new.job)
             if key in first:
                 continue
-            first[key] = link
-            if not self._filter.add(f"{hi}.{lo}.{link.job}"):
+            first[key] = new
+            if not self._filter.add(f"{hi}.{lo}.{new.job}"):
                 doubtful.append(key)
         for known in numbers_of(self._db, doubtful):
             del first[known]
-        return [((hi, lo), link) for (hi, lo, _), link in first.items()]
+        return first.items()
 
     # -- loading ------------------------------------------------------------------------------
 
@@ -267,7 +261,7 @@ class Store:
         with self._errors:
             return self._db.execute("SELECT id, name, spec, state, reason FROM job ORDER BY id").fetchall()
 
-    def add_job(self, job: int, name: str, spec: bytes, link: NewLink | None, order: Batch) -> Committed:
+    def add_job(self, job: int, name: str, spec: bytes, start: NewLink | None, order: Batch) -> Committed:
         """A new job with its first record, if that is ours, in one transaction."""
         with self._errors:
             result = Committed()
@@ -276,8 +270,8 @@ class Store:
                     "INSERT INTO job (id, name, spec, state, created) VALUES (?, ?, ?, 'running', ?)",
                     (job, name, spec, int(time.time())),
                 )
-                if link is not None:
-                    order.links.append(link)
+                if start is not None:
+                    order.links.append(start)
                 self._write(order, result)
             return result
 
@@ -355,7 +349,7 @@ class Store:
 
     def rows_of(
         self, buckets: Collection[int], after: int, limit: int, bytes_max: int = ITEM_BYTES_MAX
-    ) -> tuple[list[Told], int]:
+    ) -> tuple[list[Row], int]:
         """The next records of these buckets with their items, and the place behind them; ``after`` is 0 at first.
 
         Stops behind ``bytes_max``. No rows: there are no more.
@@ -368,7 +362,7 @@ class Store:
         with self._errors:
             return self._buckets.sizes(buckets)
 
-    def rows_by_key(self, bucket: int, keys: Sequence[Key]) -> list[Told]:
+    def rows_by_key(self, bucket: int, keys: Sequence[Key]) -> list[Row]:
         """Those of these records (hi, lo, job) of a bucket that are here, told as by ``rows_of``."""
         with self._errors:
             return self._buckets.rows_by_key(bucket, keys)

@@ -15,7 +15,6 @@ from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash
 from p2pcrawl.frontier.records.recorder import Recorder
 from p2pcrawl.frontier.records.store import Store
-from p2pcrawl.master.copies.row_forms import row_of_columns
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.slaves.session import Session
 from p2pcrawl.model.crawl.job import START_URL
@@ -73,8 +72,7 @@ class Handover:
 
     async def rows_of(self, buckets: Collection[int], after: int, limit: int) -> tuple[list[Row], int]:
         """The next records of buckets that were let go of."""
-        rows, last = await self._recorder.run(Store.rows_of, buckets, after, limit)
-        return [row_of_columns(*row) for row in rows], last
+        return await self._recorder.run(Store.rows_of, buckets, after, limit)
 
     @property
     def waiting(self) -> bool:
@@ -110,7 +108,7 @@ class Handover:
         for session in self._sessions.values():
             for lease in session.leases.values():
                 yield lease.candidate.bucket
-                if not lease.candidate.url.startswith(START_URL):
+                if not lease.candidate.link.url.startswith(START_URL):
                     # With a key other than the host it may be another's bucket by now: nobody else asks the host yet.
                     yield bucket_of_hash(lease.seat.host.key)
             for robots in session.robots.values():

@@ -15,7 +15,6 @@ from p2pcrawl.frontier.copies.copy_store import LAYOUT, CopyStore, NoteRow, Spoo
 from p2pcrawl.frontier.database.digest import Range
 from p2pcrawl.master.copies.copier import BYTES_MAX, ROWS_MAX
 from p2pcrawl.master.copies.looking import Looking
-from p2pcrawl.master.copies.row_forms import stored, told
 from p2pcrawl.model.crawl.fingerprint import SIZE, halves, pack_halves
 from p2pcrawl.model.errors import LinkError, StorageError
 from p2pcrawl.wire.messages import peer_messages as wire
@@ -84,7 +83,7 @@ class Holdings:
     async def copy(self, message: Copy) -> Copied:
         """Durable when this returns."""
         notes = [NoteRow(n.key, n.bucket, n.delay_s, n.penalty_s, n.pause_s) for n in message.notes]
-        await self._in_thread(self._store.put, [stored(row) for row in message.rows], notes)
+        await self._in_thread(self._store.put, message.rows, notes)
         return Copied(0)
 
     async def compare(self, message: Compare) -> Compared:
@@ -110,7 +109,7 @@ class Holdings:
             (*halves(message.keys[n * SIZE : n * SIZE + SIZE]), job) for n, job in enumerate(message.jobs[:ROWS_MAX])
         ]
         rows = await self._in_thread(self._store.rows_of, message.bucket, keys)
-        return PulledCopies(0, [told(row) for row in rows])
+        return PulledCopies(0, rows)
 
     async def pull(self, buckets: Collection[int], message: PullCopies) -> PulledCopies:
         rows, place = await self.rows(buckets, message.after)
@@ -121,8 +120,7 @@ class Holdings:
 
     async def rows(self, buckets: Collection[int], after: bytes) -> tuple[list[CopyRow], bytes]:
         """The next copies behind a place, and the next place."""
-        rows, place = await self._in_thread(self._store.rows, buckets, after, ROWS_MAX, BYTES_MAX)
-        return [told(row) for row in rows], place
+        return await self._in_thread(self._store.rows, buckets, after, ROWS_MAX, BYTES_MAX)
 
     async def notes(self, buckets: Collection[int]) -> dict[int, HostNote]:
         """What is known of hosts in these buckets, by their keys."""
@@ -139,7 +137,7 @@ class Holdings:
 
     async def keep(self, rows: Sequence[CopyRow]) -> None:
         """Copies of what was ours until now."""
-        await self._in_thread(self._store.put, [stored(row) for row in rows])
+        await self._in_thread(self._store.put, rows)
 
     async def drop(self, buckets: Collection[int]) -> None:
         await self._in_thread(self._store.drop, buckets)

@@ -10,12 +10,12 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from p2pcrawl.core.buckets.copy_ledger import Copying
 from p2pcrawl.frontier.database.digest import Range, split
 from p2pcrawl.master.copies.copier import Copier, Send, in_messages
-from p2pcrawl.master.copies.row_forms import copy_of_row, row_of_columns, rows_of_copies
+from p2pcrawl.master.copies.row_forms import copy_of_row, rows_of_copies
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.fingerprint import SIZE, halves, pack_halves
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
@@ -57,7 +57,7 @@ class OwnRows(Protocol):
 
     async def keys(self, ranges: Sequence[Range]) -> list[tuple[int, int, int, int]]: ...
 
-    async def rows_by_key(self, bucket: int, keys: Sequence[Key]) -> list[tuple[Any, ...]]: ...
+    async def rows_by_key(self, bucket: int, keys: Sequence[Key]) -> list[Row]: ...
 
     async def rows_of(self, buckets: Collection[int], after: int, limit: int) -> tuple[list[Row], int]: ...
 
@@ -193,7 +193,7 @@ class Syncing:
         lacking = [key for key, stamp in ours.items() if theirs.get(key, -1) < stamp]
         for start in range(0, len(lacking), SEND_ROWS):
             found = await self._own.rows_by_key(where.bucket, lacking[start : start + SEND_ROWS])
-            await self._send(node, [copy_of_row(row_of_columns(*columns), where.bucket) for columns in found])
+            await self._send(node, [copy_of_row(row, where.bucket) for row in found])
         ahead = [key for key, stamp in theirs.items() if ours.get(key, -1) < stamp]
         for start in range(0, len(ahead), SEND_ROWS):
             part = ahead[start : start + SEND_ROWS]

@@ -25,16 +25,16 @@ from p2pcrawl.master.jobs.loading import Loading
 from p2pcrawl.master.jobs.openings import Openings
 from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.crawl.job import START_URL, JobId, JobSpec
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.private.folders import inner_folder, private
-from p2pcrawl.wire.messages.peer_messages import Found
 
 
-def start_of(job: Job) -> Found:
+def start_of(job: Job) -> Link:
     """The record that a job begins with: its spider's ``start()``."""
     url = f"{START_URL}{job.id}"
-    return Found(url, fingerprint(url, salt=f"job {job.id}"), 0, 0, "index", "", True, "", b"")
+    return Link(url, fingerprint(url, salt=f"job {job.id}"), seed=True)
 
 
 class Admission:
@@ -96,25 +96,11 @@ class Admission:
         number = JobId(max(self._jobs, default=0) + 1)
         spec = replace(spec, id=number)
         job = job_of(spec)
-        found = start_of(job)
-        url = found.url
-        link = NewLink(
-            number,
-            0,
-            found.fingerprint,
-            host_key(url),
-            "index",
-            0,
-            0,
-            True,
-            "",
-            "",
-            url,
-            b"",
-            bucket_of_hash(host_key(url)),
-        )
+        link = start_of(job)
+        host = host_key(link.url)
+        start = NewLink(link, number, host, bucket_of_hash(host))
         batch = Batch(orders={number: job.settings.queue_order})
-        committed = await self._recorder.run(Store.add_job, number, spec.name, pack_spec(spec), link, batch)
+        committed = await self._recorder.run(Store.add_job, number, spec.name, pack_spec(spec), start, batch)
         self._lifecycle.open(job)
         job.counts.update(batch.tallies[number])
         self._bench.add(committed.fresh)

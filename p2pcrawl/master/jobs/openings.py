@@ -18,12 +18,13 @@ import logging
 from collections.abc import Collection, Iterable, Mapping
 
 from p2pcrawl.fetch.connection.guard import opened_by
-from p2pcrawl.frontier.records.batch import Batch, MovedRow
+from p2pcrawl.frontier.records.batch import Batch
 from p2pcrawl.master.jobs.job import Job, pack_job
 from p2pcrawl.master.slaves.session import Lease
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.outcome import Drop
 from p2pcrawl.wire.messages.bounds import OPENED_MAX
+from p2pcrawl.wire.messages.peer_messages import Row
 from p2pcrawl.wire.messages.slave_messages import Outcome
 
 log = logging.getLogger(__name__)
@@ -52,9 +53,9 @@ class Openings:
         specs = [self._jobs[job].spec for job in jobs if job in self._jobs]
         return {spec.id: list(spec.opened) for spec in specs if spec.opened}
 
-    def moved(self, job: Job, row: MovedRow) -> None:
+    def moved(self, job: Job, row: Row) -> None:
         """A record comes here; whoever dropped it may not have known what is open."""
-        if row.phase is Phase.DROPPED and row.reason == Drop.PRIVATE_NETWORK:
+        if row.phase == Phase.DROPPED and row.reason == Drop.PRIVATE_NETWORK:
             host = opened_by(row.link.url)
             if host in job.opened_in:
                 self.reopened.setdefault(job.id, set()).add(host)
@@ -93,4 +94,4 @@ def opened_meanwhile(job: Job, lease: Lease, outcome: Outcome) -> bool:
     """Whether a slave dropped a page for want of what its job has opened since the page was granted."""
     if outcome.reason != Drop.PRIVATE_NETWORK:
         return False
-    return job.opened_in.get(opened_by(lease.candidate.url), 0) > lease.version
+    return job.opened_in.get(opened_by(lease.candidate.link.url), 0) > lease.version

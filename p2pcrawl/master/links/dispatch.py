@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 
 from p2pcrawl.master.neighbours.lane import Lane
 from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import P2PCrawlError, StorageError
-from p2pcrawl.wire.messages.peer_messages import Found, Settled
+from p2pcrawl.wire.messages.peer_messages import Settled
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +30,7 @@ HELD_MAX = 50_000
 RETRY_FIRST_S = 0.2
 RETRY_MAX_S = 5.0
 
-Deliver = Callable[[NodeId, int, list[Found]], Awaitable[Settled]]
+Deliver = Callable[[NodeId, int, list[Link]], Awaitable[Settled]]
 """Carries links of a job to their owner."""
 Keep = Callable[[int, list["Parcel"]], Awaitable[None]]
 Route = Callable[[int], NodeId | None]
@@ -57,7 +58,7 @@ class Hold:
 class Parcel:
     """One link, the bucket that it is in, and the page that waits for it."""
 
-    found: Found
+    link: Link
     bucket: int
     hold: Hold
 
@@ -156,7 +157,7 @@ class Dispatch:
 
     async def _send(self, owner: NodeId, lane: _Lane, job: int, batch: list[Parcel]) -> None:
         try:
-            settled = await self._deliver(owner, job, [p.found for p in batch])
+            settled = await self._deliver(owner, job, [p.link for p in batch])
         except P2PCrawlError as error:
             log.info("%d links for %s must wait: %s", len(batch), owner[:8], error)
             lane.in_flight -= 1
@@ -206,8 +207,8 @@ def _fitting(parcels: list[Parcel]) -> int:
     """How many of them make the next message."""
     size = 0
     for number, parcel in enumerate(parcels[:BATCH_MAX]):
-        found = parcel.found
-        size += len(found.url) + len(found.referer) + len(found.extra)
+        link = parcel.link
+        size += len(link.url) + len(link.referer) + len(link.extra)
         if size > BATCH_BYTES_MAX:
             return max(1, number)
     return BATCH_MAX

@@ -22,15 +22,15 @@ from p2pcrawl.master.jobs.openings import Openings
 from p2pcrawl.master.links.dispatch import Dispatch, Parcel
 from p2pcrawl.master.links.shard_keys import Keys
 from p2pcrawl.master.loans.budgets import Budgets
-from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire.messages.peer_messages import CopyRow, Found, Row, Settled
+from p2pcrawl.wire.messages.peer_messages import CopyRow, Row, Settled
 
 
 @dataclass(slots=True)
 class _Arrival:
     job: int
-    links: list[Found]
+    links: list[Link]
     answer: asyncio.Future[Settled]
     refused: list[int]
     unknown: bool = False
@@ -41,10 +41,9 @@ class _Arrival:
 class EndedPage(NamedTuple):
     """A page whose turn ended in this cycle, with its items if they came whole."""
 
-    candidate: Candidate
     ending: Ending
-    items: int
-    data: bytes
+    items: int = 0
+    data: bytes = b""
 
 
 class Exchange:
@@ -98,7 +97,7 @@ class Exchange:
         back = len(self._returned) + len(self._settled) + len(self._adoptions) + len(self._adopted) + self._unsafe
         return under_way + arrived + back
 
-    def arrive(self, job: int, links: list[Found]) -> asyncio.Future[Settled]:
+    def arrive(self, job: int, links: list[Link]) -> asyncio.Future[Settled]:
         """Links that another master found; answered when they are durable."""
         answer: asyncio.Future[Settled] = asyncio.get_running_loop().create_future()
         self._arrivals.append(_Arrival(job, links, answer, []))
@@ -125,7 +124,7 @@ class Exchange:
         self._returned = []
         for rows, done in self._adoptions:
             moved = list(self._moved(rows))
-            if all(self.router.owner(row.link.bucket) is None for row in moved):
+            if all(self.router.owner(each.new.bucket) is None for each in moved):
                 batch.moved.extend(moved)
                 self._adopted.append(done)
             elif not done.done():
@@ -183,12 +182,13 @@ class Exchange:
 
     @staticmethod
     def _counts(ended: EndedPage, copier: Copier, committed: Committed) -> bool:
-        return ended.candidate.record not in committed.ended and bool(copier.copying.holders(ended.candidate.bucket))
+        candidate = ended.ending.candidate
+        return candidate.record not in committed.ended and bool(copier.copying.holders(candidate.bucket))
 
     @staticmethod
     def _copy_of(ended: EndedPage, committed: Committed) -> CopyRow:
-        items, data = committed.staged.get(ended.candidate.record, (ended.items, ended.data))
-        return copy_of_ending(ended.candidate, ended.ending, items, data)
+        items, data = committed.staged.get(ended.ending.candidate.record, (ended.items, ended.data))
+        return copy_of_ending(ended.ending, items, data)
 
     def _take(self, arrival: _Arrival, batch: Batch) -> None:
         job = self._jobs.get(arrival.job)
@@ -196,14 +196,14 @@ class Exchange:
             # It may be known by the time of the answer, but nothing of this will have been stored.
             arrival.unknown = True
             return
-        self._openings.note(job, (found.url for found in arrival.links if found.seed))
-        for number, found in enumerate(arrival.links):
-            bucket = self._bucket(job, found.url, found.fingerprint)
-            if self.router.owner(bucket) is not None:
+        self._openings.note(job, (link.url for link in arrival.links if link.seed))
+        for number, link in enumerate(arrival.links):
+            new = self._new(job, link)
+            if self.router.owner(new.bucket) is not None:
                 arrival.refused.append(number)
             else:
-                arrival.buckets[number] = bucket
-                batch.links.append(self._link(job.id, found, bucket))
+                arrival.buckets[number] = new.bucket
+                batch.links.append(new)
 
     def _return(self, job: int, parcel: Parcel, batch: Batch) -> None:
         """Ours when it came back; by now the bucket may be another's again."""
@@ -212,9 +212,9 @@ class Exchange:
             parcel.hold.waiting -= 1
             self.dispatch.add(job, owner, parcel)
             return
-        if parcel.found.seed:
-            self._openings.note(self._jobs[job], [parcel.found.url])
-        batch.links.append(self._link(job, parcel.found, parcel.bucket))
+        if parcel.link.seed:
+            self._openings.note(self._jobs[job], [parcel.link.url])
+        batch.links.append(self._new(self._jobs[job], parcel.link))
         self._settled.append(parcel)
 
     def _moved(self, rows: Iterable[Row]) -> Iterable[MovedRow]:
@@ -222,52 +222,12 @@ class Exchange:
             job = self._jobs.get(row.job)
             if job is None:
                 continue
-            found = Found(
-                row.url,
-                row.fingerprint,
-                row.depth,
-                row.priority,
-                row.kind,
-                row.callback,
-                row.seed,
-                row.referer,
-                row.extra,
-            )
-            link = self._link(row.job, found, self._bucket(job, row.url, row.fingerprint))
-            if row.seed:
-                self._openings.note(job, [row.url])
-            moved = MovedRow(
-                link,
-                Phase(row.phase),
-                row.attempts,
-                row.losses,
-                row.status,
-                row.reason,
-                row.size,
-                row.items,
-                row.data,
-                row.visit,
-            )
-            self._openings.moved(job, moved)
-            yield moved
+            if row.link.seed:
+                self._openings.note(job, [row.link.url])
+            self._openings.moved(job, row)
+            yield MovedRow(self._new(job, row.link), row)
 
-    def _bucket(self, job: Job, url: str, fingerprint: bytes) -> int:
-        return self._keys.bucket_of_url(job.settings.shard_key, url, fingerprint)
-
-    def _link(self, job: int, found: Found, bucket: int) -> NewLink:
-        return NewLink(
-            job,
-            0,
-            found.fingerprint,
-            self._keys.host_key(found.url),
-            found.kind,
-            found.priority,
-            found.depth,
-            found.seed,
-            found.callback,
-            found.referer,
-            found.url,
-            found.extra,
-            bucket,
-            True,
-        )
+    def _new(self, job: Job, link: Link) -> NewLink:
+        """Puts a link that another master found where it belongs."""
+        host, bucket = self._keys.place(job.settings.shard_key, link)
+        return NewLink(link, job.id, host, bucket, foreign=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from p2pcrawl.core.ring.rendezvous import BUCKETS, bucket_of, bucket_of_hash, key_hash
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import ShardKey
 from p2pcrawl.model.crawl.url import host_of
 
@@ -28,17 +29,20 @@ class Keys:
             key = self._hosts[authority] = key_hash(host_of(url))
         return key
 
-    def bucket(self, shard_key: ShardKey, url: str, host_key: int, fingerprint: bytes) -> int:
-        """The bucket of one URL; ``host_key`` and ``fingerprint`` are its own."""
+    def place(self, shard_key: ShardKey, link: Link) -> tuple[int, int]:
+        """Returns the number of a link's host, and the bucket that the link is in."""
+        host = self.host_key(link.url)
         if shard_key is ShardKey.HOST:
-            return bucket_of_hash(host_key)
+            return host, bucket_of_hash(host)
+        return host, self.bucket(shard_key, link.url, link.fingerprint)
+
+    def bucket(self, shard_key: ShardKey, url: str, fingerprint: bytes) -> int:
+        """Returns the bucket of one URL. The start of a job has a fingerprint that its URL does not tell."""
+        if shard_key is ShardKey.HOST:
+            return bucket_of_hash(self.host_key(url))
         if shard_key is ShardKey.URL:
             return int.from_bytes(fingerprint[:8], "big") % BUCKETS
         return bucket_of(domain_of(host_of(url)))
-
-    def bucket_of_url(self, shard_key: ShardKey, url: str, fingerprint: bytes) -> int:
-        """As :meth:`bucket`, where the key of the host is not at hand."""
-        return self.bucket(shard_key, url, self.host_key(url), fingerprint)
 
 
 @lru_cache(maxsize=_KNOWN_MAX)

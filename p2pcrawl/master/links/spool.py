@@ -23,7 +23,8 @@ from p2pcrawl.master.master import Master
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.fingerprint import halves
 from p2pcrawl.model.errors import P2PCrawlError
-from p2pcrawl.wire.messages.peer_messages import Found, Settled
+from p2pcrawl.wire.messages.bounds import Link
+from p2pcrawl.wire.messages.peer_messages import Settled
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ class Spool:
 
     async def keep(self, job: int, parcels: Sequence[Parcel]) -> None:
         """Durable here when this returns."""
-        rows = [SpoolRow(job, *halves(p.found.fingerprint), p.bucket, msgspec.msgpack.encode(p.found)) for p in parcels]
+        rows = [SpoolRow(job, *halves(p.link.fingerprint), p.bucket, msgspec.msgpack.encode(p.link)) for p in parcels]
         await self._holdings.spool(rows)
         self.size += len(rows)
 
@@ -83,12 +84,12 @@ class Spool:
     async def _say(self, rows: list[tuple[int, SpoolRow]]) -> bool:
         """Whether their owners have taken them all, be it provisionally."""
         answered = True
-        groups: dict[tuple[int, NodeId | None], list[tuple[int, Found]]] = defaultdict(list)
+        groups: dict[tuple[int, NodeId | None], list[tuple[int, Link]]] = defaultdict(list)
         for number, row in rows:
-            found = msgspec.msgpack.decode(row.link, type=Found)
-            groups[(row.job, self._ownership.owner(row.bucket))].append((number, found))
+            link = msgspec.msgpack.decode(row.link, type=Link)
+            groups[(row.job, self._ownership.owner(row.bucket))].append((number, link))
         for (job, owner), links in groups.items():
-            batch = [found for _, found in links]
+            batch = [link for _, link in links]
             try:
                 if job not in self._master.jobs:
                     answer = Settled(0)

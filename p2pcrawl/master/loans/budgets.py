@@ -42,7 +42,7 @@ class Budgets:
 
     def permit(self, seat: Seat, candidate: Candidate) -> bool:
         """Whether a request may begin now, as far as other masters are concerned; counts it if so."""
-        if candidate.url.startswith(START_URL):
+        if candidate.link.url.startswith(START_URL):
             return True
         host = seat.host
         bucket = bucket_of_hash(host.key)

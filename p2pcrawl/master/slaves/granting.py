@@ -170,27 +170,13 @@ class Granting:
                 grant.robots_tasks.append(RobotsTask(lease.number, job.id, lease.origin, lease.agent, delay))
 
     def _add_task(self, grant: Grant, session: Session, turn: Turn, job: Job) -> None:
-        c = turn.candidate
-        if job.pace.obey_robots and not c.url.startswith(START_URL):
-            self._add_rules(grant, session, turn.seat, job, c.url)
-        lease = session.leases[c.record]
-        grant.tasks.append(
-            Task(
-                lease.number,
-                c.record,
-                c.job,
-                c.url,
-                c.fingerprint,
-                c.depth,
-                c.priority,
-                c.kind,
-                c.callback,
-                c.attempts,
-                c.seed,
-                c.referer if job.settings.referer_enabled else "",
-                c.extra,
-            )
-        )
+        candidate, link = turn.candidate, turn.candidate.link
+        if job.pace.obey_robots and not link.url.startswith(START_URL):
+            self._add_rules(grant, session, turn.seat, job, link.url)
+        if link.referer and not job.settings.referer_enabled:
+            link = link._replace(referer="")
+        lease = session.leases[candidate.record]
+        grant.tasks.append(Task(lease.number, candidate.record, job.id, link, candidate.attempts))
 
     def _add_rules(self, grant: Grant, session: Session, seat: Seat, job: Job, url: str) -> None:
         origin = origin_of(url)

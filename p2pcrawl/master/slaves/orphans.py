@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from p2pcrawl.core.bench.candidate import host_key
 from p2pcrawl.core.buckets.ownership import Ownership
@@ -20,11 +20,11 @@ from p2pcrawl.master.links.dispatch import Dispatch, Hold, Parcel
 from p2pcrawl.master.master import Master
 from p2pcrawl.master.slaves.session import Session
 from p2pcrawl.model.cluster.node import NodeId
-from p2pcrawl.model.crawl.fingerprint import SIZE
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.overlay.peers import Peers
-from p2pcrawl.wire.messages.peer_messages import Found, HostNote, Merge, Row, Settled
-from p2pcrawl.wire.messages.slave_messages import Links, OrphanPage, Orphans, Outcome
+from p2pcrawl.wire.messages.peer_messages import HostNote, Merge, Row, Settled
+from p2pcrawl.wire.messages.slave_messages import OrphanPage, Orphans, Outcome
 
 log = logging.getLogger(__name__)
 
@@ -63,21 +63,21 @@ class Orphanage:
         if (outcome := orphan.page.outcome) is not None:
             if outcome.close:
                 self._close(job.id, outcome.close)
-            if note := _note_of(orphan.task.url, outcome, job.pace.retry_after_max_s):
+            if note := _note_of(orphan.task.link.url, outcome, job.pace.retry_after_max_s):
                 await self._settle_note(note)
-        await self._settle_links(job, [found for links in orphan.page.links for found in _found_in(links)])
+        await self._settle_links(job, [link for links in orphan.page.links for link in links.each()])
         if orphan.page.outcome is not None:
             await self._settle_end(job, _row_of(orphan))
 
-    async def _settle_links(self, job: Job, links: list[Found]) -> None:
+    async def _settle_links(self, job: Job, links: list[Link]) -> None:
         if not links:
             return
         settled = asyncio.Event()
         hold = Hold(0, settled.set)
         ours = []
-        for found in links:
-            bucket = self._master.bucket_of_found(job, found)
-            parcel = Parcel(found, bucket, hold)
+        for link in links:
+            bucket = self._master.bucket_of_link(job, link)
+            parcel = Parcel(link, bucket, hold)
             owner = self._ownership.owner(bucket)
             if owner is None:
                 hold.waiting += 1
@@ -122,21 +122,6 @@ def _is_taken(settled: Settled) -> bool:
     return not settled.refused and not settled.unknown_job
 
 
-def _found_in(links: Links) -> Iterator[Found]:
-    for number, url in enumerate(links.urls):
-        yield Found(
-            url,
-            links.fingerprints[number * SIZE : number * SIZE + SIZE],
-            links.depth,
-            links.priority,
-            links.kind,
-            links.callback,
-            links.seed,
-            links.referer,
-            links.extra,
-        )
-
-
 def _note_of(url: str, outcome: Outcome, pause_s_max: float) -> HostNote | None:
     """What the page's host asked for, if it did."""
     if not outcome.host_pause_s and not outcome.slow_down:
@@ -150,22 +135,14 @@ def _row_of(orphan: OrphanPage) -> Row:
     task, outcome = orphan.task, orphan.page.outcome
     assert outcome is not None
     return Row(
-        task.job,
-        task.url,
-        task.fingerprint,
-        task.depth,
-        task.priority,
-        task.kind,
-        task.callback,
-        task.seed,
-        task.referer,
-        task.extra,
-        outcome.phase,
-        task.attempt,
-        0,
-        outcome.status,
-        outcome.reason,
-        outcome.size,
-        len(orphan.page.items),
-        b"\n".join(orphan.page.items),
+        job=task.job,
+        link=task.link,
+        phase=outcome.phase,
+        attempts=task.attempt,
+        losses=0,
+        status=outcome.status,
+        reason=outcome.reason,
+        size=outcome.size,
+        items=len(orphan.page.items),
+        data=b"\n".join(orphan.page.items),
     )

@@ -16,7 +16,7 @@ from p2pcrawl.core.hosts.politeness import (
 )
 from p2pcrawl.core.hosts.retry import NO_NAME_TIMES, OURS, OURS_BACKOFF_MAX_S, OURS_TIMES, SILENCES
 from p2pcrawl.fetch.connection.guard import opened_by
-from p2pcrawl.frontier.records.batch import Batch, Ending, HostRow, ItemRow, NewLink
+from p2pcrawl.frontier.records.batch import Batch, HostRow, ItemRow, NewLink
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.jobs.openings import Openings, opened_meanwhile
 from p2pcrawl.master.links.dispatch import Hold, Parcel
@@ -24,12 +24,11 @@ from p2pcrawl.master.links.exchange import EndedPage, Exchange
 from p2pcrawl.master.links.shard_keys import Keys
 from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
 from p2pcrawl.model.cluster.node import NodeId
-from p2pcrawl.model.crawl.fingerprint import SIZE
 from p2pcrawl.model.crawl.job import START_URL
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.outcome import Failure
 from p2pcrawl.model.timings import TIMINGS
-from p2pcrawl.wire.messages.peer_messages import Found
 from p2pcrawl.wire.messages.slave_messages import Links, Outcome, Page, RobotsResult
 
 ROBOTS_TRIES = 3
@@ -124,61 +123,29 @@ class Intake:
             self._end(ended, batch, now)
 
     def _links(self, job: Job, parent: int, links: Links, batch: Batch, lease: Lease | None) -> None:
-        prints, keys, router = links.fingerprints, self._keys, self._exchange.router
-        shard_key = job.settings.shard_key
-        if links.seed:
+        place, router, shard_key = self._keys.place, self._exchange.router, job.settings.shard_key
+        if links.shared.seed:
             self._openings.note(job, links.urls)
-        for number, url in enumerate(links.urls):
-            print_ = prints[number * SIZE : number * SIZE + SIZE]
-            host = keys.host_key(url)
-            bucket = keys.bucket(shard_key, url, host, print_)
+        for link in links.each():
+            host, bucket = place(shard_key, link)
             owner = router.owner(bucket)
-            if owner is not None:
-                self._send(job, owner, bucket, url, print_, links, lease)
-                continue
-            batch.links.append(
-                NewLink(
-                    job.id,
-                    parent,
-                    print_,
-                    host,
-                    links.kind,
-                    links.priority,
-                    links.depth,
-                    links.seed,
-                    links.callback,
-                    links.referer,
-                    url,
-                    links.extra,
-                    bucket,
-                )
-            )
+            if owner is None:
+                batch.links.append(NewLink(link, job.id, host, bucket, parent))
+            else:
+                self._send(job, owner, bucket, link, lease)
 
-    def _send(
-        self, job: Job, owner: NodeId, bucket: int, url: str, print_: bytes, links: Links, lease: Lease | None
-    ) -> None:
+    def _send(self, job: Job, owner: NodeId, bucket: int, link: Link, lease: Lease | None) -> None:
         """A link that another master owns; the page that led to it waits for it."""
         hold = Hold() if lease is None else (lease.hold or Hold())
         if lease is not None:
             lease.hold = hold
-        found = Found(
-            url,
-            print_,
-            links.depth,
-            links.priority,
-            links.kind,
-            links.callback,
-            links.seed,
-            links.referer,
-            links.extra,
-        )
         assert self._exchange.dispatch is not None
-        self._exchange.dispatch.add(job.id, owner, Parcel(found, bucket, hold))
+        self._exchange.dispatch.add(job.id, owner, Parcel(link, bucket, hold))
 
     def _asked(self, job: Job, lease: Lease, outcome: Outcome, batch: Batch, now: float) -> bool:
         """The request has ended: its host may be asked again, in its time. Whether the host was asked at all."""
         candidate, host = lease.candidate, lease.seat.host
-        start = candidate.url.startswith(START_URL)
+        start = candidate.link.url.startswith(START_URL)
         fetched = not start and (outcome.answered or outcome.reason not in _UNFETCHED)
         if outcome.private:
             host.private = True
@@ -234,31 +201,14 @@ class Intake:
             self.retries.append((candidate, now + outcome.retry_in_s))
         else:
             self._leave(candidate, phase, outcome.reason, tally)
-        ending = Ending(
-            candidate.record,
-            job.id,
-            phase,
-            candidate.attempts,
-            candidate.losses,
-            outcome.status,
-            outcome.reason,
-            outcome.size,
-            outcome.digest,
-            outcome.detail,
-            outcome.latency_s,
-            candidate.kind,
-            candidate.host,
-            candidate.rank,
-            lease.staged > 0,
-            candidate.visit,
-        )
+        ending = lease.end(outcome)
         batch.endings.append(ending)
         if phase is Phase.QUEUED and self._was_deaf(job, lease, outcome, now):
             # The network is away: the attempt shows nothing, and the page has it once more.
             candidate.attempts -= 1
         if self._exchange.copier is not None:
             number, data = (items.number, items.data) if items is not None else (0, b"")
-            self._exchange.ended.append(EndedPage(candidate, ending, number, data))
+            self._exchange.ended.append(EndedPage(ending, number, data))
 
     def _tell(self, job: Job, outcome: Outcome, tally: dict[str, int]) -> None:
         if outcome.status:
@@ -357,29 +307,13 @@ class Intake:
             self._leave(candidate, phase, Failure.SLAVE_LOST, tally)
         else:
             self.retries.append((candidate, now))
-        ending = Ending(
-            candidate.record,
-            job.id,
-            phase,
-            candidate.attempts,
-            candidate.losses,
-            0,
-            Failure.SLAVE_LOST,
-            0,
-            b"",
-            detail,
-            0.0,
-            candidate.kind,
-            candidate.host,
-            candidate.rank,
-            False,
-            candidate.visit,
-        )
-        batch.endings.append(ending)
-        if self._exchange.copier is not None:
-            self._exchange.ended.append(EndedPage(candidate, ending, 0, b""))
         if lease.staged:
             batch.unstage.append(candidate.record)
+            lease.staged = 0
+        ending = lease.end(Outcome(phase, Failure.SLAVE_LOST, detail))
+        batch.endings.append(ending)
+        if self._exchange.copier is not None:
+            self._exchange.ended.append(EndedPage(ending))
 
     def too_slow(self, lease: Lease, batch: Batch, now: float) -> None:
         """The slave did not come back from its own work on the answer. Nor would another one."""

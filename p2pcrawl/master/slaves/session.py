@@ -9,9 +9,11 @@ from time import monotonic
 from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.core.bench.seat import Seat
 from p2pcrawl.core.bench.workbench import LOSSES_SUSPECT
+from p2pcrawl.frontier.records.batch import Ending
 from p2pcrawl.master.links.dispatch import Hold
+from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.overlay.link import Link
-from p2pcrawl.wire.messages.slave_messages import Report, Returned
+from p2pcrawl.wire.messages.slave_messages import Outcome, Report, Returned
 
 RULES_MAX = 20_000
 """Origins whose robots.txt a slave keeps."""
@@ -30,6 +32,22 @@ class Lease:
     since: float = field(default_factory=monotonic)
     version: int = 0
     """Of its job, when it was made: what the slave knew of it at least."""
+
+    def end(self, outcome: Outcome) -> Ending:
+        """Returns what it came to."""
+        return Ending(
+            self.candidate,
+            Phase(outcome.phase),
+            self.candidate.attempts,
+            self.candidate.losses,
+            reason=outcome.reason,
+            status=outcome.status,
+            size=outcome.size,
+            digest=outcome.digest,
+            detail=outcome.detail,
+            latency_s=outcome.latency_s,
+            staged=self.staged > 0,
+        )
 
 
 @dataclass(slots=True)

@@ -61,7 +61,9 @@ class Orphanage:
             return
         size = size_of(orphan.page)
         if len(self._kept) >= PAGES_MAX or self._size + size > BYTES_MAX:
-            log.warning("too much is kept for the next master: %s is dropped, to be fetched again", orphan.task.url)
+            log.warning(
+                "too much is kept for the next master: %s is dropped, to be fetched again", orphan.task.link.url
+            )
             return
         self._kept.append(_Kept(self._loop.time() + KEEP_S, size, orphan))
         self._size += size

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from p2pcrawl.fetch.components.referrer import PAGE_POLICY
 from p2pcrawl.fetch.connection.guard import opened_by
-from p2pcrawl.model.crawl.fingerprint import fingerprint
+from p2pcrawl.model.crawl.fingerprint import SIZE, fingerprint
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.url import host_of
@@ -93,7 +94,7 @@ class Harvest:
         self._scope = scope
         self._memory = memory
         self._seed = start
-        self._depth = 0 if start else task.depth + 1
+        self._depth = 0 if start else task.link.depth + 1
         self._links: list[Links] = []
         self._items: list[bytes] = []
         self._keys: set[str | bytes] = set()
@@ -118,7 +119,7 @@ class Harvest:
 
     @property
     def url(self) -> str:
-        return self._task.url
+        return self._task.link.url
 
     def add_item(self, data: bytes) -> None:
         self._items.append(data)
@@ -168,7 +169,7 @@ class Harvest:
     def add_request(self, request: Request, *, redirect: bool = False) -> None:
         """One request. A redirect stays at its page's depth."""
         url = normalise(request.url)
-        settings, depth = self._settings, self._task.depth if redirect else self._depth
+        settings, depth = self._settings, self._task.link.depth if redirect else self._depth
         if url is None:
             self.filtered[Filter.INVALID] += 1
             return
@@ -183,7 +184,7 @@ class Harvest:
             self.filtered[Filter.OFFSITE] += 1
             return
         self._ordinal += 1
-        salt = f"{self._task.fingerprint.hex()}.{self._ordinal}" if request.dont_filter else ""
+        salt = f"{self._task.link.fingerprint.hex()}.{self._ordinal}" if request.dont_filter else ""
         headers = self._identifying(request.headers)
         print_ = fingerprint(url, request.method, request.body, headers, salt)
         plain = request.method == "GET" and not request.body and not headers and not salt
@@ -197,31 +198,22 @@ class Harvest:
     def _append(
         self, urls: list[str], prints: bytes, source: Request | LinkBatch, depth: int, *, redirect: bool = False
     ) -> None:
-        extra = packed_request(source, source.meta.get(PAGE_POLICY, "") if redirect else self.page_policy)
-        referer = "" if self._seed or redirect or not self._settings.referer_enabled else self._task.url
-        last = self._links[-1] if self._links else None
-        if (
-            last is not None
-            and last.extra == extra
-            and last.callback == source.callback
-            and (last.depth, last.priority, last.kind) == (depth, source.priority, source.kind)
-        ):
-            last.urls.extend(urls)
-            last.fingerprints += prints
+        shared = Link(
+            url="",
+            fingerprint=bytes(SIZE),
+            depth=depth,
+            priority=source.priority,
+            kind=str(source.kind),
+            callback=str(source.callback),
+            seed=self._seed,
+            referer="" if self._seed or redirect or not self._settings.referer_enabled else self._task.link.url,
+            extra=packed_request(source, source.meta.get(PAGE_POLICY, "") if redirect else self.page_policy),
+        )
+        if self._links and self._links[-1].shared == shared:
+            self._links[-1].urls.extend(urls)
+            self._links[-1].fingerprints += prints
         else:
-            self._links.append(
-                Links(
-                    urls,
-                    prints,
-                    depth,
-                    source.priority,
-                    str(source.kind),
-                    str(source.callback),
-                    self._seed,
-                    referer,
-                    extra,
-                )
-            )
+            self._links.append(Links(shared, urls, prints))
         self._rows += len(urls)
         self._size += sum(map(len, urls))
 

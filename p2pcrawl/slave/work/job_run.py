@@ -162,7 +162,7 @@ class JobRun:
         """One task from request to report. Raises MissingRules when it could not begin, and Fenced when the session
         ended while it fetched; a callback that runs by then runs on, and its page is put into the outbox."""
         work.begin(task.lease)
-        start = task.url.startswith(START_URL)
+        start = task.link.url.startswith(START_URL)
         harvest = Harvest(task, self.settings, self._scope, self.memory, start=start)
         if start:
             # It may wait as long as it likes, for work; another slave begins it anew.
@@ -205,8 +205,8 @@ class JobRun:
         except ConfigurationError as error:
             return Outcome(Phase.DROPPED, Drop.INVALID, str(error))
         try:
-            if task.seed:
-                self._home.welcome(task.url)
+            if task.link.seed:
+                self._home.welcome(task.link.url)
             answer = await fence.guard(self._chain.run(request))
         except Redirected as redirect:
             harvest.add_request(redirect.request, redirect=True)
@@ -222,7 +222,7 @@ class JobRun:
             raise
         except Disallowed as error:
             if error.drop is Drop.ROBOTS_UNREACHABLE:
-                reason = self._unreachable.get(origin_of(task.url), "")
+                reason = self._unreachable.get(origin_of(task.link.url), "")
                 told = f"robots.txt could not be read, so the page is left alone: {reason}"
                 return Outcome(Phase.FAILED, error.drop, told)
             return Outcome(Phase.DROPPED, error.drop, error.why)
@@ -249,7 +249,7 @@ class JobRun:
                 harvest.page_policy = _page_policy(answer)
             except TooSlow as error:
                 return _too_slow(outcome, error)
-        response = Response(answer, request, task.depth)
+        response = Response(answer, request, task.link.depth)
         callback = getattr(self.spider, request.callback or "parse", None)
         if callback is None:
             outcome.phase, outcome.reason = Phase.FAILED, Failure.CALLBACK
@@ -364,7 +364,7 @@ class JobRun:
         log.debug("%s failed: %s (%s)", request.url, error.kind, error)
         if request.errback:
             errback = getattr(self.spider, request.errback, None)
-            response = Response(answer, request, task.depth) if answer is not None else None
+            response = Response(answer, request, task.link.depth) if answer is not None else None
             if errback is not None:
                 failure = PageFailure(request, error, response)
                 await self._call(errback, failure, _bare(request), harvest, outbox, outcome)

@@ -54,22 +54,23 @@ def request_of(task: Task, policy: ReferrerPolicy = ReferrerPolicy.STRICT_ORIGIN
 
     Raises ConfigurationError for what no spider can have asked for.
     """
+    link = task.link
     try:
-        extra = _decoder.decode(task.extra) if task.extra else {}
+        extra = _decoder.decode(link.extra) if link.extra else {}
         page_policy = extra.pop(PAGE_POLICY, "")
-        request = Request(task.url, callback=task.callback or None, priority=task.priority, kind=task.kind, **extra)
+        request = Request(link.url, callback=link.callback or None, priority=link.priority, kind=link.kind, **extra)
     except ConfigurationError:
         raise
     except Exception as error:
         # A broken slave or master may have put anything into it.
         raise ConfigurationError(f"not a request that can be made: {error}") from error
-    request.meta["depth"] = task.depth
+    request.meta["depth"] = link.depth
     if task.attempt > 1:
         request.meta["retry_times"] = task.attempt - 1
     if page_policy:
         request.meta[PAGE_POLICY] = page_policy
-    if task.referer and not any(name.lower() == "referer" for name in request.headers):
-        told = referer(policy_of(request.meta, policy), task.referer, task.url)
+    if link.referer and not any(name.lower() == "referer" for name in request.headers):
+        told = referer(policy_of(request.meta, policy), link.referer, link.url)
         if told:
             request.headers["Referer"] = told
     return request

@@ -4,10 +4,11 @@ its link, and nothing of what it said comes further.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
+from p2pcrawl.model.crawl import page_link
 from p2pcrawl.model.crawl.settings import SECONDS_MAX
 
 Fingerprint = Annotated[bytes, Meta(min_length=16, max_length=16)]
@@ -26,3 +27,15 @@ OPENED_MAX = 256
 """How many hosts the start URLs of a job can open: they travel with its links. Who starts at more private hosts than
 that names their network in the settings."""
 OpenedHosts = Annotated[list[Annotated[str, Meta(min_length=1, max_length=253)]], Meta(max_length=OPENED_MAX)]
+
+if TYPE_CHECKING:
+    Link = page_link.Link
+else:
+
+    class Link(page_link.Link):
+        """A link in a message: the same, and the decoder refuses one that is beyond these bounds."""
+
+        __slots__ = ()
+        fingerprint: Fingerprint
+        depth: Number
+        priority: Number

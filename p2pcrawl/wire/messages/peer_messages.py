@@ -12,12 +12,14 @@ from msgspec import Meta, Struct
 
 from p2pcrawl.model.cluster.consent import SEAT_BYTES, VOTERS_MAX
 from p2pcrawl.model.cluster.epoch import PIECES_MAX
+from p2pcrawl.model.crawl.record import stamp_of
 from p2pcrawl.wire.messages.ask import Answered, Reply, Request
 from p2pcrawl.wire.messages.bounds import (
     BucketNumber,
     Count,
     Fingerprint,
     HostHash,
+    Link,
     Number,
     OpenedHosts,
     PhaseNumber,
@@ -56,20 +58,6 @@ class Sync(Request[Synced], tag=21):
     members: bytes
 
 
-class Found(Record):
-    """One discovered link on its way to its owner."""
-
-    url: str
-    fingerprint: Fingerprint
-    depth: Number
-    priority: Number
-    kind: str
-    callback: str
-    seed: bool
-    referer: str
-    extra: bytes
-
-
 class Settled(Reply, tag=24):
     """The links are durable, except those at ``refused`` (positions): these buckets are not the receiver's."""
 
@@ -83,7 +71,7 @@ class Discover(Request[Settled], tag=23):
     """Links of one job for the owner of their buckets. Answered when they are durable there."""
 
     job: int
-    links: list[Found]
+    links: list[Link]
     opened: OpenedHosts = []
     """The hosts that the job's start URLs have opened, as the sender knows."""
 
@@ -166,15 +154,7 @@ class Row(Record):
     """One record as it moves to another master."""
 
     job: Number
-    url: str
-    fingerprint: Fingerprint
-    depth: Number
-    priority: Number
-    kind: str
-    callback: str
-    seed: bool
-    referer: str
-    extra: bytes
+    link: Link
     phase: PhaseNumber
     attempts: Number
     losses: Number
@@ -186,6 +166,11 @@ class Row(Record):
     """The items of its page, joined by newlines, and packed if that is long."""
     visit: Number = 0
     """The number of its turn: a retry by hand begins a new one."""
+
+    @property
+    def stamp(self) -> int:
+        """Tells how far the record is; see ``model.record.stamp_of``."""
+        return stamp_of(self.visit, self.phase, self.attempts, self.losses)
 
 
 class Forgotten(Reply, tag=32):

@@ -6,12 +6,13 @@ default; anything else raises ``PROTOCOL``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
 
 from p2pcrawl.model.crawl.fingerprint import SIZE
-from p2pcrawl.wire.messages.bounds import Count, Endpoints, Fingerprint, Number, OpenedHosts, PhaseNumber, Seconds
+from p2pcrawl.wire.messages.bounds import Count, Endpoints, Link, Number, OpenedHosts, PhaseNumber, Seconds
 
 PROTOCOL = 2
 
@@ -43,18 +44,9 @@ class Task(Record):
     lease: Number
     record: Number
     job: Number
-    url: str
-    fingerprint: Fingerprint
-    depth: Number
-    priority: Number
-    kind: str
-    callback: str
+    link: Link
     attempt: Number
     """1 for the first."""
-    seed: bool
-    referer: str = ""
-    extra: bytes = b""
-    """What else the request asks for (see spiders.travel); empty for a plain GET."""
 
 
 class RobotsTask(Record):
@@ -80,21 +72,22 @@ class Robots(Record):
 class Links(Struct, array_like=True):
     """New links that share everything but their URL."""
 
+    shared: Link
+    """A link as they all are; its URL is empty and its fingerprint says nothing."""
     urls: list[str]
     fingerprints: bytes
     """16 bytes for each URL."""
-    depth: Number
-    priority: Number = 0
-    kind: str = "index"
-    callback: str = ""
-    seed: bool = False
-    referer: str = ""
-    extra: bytes = b""
 
     def __post_init__(self) -> None:
         """Raises ValueError, which is a LinkError where a message is read."""
         if len(self.fingerprints) != SIZE * len(self.urls):
             raise ValueError(f"{len(self.urls)} links with {len(self.fingerprints)} bytes of fingerprints")
+
+    def each(self) -> Iterator[Link]:
+        """Yields them one by one."""
+        prints, shared = self.fingerprints, self.shared[2:]
+        for number, url in enumerate(self.urls):
+            yield Link(url, prints[number * SIZE : number * SIZE + SIZE], *shared)
 
 
 class Outcome(Struct, array_like=True):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from p2pcrawl.frontier.copies.copy_store import CopyRow, CopyStore
+from p2pcrawl.frontier.copies.copy_store import CopyStore
 from p2pcrawl.frontier.database.schema import open_database
 from p2pcrawl.model.crawl.fingerprint import fingerprint, halves
+from p2pcrawl.wire.messages.peer_messages import CopyRow
 from simulations.observe.folders import DONE, QUEUED, print_of, read_phases
 from simulations.observe.inventory import Held, Stock
 from simulations.observe.sightings import Presence, Sighting, Sightings
@@ -32,7 +33,7 @@ def copy(folder: Path, url: str, phase: int) -> None:
     """A URL that is held for another master."""
     folder.mkdir(exist_ok=True)
     store = CopyStore(folder)
-    store.put([CopyRow(0, *halves(fingerprint(url)), JOB, phase << 30, b"", 0, b"")])
+    store.put([CopyRow(0, fingerprint(url), JOB, phase << 30, b"", 0, b"")])
     store.close()
 
 

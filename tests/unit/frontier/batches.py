@@ -8,14 +8,25 @@ from pathlib import Path
 from p2pcrawl.core.bench.candidate import LOWEST, Candidate, Want, host_key
 from p2pcrawl.frontier.records.batch import Batch, Ending, ItemRow, NewLink
 from p2pcrawl.frontier.records.store import Store
-from p2pcrawl.model.crawl.fingerprint import fingerprint
+from p2pcrawl.model.crawl.fingerprint import fingerprint, halves, pack_halves
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Order, Phase
+from p2pcrawl.wire.messages.peer_messages import CopyRow
 
 ORDERS = {1: Order.PRIORITY, 2: Order.PRIORITY}
 
 
 def link(url: str, job: int = 1, parent: int = 0, priority: int = 0, referer: str = "") -> NewLink:
-    return NewLink(job, parent, fingerprint(url), host_key(url), "index", priority, 1, False, "", referer, url, b"")
+    found = Link(url, fingerprint(url), depth=1, priority=priority, referer=referer)
+    return NewLink(found, job, host_key(url), 0, parent)
+
+
+def copy_row(bucket: int, hi: int, lo: int, job: int, stamp: int, row: bytes = b"", data: bytes = b"") -> CopyRow:
+    return CopyRow(bucket, pack_halves(hi, lo), job, stamp, row, len(data), data)
+
+
+def place_of(row: CopyRow) -> tuple[int, int, int, int]:
+    return (row.bucket, *halves(row.fingerprint), row.job)
 
 
 def batch_of(links: Iterable[NewLink] = ()) -> Batch:
@@ -44,24 +55,7 @@ def end(
     reason: str = "",
 ) -> None:
     batch.endings.append(
-        Ending(
-            candidate.record,
-            candidate.job,
-            phase,
-            candidate.attempts,
-            candidate.losses,
-            200,
-            reason,
-            1,
-            b"",
-            "",
-            0.0,
-            candidate.kind,
-            candidate.host,
-            candidate.rank,
-            staged,
-            candidate.visit,
-        )
+        Ending(candidate, phase, candidate.attempts, candidate.losses, reason, status=200, size=1, staged=staged)
     )
     if items:
         batch.items.append(ItemRow(candidate.record, candidate.job, len(items), b"\n".join(items)))

@@ -70,7 +70,7 @@ def test_folder_of_format_1_is_brought_to_this_one_with_all_that_is_in_it(tmp_pa
         columns = {row[1] for row in db.execute("PRAGMA table_info(record)")}
         version = db.execute("PRAGMA user_version").fetchone()
 
-    assert (queued.url, queued.visit) == ("http://start.example/", 0)
+    assert (queued.link.url, queued.visit) == ("http://start.example/", 0)
     assert "visit" in columns
     assert version == (FORMAT,)
     Store(tmp_path).close()

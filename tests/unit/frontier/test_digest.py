@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from p2pcrawl.frontier.copies.copy_store import CopyRow, CopyStore
+from p2pcrawl.frontier.copies.copy_store import CopyStore
 from p2pcrawl.frontier.database import digest
 from p2pcrawl.frontier.database.digest import DEPTH_MAX, Range, bounds, split
 from p2pcrawl.model.crawl.record import COUNT_MAX, VISIT_MAX, Phase, phase_of, stamp_of, visit_of
 from p2pcrawl.model.errors import LinkError
+from tests.unit.frontier.batches import copy_row
 
 LEAST, GREATEST = -(1 << 63), (1 << 63) - 1
 halves = st.one_of(st.integers(LEAST, GREATEST), st.sampled_from([LEAST, GREATEST, -1, 0]))
@@ -39,7 +41,7 @@ def store_of(folder: Path, rows: set[tuple[int, int, int, int, int]]) -> CopySto
     folder.mkdir(exist_ok=True)
     store = CopyStore(folder)
     store.drop(range(3))
-    store.put([CopyRow(*row, b"row", 0, b"") for row in sorted(rows)])
+    store.put([copy_row(*row, b"row") for row in sorted(rows)])
     return store
 
 
@@ -102,8 +104,8 @@ def test_sums_are_the_same_where_the_rows_are_and_only_there(
 
 def test_sum_of_a_range_is_that_of_its_parts_however_it_is_read(tmp_path: Path, monkeypatch) -> None:
     store = CopyStore(tmp_path)
-    rows = [CopyRow(5, *_print(n), n % 2, n, b"", 0, b"") for n in range(700)]
-    twins = [row._replace(job=9) for row in rows[:50]]
+    rows = [copy_row(5, *_print(n), n % 2, n) for n in range(700)]
+    twins = [replace(row, job=9) for row in rows[:50]]
     store.put(rows + twins)
     nonce = os.urandom(16)
     [(count, total)] = store.digests(nonce, [Range(5, 0, 0)])
@@ -120,7 +122,7 @@ def test_sum_of_a_range_is_that_of_its_parts_however_it_is_read(tmp_path: Path, 
 def test_another_key_gives_other_sums(tmp_path: Path) -> None:
     """What collides under one key does not under the next."""
     store = CopyStore(tmp_path)
-    store.put([CopyRow(0, 1, 2, 3, 4, b"", 0, b"")])
+    store.put([copy_row(0, 1, 2, 3, 4)])
 
     sums = {store.digests(os.urandom(16), [Range(0, 0, 0)])[0][1] for _ in range(20)}
 

@@ -33,7 +33,7 @@ def crawl(store: Store, *urls: str, staged: int = 0) -> None:
     store.commit(batch)
     batch = batch_of()
     for candidate in candidates:
-        end(batch, candidate, items=[candidate.url.encode()], staged=staged > 0)
+        end(batch, candidate, items=[candidate.link.url.encode()], staged=staged > 0)
     store.commit(batch)
 
 

@@ -14,8 +14,8 @@ from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.frontier.database.schema import FILE
 from p2pcrawl.frontier.records.batch import MovedRow, NewLink
 from p2pcrawl.frontier.records.store import Store
-from p2pcrawl.model.crawl.fingerprint import pack_halves
 from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.wire.messages.peer_messages import Row
 from tests.unit.frontier.batches import (
     ORDERS,
     assert_counters_equal_census,
@@ -48,6 +48,16 @@ def placed(url: str) -> NewLink:
     return made._replace(bucket=made.host % BUCKETS)
 
 
+def posting(url: str) -> NewLink:
+    new = placed(url)
+    return new._replace(link=new.link._replace(extra=b"x" * 1000))
+
+
+def moved(url: str, phase: Phase, attempts: int, losses: int, status: int, reason: str = "") -> MovedRow:
+    new = placed(url)
+    return MovedRow(new, Row(1, new.link, phase, attempts, losses, status, reason, 1))
+
+
 def urls(count: int) -> list[str]:
     return [f"http://h{n % HOSTS}.example/{n}" for n in range(count)]
 
@@ -61,7 +71,7 @@ def empty(folder: Path) -> Store:
 
 def move(source: Store, target: Store, buckets: set[int], *, page: int = 7, order: Random | None = None) -> int:
     """Moves rows as a hand-over does it, and returns how many."""
-    moved, after = 0, 0
+    count, after = 0, 0
     pages = []
     while True:
         rows, after = source.rows_of(buckets, after, page)
@@ -73,16 +83,11 @@ def move(source: Store, target: Store, buckets: set[int], *, page: int = 7, orde
     for rows in pages:
         batch = batch_of()
         for row in rows:
-            (_, job, url, hi, lo, depth, prio, kind, callback, seed, referer, extra, phase, tries, losses, status,
-             reason, size, items, data, visit) = row  # fmt: skip
-            new = NewLink(
-                job, 0, pack_halves(hi, lo), placed(url).host, kind, prio, depth, bool(seed), callback, referer, url,
-                extra or b"", placed(url).bucket, True,
-            )  # fmt: skip
-            batch.moved.append(MovedRow(new, Phase(phase), tries, losses, status, reason, size, items, data, visit))
+            here = placed(row.link.url)._replace(link=row.link, job=row.job, foreign=True)
+            batch.moved.append(MovedRow(here, row))
         target.commit(batch)
-        moved += len(rows)
-    return moved
+        count += len(rows)
+    return count
 
 
 def phases(store: Store) -> dict[str, int]:
@@ -94,7 +99,7 @@ def phases(store: Store) -> dict[str, int]:
 
 def finish(store: Store, chosen: list[str], phase: Phase = Phase.DONE, reason: str = "") -> None:
     for url in chosen:
-        [candidate] = [c for c in load(store, url) if c.url == url]
+        [candidate] = [c for c in load(store, url) if c.link.url == url]
         batch = batch_of()
         grant(batch, candidate)
         store.commit(batch)
@@ -136,7 +141,7 @@ def test_queued_rows_are_granted_at_their_new_place_and_not_at_the_old(tmp_path:
     source.forget({placed(url).bucket}, ORDERS)
 
     assert load(source, url) == []
-    assert [c.url for c in load(target, url)] == [url]
+    assert [c.link.url for c in load(target, url)] == [url]
 
 
 def test_move_that_is_repeated_changes_nothing(tmp_path: Path) -> None:
@@ -177,8 +182,7 @@ def test_master_is_told_of_rows_that_left_its_queue(tmp_path: Path) -> None:
     finish(source, [url])
 
     batch = batch_of()
-    row = placed(url)
-    batch.moved.append(MovedRow(row, Phase.DONE, 1, 0, 200, "", 1))
+    batch.moved.append(moved(url, Phase.DONE, 1, 0, 200))
     result = target.commit(batch)
 
     assert result.ended == {candidate.record}
@@ -194,7 +198,7 @@ def test_end_of_a_page_that_another_master_had_ended_is_counted_once(tmp_path: P
     grant(batch, candidate)
     store.commit(batch)
     batch = batch_of()
-    batch.moved.append(MovedRow(placed(url), Phase.DONE, 1, 0, 200, "", 1))
+    batch.moved.append(moved(url, Phase.DONE, 1, 0, 200))
     store.commit(batch)
 
     batch = batch_of()
@@ -211,7 +215,7 @@ def test_end_of_a_page_that_another_master_had_ended_is_counted_once(tmp_path: P
 def test_attempts_and_losses_travel(tmp_path: Path) -> None:
     target = empty(tmp_path)
     batch = batch_of()
-    batch.moved.append(MovedRow(placed(urls(1)[0]), Phase.QUEUED, 3, 2, 503, "http-5xx", 0))
+    batch.moved.append(moved(urls(1)[0], Phase.QUEUED, 3, 2, 503, "http-5xx"))
 
     [fresh] = target.commit(batch).fresh
 
@@ -228,7 +232,7 @@ def test_forgotten_record_can_be_discovered_again(tmp_path: Path) -> None:
 
     result = store.commit(batch_of([placed(url)]))
 
-    assert [c.url for c in result.fresh] == [url]
+    assert [c.link.url for c in result.fresh] == [url]
     assert_counters_equal_census(store)
 
 
@@ -255,12 +259,12 @@ def test_rows_keep_their_referer_on_the_way(tmp_path: Path) -> None:
 
     move(source, target, {placed(child).bucket})
 
-    assert [c.referer for c in load(target, child)] == [parent]
+    assert [c.link.referer for c in load(target, child)] == [parent]
 
 
 def test_page_of_rows_stops_behind_its_limit_of_bytes_and_nothing_is_skipped(tmp_path: Path) -> None:
     source = begun(tmp_path)
-    source.commit(batch_of([placed(u)._replace(extra=b"x" * 1000) for u in urls(20)]))
+    source.commit(batch_of([posting(u) for u in urls(20)]))
     everything, seen, after = set(range(BUCKETS)), [], 0
 
     while True:
@@ -268,6 +272,6 @@ def test_page_of_rows_stops_behind_its_limit_of_bytes_and_nothing_is_skipped(tmp
         if not rows:
             break
         assert len(rows) <= 4
-        seen += [row[2] for row in rows]
+        seen += [row.link.url for row in rows]
 
     assert sorted(seen) == sorted(phases(source))

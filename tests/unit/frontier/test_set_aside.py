@@ -13,7 +13,7 @@ from p2pcrawl.frontier.copies.set_aside import note_missing, set_aside
 from p2pcrawl.frontier.database.schema import FILE, FolderLock
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.model.errors import ConfigurationError
-from tests.unit.frontier.batches import batch_of, link, store_with_job
+from tests.unit.frontier.batches import batch_of, copy_row, link, store_with_job
 
 COPIES = copies.LAYOUT.file
 NONSENSE = b"no database at all" * 1000
@@ -26,7 +26,7 @@ def folder_of(tmp_path: Path) -> str:
     id = store.store_id()
     store.close()
     held = CopyStore(tmp_path)
-    held.put([copies.CopyRow(7, 1, 2, 1, 3, b"row", 0, b"")])
+    held.put([copy_row(7, 1, 2, 1, 3, b"row")])
     held.set_standings({7: Standing(5), 8: Standing(9, 4, 3)})
     held.close()
     return id

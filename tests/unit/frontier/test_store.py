@@ -40,8 +40,8 @@ def test_link_becomes_a_record_once_however_often_it_is_found(store: Store) -> N
     first = store.commit(batch_of([link("http://a.example/1"), link("http://a.example/1"), link("http://a.example/2")]))
     second = store.commit(batch_of([link("http://a.example/2"), link("http://a.example/3")]))
 
-    assert [c.url for c in first.fresh] == ["http://a.example/1", "http://a.example/2"]
-    assert [c.url for c in second.fresh] == ["http://a.example/3"]
+    assert [c.link.url for c in first.fresh] == ["http://a.example/1", "http://a.example/2"]
+    assert [c.link.url for c in second.fresh] == ["http://a.example/3"]
     assert_counters_equal_census(store)
 
 
@@ -63,7 +63,7 @@ def test_batch_that_fails_leaves_nothing_behind(store: Store) -> None:
         store.commit(batch)
 
     assert (store.census(1), store.tallies(1)) == before
-    assert [c.url for c in store.commit(batch_of([link("http://a.example/")])).fresh] == ["http://a.example/"]
+    assert [c.link.url for c in store.commit(batch_of([link("http://a.example/")])).fresh] == ["http://a.example/"]
 
 
 def test_record_that_is_done_leaves_its_queue(store: Store) -> None:
@@ -116,7 +116,7 @@ def test_loads_go_through_a_queue_in_rank_order_and_piece_by_piece(store: Store)
 
     assert whole == pieces
     assert [c.rank for c in whole] == sorted(c.rank for c in whole)
-    assert [c.priority for c in whole] == [2] * 10 + [1] * 10 + [0] * 10
+    assert [c.link.priority for c in whole] == [2] * 10 + [1] * 10 + [0] * 10
 
 
 def _after(store: Store, last):
@@ -132,13 +132,13 @@ def test_page_that_was_redirected_to_has_no_referer_from_disk_either(store: Stor
     store.commit(batch_of([link("http://b.example/new", parent=old.record)]))
     store.commit(batch_of([link("http://c.example/", parent=old.record)]))
 
-    before = load(store, "http://b.example/")[0].referer
+    before = load(store, "http://b.example/")[0].link.referer
     batch = batch_of()
     end(batch, old, reason="redirect")
     store.commit(batch)
 
     assert before == "http://a.example/old"
-    assert load(store, "http://b.example/")[0].referer == ""
+    assert load(store, "http://b.example/")[0].link.referer == ""
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -153,11 +153,11 @@ def test_generations_merge_without_losing_or_doubling_a_record(story, young, tmp
     try:
         for numbers in story:
             fresh = store.commit(batch_of(link(f"http://h{n % 4}.example/{n}") for n in numbers)).fresh
-            assert {int(c.url.rpartition("/")[2]) for c in fresh} == set(numbers) - known
+            assert {int(c.link.url.rpartition("/")[2]) for c in fresh} == set(numbers) - known
             known |= set(numbers)
         for _ in range(5):
             store.commit(batch_of())
-        queued = [c.url for host in range(4) for c in load(store, f"http://h{host}.example/")]
+        queued = [c.link.url for host in range(4) for c in load(store, f"http://h{host}.example/")]
         assert sorted(queued) == sorted(f"http://h{n % 4}.example/{n}" for n in known)
         assert_counters_equal_census(store)
     finally:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.core.ring.rendezvous import BUCKETS
-from p2pcrawl.frontier.copies.copy_store import CopyRow, CopyStore
+from p2pcrawl.frontier.copies.copy_store import CopyStore
 from p2pcrawl.frontier.database.digest import Range, split
 from p2pcrawl.frontier.database.schema import FILE
 from p2pcrawl.frontier.records import bucket_rows as buckets
@@ -23,7 +23,8 @@ from p2pcrawl.frontier.records import retried as aside
 from p2pcrawl.frontier.records.batch import ItemRow, MovedRow, NewLink
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.model.crawl.fingerprint import halves
-from p2pcrawl.model.crawl.record import Phase, stamp_of
+from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.wire.messages.peer_messages import CopyRow, Row
 from tests.unit.frontier.batches import (
     ORDERS,
     assert_counters_equal_census,
@@ -52,7 +53,8 @@ def placed(url: str) -> NewLink:
 
 def moved(url: str, visit: int, phase: Phase, attempts: int = 1, *, reason: str = "", data: bytes = b"") -> MovedRow:
     count = len(data.split(b"\n")) if data else 0
-    return MovedRow(placed(url), phase, attempts, 0, 200, reason, 10, count, data, visit)
+    new = placed(url)
+    return MovedRow(new, Row(1, new.link, phase, attempts, 0, 200, reason, 10, count, data, visit))
 
 
 def adopt(store: Store, *rows: MovedRow):
@@ -127,7 +129,7 @@ def test_retry_leaves_other_jobs_and_what_has_not_failed_alone(store: Store) -> 
     assert store.retry(1, ORDERS) == ({}, set())
     assert store.retry(2, ORDERS) == ({}, set())
     assert state(store) == before
-    assert three.url in before
+    assert three.link.url in before
 
 
 def test_items_of_the_visit_before_are_replaced_when_the_new_one_is_over(store: Store) -> None:
@@ -152,7 +154,7 @@ def test_end_of_an_old_visit_does_not_end_the_new_one(store: Store) -> None:
     result = visit(store, old, Phase.DONE, items=[b"1"])
 
     assert state(store)[URL] == (1, Phase.QUEUED, 0, 0, "", True, 0, None)
-    assert [(c.url, c.visit) for c in result.fresh] == [(URL, 1)]
+    assert [(c.link.url, c.visit) for c in result.fresh] == [(URL, 1)]
     assert result.ended == set()
     assert_in_order(store)
 
@@ -199,9 +201,9 @@ def test_newer_visit_that_is_queued_makes_an_ended_record_queued_again(store: St
     result = adopt(store, moved(URL, 1, Phase.QUEUED, 0))
 
     assert (
-        [(c.url, c.visit, c.attempts) for c in result.fresh]
+        [(c.link.url, c.visit, c.attempts) for c in result.fresh]
         == [(URL, 1, 0)]
-        == [(c.url, c.visit, c.attempts) for c in load(store, URL)]
+        == [(c.link.url, c.visit, c.attempts) for c in load(store, URL)]
     )
     assert state(store)[URL][-1] == [b"1"]
     assert result.touched == {placed(URL).bucket}
@@ -248,7 +250,7 @@ def test_rows_come_to_the_same_in_whatever_order_and_however_often_they_come(
 ) -> None:
     best: dict[str, MovedRow] = {}
     for row in rows:
-        best[row.link.url] = max(row, best.get(row.link.url, row), key=stamp)
+        best[row.new.link.url] = max(row, best.get(row.new.link.url, row), key=lambda each: each.row.stamp)
     again = rows + dice.sample(rows, len(rows) // 2)
     dice.shuffle(again)
     parts = [again[n : n + 3] for n in range(0, len(again), dice.randint(1, 3))]
@@ -258,22 +260,18 @@ def test_rows_come_to_the_same_in_whatever_order_and_however_often_they_come(
         for part in parts:
             adopt(store, *part)
         whole = state(store)
-        queue = [c.record for row in best.values() for c in load(store, row.link.url)]
+        queue = [c.record for row in best.values() for c in load(store, row.new.link.url)]
         assert_in_order(store)
     finally:
         store.close()
 
     assert len(whole) == len(best) + 1
-    for url, row in best.items():
-        reason = row.reason if row.phase is not Phase.QUEUED else ""
+    for url, row in ((url, each.row) for url, each in best.items()):
+        reason = row.reason if row.phase != Phase.QUEUED else ""
         assert whole[url][:5] == (row.visit, row.phase, row.attempts, 0, reason)
-        if row.phase is Phase.DONE:
+        if row.phase == Phase.DONE:
             assert whole[url][-1] == [row.data]
-    assert len(queue) == sum(row.phase is Phase.QUEUED for row in best.values())
-
-
-def stamp(row: MovedRow) -> int:
-    return stamp_of(row.visit, row.phase, row.attempts, row.losses)
+    assert len(queue) == sum(each.row.phase == Phase.QUEUED for each in best.values())
 
 
 # -- buckets ----------------------------------------------------------------------------------
@@ -289,8 +287,8 @@ def test_frontier_and_copies_of_the_same_records_have_the_same_sums_and_keys(
     try:
         store.add_job(1, "test", b"", None, batch_of())
         adopt(store, *rows)
-        copies.put([CopyRow(r.link.bucket, *halves(r.link.fingerprint), 1, stamp(r), b"", 0, b"") for r in rows])
-        whole = [Range(bucket, 0, 0) for bucket in {r.link.bucket for r in rows}]
+        copies.put([CopyRow(r.new.bucket, r.new.link.fingerprint, 1, r.row.stamp, b"", 0, b"") for r in rows])
+        whole = [Range(bucket, 0, 0) for bucket in {r.new.bucket for r in rows}]
         asked = [*whole, *(part for where in whole for part in split(where))]
 
         assert store.digests(nonce, asked) == copies.digests(nonce, asked)
@@ -303,7 +301,7 @@ def test_frontier_and_copies_of_the_same_records_have_the_same_sums_and_keys(
 def test_records_are_told_by_their_keys_as_they_are_page_by_page(store: Store) -> None:
     rows = [moved(f"http://h{n % 3}.example/{n}", n % 2, Phase(n % 4), 1, data=b"%d" % n) for n in range(20)]
     adopt(store, *rows)
-    bucket = rows[0].link.bucket
+    bucket = rows[0].new.bucket
     told, after = [], 0
     while page := store.rows_of({bucket}, after, 3):
         if not page[0]:
@@ -312,24 +310,27 @@ def test_records_are_told_by_their_keys_as_they_are_page_by_page(store: Store) -
         after = page[1]
 
     keys = [(hi, lo, job) for hi, lo, job, _ in store.keys([Range(bucket, 0, 0)])]
-    found = store.rows_by_key(bucket, [*keys, (1, 2, 3), (*halves(rows[1].link.fingerprint), 1)])
+    found = store.rows_by_key(bucket, [*keys, (1, 2, 3), (*halves(rows[1].new.link.fingerprint), 1)])
 
-    assert sorted(found) == sorted(told)
-    assert len(told) == sum(row.link.bucket == bucket for row in rows)
-    assert {row[2]: row[-1] for row in told} == {r.link.url: r.visit for r in rows if r.link.bucket == bucket}
+    by_url = {row.link.url: row for row in told}
+    assert len(told) == len(by_url) == sum(row.new.bucket == bucket for row in rows)
+    assert {row.link.url: row for row in found} == by_url
+    assert {url: row.visit for url, row in by_url.items()} == {
+        r.new.link.url: r.row.visit for r in rows if r.new.bucket == bucket
+    }
 
 
 def test_buckets_are_forgotten_in_steps_and_the_rest_stays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buckets, "FORGET_ROWS", 3)
     rows = [moved(f"http://h{n % 5}.example/{n}", 0, Phase(n % 4), 1, data=b"%d" % n) for n in range(40)]
     adopt(store, *rows)
-    gone = {rows[0].link.bucket, rows[1].link.bucket}
+    gone = {rows[0].new.bucket, rows[1].new.bucket}
     before = state(store)
 
     tallies = store.forget(gone, ORDERS)
 
     assert state(store) == {u: s for u, s in before.items() if placed(u).bucket not in gone}
-    assert -tallies[1]["discovered"] == sum(row.link.bucket in gone for row in rows)
+    assert -tallies[1]["discovered"] == sum(row.new.bucket in gone for row in rows)
     assert_in_order(store)
     assert len(adopt(store, *rows).touched) == len(gone)
     assert state(store).keys() == before.keys()

@@ -12,8 +12,9 @@ from typing import Any
 from p2pcrawl.master.jobs.delivery import Output
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.master import Master
-from p2pcrawl.model.crawl.fingerprint import fingerprint
+from p2pcrawl.model.crawl.fingerprint import SIZE, fingerprint
 from p2pcrawl.model.crawl.job import START_URL, JobId, JobSpec, SpiderRef
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.overlay.link import open_link
@@ -48,13 +49,14 @@ def spec_of(name: str = "test", **settings: Any) -> JobSpec:
 
 
 def links_to(urls: Sequence[str], depth: int = 0) -> Links:
-    return Links(list(urls), b"".join(fingerprint(u) for u in urls), depth)
+    shared = Link("", bytes(SIZE), depth)
+    return Links(shared, list(urls), b"".join(fingerprint(u) for u in urls))
 
 
 def page_of(task: Task, links: Sequence[str] = (), items: Sequence[bytes] = (), outcome: Outcome | None = None) -> Page:
-    found = [links_to(links, task.depth + 1)] if links else []
+    found = [links_to(links, task.link.depth + 1)] if links else []
     if outcome is None:
-        start = task.url.startswith(START_URL)
+        start = task.link.url.startswith(START_URL)
         outcome = Outcome(Phase.DONE, "start") if start else Outcome(Phase.DONE, status=200, answered=True)
     return Page(task.lease, task.record, task.job, found, list(items), outcome)
 
@@ -68,10 +70,10 @@ class Site:
         self.visits: list[str] = []
 
     def __call__(self, task: Task) -> Page | None:
-        if task.url.startswith(START_URL):
+        if task.link.url.startswith(START_URL):
             return page_of(task, self.seeds)
-        self.visits.append(task.url)
-        return page_of(task, self.pages.get(task.url, ()), [b'{"url":"%s"}' % task.url.encode()])
+        self.visits.append(task.link.url)
+        return page_of(task, self.pages.get(task.link.url, ()), [b'{"url":"%s"}' % task.link.url.encode()])
 
 
 class Slaves:

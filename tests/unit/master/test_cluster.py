@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from p2pcrawl.core.buckets.bitmaps import bitmap_of, buckets_of
 from p2pcrawl.core.buckets.ownership import Alone
@@ -23,10 +24,11 @@ from p2pcrawl.master.majority import mandate, roll, suffrage
 from p2pcrawl.model.cluster.placement import RingName
 from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.crawl.job import START_URL, JobId
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.errors import LinkError, StorageError
 from p2pcrawl.model.timings import TIMINGS
-from p2pcrawl.wire.messages.peer_messages import Claim, Discover, Found, MirrorJob, Pull, Quiet, Taken
+from p2pcrawl.wire.messages.peer_messages import Claim, Discover, MirrorJob, Pull, Quiet, Taken
 from p2pcrawl.wire.messages.slave_messages import Forget, Page, Task
 from tests.unit.master.fake_slaves import page_of, urls
 from tests.unit.master.masters import (
@@ -74,10 +76,10 @@ class Web:
         self.kept: list[Task] = []
 
     def __call__(self, task: Task) -> Page | None:
-        if task.url.startswith(START_URL):
+        if task.link.url.startswith(START_URL):
             return page_of(task, self.seeds)
-        self.visits[task.url] += 1
-        return page_of(task, self.links[task.url], [b'{"url":"%s"}' % task.url.encode()])
+        self.visits[task.link.url] += 1
+        return page_of(task, self.links[task.link.url], [b'{"url":"%s"}' % task.link.url.encode()])
 
 
 async def assert_whole(web: Web, houses: list[House], *, visits: int = 1) -> None:
@@ -387,7 +389,7 @@ async def test_done_record_that_arrives_for_a_queued_one_is_not_fetched_again(tm
         web.visits.clear()
         job = houses[0].master.jobs[77]
         await houses[1].master.mirror(job.spec, Control())
-        houses[1].slaves.answer = lambda task: None if not task.url.startswith(START_URL) else page_of(task)
+        houses[1].slaves.answer = lambda task: None if not task.link.url.startswith(START_URL) else page_of(task)
         await houses[1].master.arrive(77, [_found(u) for u in sorted(first)])
 
         houses[1].slaves.answer = web
@@ -535,7 +537,7 @@ async def test_bucket_that_comes_back_before_it_was_handed_over_is_crawled_on(tm
         town.views = {one.id: [one.id], two.id: [two.id]}
         town.look()
         await eventually(lambda: one.cluster.ownership.owned == BUCKETS)
-        one.slaves.answer = lambda task: page_of(task, web.seeds) if task.url.startswith(START_URL) else None
+        one.slaves.answer = lambda task: page_of(task, web.seeds) if task.link.url.startswith(START_URL) else None
         web.seeds = web.urls
         await submit(one)
         await eventually(lambda: one.master.jobs[77].counts["queued"] >= len(web.urls))
@@ -665,7 +667,7 @@ async def test_spider_that_closes_at_one_master_closes_at_all(tmp_path: Path) ->
 
     def answer(task: Task) -> Page | None:
         page = web(task)
-        if task.url == web.seeds[0] and page is not None and page.outcome is not None:
+        if task.link.url == web.seeds[0] and page is not None and page.outcome is not None:
             page.outcome.close = "enough"
         return page
 
@@ -681,7 +683,7 @@ async def test_spider_that_closes_at_one_master_closes_at_all(tmp_path: Path) ->
             for house in houses:
                 if house.id != wanted:
                     # The others would never come to an end by themselves.
-                    house.slaves.answer = lambda task: answer(task) if task.url.startswith(START_URL) else None
+                    house.slaves.answer = lambda task: answer(task) if task.link.url.startswith(START_URL) else None
             await submit(houses[1])
             await eventually(lambda houses=houses: all(h.master.jobs[77].closing == "enough" for h in houses))
             for house in houses:
@@ -797,12 +799,10 @@ async def test_nonsense_among_links_of_another_master_does_not_end_this_one(tmp_
         found = _found(
             next(u for u in (f"http://s{n}.example/" for n in range(99)) if _owner(houses[0], u) == houses[0].id)
         )
-        for name, value in change.items():
-            setattr(found, name, value)
 
         try:
             async with asyncio.timeout(2):
-                await town.carry(houses[1].id, houses[0].id, Discover(0, 77, [found]))
+                await town.carry(houses[1].id, houses[0].id, Discover(0, 77, [found._replace(**change)]))
         except (LinkError, TimeoutError):
             pass
 
@@ -822,8 +822,8 @@ async def test_nonsense_among_rows_of_another_master_does_not_end_this_one(tmp_p
         from tests.unit.master.masters import over_the_wire
 
         row = _row("http://y.example/")
-        for name, value in change.items():
-            setattr(row, name, value)
+        facts = {name: value for name, value in change.items() if name in Link._fields}
+        row = structs.replace(row, **change if not facts else {"link": row.link._replace(**facts)})
         try:
             rows = over_the_wire(Pulled(0, [row], 1, False)).rows
             async with asyncio.timeout(2):
@@ -868,14 +868,14 @@ def _owner_in_both(houses: list[House], url: str) -> int:
     return [h.id for h in houses].index(owner)
 
 
-def _found(url: str) -> Found:
-    return Found(url, fingerprint(url), 1, 0, "index", "", False, "", b"")
+def _found(url: str) -> Link:
+    return Link(url, fingerprint(url), depth=1)
 
 
 def _row(url: str, phase: Phase = Phase.QUEUED) -> Any:
     from p2pcrawl.wire.messages.peer_messages import Row
 
-    return Row(77, url, fingerprint(url), 1, 0, "index", "", False, "", b"", int(phase), 0, 0, 0, "", 0)
+    return Row(77, _found(url), int(phase), 0, 0, 0, "", 0)
 
 
 def _spec(number: int) -> Any:

@@ -68,7 +68,7 @@ async def test_what_a_slave_says_of_jobs_and_pages_that_it_was_not_given_changes
 
     def confused(task: Task) -> Page | None:
         page = site(task)
-        if page is not None and not task.url.startswith(START_URL):
+        if page is not None and not task.link.url.startswith(START_URL):
             slaves.report([Page(task.lease, task.record, 999, [links_to(["http://b.example/"], 1)])])
             slaves.report([Page(task.lease + 77, task.record, task.job, outcome=Outcome(Phase.FAILED, "lie"))])
             slaves.send(Returned([task.record + 1000]))
@@ -105,7 +105,7 @@ async def test_page_that_kills_every_slave_is_put_aside_and_takes_no_other_along
     site = Site(urls(12, hosts=12))
 
     def answer(task: Task) -> Page | None:
-        if task.url in (urls(12, 12)[3], urls(12, 12)[7]):
+        if task.link.url in (urls(12, 12)[3], urls(12, 12)[7]):
             raise Death
         return site(task)
 
@@ -123,11 +123,11 @@ async def test_slave_holds_one_suspect_at_a_time(tmp_path: Path) -> None:
     crowds: list[int] = []
 
     def answer(task: Task) -> Page | None:
-        if task.url in poison and slaves.lives <= 2:
+        if task.link.url in poison and slaves.lives <= 2:
             if len(slaves.grants[-1]) > 1:
                 raise Death
             return None
-        crowds.append(len([t for t in slaves.grants[-1] if t.url in poison]))
+        crowds.append(len([t for t in slaves.grants[-1] if t.link.url in poison]))
         return site(task)
 
     slaves = Slaves(answer)
@@ -161,7 +161,7 @@ async def test_robots_txt_that_kills_every_slave_is_given_up(tmp_path: Path) -> 
         return RobotsResult(task.lease, task.origin, task.agent, "allow", "", "")
 
     def answer(task: Task) -> Page | None:
-        if task.url == "http://bad.example/":
+        if task.link.url == "http://bad.example/":
             assert [r.verdict for r in slaves.told if r.origin == "http://bad.example"][-1] == "disallow"
             return page_of(task, outcome=Outcome(Phase.FAILED, "robots-unreachable"))
         return site(task)
@@ -178,7 +178,7 @@ async def test_page_in_parts_counts_its_items_once_though_its_slave_died_in_betw
     output = tmp_path / "out.jsonl"
 
     def answer(task: Task) -> Page | None:
-        if task.url.startswith(START_URL):
+        if task.link.url.startswith(START_URL):
             return page_of(task, urls(1))
         slaves.report([Page(task.lease, task.record, task.job, [links_to(urls(3), 1)], [b'{"a":1}', b'{"a":2}'])])
         if slaves.lives == 1:
@@ -209,7 +209,7 @@ async def test_callback_that_closes_the_spider_ends_the_job_with_its_reason(tmp_
     site = Site(urls(5))
 
     def answer(task: Task) -> Page | None:
-        if task.url.endswith("example/0"):
+        if task.link.url.endswith("example/0"):
             return page_of(task, outcome=Outcome(Phase.DONE, status=200, answered=True, close="enough"))
         return site(task)
 
@@ -223,7 +223,7 @@ async def test_start_that_raises_is_no_fetch(tmp_path: Path) -> None:
     def answer(task: Task) -> Page | None:
         return page_of(task, urls(1), outcome=Outcome(Phase.FAILED, "callback", "trace"))
 
-    slaves = Slaves(lambda task: answer(task) if task.url.startswith(START_URL) else Site([])(task))
+    slaves = Slaves(lambda task: answer(task) if task.link.url.startswith(START_URL) else Site([])(task))
     job, census = await crawl(tmp_path, slaves)
 
     assert job.certificate()["fetches"] == 1
@@ -290,7 +290,7 @@ async def test_bucket_whose_host_is_asked_for_its_robots_txt_is_not_let_go_of(tm
 
 async def test_bucket_of_a_host_that_is_asked_for_pages_of_other_buckets_is_not_let_go_of(tmp_path: Path) -> None:
     url = "http://h0.example/"
-    slaves = Slaves(lambda task: page_of(task, [url]) if task.url.startswith(START_URL) else None)
+    slaves = Slaves(lambda task: page_of(task, [url]) if task.link.url.startswith(START_URL) else None)
 
     async with master_of(tmp_path, slaves) as master:
         await master.submit(spec_of(shard_key="url"))
@@ -411,9 +411,9 @@ def failing(host: str, site: Site, tried: list[str]):
     """Pages of ``host`` never have an answer."""
 
     def answer(task: Task) -> Page | None:
-        if host_of(task.url) != host:
+        if host_of(task.link.url) != host:
             return site(task)
-        tried.append(task.url)
+        tried.append(task.link.url)
         return page_of(task, outcome=Outcome(Phase.QUEUED, "connect"))
 
     return answer
@@ -549,7 +549,7 @@ async def test_slave_that_gives_a_page_back_is_granted_it_again_without_a_lost_a
     given_back = []
 
     def answer(task: Task) -> Page | None:
-        if task.url.endswith("example/1") and not given_back:
+        if task.link.url.endswith("example/1") and not given_back:
             given_back.append(task)
             slaves.send(Returned([task.record], ["http://h0.example"]))
             return None
@@ -558,7 +558,7 @@ async def test_slave_that_gives_a_page_back_is_granted_it_again_without_a_lost_a
     slaves = Slaves(answer)
     job, census = await crawl(tmp_path, slaves)
 
-    again = [t for t in slaves.granted if t.url.endswith("example/1")]
+    again = [t for t in slaves.granted if t.link.url.endswith("example/1")]
     assert [t.attempt for t in again] == [1, 1]
     assert_conserved(job, census)
 
@@ -567,14 +567,14 @@ async def test_retry_is_granted_with_its_next_attempt(tmp_path: Path) -> None:
     site = Site(urls(2))
 
     def answer(task: Task) -> Page | None:
-        if task.url.endswith("example/1") and task.attempt < 3:
+        if task.link.url.endswith("example/1") and task.attempt < 3:
             return page_of(task, outcome=Outcome(Phase.QUEUED, "http-5xx", status=503, answered=True, retry_in_s=0.01))
         return site(task)
 
     slaves = Slaves(answer)
     job, census = await crawl(tmp_path, slaves)
 
-    assert [t.attempt for t in slaves.granted if t.url.endswith("example/1")] == [1, 2, 3]
+    assert [t.attempt for t in slaves.granted if t.link.url.endswith("example/1")] == [1, 2, 3]
     assert job.certificate()["retries_by_reason"] == {"http-5xx": 2}
     assert_conserved(job, census)
 
@@ -584,7 +584,7 @@ async def test_report_of_a_lease_that_is_no_more_adds_its_links_and_nothing_else
 
     def answer(task: Task) -> Page | None:
         page = site(task)
-        if task.url == urls(1)[0]:
+        if task.link.url == urls(1)[0]:
             stale = page_of(task, ["http://late.example/"], [b'{"stale":1}'])
             stale.lease = task.lease + 1000
             slaves.report([stale])

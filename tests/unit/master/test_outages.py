@@ -27,8 +27,8 @@ class Outage:
         """As the master counts them."""
 
     def __call__(self, task: Task) -> Page:
-        if task.url != SECOND:
-            return page_of(task, [FIRST] if task.url.startswith(START_URL) else [SECOND])
+        if task.link.url != SECOND:
+            return page_of(task, [FIRST] if task.link.url.startswith(START_URL) else [SECOND])
         self.attempts.append(task.attempt)
         if len(self.attempts) > self.times:
             return page_of(task)
@@ -79,7 +79,7 @@ async def test_robots_txt_is_asked_for_as_often_as_the_failure_deserves(
         return RobotsResult(task.lease, task.origin, task.agent, "disallow", "", f"{failure}: it was not read")
 
     def answer(task: Task) -> Page:
-        if task.url.startswith(START_URL):
+        if task.link.url.startswith(START_URL):
             return page_of(task, [FIRST])
         return page_of(task, outcome=Outcome(Phase.FAILED, Drop.ROBOTS_UNREACHABLE))
 

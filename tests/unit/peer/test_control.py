@@ -15,9 +15,9 @@ from p2pcrawl.core.control import Control
 from p2pcrawl.master import steering
 from p2pcrawl.master.jobs.certificate import flaws
 from p2pcrawl.model.crawl.fingerprint import fingerprint
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.peer.peer import Peer, PeerJob
-from p2pcrawl.wire.messages.peer_messages import Found
 from tests.unit.peer.test_peer import PAGES, Site, lead_of, peer, site_of, spider
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
@@ -332,7 +332,7 @@ async def test_finished_job_runs_again_for_work_that_nobody_knew_of(
         url = site.url(PAGES + 7)
 
         # As a master tells that comes back with its disk.
-        lost = Found(url, fingerprint(url), 1, 0, "index", "", False, "", b"")
+        lost = Link(url, fingerprint(url), depth=1)
         await lead_of(one).master.arrive(job.id, [lost])
         await until(lambda: site.visits[url] == 1)
         await until(lambda: all_say("finished", job, one))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from p2pcrawl.model.crawl.fingerprint import fingerprint
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.wire.messages.codec import encode
 from p2pcrawl.wire.messages.slave_messages import Message, Report, ReportsDurable, Task
 
@@ -34,8 +35,7 @@ class FakeLink:
 
 
 def task_of(url: str = "http://a.example/", **changes: object) -> Task:
-    fields: dict = {
-        "lease": 1, "record": 1, "job": 1, "url": url, "fingerprint": fingerprint(url), "depth": 1, "priority": 0,
-        "kind": "index", "callback": "", "attempt": 1, "seed": False,
-    }  # fmt: skip
-    return Task(**(fields | changes))
+    """A granted page; ``changes`` are of the task or of its link."""
+    facts = {"url": url, "fingerprint": fingerprint(url), "depth": 1}
+    facts |= {name: changes.pop(name) for name in Link._fields if name in changes}
+    return Task(**({"lease": 1, "record": 1, "job": 1, "link": Link(**facts), "attempt": 1} | changes))

@@ -66,7 +66,7 @@ def test_redirect_stays_at_the_depth_of_its_page() -> None:
 
     harvest.add_request(Request("http://a.example/3"), redirect=True)
 
-    assert [(links.depth, links.referer) for links in harvest.take().links] == [(1, "")]
+    assert [(links.shared.depth, links.shared.referer) for links in harvest.take().links] == [(1, "")]
 
 
 def test_each_url_has_its_fingerprint_beside_it() -> None:
@@ -77,7 +77,7 @@ def test_each_url_has_its_fingerprint_beside_it() -> None:
 
     rows = harvest.take().links
 
-    assert [(r.urls, r.callback) for r in rows] == [
+    assert [(r.urls, r.shared.callback) for r in rows] == [
         (["http://a.example/1", "http://a.example/2"], ""),
         (["http://a.example/3", "http://a.example/4"], "parse_page"),
     ]

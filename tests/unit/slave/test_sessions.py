@@ -129,7 +129,7 @@ class Master:
 
     @property
     def orphans(self) -> list[str]:
-        return [o.task.url for m in self.all(Orphans) for o in m.pages]
+        return [o.task.link.url for m in self.all(Orphans) for o in m.pages]
 
     @property
     def pages(self) -> list[Page]:
@@ -262,7 +262,7 @@ async def test_page_that_was_not_acknowledged_is_told_in_the_next_session() -> N
 
     (orphan, *_) = master.all(Orphans)[0].pages
     assert sorted(master.orphans) == urls(3)
-    assert orphan.page.items == [b'{"url":"%s"}' % orphan.task.url.encode()]
+    assert orphan.page.items == [b'{"url":"%s"}' % orphan.task.link.url.encode()]
     assert orphan.page.outcome is not None and orphan.page.outcome.status == 200
 
 

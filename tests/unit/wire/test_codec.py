@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.messages import codec
 from p2pcrawl.wire.messages.codec import AnyMessage, FrameReader, encode
@@ -48,15 +49,16 @@ stored = st.integers(-(2**62), 2**62)
 counts = st.integers(0, 2**62)
 waits = st.floats(0.0, 1e9)
 prints = st.binary(min_size=16, max_size=16)
-tasks = st.builds(Task, stored, stored, stored, text, prints, stored, stored, text, text, stored, flags, text, blobs)
+facts = st.builds(Link, text, prints, stored, stored, text, text, flags, text, blobs)
+tasks = st.builds(Task, stored, stored, stored, facts, stored)
 links = st.lists(st.tuples(text, prints), max_size=3).flatmap(
     lambda found: st.builds(
         Links,
+        facts,
         st.just([url for url, _ in found]),
         st.just(b"".join(print_ for _, print_ in found)),
-        stored, stored, text, text, flags, text, blobs,
     )
-)  # fmt: skip
+)
 outcomes = st.builds(
     Outcome, st.integers(0, 3), text, text, stored, counts, waits, waits, waits, flags, flags, flags, blobs,
     st.dictionaries(text, counts, max_size=2), counts, text,
@@ -173,16 +175,21 @@ def test_message_over_the_limit_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> 
 
 def impossible() -> dict[str, list[object]]:
     """Messages that are well formed and cannot be meant, as msgpack writes them."""
-    task = [1, 1, 1, "http://a.example/", bytes(16), 0, 0, "index", "", 1, False]
+    link = ["http://a.example/", bytes(16), 0, 0, "index", "", False, "", b""]
+    task, page = [1, 1, 1, link, 1], [1, 1, 1, [], []]
     return {
-        "links without fingerprints": [5, 1, [[1, 1, 1, [[["http://a.example/"], b"short", 0]]]]],
+        "links without fingerprints": [5, 1, [[1, 1, 1, [[link, ["http://a.example/"], b"short"]]]]],
+        "links of a depth that no database holds": [5, 1, [[1, 1, 1, [[[*link[:2], 1 << 63], [], b""]]]]],
+        "a link's fingerprint on its way to its owner": [23, 1, 1, [[*link[:1], b"short", *link[2:]]]],
+        "a link's priority on its way to its owner": [23, 1, 1, [[*link[:3], 1 << 63, *link[4:]]]],
+        "a link in half": [23, 1, 1, [link[:1]]],
         "a phase that there is not": [5, 1, [[1, 1, 1, [], [], [99]]]],
         "a latency that is no number": [5, 1, [[1, 1, 1, [], [], [3, "", "", 200, 0, float("nan")]]]],
         "a pause for ever": [5, 1, [[1, 1, 1, [], [], [3, "", "", 200, 0, 0.0, 0.0, float("inf")]]]],
         "a delay below nothing": [5, 1, [], [[1, "http://a.example", "bot", "allow", "", "", -1.0]]],
         "a record beyond any database": [10, [1 << 63]],
-        "an orphan's phase": [13, 1, [[task, [1, 1, 1, [], [], [-1]]]]],
-        "an orphan's fingerprint": [13, 1, [[[*task[:4], b"", *task[5:]], [1, 1, 1]]]],
+        "an orphan's phase": [13, 1, [[task, [*page, [-1]]]]],
+        "an orphan's fingerprint": [13, 1, [[[*task[:3], [*link[:1], b"", *link[2:]], 1], page]]],
     }
 
 
@@ -192,6 +199,19 @@ def test_what_cannot_be_meant_is_refused_where_it_is_read(name: str) -> None:
 
     with pytest.raises(LinkError):
         read_all(len(body).to_bytes(4, "big") + body, 1000)
+
+
+def test_what_is_refused_is_refused_for_what_is_wrong_with_it() -> None:
+    link = ["http://a.example/", bytes(16), 0, 0, "index", "", False, "", b""]
+    sound = [
+        [5, 1, [[1, 1, 1, [[link, ["http://a.example/"], bytes(16)]]]]],
+        [23, 1, 1, [link]],
+        [13, 1, [[[1, 1, 1, link, 1], [1, 1, 1, [], []]]]],
+    ]
+
+    for message in sound:
+        body = msgspec.msgpack.encode(message)
+        assert len(read_all(len(body).to_bytes(4, "big") + body, 1000)) == 1
 
 
 def test_newer_peer_may_add_fields_at_the_end() -> None:

@@ -7,6 +7,7 @@ from p2pcrawl.core.bench.seat import Seat
 from p2pcrawl.core.bench.workbench import Turn, Workbench
 from p2pcrawl.core.hosts.politeness import Pace, RobotsEntry
 from p2pcrawl.core.ring.rendezvous import key_hash
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Order
 from p2pcrawl.model.crawl.settings import Settings
 
@@ -28,7 +29,7 @@ def candidate(
     name = host_name(host)
     rank = rank_of(order, record, priority, 0)
     url = f"http://{name}/{record}"
-    return Candidate(record, job, key_hash(name), url, b"", 0, priority, kind, "", False, "", b"", rank=rank)
+    return Candidate(record, Link(url, b"", priority=priority, kind=kind), job, key_hash(name), 0, rank)
 
 
 class Frontier:
@@ -78,7 +79,7 @@ class Frontier:
             self.granted.append(record)
         wants = [*bench.wants(64), *self._sweep()]
         for one in fresh:
-            self.disk.setdefault((one.job, one.host, one.kind), {})[one.record] = one
+            self.disk.setdefault((one.job, one.host, one.link.kind), {})[one.record] = one
         for record in done:
             self.done.append(record)
             for queue in self.disk.values():

@@ -12,7 +12,7 @@ def grown(frontier: Frontier, records: range) -> None:
     """New in the store only."""
     for record in records:
         one = candidate(record)
-        frontier.disk.setdefault((one.job, one.host, one.kind), {})[record] = one
+        frontier.disk.setdefault((one.job, one.host, one.link.kind), {})[record] = one
 
 
 def work_off(frontier: Frontier) -> None:

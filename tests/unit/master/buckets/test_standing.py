@@ -124,7 +124,7 @@ def test_origins_that_a_slave_was_told_are_bounded() -> None:
 
 def test_slave_with_a_suspect_in_hand_is_known() -> None:
     session = session_of(1)
-    candidate = Candidate(1, 1, 1, "http://a.example/", b"", 0, 0, "index", "", False, "", b"", losses=LOSSES_SUSPECT)
+    candidate = Candidate(1, Link("http://a.example/", b""), 1, 1, 0, losses=LOSSES_SUSPECT)
 
     before = session.has_suspect
     session.leases[1] = Lease(1, candidate, seat_of())
@@ -153,9 +153,9 @@ async def interrupted(
     """A crawl that ends with a page in hand, and another behind it."""
 
     def answer(task: Task) -> Page | None:
-        if task.url == urls(2)[0] and outcome is not None:
+        if task.link.url == urls(2)[0] and outcome is not None:
             return page_of(task, outcome=outcome)
-        return site(task) if task.url.startswith("p2pcrawl") else None
+        return site(task) if task.link.url.startswith("p2pcrawl") else None
 
     site = Site(urls(2))
     slaves = Slaves(answer, lambda t: RobotsResult(t.lease, t.origin, t.agent, "rules", "", "", crawl_delay_s))
@@ -188,7 +188,7 @@ async def test_resumed_crawl_obeys_a_crawl_delay_that_it_knew(tmp_path: Path) ->
 
 async def test_referer_that_is_switched_off_is_not_sent_from_disk_either(tmp_path: Path) -> None:
     site = Site(urls(1), {urls(1)[0]: ["http://b.example/"]})
-    slaves = Slaves(lambda task: None if task.url == "http://b.example/" else site(task))
+    slaves = Slaves(lambda task: None if task.link.url == "http://b.example/" else site(task))
     async with master_of(tmp_path, slaves) as master:
         await master.submit(spec_of())
         running = asyncio.create_task(master.run())
@@ -199,7 +199,7 @@ async def test_referer_that_is_switched_off_is_not_sent_from_disk_either(tmp_pat
     again = Slaves(site)
     await crawl(tmp_path, again, referer_enabled=False)
 
-    assert [task.referer for task in again.granted if task.url == "http://b.example/"] == [""]
+    assert [task.link.referer for task in again.granted if task.link.url == "http://b.example/"] == [""]
 
 
 async def test_damaged_job_is_told_in_one_line_and_leaves_the_folder_free(tmp_path: Path) -> None:

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from p2pcrawl.frontier.copies import copy_store as copies
-from p2pcrawl.frontier.copies.copy_store import CopyRow, CopyStore
+from p2pcrawl.frontier.copies.copy_store import CopyStore
 from p2pcrawl.frontier.database.schema import FILE
 from p2pcrawl.master.copies import looking
 from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.model.crawl.fingerprint import pack_halves
 from p2pcrawl.model.errors import DamagedError, StorageError
+from p2pcrawl.wire.messages.peer_messages import CopyRow
 from tests.unit.master.fake_slaves import Slaves, master_of, spec_of
 
 
@@ -43,7 +45,7 @@ async def test_master_whose_frontier_is_damaged_ends(tmp_path: Path) -> None:
 
 async def test_master_whose_copies_are_damaged_is_told(tmp_path: Path) -> None:
     store = CopyStore(tmp_path)
-    store.put([CopyRow(n, n, n, 1, 1, b"row" * 100, 0, b"") for n in range(4000)])
+    store.put([CopyRow(n, pack_halves(n, n), 1, 1, b"row" * 100, 0, b"") for n in range(4000)])
     store.close()
     told: asyncio.Future[StorageError] = asyncio.get_running_loop().create_future()
     holdings = Holdings(tmp_path, lambda error: told.done() or told.set_result(error))

@@ -23,10 +23,11 @@ from p2pcrawl.master.links.exchange import Exchange
 from p2pcrawl.master.links.shard_keys import Keys
 from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.crawl.job import START_URL, JobId
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.outcome import Drop
 from p2pcrawl.wire.messages.bounds import OPENED_MAX
-from p2pcrawl.wire.messages.peer_messages import Found, Row
+from p2pcrawl.wire.messages.peer_messages import Row
 from p2pcrawl.wire.messages.slave_messages import Links, Outcome, Page, Task
 from tests.unit.master.fake_slaves import Slaves, crawl, links_to, master_of, page_of, spec_of, until
 
@@ -35,7 +36,7 @@ HERE = "http://127.0.0.1:8000/"
 
 def seeds_to(*urls: str) -> Links:
     links = links_to(urls)
-    links.seed = True
+    links.shared = links.shared._replace(seed=True)
     return links
 
 
@@ -58,16 +59,16 @@ class Guarded(Slaves):
         self.dropped: list[str] = []
 
     def _answered(self, task: Task) -> Page | None:
-        if task.url.startswith(START_URL):
+        if task.link.url.startswith(START_URL):
             self.start = task
             self.report([part_of(task, seeds_to(*self._seeds[0]))])
             return None
         opened = self.jobs[-1].job.opened
-        if "//127." in task.url and not any(f"//{host}:" in task.url for host in opened):
-            self.dropped.append(task.url)
+        if "//127." in task.link.url and not any(f"//{host}:" in task.link.url for host in opened):
+            self.dropped.append(task.link.url)
             return dropped(task)
-        self.done.append(task.url)
-        return page_of(task, self._leads_to.get(task.url, ()))
+        self.done.append(task.link.url)
+        return page_of(task, self._leads_to.get(task.link.url, ()))
 
     def go_on(self) -> None:
         """The rest of the start, and its end."""
@@ -117,7 +118,7 @@ async def test_drop_of_a_page_that_was_granted_before_its_host_was_opened_does_n
     answer = slaves.answer
 
     def held_back(task: Task) -> Page | None:
-        if task.url == late and not held:
+        if task.link.url == late and not held:
             held.append(task)
             return None
         return answer(task)
@@ -159,17 +160,17 @@ def test_start_url_opens_its_host_in_the_transaction_that_takes_it_in(way: str) 
     jobs = {1: job_of(replace(spec_of(), id=JobId(1)))}
     openings = Openings(jobs)
     exchange = Exchange(jobs, Keys(), openings)
-    found = Found(HERE, fingerprint(HERE), 0, 0, "index", "", True, "", b"")
+    found = Link(HERE, fingerprint(HERE), seed=True)
     batch = Batch()
 
     match way:
         case "arrives":
             exchange._take(SimpleNamespace(job=1, links=[found], buckets={}, refused=[]), batch)  # type: ignore[arg-type]
         case "comes back":
-            parcel: Any = SimpleNamespace(found=found, bucket=7)
+            parcel: Any = SimpleNamespace(link=found, bucket=7)
             exchange._return(1, parcel, batch)
         case _:
-            row = Row(1, HERE, fingerprint(HERE), 0, 0, "index", "", True, "", b"", 0, 0, 0, 0, "", 0, 0, b"")
+            row = Row(1, found, 0, 0, 0, 0, "", 0)
             batch.moved.extend(exchange._moved([row]))
     openings.put_into(batch)
 

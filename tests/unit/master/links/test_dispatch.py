@@ -12,8 +12,9 @@ from p2pcrawl.master.links import dispatch as module
 from p2pcrawl.master.links.dispatch import BATCH_MAX, Dispatch, Hold, Parcel
 from p2pcrawl.master.neighbours.lane import IN_FLIGHT_MAX
 from p2pcrawl.model.crawl.fingerprint import fingerprint
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire.messages.peer_messages import Found, Settled
+from p2pcrawl.wire.messages.peer_messages import Settled
 
 A, B = "a" * 40, "b" * 40
 
@@ -26,7 +27,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def parcel(number: int, bucket: int = 0, hold: Hold | None = None) -> Parcel:
     url = f"http://h.example/{number}"
-    return Parcel(Found(url, fingerprint(url), 1, 0, "index", "", False, "", b""), bucket, hold or Hold())
+    return Parcel(Link(url, fingerprint(url), depth=1), bucket, hold or Hold())
 
 
 class Others:
@@ -41,7 +42,7 @@ class Others:
         self.most = 0
         self.dispatch = Dispatch(lambda bucket: self.routes.get(bucket, A), self.deliver, self.take_back)
 
-    async def deliver(self, owner: str, job: int, links: list[Found]) -> Settled:
+    async def deliver(self, owner: str, job: int, links: list[Link]) -> Settled:
         self.open += 1
         self.most = max(self.most, self.open)
         try:
@@ -55,7 +56,7 @@ class Others:
 
     def take_back(self, job: int, parcels: list[Parcel]) -> None:
         for each in parcels:
-            self.ours.append(each.found.url)
+            self.ours.append(each.link.url)
             each.hold.settled()
 
 
@@ -69,7 +70,7 @@ async def test_page_ends_when_its_last_link_is_settled_and_not_before() -> None:
     others, ended = Others(), []
     gate = asyncio.Event()
 
-    async def slowly(owner: str, links: list[Found]) -> Settled:
+    async def slowly(owner: str, links: list[Link]) -> Settled:
         await gate.wait()
         return Settled(0)
 
@@ -106,7 +107,7 @@ async def test_refused_links_go_to_whom_the_view_names_now() -> None:
     others, hold = Others(), Hold()
     others.routes = {0: A, 1: A}
 
-    def refuse(owner: str, links: list[Found]) -> Settled:
+    def refuse(owner: str, links: list[Link]) -> Settled:
         if owner == A:
             others.routes[1] = B
             return Settled(0, [n for n, f in enumerate(links) if int(f.url[-1]) % 2])
@@ -136,7 +137,7 @@ async def test_links_that_became_ours_come_back() -> None:
 async def test_unknown_job_is_tried_again() -> None:
     others, hold, tries = Others(), Hold(), []
 
-    def unknown(owner: str, links: list[Found]) -> Settled:
+    def unknown(owner: str, links: list[Link]) -> Settled:
         tries.append(1)
         return Settled(0, unknown_job=len(tries) < 4)
 
@@ -150,7 +151,7 @@ async def test_unknown_job_is_tried_again() -> None:
 async def test_no_more_than_so_many_batches_are_open_and_none_is_too_large() -> None:
     others, sizes = Others(), []
 
-    async def slowly(owner: str, links: list[Found]) -> Settled:
+    async def slowly(owner: str, links: list[Link]) -> Settled:
         sizes.append(len(links))
         await asyncio.sleep(0.002)
         return Settled(0)
@@ -171,7 +172,7 @@ async def test_whatever_happens_every_link_is_settled_once_and_every_page_ends_o
     dice = Random(seed)
     others, ended = Others(), []
 
-    async def storm(owner: str, links: list[Found]) -> Settled:
+    async def storm(owner: str, links: list[Link]) -> Settled:
         await asyncio.sleep(dice.random() * 0.003)
         match dice.randrange(5):
             case 0:
@@ -206,7 +207,7 @@ async def test_whatever_happens_every_link_is_settled_once_and_every_page_ends_o
 async def test_close_leaves_no_task() -> None:
     others = Others()
 
-    async def never(owner: str, links: list[Found]) -> Settled:
+    async def never(owner: str, links: list[Link]) -> Settled:
         await asyncio.Event().wait()
         raise AssertionError
 
@@ -222,16 +223,15 @@ async def test_links_that_post_much_do_not_all_go_into_one_message() -> None:
     others = Others()
     sizes: list[int] = []
 
-    def answer(_owner: str, links: list[Found]) -> Settled:
+    def answer(_owner: str, links: list[Link]) -> Settled:
         sizes.append(sum(len(found.extra) for found in links))
         return Settled(0)
 
     others.answer = answer
     body = b"x" * (module.BATCH_BYTES_MAX // 3)
     for number in range(8):
-        found = parcel(number).found
-        found.extra = body
-        others.dispatch.add(7, A, Parcel(found, 0, Hold()))
+        link = parcel(number).link._replace(extra=body)
+        others.dispatch.add(7, A, Parcel(link, 0, Hold()))
     others.dispatch.flush()
 
     async with asyncio.timeout(5):

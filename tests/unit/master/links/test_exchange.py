@@ -16,13 +16,14 @@ from p2pcrawl.master.links.dispatch import Dispatch, Hold, Parcel
 from p2pcrawl.master.links.exchange import Exchange
 from p2pcrawl.master.links.shard_keys import Keys
 from p2pcrawl.model.crawl.fingerprint import fingerprint
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire.messages.peer_messages import Found, Row, Settled
+from p2pcrawl.wire.messages.peer_messages import Row, Settled
 from tests.unit.master.fake_slaves import spec_of
 
 
-def found(url: str = "http://a.example/") -> Found:
-    return Found(url, fingerprint(url), 1, 0, "index", "", False, "", b"")
+def found(url: str = "http://a.example/") -> Link:
+    return Link(url, fingerprint(url), depth=1)
 
 
 def exchange(owner: Any = None) -> tuple[Exchange, dict]:
@@ -57,7 +58,7 @@ async def test_links_of_buckets_that_are_anothers_are_refused_by_position() -> N
     ex.settle(Committed())
 
     refused = set(answer.result().refused)
-    assert {u for n, u in enumerate(urls) if n not in refused} == {link.url for link in batch.links}
+    assert {u for n, u in enumerate(urls) if n not in refused} == {new.link.url for new in batch.links}
     assert 0 < len(refused) < 20
     assert ex.received[1] == 20 - len(refused)
 
@@ -78,7 +79,7 @@ async def test_link_that_came_back_and_is_anothers_by_now_is_sent_on() -> None:
     ex, _ = exchange(owner="b" * 40)
     sent: list[Any] = []
 
-    async def deliver(owner: str, job: int, links: list[Found]) -> Settled:
+    async def deliver(owner: str, job: int, links: list[Link]) -> Settled:
         sent.append(links)
         return Settled(0)
 
@@ -128,13 +129,13 @@ async def test_answer_that_nobody_waits_for_any_more_harms_nothing() -> None:
 async def test_rows_are_adopted_with_what_was_done_to_them() -> None:
     ex, _ = exchange()
     url = "http://a.example/x"
-    row = Row(1, url, fingerprint(url), 3, 2, "index", "cb", True, "http://r/", b"e", 3, 2, 1, 200, "", 55)
+    row = Row(1, Link(url, fingerprint(url), 3, 2, "index", "cb", True, "http://r/", b"e"), 3, 2, 1, 200, "", 55)
     done, batch = ex.adopt([row]), Batch()
     ex.gather(batch)
     assert not done.done()
     moved = batch.moved[0]
-    assert (moved.phase, moved.attempts, moved.losses, moved.status, moved.size) == (3, 2, 1, 200, 55)
-    assert moved.link.bucket == Keys().host_key(url) % BUCKETS
+    assert moved.row is row and moved.new.link is row.link
+    assert moved.new.bucket == Keys().host_key(url) % BUCKETS
     ex.settle(Committed())
     assert done.done()
 
@@ -143,7 +144,7 @@ async def test_rows_of_buckets_that_went_away_meanwhile_are_not_taken_in() -> No
     """They waited for a turn in which their bucket became another master's, who has been given all that was there."""
     ex, _ = exchange()
     url = "http://a.example/x"
-    row = Row(1, url, fingerprint(url), 3, 2, "index", "cb", True, "http://r/", b"e", 3, 2, 1, 200, "", 55)
+    row = Row(1, Link(url, fingerprint(url), 3, 2, "index", "cb", True, "http://r/", b"e"), 3, 2, 1, 200, "", 55)
     done, batch = ex.adopt([row]), Batch()
 
     ex.router.owner = lambda bucket: "b" * 40

@@ -17,8 +17,9 @@ from p2pcrawl.master.links.dispatch import Hold, Parcel
 from p2pcrawl.master.links.spool import Spool
 from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
 from p2pcrawl.model.crawl.fingerprint import fingerprint
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire.messages.peer_messages import Found, Settled
+from p2pcrawl.wire.messages.peer_messages import Settled
 
 ME, OTHER, THIRD = NodeId("1" * 40), NodeId("2" * 40), NodeId("3" * 40)
 JOB = 7
@@ -45,14 +46,14 @@ class Keeper:
     def live(self, members: Iterable[Member]) -> None:
         self.copying.change(members, {}, 3)
 
-    async def deliver(self, owner: NodeId, job: int, links: list[Found]) -> Settled:
+    async def deliver(self, owner: NodeId, job: int, links: list[Link]) -> Settled:
         if self.silent:
             raise LinkError("it does not answer")
         self.told.append([link.url for link in links])
         return Settled(0, provisional=list(range(len(links))) if self.copying.short else [])
 
     async def keep(self, *urls: str) -> None:
-        found = [Found(url, fingerprint(url), 1, 0, "index", "", False, "", b"") for url in urls]
+        found = [Link(url, fingerprint(url), depth=1) for url in urls]
         await self.spool.keep(JOB, [Parcel(link, 1, Hold()) for link in found])
 
 

@@ -20,6 +20,7 @@ from p2pcrawl.master.jobs.job import RUNNING
 from p2pcrawl.master.loans import borrowing, lending
 from p2pcrawl.master.loans.budgets import Budgets
 from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.timings import TIMINGS
@@ -30,7 +31,7 @@ from tests.unit.master.fake_slaves import until
 
 OWNER, BORROWER, OTHER = NodeId("1" * 40), NodeId("2" * 40), NodeId("3" * 40)
 NAME = "h.example"
-PAGE = Candidate(1, 1, key_hash(NAME), f"http://{NAME}/", b"", 0, 0, "index", "", False, "", b"")
+PAGE = Candidate(1, Link(f"http://{NAME}/", b""), 1, key_hash(NAME), 0)
 LIFE, NEXT_LIFE = b"a" * 8, b"b" * 8
 
 

@@ -13,9 +13,10 @@ from p2pcrawl.core.hosts.politeness import Host
 from p2pcrawl.frontier.records.batch import Batch
 from p2pcrawl.master.slaves.inbox import PART_LINKS_MAX, Reports
 from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
-from p2pcrawl.model.crawl.fingerprint import SIZE
-from p2pcrawl.overlay.link import Link
-from p2pcrawl.wire.messages.slave_messages import Links, Outcome, Page, Report, ReportsDurable
+from p2pcrawl.model.crawl.page_link import Link
+from p2pcrawl.overlay import link as overlay
+from p2pcrawl.wire.messages.slave_messages import Outcome, Page, Report, ReportsDurable
+from tests.unit.master.fake_slaves import links_to
 
 PART = 1_000
 
@@ -50,7 +51,7 @@ class FakeIntake:
         self.told.append(("blamed" if blamed else "not blamed", lease.number))
 
 
-class Said(Link):
+class Said(overlay.Link):
     """Keeps what is said on it."""
 
     def __init__(self) -> None:
@@ -64,7 +65,7 @@ class Said(Link):
 
 
 def part(sequence: int, record: int = 1) -> Report:
-    links = Links([f"http://a.example/{sequence}/{n}" for n in range(PART)], bytes(SIZE * PART), 1)
+    links = links_to([f"http://a.example/{sequence}/{n}" for n in range(PART)], depth=1)
     return Report(sequence, [Page(1, record, 1, [links])])
 
 
@@ -143,7 +144,7 @@ def test_slave_that_was_lost_in_its_work_on_one_answer_costs_nothing_but_that_pa
     session = session_of(1)
     seat = Seat(Host(1, "a.example"))
     for record in (1, 2):
-        candidate = Candidate(record, 1, 1, f"http://a.example/{record}", b"", 0, 0, "index", "", False, "", b"")
+        candidate = Candidate(record, Link(f"http://a.example/{record}", b""), 1, 1, 0)
         session.leases[record] = Lease(record, candidate, seat)
     session.robots[3] = RobotsLease(3, 1, "http://a.example", "agent", seat)
     reports, intake = reports_of(session)

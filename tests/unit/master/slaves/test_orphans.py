@@ -14,6 +14,7 @@ from p2pcrawl.core.ring.rendezvous import bucket_of_hash
 from p2pcrawl.master import cluster
 from p2pcrawl.master.buckets import takeover
 from p2pcrawl.model.crawl.fingerprint import fingerprint
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.wire.messages.slave_messages import OrphanPage, Orphans, Outcome, Page, Task
 from tests.unit.master.copies.test_copies import assert_nothing_lost, synced
@@ -32,7 +33,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def orphan(web: Web, url: str) -> OrphanPage:
     """A page that was fetched for a master that died before it was reported."""
-    task = Task(1, 99, 77, url, fingerprint(url), 1, 0, "index", "", 1, False)
+    task = Task(1, 99, 77, Link(url, fingerprint(url), depth=1), 1)
     item = b'{"url":"%s"}' % url.encode()
     page = Page(1, 99, 77, [links_to(web.links[url], 1)], [item], Outcome(Phase.DONE, status=200, answered=True))
     return OrphanPage(task, page)

@@ -89,7 +89,7 @@ async def here(slaves: Slaves) -> AsyncIterator[Slave]:
 
 
 def lease() -> Lease:
-    candidate = Candidate(1, 1, 1, "http://a.example/", b"", 0, 0, "index", "", False, "", b"")
+    candidate = Candidate(1, Link("http://a.example/", b""), 1, 1, 0)
     return Lease(1, candidate, Seat(Host(1, "a.example")))
 
 

@@ -1,0 +1,121 @@
+"""The columns of the table ``record`` by their names, and what is made of them: the only place that knows which fact is
+in which column.
+
+Rows that are read are ``sqlite3.Row``, so that each value is asked for by name; rows that are written are mappings from
+columns to values. No order of columns is relied on anywhere.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+from p2pcrawl.core.bench.candidate import Candidate, Rank
+from p2pcrawl.frontier.records.batch import NewLink
+from p2pcrawl.model.crawl.fingerprint import pack_halves
+from p2pcrawl.model.crawl.page_link import Link
+from p2pcrawl.wire.messages.peer_messages import Row
+
+PARENT = "LEFT JOIN record AS p ON p.id = r.parent"
+"""Joins the page that led to a record, which knows its own URL better than to be stored twice."""
+_PLACE = "r.id, r.job, r.visit, r.attempts, r.losses"
+_LINK = "r.url, r.hi, r.lo, r.depth, r.priority, r.kind, r.callback, r.seed, r.extra"
+CANDIDATE = (
+    f"{_PLACE}, r.host, r.bucket, {_LINK},"
+    " CASE WHEN p.reason = 'redirect' THEN '' ELSE coalesce(r.referer, p.url, '') END AS referer"
+)
+"""Selects what :func:`candidate_of` reads, from ``record AS r`` with its ``PARENT``."""
+TOLD = f"{_PLACE}, r.phase, r.status, r.reason, r.size, {_LINK}, coalesce(r.referer, p.url, '') AS referer"
+"""Selects what :func:`told_of` reads, from ``record AS r`` with its ``PARENT``."""
+KNOWN = (
+    f"{_PLACE}, r.host, r.bucket, r.parent, r.found, r.phase, r.status, r.reason, r.size, r.ended, {_LINK},"
+    " coalesce(r.referer, '') AS referer"
+)
+"""Selects what an inquiry tells of a record, from ``record AS r``."""
+
+
+def named(db: sqlite3.Connection) -> sqlite3.Cursor:
+    """Returns a cursor whose rows can be asked for their columns by name."""
+    cursor = db.cursor()
+    cursor.row_factory = sqlite3.Row
+    return cursor
+
+
+def link_of(row: sqlite3.Row) -> Link:
+    """Makes a link of its columns."""
+    return Link(
+        url=row["url"],
+        fingerprint=pack_halves(row["hi"], row["lo"]),
+        depth=row["depth"],
+        priority=row["priority"],
+        kind=row["kind"],
+        callback=row["callback"],
+        seed=bool(row["seed"]),
+        referer=row["referer"],
+        extra=row["extra"] or b"",
+    )
+
+
+def candidate_of(row: sqlite3.Row, rank: Rank) -> Candidate:
+    """Makes a candidate of the columns of a queued record. Only a page of the web is told as a referer."""
+    link = link_of(row)
+    if link.referer and not link.referer.startswith("http"):
+        link = link._replace(referer="")
+    return Candidate(
+        record=row["id"],
+        link=link,
+        job=row["job"],
+        host=row["host"],
+        bucket=row["bucket"],
+        rank=rank,
+        attempts=row["attempts"],
+        losses=row["losses"],
+        visit=row["visit"],
+    )
+
+
+def told_of(row: sqlite3.Row, items: int, data: bytes) -> Row:
+    """Makes what other masters are told of a record; ``items`` and ``data`` are those of its page."""
+    return Row(
+        job=row["job"],
+        link=link_of(row),
+        phase=row["phase"],
+        attempts=row["attempts"],
+        losses=row["losses"],
+        status=row["status"],
+        reason=row["reason"],
+        size=row["size"],
+        items=items,
+        data=data,
+        visit=row["visit"],
+    )
+
+
+def columns_of(record: int, new: NewLink, hi: int, lo: int, now: int) -> dict[str, Any]:
+    """Makes the columns of a record that has just been found; ``hi`` and ``lo`` are its fingerprint's halves."""
+    link = new.link
+    return {
+        "id": record,
+        "job": new.job,
+        "hi": hi,
+        "lo": lo,
+        "host": new.host,
+        "kind": link.kind,
+        "priority": link.priority,
+        "depth": link.depth,
+        "seed": int(link.seed),
+        "callback": link.callback,
+        "parent": new.parent,
+        "found": now,
+        "phase": 0,
+        "attempts": 0,
+        "losses": 0,
+        "status": 0,
+        "reason": "",
+        "size": 0,
+        "ended": 0,
+        "url": link.url,
+        "extra": link.extra or None,
+        "bucket": new.bucket,
+        "referer": link.referer if new.foreign else None,
+    }
