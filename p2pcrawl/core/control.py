@@ -35,7 +35,7 @@ VERBS: Final = (PAUSE, RESUME, CANCEL, RETRY)
 
 _RANK = {RUNNING: 0, PAUSED: 1, INCOMPLETE: 2, FINISHED: 3, CANCELLED: 4}
 
-_TURNS: dict[str, dict[str, str]] = {
+_TRANSITIONS: dict[str, dict[str, str]] = {
     PAUSE: {RUNNING: PAUSED, PAUSED: PAUSED, INCOMPLETE: PAUSED},
     RESUME: {PAUSED: RUNNING, RUNNING: RUNNING, INCOMPLETE: INCOMPLETE},
     CANCEL: {RUNNING: CANCELLED, PAUSED: CANCELLED, INCOMPLETE: CANCELLED, CANCELLED: CANCELLED},
@@ -73,11 +73,11 @@ def merged(one: Control, other: Control) -> Control:
     return max(one, other, key=lambda control: control.rank)
 
 
-def turned(now: Control, verb: str) -> Control | None:
+def steered(now: Control, verb: str) -> Control | None:
     """Returns the control that a verb makes of a job's; the given one when it is so already, None when that cannot
     be.
     """
-    state = _TURNS[verb].get(now.state)
+    state = _TRANSITIONS[verb].get(now.state)
     if state is None or state == now.state:
         return None if state is None else now
     return now.then(state)

@@ -43,14 +43,14 @@ LOOKS_MAX = 32
 """Hosts looked at in one go."""
 
 
-class SayOwner(NamedTuple):
+class PublishOwner(NamedTuple):
     """An order to publish that this bucket is served here, under this counter."""
 
     bucket: int
     counter: int
 
 
-class SayHost(NamedTuple):
+class PublishHost(NamedTuple):
     """The host of this key asks this."""
 
     key: int
@@ -79,25 +79,25 @@ class OwnerHints:
         ready = [(at, bucket) for bucket, (_, at) in self._due.items() if at <= now]
         self._line = deque(bucket for _, bucket in sorted(ready))
 
-    def next(self, now: float) -> SayOwner | None:
-        """Returns a bucket that is to be said now; else :meth:`untold` has to be called."""
+    def next(self, now: float) -> PublishOwner | None:
+        """Returns a bucket to publish now; when no node stores it, :meth:`not_stored` has to be called."""
         while self._line and now >= self._free_at:
             bucket = self._line.popleft()
             counter, at = self._due.get(bucket, (0, now + 1.0))
             if at <= now:
                 self._due[bucket] = (counter, now + TIMINGS.record_renew_s)
                 self._free_at = now + min(GAP_MAX_S, SPREAD_S / len(self._due))
-                return SayOwner(bucket, counter)
+                return PublishOwner(bucket, counter)
         return None
 
-    def untold(self, bucket: int, now: float) -> None:
+    def not_stored(self, bucket: int, now: float) -> None:
         """Plans another try for a bucket whose record no node has stored."""
         if bucket in self._due:
             self._due[bucket] = (self._due[bucket][0], now + RETRY_S)
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Published:
     note: HostNote
     at: float
 
@@ -116,7 +116,7 @@ class HostHints:
     """The hosts that ask for more than others, by their keys, each with what was said of it."""
 
     def __init__(self) -> None:
-        self._said: dict[int, _Said] = {}
+        self._published: dict[int, _Published] = {}
         self._due: dict[int, float] = {}
         self._heap: list[tuple[float, int]] = []
         """By time; an entry that is not that of ``_due`` is void."""
@@ -125,12 +125,12 @@ class HostHints:
         """Plans to look at a host that may have something to be said of it."""
         if key not in self._due and len(self._due) >= HOSTS_MAX:
             return
-        said = self._said.get(key)
+        said = self._published.get(key)
         self._put(key, max(now, said.at + SAME_HOST_S) if said is not None else now)
 
-    def next(self, now: float, look: Callable[[int], HostNote | None]) -> SayHost | None:
-        """Returns a host that is to be said now; else :meth:`untold` has to be called. ``look`` says what it asks, or
-        None when it is not ours any more.
+    def next(self, now: float, look: Callable[[int], HostNote | None]) -> PublishHost | None:
+        """Returns a host that is to be published now; when no node stores it, :meth:`not_stored` has to be called.
+        ``look`` says what it asks, or None when it is not ours any more.
         """
         for _ in range(LOOKS_MAX):
             if not self._heap or self._heap[0][0] > now:
@@ -139,20 +139,20 @@ class HostHints:
             if self._due.get(key) != at:
                 continue
             del self._due[key]
-            said, note = self._said.get(key), look(key)
+            said, note = self._published.get(key), look(key)
             if note is None or not (note.delay_s or note.penalty_s or note.pause_s >= PAUSE_MIN_S):
-                self._said.pop(key, None)
+                self._published.pop(key, None)
             elif said is None or now >= said.at + TIMINGS.record_renew_s or not said.covers(note, now):
-                self._said[key] = _Said(note, now)
+                self._published[key] = _Published(note, now)
                 self._put(key, now + TIMINGS.record_renew_s)
-                return SayHost(key, note)
+                return PublishHost(key, note)
             else:
                 self._put(key, said.at + TIMINGS.record_renew_s)
         return None
 
-    def untold(self, key: int, now: float) -> None:
+    def not_stored(self, key: int, now: float) -> None:
         """Plans another try for a host whose record no node has stored."""
-        self._said.pop(key, None)
+        self._published.pop(key, None)
         self._due.pop(key, None)
         self._put(key, now + RETRY_S)
 
@@ -171,12 +171,12 @@ class Hints:
         self._free_at = 0.0
         self._hosts_first = False
 
-    def next(self, now: float, look: Callable[[int], HostNote | None]) -> SayOwner | SayHost | None:
+    def next(self, now: float, look: Callable[[int], HostNote | None]) -> PublishOwner | PublishHost | None:
         """Returns what is to be said now; None while there is nothing or it is too soon. See ``next`` of each."""
         if now < self._free_at:
             return None
         self._hosts_first = not self._hosts_first
-        found: SayOwner | SayHost | None
+        found: PublishOwner | PublishHost | None
         if self._hosts_first:
             found = self.hosts.next(now, look) or self.owners.next(now)
         else:

@@ -14,7 +14,7 @@ import logging
 from collections import Counter
 from typing import Any
 
-from p2pcrawl.core.control import RETRY, RUNNING, refusal, turned
+from p2pcrawl.core.control import RETRY, RUNNING, refusal, steered
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.jobs.certificate import Part, body_of, certificate_of, digest_of, signed_part
 from p2pcrawl.master.jobs.job import FINISHED, INCOMPLETE, Job
@@ -59,10 +59,10 @@ class Steering:
 
     # -- what a person asks for ---------------------------------------------------------------
 
-    async def turn(self, job: Job, verb: str) -> dict[str, Any]:
+    async def steer(self, job: Job, verb: str) -> dict[str, Any]:
         """Does it in the whole cluster. Raises ConfigurationError when the job is not in a state for it."""
         was = job.state
-        if turned(job.standing, verb) is None:
+        if steered(job.standing, verb) is None:
             raise ConfigurationError(f"cannot {verb} job {job.id}: {refusal(job.standing, verb)}")
         answer: dict[str, Any] = {"job": job.id, "name": job.spec.name, "was": was}
         idle = False
@@ -70,7 +70,7 @@ class Steering:
             counts = await asyncio.gather(*(self._retry_at(member, job) for member in self._peers.members()))
             answer["retried"] = sum(counts)
             idle = not answer["retried"]
-        after = turned(job.standing, verb)
+        after = steered(job.standing, verb)
         if after is not None and after != job.standing and not idle:
             self._master.steer(job, after)
             log.info("job %d: %s, was %s", job.id, job.state, was)

@@ -246,7 +246,7 @@ class OverlayNode:
         loop = asyncio.get_running_loop()
         join_at, known = loop.time(), set[Address]()
         while True:
-            others = await self._settled_others()
+            others = await self._steady_others()
             if others - known:
                 join_at, pause_s = loop.time(), LOOK_S
             lacks = self.directory.contacts < min(len(others), CONTACTS_ENOUGH)
@@ -262,7 +262,7 @@ class OverlayNode:
                 log.exception("the upkeep of the directory failed; it goes on")
             await asyncio.sleep(LOOK_S)
 
-    async def _settled_others(self) -> set[Address]:
+    async def _steady_others(self) -> set[Address]:
         """Returns where the others are; while they come or go waits a while, for to look for each of many costs too
         much.
         """

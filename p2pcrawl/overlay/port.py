@@ -71,7 +71,7 @@ class Port(asyncio.DatagramProtocol):
     def send(self, channel: int, payload: bytes, to: tuple[str, int]) -> None:
         """Sends one datagram to whoever is there; like any, it may not arrive."""
         if self._transport is not None:
-            self._write(self.knocks.say(channel, payload, to, self._loop.time()))
+            self._write(self.knocks.send(channel, payload, to, self._loop.time()))
 
     def send_to(self, channel: int, payload: bytes, address: Address) -> None:
         """Sends one datagram to ``host:port``, where the host is an IP address."""
@@ -87,7 +87,7 @@ class Port(asyncio.DatagramProtocol):
         self.counters["received"] += 1
         self.counters["received_bytes"] += len(data)
         source = (str(addr[0]), int(addr[1]))
-        opened, sendings = self.knocks.hear(data, source, self._loop.time())
+        opened, sendings = self.knocks.receive(data, source, self._loop.time())
         self._write(sendings)
         if opened is None:
             return

@@ -196,7 +196,7 @@ class Lead:
         self.notes.start()
         self.steering.start()
         self._close_ports()
-        self._tasks = [asyncio.create_task(self._run()), asyncio.create_task(self._tell_load())]
+        self._tasks = [asyncio.create_task(self._run()), asyncio.create_task(self._gossip_load())]
 
     async def close(self) -> None:
         """Hands the buckets over, as far as others are there to take them, and leaves. Where they have not confirmed
@@ -262,7 +262,7 @@ class Lead:
         self.master.drain()
         await asyncio.wait(self._tasks[:1], timeout=PAGES_S)
 
-    async def _tell_load(self) -> None:
+    async def _gossip_load(self) -> None:
         while True:
             sessions = sum(1 for s in self.master.sessions.values() if s.ready)
             pages = sum(j.counts["pages"] for j in self.master.jobs.values())
@@ -349,7 +349,7 @@ class Lead:
         if what == "retry-here":
             return {"retried": await self.steering.retry_here(job)}
         if what in VERBS:
-            return await self.steering.turn(job, what)
+            return await self.steering.steer(job, what)
         raise ConfigurationError(f"there is no call {what!r}")
 
     def results(self, job: int) -> AsyncIterator[bytes]:

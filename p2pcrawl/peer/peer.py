@@ -437,21 +437,21 @@ class PeerJob:
     async def pause(self) -> dict[str, Any]:
         """Begins nothing new, in the whole cluster, until :meth:`resume`. This, as the three below, is a
         ConfigurationError when the job is in no state for it."""
-        return await self._turn(PAUSE)
+        return await self._steer(PAUSE)
 
     async def resume(self) -> dict[str, Any]:
         """Goes on."""
-        return await self._turn(RESUME)
+        return await self._steer(RESUME)
 
     async def cancel(self) -> dict[str, Any]:
         """Ends it for good."""
-        return await self._turn(CANCEL)
+        return await self._steer(CANCEL)
 
     async def retry(self) -> dict[str, Any]:
         """Visits all failed pages once more; ``retried`` in the answer says how many."""
-        return await self._turn(RETRY)
+        return await self._steer(RETRY)
 
-    async def _turn(self, verb: str) -> dict[str, Any]:
+    async def _steer(self, verb: str) -> dict[str, Any]:
         answer: dict[str, Any] = await self._peer.tell(verb, {"job": self.id})
         return answer
 

@@ -78,12 +78,12 @@ class Presence:
 
 def peers_here() -> list[Address]:
     """Returns the APIs of the peers that run on this machine as this user."""
-    return [told.api for told in _told()]
+    return [told.api for told in _running()]
 
 
 def addresses_here() -> list[Address]:
     """Returns the addresses, with all their ports, where the peers listen that run on this machine as this user."""
-    return [address for told in _told() for address in told.listens]
+    return [address for told in _running() for address in told.listens]
 
 
 def token_file_of(address: Address) -> Path | None:
@@ -92,7 +92,7 @@ def token_file_of(address: Address) -> Path | None:
     Only what such a peer has written itself counts, and only while it runs; never what answers at the address.
     """
     host, port = parse_address(address)
-    for told in _told():
+    for told in _running():
         told_host, told_port = parse_address(told.api)
         if told.token is not None and port == told_port and told_host in _names(host):
             return told.token
@@ -110,7 +110,7 @@ def presence_folder() -> Path:
     return (Path(base) if base else Path.home() / ".local" / "state") / "p2pcrawl" / "peers"
 
 
-class _Told(NamedTuple):
+class _Listed(NamedTuple):
     """The contents of one peer's file."""
 
     api: Address
@@ -118,7 +118,7 @@ class _Told(NamedTuple):
     listens: tuple[Address, ...]
 
 
-def _told() -> list[_Told]:
+def _running() -> list[_Listed]:
     try:
         paths = sorted(presence_folder().glob("*.json"))
     except (OSError, RuntimeError):
@@ -126,7 +126,7 @@ def _told() -> list[_Told]:
     return [found for path in paths if (found := _living(path))]
 
 
-def _living(path: Path) -> _Told | None:
+def _living(path: Path) -> _Listed | None:
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), encoding="utf-8") as file:
             status = os.fstat(file.fileno())
@@ -147,7 +147,7 @@ def _living(path: Path) -> _Told | None:
                 listens = (
                     [Address(each) for each in others if is_address(str(each))] if isinstance(others, list) else []
                 )
-                return _Told(api, Path(token) if isinstance(token, str) else None, (api, *listens))
+                return _Listed(api, Path(token) if isinstance(token, str) else None, (api, *listens))
             path.unlink(missing_ok=True)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass

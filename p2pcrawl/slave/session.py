@@ -129,7 +129,7 @@ class Session:
             case OpenJob():
                 self._jobs.open(message.job)
             case Closed():
-                self._jobs.doors.told(message.endpoints)
+                self._jobs.doors.close_ports(message.endpoints)
             case Adopted():
                 self._orphanage.adopted(message.sequence)
             case Stop():

@@ -24,14 +24,14 @@ def run_turn(verb: str, job: int, peer: str | None, token_file: Path | None, *, 
     if as_json:
         show_json(answer)
     else:
-        show(_turned(answer))
+        show(_steered(answer))
     if answer["missing"]:
         names = ", ".join(node[:8] for node in answer["missing"])
         _say(f"{names} will learn of it when back; what only that master knows of is as it was")
     return 0
 
 
-def _turned(answer: dict[str, Any]) -> str:
+def _steered(answer: dict[str, Any]) -> str:
     was = f"was {answer['was']} already" if answer["was"] == answer["state"] else f"was {answer['was']}"
     text = f"job {answer['job']} ({answer['name']}) is {answer['state']}; it {was}"
     if "retried" not in answer:

@@ -12,7 +12,7 @@ from p2pcrawl.cli.screen import options
 _job = click.argument("job", type=click.IntRange(min=1), metavar="JOB")
 
 
-def _turn(verb: str, text: str) -> click.Command:
+def _steering_verb(verb: str, text: str) -> click.Command:
     """Makes a verb that steers a job; ``text`` is its help."""
 
     @click.command(verb, help=text)
@@ -29,7 +29,7 @@ def _turn(verb: str, text: str) -> click.Command:
     return command
 
 
-pause = _turn(
+pause = _steering_verb(
     "pause",
     """Let a job rest: what is being fetched ends and is kept, nothing new is begun.
 
@@ -39,7 +39,7 @@ pause = _turn(
     p2pcrawl pause 1234
     """,
 )
-resume = _turn(
+resume = _steering_verb(
     "resume",
     """Let a paused job go on.
 
@@ -47,7 +47,7 @@ resume = _turn(
     p2pcrawl resume 1234
     """,
 )
-cancel = _turn(
+cancel = _steering_verb(
     "cancel",
     """End a job for good. What it has brought stays; `pause` is what can be undone.
 
@@ -55,7 +55,7 @@ cancel = _turn(
     p2pcrawl cancel 1234
     """,
 )
-retry = _turn(
+retry = _steering_verb(
     "retry",
     """Visit all failed pages of a job once more; one that was finished runs again.
 

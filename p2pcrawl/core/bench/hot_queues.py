@@ -64,7 +64,7 @@ class HotQueues:
         """Takes the first of the queue, which is granted."""
         heapq.heappop(queue.hot)
         self.held -= 1
-        seat.turn = seat.queues.index(queue) + 1
+        seat.next_queue = seat.queues.index(queue) + 1
         if queue.more and not queue.loading and len(queue.hot) <= self._limit() // 4:
             self.want(seat, queue)
 

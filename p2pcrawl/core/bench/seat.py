@@ -35,12 +35,12 @@ class Queue:
 class Seat:
     """A host's place at the workbench: its politeness, its queues and its state."""
 
-    __slots__ = ("doubted", "host", "queues", "robots_open", "state", "turn")
+    __slots__ = ("doubted", "host", "next_queue", "queues", "robots_open", "state")
 
     def __init__(self, host: Host) -> None:
         self.host = host
         self.queues: list[Queue] = []
-        self.turn = 0
+        self.next_queue = 0
         self.state = SeatState.IDLE
         self.robots_open = False
         self.doubted = 0

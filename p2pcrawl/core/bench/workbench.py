@@ -204,7 +204,7 @@ class Workbench:
     def _pick(self, seat: Seat) -> Queue | None:
         count = len(seat.queues)
         for step in range(count):
-            queue = seat.queues[(seat.turn + step) % count]
+            queue = seat.queues[(seat.next_queue + step) % count]
             if queue.hot and queue.job not in self._halted:
                 return queue
         return None
@@ -287,7 +287,7 @@ class Workbench:
                 queue.more, queue.horizon = True, None
             else:
                 seat.queues.remove(queue)
-                seat.turn = 0
+                seat.next_queue = 0
                 self.hot.closed(1)
         self.wake_unserved()
 

@@ -80,7 +80,7 @@ class Ownership:
     table: Sequence[tuple[NodeId, ...]] = ()
     view: int = 0
     """The digest of the view that the table was made from."""
-    turn: int = 0
+    generation: int = 0
     """How often the view has changed, or all was claimed anew: an answer to what was asked before is none."""
     counters: array[int] = field(default_factory=lambda: array("I", bytes(4 * BUCKETS)))
     lacks: array[int] = field(default_factory=lambda: array("I", bytes(4 * BUCKETS)))
@@ -91,7 +91,7 @@ class Ownership:
     """Where something is missing: what is not, between these two."""
     keeps: bool = False
     """We hold copies: they are taken in, like what others hand over, before a bucket is served."""
-    settling: bool = False
+    new_here: bool = False
     """We are new here, and may not have heard of all the others: whoever appears has to let go of what is ours."""
     patient: bool = False
     """Only what is whole is served: who has the rest may still come back."""
@@ -138,7 +138,7 @@ class Ownership:
         confirmed, self.unconfirmed = self.unconfirmed, frozenset()
         return confirmed
 
-    def settled(self, bucket: int) -> bool:
+    def in_service(self, bucket: int) -> bool:
         """Tells whether all that there is of a bucket of ours has come, so that it is served."""
         return bool(self._serving[bucket])
 
@@ -147,7 +147,7 @@ class Ownership:
         for bucket, standing in standings.items():
             self._stand(bucket, standing)
 
-    def heard(self, bucket: int, theirs: Standing) -> None:
+    def join_standing(self, bucket: int, theirs: Standing) -> None:
         """Takes in that what somebody with the standing ``theirs`` has of a bucket has been joined to what we have."""
         if theirs.epoch <= 0:
             return  # Who never heard of an epoch of it adds nothing.
@@ -229,7 +229,7 @@ class Ownership:
         """Claims every bucket of ours again: we stood still for so long that others may serve them, so none is served
         until the others have let go of it.
         """
-        self.turn += 1
+        self.generation += 1
         self._vouched.clear()
         mine = self._mine
         for bucket in mine:
@@ -250,7 +250,7 @@ class Ownership:
         self.weights = weights
         self._owners = [None if row[0] == self.me else row[0] for row in self.table]
         self.view = view
-        self.turn += 1
+        self.generation += 1
         self._vouched.clear()
         had = self._mine if before else frozenset()
         self._mine = mine = frozenset(b for b, owner in enumerate(self._owners) if owner is None)
@@ -274,7 +274,7 @@ class Ownership:
         for node in others:
             if node not in self._asked:
                 # It was not asked for what came to us before it was known: it may be serving that.
-                self._asked[node] = {b for b in mine if self.settling or not self._serving[b]}
+                self._asked[node] = {b for b in mine if self.new_here or not self._serving[b]}
                 for bucket in self._asked[node]:
                     self._serving[bucket] = 0
             self._asked[node] |= gained

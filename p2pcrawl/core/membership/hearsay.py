@@ -58,7 +58,7 @@ class Hearsay:
                 changed = view.merge_verdict(id, incarnation, Status.LEFT, now)
         if changed and id in view.members:
             self._news.spread(update)
-        self._settle(before, id, now, out)
+        self._report(before, id, now, out)
 
     def take_entry(self, entry: Entry, by: NodeId, now: float, out: MembershipOutput, *, news: bool = True) -> None:
         """Takes in one line of another's view. ``news``: what changes ours is passed on."""
@@ -82,14 +82,14 @@ class Hearsay:
             update = Alive(entry.member)
         if news and update is not None:
             self._news.spread(update)
-        self._settle(before, id, now, out)
+        self._report(before, id, now, out)
 
     def witness(self, id: NodeId, incarnation: int, now: float, out: MembershipOutput) -> None:
         """Takes in that the member itself spoke, under this incarnation."""
         before = self._view.members.get(id)
         if self._view.merge_verdict(id, incarnation, Status.ALIVE, now):
             self._news.drop(id)
-            self._settle(before, id, now, out)
+            self._report(before, id, now, out)
 
     def silent(self, id: NodeId, now: float, out: MembershipOutput) -> None:
         """Suspects a living member, because our own probe of it had no answer."""
@@ -108,7 +108,7 @@ class Hearsay:
             return False
         return self._suspicions.accuse(id, incarnation, by, now, len(self._view.living()))
 
-    def _settle(self, before: Member | None, id: NodeId, now: float, out: MembershipOutput) -> None:
+    def _report(self, before: Member | None, id: NodeId, now: float, out: MembershipOutput) -> None:
         after = self._view.members.get(id)
         if after is None or after is before:
             return

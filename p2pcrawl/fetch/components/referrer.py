@@ -34,7 +34,7 @@ def referer(policy: ReferrerPolicy, page: str, target: str) -> str:
         return ""
     own = origin_of(page) + "/"
     same = own == origin_of(target) + "/"
-    told = _told(policy, same, page.startswith("https:") and not target.startswith("https:"))
+    told = _disclosed(policy, same, page.startswith("https:") and not target.startswith("https:"))
     if told is not _WHOLE:
         return own if told is _ORIGIN else ""
     whole = page.partition("#")[0]
@@ -50,7 +50,7 @@ _ORIGIN: Final = "origin"
 _NOTHING: Final = ""
 
 
-def _told(policy: ReferrerPolicy, same: bool, downgrade: bool) -> str:
+def _disclosed(policy: ReferrerPolicy, same: bool, downgrade: bool) -> str:
     match policy:
         case ReferrerPolicy.NO_REFERRER:
             return _NOTHING

@@ -98,7 +98,7 @@ class Names(AbstractResolver):
         await self._slots.acquire()
         found: asyncio.Future[list[Any]] = loop.create_future()
 
-        def settle(infos: list[Any], error: Exception | None) -> None:
+        def end_wait(infos: list[Any], error: Exception | None) -> None:
             # The slot is the thread's, so it is free only now, even when nobody waits any longer.
             self._slots.release()
             if found.done():
@@ -116,7 +116,7 @@ class Names(AbstractResolver):
             except Exception as error:
                 failed = error
             with suppress(RuntimeError):  # The loop is closed: nobody waits.
-                loop.call_soon_threadsafe(settle, infos, failed)
+                loop.call_soon_threadsafe(end_wait, infos, failed)
 
         Thread(target=work, name=f"name {host[:50]}", daemon=True).start()
         return await found

@@ -42,7 +42,7 @@ def broken_log(path: Path) -> str:
         return ""
     if len(commits) < 2:
         return ""
-    taken = _taken(path)
+    taken = _frames_taken(path)
     dropped = sum(1 for frame in commits if frame > taken)
     return f"{log.name} makes no sense from frame {taken + 1} on" if dropped > 1 else ""
 
@@ -75,8 +75,8 @@ def _commits(file: BinaryIO, header: bytes) -> Iterator[int]:
             yield number
 
 
-def _taken(path: Path) -> int:
-    """How many frames SQLite takes for good. A connection that may only read leaves the log as it is."""
+def _frames_taken(path: Path) -> int:
+    """Counts the frames that SQLite takes for good. A connection that may only read leaves the log as it is."""
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         connection.execute("PRAGMA user_version").fetchone()
         index = path.with_name(f"{path.name}-shm").read_bytes()[: _TAKEN_AT + 4]

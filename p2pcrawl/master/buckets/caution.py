@@ -61,11 +61,11 @@ class Caution:
 
     def look(self) -> None:
         """There may be others, who are being looked for."""
-        self.looking = self._ownership.settling = True
+        self.looking = self._ownership.new_here = True
 
     def look_no_longer(self) -> None:
         """Nobody is there, or the claims of the common view say what may be served."""
-        self._ownership.settling = False
+        self._ownership.new_here = False
         if self.looking:
             self.looking = False
             self._pause()

@@ -160,35 +160,37 @@ class Takeover:
         """Until ``node`` has let go of all that it is waited for, or does not count any more."""
         pause_s = CLAIM_RETRY_S
         while buckets := self._ownership.awaited(node):
-            turn = self._ownership.turn
+            generation = self._ownership.generation
             if self._peers.living(node) is None:
                 return
             try:
                 own = node == self._peers.me
-                agreed = await (self._promote(buckets, turn) if own else self._take_over(node, buckets, turn))
+                agreed = await (
+                    self._promote(buckets, generation) if own else self._take_over(node, buckets, generation)
+                )
             except P2PCrawlError as error:
                 log.debug("claim from %s: %s", node[:8], error)
                 agreed = False
             except Exception:
                 log.exception("a claim from %s failed", node[:8])
                 agreed = False
-            if self._ownership.turn != turn:
+            if self._ownership.generation != generation:
                 pause_s = CLAIM_RETRY_S
             elif not agreed:
                 await asyncio.sleep(pause_s)
                 pause_s = min(CLAIM_PATIENCE * CLAIM_RETRY_S, 2 * pause_s)
 
-    async def _promote(self, buckets: frozenset[int], turn: int) -> bool:
+    async def _promote(self, buckets: frozenset[int], generation: int) -> bool:
         """Our own copies become the frontier's, and are served portion by portion."""
-        async for portion in self._taking.from_here(buckets, turn):
-            if not await self._let_go(self._peers.me, portion, turn):
+        async for portion in self._taking.from_here(buckets, generation):
+            if not await self._let_go(self._peers.me, portion, generation):
                 return False
         return True
 
-    async def _let_go(self, node: NodeId, portion: frozenset[int], turn: int) -> bool:
+    async def _let_go(self, node: NodeId, portion: frozenset[int], generation: int) -> bool:
         """``node`` has let go of these, and all that it had is here: serves those for which nobody else is waited.
         False when it is claimed anew by now."""
-        if self._ownership.turn != turn:
+        if self._ownership.generation != generation:
             return False
         if ready := self._ownership.released(node, portion):
             await self._begin(ready)
@@ -214,16 +216,16 @@ class Takeover:
     async def _begin(self, ready: frozenset[int]) -> None:
         """Serves what everybody has handed over, once everybody knows under which epoch: from then on each knows
         whether it lacks what comes, or is sent it. Those that do not answer are asked again from the beginning."""
-        turn = self._ownership.turn
+        generation = self._ownership.generation
         self._ownership.succeed(ready)
         # Before anybody knows that it lacks something, it is on disk here that we do not.
         await self._holdings.note(self._ownership.standings(ready))
-        if self._ownership.turn != turn:
+        if self._ownership.generation != generation:
             # They may be others' by now, who have not pulled what they are about to be told to forget.
             return
         others = self._peers.others()
         told = await asyncio.gather(*(self._tell_taken(m.id, ready) for m in others), return_exceptions=True)
-        if self._ownership.turn != turn:
+        if self._ownership.generation != generation:
             return
         missed = [m for m, answer in zip(others, told, strict=True) if isinstance(answer, BaseException)]
         if not missed:
@@ -244,7 +246,7 @@ class Takeover:
         request = Taken(0, bitmap_of(buckets), epochs, self._ownership.view, since)
         return (await self._peers.ask(node, request)).empty
 
-    async def _take_over(self, node: NodeId, buckets: frozenset[int], turn: int) -> bool:
+    async def _take_over(self, node: NodeId, buckets: frozenset[int], generation: int) -> bool:
         """One attempt; False when the other does not agree yet, or it is claimed anew by now."""
         released = await self._ask(node, Claim(0, self._ownership.view, bitmap_of(buckets)))
         if released is None or not released.agreed:
@@ -252,12 +254,12 @@ class Takeover:
         # Before the rows: what is open to them is known here when they are.
         await self._master.learn_opened(released.opened)
         standings, sizes = _standings(buckets, released), _sizes(buckets, released)
-        async for portion, spoilt in self._taking.from_other(node, sizes, turn):
-            if self._ownership.turn != turn:
+        async for portion, spoilt in self._taking.from_other(node, sizes, generation):
+            if self._ownership.generation != generation:
                 return False
             had = {b: dropped(standings[b]) if b in spoilt else standings[b] for b in portion}
             await self._hear(node, had)
-            if not await self._let_go(node, portion, turn):
+            if not await self._let_go(node, portion, generation):
                 return False
         return True
 
@@ -266,14 +268,14 @@ class Takeover:
         self._ownership.vouch(standings)
         before = self._ownership.standings(standings)
         for bucket, standing in standings.items():
-            self._ownership.heard(bucket, standing)
-        settled = [b for b in standings if self._ownership.settled(b)]
-        if changed := [b for b, now in self._ownership.standings(settled).items() if now != before[b]]:
+            self._ownership.join_standing(bucket, standing)
+        running = [b for b in standings if self._ownership.in_service(b)]
+        if changed := [b for b, now in self._ownership.standings(running).items() if now != before[b]]:
             # The other is about to be told that it lacks what we have: first it is on disk here that we have it.
             await self._holdings.note(self._ownership.standings(changed))
             # Copies are whole under the epoch that they know, or not: they are to know how it is now.
             self._copier.copying.doubt(changed)
-        if served := frozenset(b for b in standings if self._ownership.settled(b)):
+        if served := frozenset(b for b in standings if self._ownership.in_service(b)):
             await self._tell_taken(node, served)
             # It may have had copies of them made anywhere.
             self._filled(served)
@@ -294,7 +296,7 @@ class Takeover:
 
     async def let_go(self, claim: Claim, claimer: NodeId) -> Released:
         """Answers a claim."""
-        buckets, turn = buckets_of(claim.buckets), self._ownership.turn
+        buckets, generation = buckets_of(claim.buckets), self._ownership.generation
         if claim.view != self._ownership.view or any(self._ownership.owner(b) is None for b in buckets):
             return Released(0, False)
         if not await self._master.released(buckets):
@@ -302,7 +304,7 @@ class Takeover:
         # What says that a page is done must not go ahead of the links that the page led to.
         await self._copier.safe()
         sizes = await self._sizes_of(buckets)
-        if self._ownership.turn != turn:
+        if self._ownership.generation != generation:
             return Released(0, False)
         # It may have claimed others before, and be about to say that it has taken all of them.
         self._let_go_of[claimer] = self._let_go_of.get(claimer, frozenset()) | buckets

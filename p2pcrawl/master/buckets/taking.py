@@ -41,24 +41,24 @@ class Taking:
         self.rows = 0
         """Rows that came from other masters with their buckets."""
 
-    async def from_here(self, buckets: frozenset[int], turn: int) -> AsyncIterator[frozenset[int]]:
+    async def from_here(self, buckets: frozenset[int], generation: int) -> AsyncIterator[frozenset[int]]:
         """Our own copies become the frontier's."""
         sizes = await self._holdings.sizes(buckets)
         for portion in portions({bucket: sizes[bucket] for bucket in buckets}, PORTION_ROWS):
             if held := portion & sizes.keys():
-                await self._promote(held, turn)
+                await self._promote(held, generation)
             yield portion
 
     async def from_other(
-        self, node: NodeId, sizes: Mapping[int, int], turn: int
+        self, node: NodeId, sizes: Mapping[int, int], generation: int
     ) -> AsyncIterator[tuple[frozenset[int], frozenset[int]]]:
         """What another has let go of, and of which of that not all could be read. ``sizes``: how much it has of each
         bucket."""
         for portion in portions(sizes, PORTION_ROWS):
             full = [bucket for bucket in portion if sizes[bucket]]
-            yield portion, await self._pull(node, bitmap_of(full), turn) if full else frozenset()
+            yield portion, await self._pull(node, bitmap_of(full), generation) if full else frozenset()
 
-    async def _promote(self, buckets: Collection[int], turn: int) -> None:
+    async def _promote(self, buckets: Collection[int], generation: int) -> None:
         after, spoilt = b"", frozenset[int]()
         while True:
             copies, after = await self._holdings.rows(buckets, after)
@@ -66,24 +66,24 @@ class Taking:
                 break
             rows, unread = rows_of_copies(copies)
             spoilt |= unread
-            await self._take_in(rows, turn)
+            await self._take_in(rows, generation)
         self._learn(await self._holdings.notes(buckets))
         if spoilt:
             await self._holdings.note(self._ownership.dropped(spoilt))
         await self._holdings.drop(buckets)
 
-    async def _pull(self, node: NodeId, bitmap: bytes, turn: int) -> frozenset[int]:
+    async def _pull(self, node: NodeId, bitmap: bytes, generation: int) -> frozenset[int]:
         after = 0
         while True:
             page = await self._peers.ask(node, Pull(0, bitmap, after))
-            await self._take_in(page.rows, turn)
+            await self._take_in(page.rows, generation)
             self.rows += len(page.rows)
             if page.last:
                 break
             after = page.after
-        return await self._pull_copies(node, bitmap, turn)
+        return await self._pull_copies(node, bitmap, generation)
 
-    async def _pull_copies(self, node: NodeId, bitmap: bytes, turn: int) -> frozenset[int]:
+    async def _pull_copies(self, node: NodeId, bitmap: bytes, generation: int) -> frozenset[int]:
         """What the other holds for the former owner; of which buckets not all of that could be read."""
         place, spoilt = b"", frozenset[int]()
         while True:
@@ -93,13 +93,13 @@ class Taking:
                 return spoilt
             rows, unread = rows_of_copies(page.rows)
             spoilt |= unread
-            await self._take_in(rows, turn)
+            await self._take_in(rows, generation)
             self.rows += len(rows)
             place = page.place
 
-    async def _take_in(self, rows: list[Row], turn: int) -> None:
+    async def _take_in(self, rows: list[Row], generation: int) -> None:
         """The rows are durable here. Raises LinkError when that cannot be, as long as a job is not known yet."""
-        if self._ownership.turn != turn:
+        if self._ownership.generation != generation:
             raise ClaimedAnew("the view has changed meanwhile")
         if any(row.job not in self._master.jobs for row in rows):
             raise LinkError("rows of a job came before it")

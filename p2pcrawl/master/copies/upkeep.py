@@ -41,7 +41,7 @@ class Upkeep:
         self.copying = Copying(peers.me, copies)
         self.copier = Copier(self.copying, self._carry)
         self.syncing = Syncing(
-            self.copying, self.copier, master, peers, self._carry, ownership.settled, self._holder_synced
+            self.copying, self.copier, master, peers, self._carry, ownership.in_service, self._holder_synced
         )
         self.remarked: set[int] = set()
         """Hosts, by their keys, that ask for more patience than others: those that hold copies are to know it."""
@@ -134,7 +134,7 @@ class Upkeep:
     async def _holder_synced(self, node: NodeId, buckets: frozenset[int]) -> None:
         """A holder has been brought to what we have; what their hosts ask follows."""
         self.remarked.update(self._master.workbench.notes(buckets, self._master.now))
-        whole = sorted(b for b in buckets if self._ownership.settled(b) and not self._ownership.lacks[b])
+        whole = sorted(b for b in buckets if self._ownership.in_service(b) and not self._ownership.lacks[b])
         if whole:
             request = Whole(0, bitmap_of(whole), [self._ownership.counters[b] for b in whole])
             await self._peers.ask(node, request)

@@ -16,7 +16,7 @@ from time import monotonic
 
 from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.buckets.ownership import Change, Ownership
-from p2pcrawl.core.directory_schedule import EVERY_S, PAUSE_MIN_S, Hints, SayHost, SayOwner
+from p2pcrawl.core.directory_schedule import EVERY_S, PAUSE_MIN_S, Hints, PublishHost, PublishOwner
 from p2pcrawl.core.hosts.politeness import Host, HostNote
 from p2pcrawl.core.ring.rendezvous import BUCKETS, bucket_of_hash
 from p2pcrawl.model.cluster.node import Address
@@ -67,7 +67,7 @@ class Notes:
         workbench.seating.seated = self._seated
 
     def start(self) -> None:
-        self._tasks = [asyncio.create_task(self._say())]
+        self._tasks = [asyncio.create_task(self._publish())]
         self._tasks += [asyncio.create_task(self._ask()) for _ in range(RECALLS_AT_ONCE)]
 
     async def close(self) -> None:
@@ -127,7 +127,7 @@ class Notes:
         self._hints.hosts.remark(key, monotonic())
         self._to_copies(key)
 
-    async def _say(self) -> None:
+    async def _publish(self) -> None:
         while True:
             # Without others to hear it there is nothing to say.
             idle = not self._directory.contacts or not self._crawling()
@@ -135,25 +135,25 @@ class Notes:
             if idle:
                 continue
             try:
-                await self._say_next(monotonic())
+                await self._publish_next(monotonic())
             except Exception:
                 log.exception("saying something in the directory failed; it goes on")
 
-    async def _say_next(self, now: float) -> None:
+    async def _publish_next(self, now: float) -> None:
         if now >= self._survey_at:
             self._survey_at = now + SURVEY_S
             ownership = self._ownership
             served = {b: ownership.counters[b] for b in range(BUCKETS) if ownership.serves(b)}
             self._hints.owners.survey(served, now)
         match self._hints.next(now, lambda key: self._note(key, now)):
-            case SayOwner(bucket, counter):
+            case PublishOwner(bucket, counter):
                 if self._ownership.serves(bucket) and not await self._directory.publish_owner(
                     bucket, counter, self._address
                 ):
-                    self._hints.owners.untold(bucket, now)
-            case SayHost(key, note):
+                    self._hints.owners.not_stored(bucket, now)
+            case PublishHost(key, note):
                 if not await self._publish_host(key, note):
-                    self._hints.hosts.untold(key, now)
+                    self._hints.hosts.not_stored(key, now)
 
     async def _publish_host(self, key: int, note: HostNote) -> int:
         seat = self._bench.seats.get(key)

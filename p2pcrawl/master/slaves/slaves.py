@@ -223,7 +223,7 @@ class Slaves:
             case Beat():
                 session.rss_bytes = message.rss_bytes
                 # The process lives; its loop was last seen to turn so long ago.
-                session.heard_at -= message.standing_s
+                session.heard_at -= message.held_up_s
                 if self._fenced and message.session == session.id:
                     self._renew(session, message.number)
             case Leaving():

@@ -39,7 +39,7 @@ class Counts:
         """Counts each of these jobs over all masters."""
         before = await self._stamps()
         sums = [await self._of(job) for job in jobs]
-        settled = _is_settled(before) and before == await self._stamps()
+        settled = _at_rest(before) and before == await self._stamps()
         away = self._absences.missing()
         return [_judged(each, settled) | {"away": away} for each in sums]
 
@@ -59,7 +59,7 @@ class Counts:
         moving = ownership.syncing > 0 or not ownership.complete or takeover.unclaimed
         return {
             "view": f"{ownership.view:016x}",
-            "turn": ownership.turn,
+            "turn": ownership.generation,
             "taken": takeover.handovers,
             "given": takeover.given,
             "settled": not moving and ownership.view == self._peers.view_digest,
@@ -94,7 +94,7 @@ class Counts:
         return {**told, self._peers.me: self.stamp()}
 
 
-def _is_settled(stamps: Stamps) -> bool:
+def _at_rest(stamps: Stamps) -> bool:
     return all(stamp["settled"] for stamp in stamps.values()) and len({s["view"] for s in stamps.values()}) == 1
 
 

@@ -19,7 +19,7 @@ from p2pcrawl.model.cluster.node import Address, NodeId
 from p2pcrawl.model.crawl.record import Phase, ShardKey, phase_of, stamp_of, visit_of
 from p2pcrawl.model.crawl.url import canonical, host_of
 from p2pcrawl.model.errors import P2PCrawlError
-from p2pcrawl.peer.answers.history import history, told_of
+from p2pcrawl.peer.answers.history import history, nothing_known_of
 from p2pcrawl.spiders.page.typed_urls import checked_url
 from p2pcrawl.wire.messages.peer_messages import ListKeys, Range
 
@@ -49,7 +49,7 @@ class Explanation:
                 answers.append(await self._of_owner(owner, url, jobs))
             except P2PCrawlError as error:
                 silent.append(f"{owner[:8]}, which owns it, did not answer: {error}")
-        found: dict[str, Any] = told_of(url)
+        found: dict[str, Any] = nothing_known_of(url)
         found["notes"] = silent
         for answer in answers:
             found["seen"] = found["seen"] or answer["seen"]

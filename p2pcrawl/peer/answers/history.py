@@ -16,7 +16,7 @@ from p2pcrawl.model.crawl.url import canonical, host_of, origin_of
 from p2pcrawl.peer.answers.never_seen import hints, spec_of
 
 
-def told_of(url: str) -> dict[str, Any]:
+def nothing_known_of(url: str) -> dict[str, Any]:
     """Returns the history of a URL of which nothing is known."""
     return {
         "url": url,
@@ -38,7 +38,7 @@ def history(inquiry: Inquiry, url: str, only: Collection[int] | None = None) -> 
     plain = [r for r in inquiry.find(url) if r.job in jobs]
     others = [] if plain else [r for r in inquiry.same_url(url) if r.job in jobs]
     records = plain or others
-    found = told_of(url) | {
+    found = nothing_known_of(url) | {
         "seen": bool(records),
         "crawled_by": inquiry.writer(),
         "records": [_record(inquiry, jobs[r.job], r) for r in records],

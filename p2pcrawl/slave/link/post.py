@@ -59,12 +59,12 @@ class Pulse:
         self._number = 0
         self.silence_s = silence_s
 
-    def beat(self, standing_s: float) -> Beat:
+    def beat(self, held_up_s: float) -> Beat:
         """The next one, which is about to be sent."""
         self._number += 1
         self._fence.sent(self._number)
         rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        return Beat(*self._load(), rss, self._session, self._number, standing_s)
+        return Beat(*self._load(), rss, self._session, self._number, held_up_s)
 
     def answered(self, message: Renewed) -> None:
         if message.session == self._session:
@@ -162,7 +162,7 @@ class PostApart(Post):
     def begin(self, pulse: Pulse) -> None:
         self._pulse = pulse
         self._thread.expect(pulse.silence_s)
-        self._thread.turned()
+        self._thread.loop_runs()
         self._put(self._start_beats)
 
     def end(self) -> None:
@@ -216,11 +216,11 @@ class PostApart(Post):
         pulse = self._pulse
         if pulse is None:
             return
-        standing_s = self._thread.standing_s()
-        if standing_s > pulse.silence_s:
-            log.warning("a callback has held up this slave for %.0f s: it ends", standing_s)
+        held_up_s = self._thread.held_up_s()
+        if held_up_s > pulse.silence_s:
+            log.warning("a callback has held up this slave for %.0f s: it ends", held_up_s)
             os._exit(1)
-        self._link.send(pulse.beat(standing_s))
+        self._link.send(pulse.beat(held_up_s))
         self._timer = self._thread.loop.call_later(TIMINGS.beat_s, self._beat)
 
     def _lost(self, error: Exception | None) -> None:
@@ -246,11 +246,11 @@ class PostThread:
         self._silence_s = 0.0
         self._main = asyncio.get_running_loop()
         self.loop = new_loop()
-        self._turned_at = monotonic()
+        self._ran_at = monotonic()
         self._thread = threading.Thread(target=self._run, name="post", daemon=True)
         self._thread.start()
         self.call(self._sign)
-        self._turn()
+        self._tick()
 
     def call(self, what: Callable[[], None]) -> None:
         """In the thread, soon."""
@@ -266,14 +266,14 @@ class PostThread:
         """In the thread, to its end."""
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
-    def turned(self) -> None:
+    def loop_runs(self) -> None:
         """The slave's loop is not held up."""
-        self._turned_at = monotonic()
+        self._ran_at = monotonic()
 
-    def standing_s(self) -> float:
+    def held_up_s(self) -> float:
         """For how long the slave's loop has been held up."""
-        standing_s = monotonic() - self._turned_at
-        return standing_s if standing_s > 2 * TIMINGS.beat_s else 0.0
+        held_up_s = monotonic() - self._ran_at
+        return held_up_s if held_up_s > 2 * TIMINGS.beat_s else 0.0
 
     def close(self) -> None:
         """Links that are open end with it. Only what was sent by then is."""
@@ -282,9 +282,9 @@ class PostThread:
         self.call(self._stop_soon)
         self._thread.join(CLOSE_S)
 
-    def _turn(self) -> None:
-        self.turned()
-        self._ticking = self._main.call_later(TIMINGS.beat_s / 2, self._turn)
+    def _tick(self) -> None:
+        self.loop_runs()
+        self._ticking = self._main.call_later(TIMINGS.beat_s / 2, self._tick)
 
     def expect(self, silence_s: float) -> None:
         """How long the process may be without a sign."""

@@ -15,7 +15,7 @@ _Place = tuple[str, str, int]
 
 
 class Complaints:
-    """One per job and slave. ``told_all`` says what was only counted."""
+    """One per job and slave. ``log_counts`` says what was only counted."""
 
     def __init__(self, logger: logging.LoggerAdapter[logging.Logger]) -> None:
         self._logger = logger
@@ -31,7 +31,7 @@ class Complaints:
                 level = logging.ERROR
         self._logger.log(level, "the spider raised on %s\n%s", url, trace.rstrip())
 
-    def told_all(self) -> None:
+    def log_counts(self) -> None:
         for (kind, file, line), count in self._seen.items():
             if count > 1:
                 self._logger.error("%s at %s:%d was raised %d times", kind, file, line, count)

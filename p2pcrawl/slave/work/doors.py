@@ -37,8 +37,8 @@ class Doors:
         if self._watch is None and self._peers_here is not None:
             self._watch = asyncio.create_task(self._keep_looking())
 
-    def told(self, addresses: Collection[str]) -> None:
-        """What the master knows, in place of what it knew before."""
+    def close_ports(self, addresses: Collection[str]) -> None:
+        """Closes the ports that the master knows, in place of those that it knew before."""
         self._told = endpoints_of(addresses)
         self._close_all()
 

@@ -116,7 +116,7 @@ class JobRun:
 
     async def close(self) -> None:
         """Calls the spider's ``closed(reason)``, then closes pipelines and connections."""
-        self._complaints.told_all()
+        self._complaints.log_counts()
         await self._stack.aclose()
 
     # -- robots.txt ---------------------------------------------------------------------------

@@ -43,7 +43,7 @@ class Pipelines:
             for pipeline in self._pipelines:
                 self._open.append(pipeline)
                 if hasattr(pipeline, "open_spider"):
-                    await _settled(_bound(pipeline, "open_spider", self._spider)())
+                    await _awaited(_bound(pipeline, "open_spider", self._spider)())
         except BaseException:
             self._open.pop()
             await self.close()
@@ -71,7 +71,7 @@ class Pipelines:
             if not hasattr(pipeline, "close_spider"):
                 continue
             try:
-                await _settled(_bound(pipeline, "close_spider", self._spider)())
+                await _awaited(_bound(pipeline, "close_spider", self._spider)())
             except BaseException as error:
                 if not is_of_a_spider(error):
                     raise
@@ -105,6 +105,6 @@ def _bound(pipeline: Any, name: str, spider: Spider, items: int = 0) -> Callable
     return method  # type: ignore[no-any-return]
 
 
-async def _settled(result: Any) -> None:
+async def _awaited(result: Any) -> None:
     if inspect.isawaitable(result):
         await result

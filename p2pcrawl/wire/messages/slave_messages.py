@@ -197,7 +197,7 @@ class Beat(Struct, array_like=True, tag=7):
     """The session that is to go on."""
     number: int = 0
     """Counts a session's Beats from 1."""
-    standing_s: Seconds = 0.0
+    held_up_s: Seconds = 0.0
     """How long a callback has held up the slave's loop."""
 
 

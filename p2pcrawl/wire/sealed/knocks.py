@@ -68,7 +68,7 @@ class _Known:
     takes: bytes
     last: Payload | None = None
     """What was said to it last, while nothing came back."""
-    said_at: float = 0.0
+    sent_at: float = 0.0
 
 
 @dataclass(slots=True)
@@ -98,13 +98,13 @@ class Knocks:
         """When it was knocked at addresses from where datagrams for a former life came."""
         self.counters = {"knocks": 0, "answered": 0, "unaddressed": 0, "malformed": 0}
 
-    def say(self, channel: int, payload: bytes, to: Source, now: float) -> list[Sending]:
+    def send(self, channel: int, payload: bytes, to: Source, now: float) -> list[Sending]:
         """Seals one payload for the process that is known at ``to``; for an unknown one knocks, and the payload
         waits.
         """
         known = self._known.get(to)
         if known is not None:
-            known.last, known.said_at = (channel, payload), now
+            known.last, known.sent_at = (channel, payload), now
             return [(self._seal.seal(channel, payload, known.takes), to)]
         waiting = self._waiting.get(to) or self._wait(to)
         waiting.held.append((now, (channel, payload)))
@@ -113,7 +113,7 @@ class Knocks:
         waiting.knocked_at = now
         return [self._knock(to)]
 
-    def hear(self, data: bytes, source: Source, now: float) -> tuple[Opened | None, list[Sending]]:
+    def receive(self, data: bytes, source: Source, now: float) -> tuple[Opened | None, list[Sending]]:
         """Opens a datagram. Returns what a member sealed for this very process, if it is to be handed on, and what to
         send.
         """
@@ -175,8 +175,8 @@ class Knocks:
         if waiting is not None:
             self._asked.pop(waiting.cookie, None)
         if before is not None and before.takes != takes and before.last is not None:
-            held.append((before.said_at, before.last))
-        fresh = [payload for said_at, payload in held if now - said_at < HELD_S]
+            held.append((before.sent_at, before.last))
+        fresh = [payload for sent_at, payload in held if now - sent_at < HELD_S]
         return [(self._seal.seal(channel, payload, takes), address) for channel, payload in fresh]
 
     def _wait(self, address: Source) -> _Waiting:

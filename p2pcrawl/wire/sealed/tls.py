@@ -140,7 +140,7 @@ class TlsStream:
         except ssl.SSLWantReadError:
             return False
         except ssl.SSLError as error:
-            raise _told(error) from None
+            raise _as_link_error(error) from None
         self._shaken = True
         self._write(self._inside.begin())
         return True
@@ -155,7 +155,7 @@ class TlsStream:
         except ssl.SSLWantReadError:
             pass
         except ssl.SSLError as error:
-            raise _told(error) from None
+            raise _as_link_error(error) from None
         return b"".join(pieces)
 
     def _inner(self, data: bytes) -> list[bytes]:
@@ -171,7 +171,7 @@ class TlsStream:
                 while done < len(rest):
                     done += self._tls.write(rest[done:])
         except ssl.SSLError as error:
-            raise _told(error) from None
+            raise _as_link_error(error) from None
 
 
 Seal = StreamSeal | TlsStream
@@ -183,7 +183,7 @@ def why_refused(error: ssl.SSLCertVerificationError) -> str:
     return "it does not come from our CA" if error.verify_code in _NOT_OF_OUR_CA else error.verify_message
 
 
-def _told(error: ssl.SSLError) -> LinkError:
+def _as_link_error(error: ssl.SSLError) -> LinkError:
     """Puts the error in words for a person, who may have given a wrong file."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return Mismatch(f"the TLS certificate of the other end is refused: {why_refused(error)}")

@@ -20,7 +20,7 @@ from p2pcrawl.core.control import (
     Control,
     merged,
     refusal,
-    turned,
+    steered,
 )
 
 STATES = (RUNNING, PAUSED, INCOMPLETE, FINISHED, CANCELLED)
@@ -90,7 +90,7 @@ def test_at_one_version_cancelled_wins_over_finished_over_incomplete_over_paused
     ],
 )  # fmt: skip
 def test_verb_changes_the_state_under_a_new_version(state: str, verb: str, becomes: str) -> None:
-    after = turned(Control(4, state, "why", b"old"), verb)
+    after = steered(Control(4, state, "why", b"old"), verb)
 
     assert after is not None
     assert (after.state, after.reason, after.certificate) == (becomes, "", b"")
@@ -104,7 +104,7 @@ def test_verb_changes_the_state_under_a_new_version(state: str, verb: str, becom
 def test_verb_that_finds_it_so_already_makes_no_new_version(state: str, verb: str) -> None:
     now = Control(4, state, "why")
 
-    assert turned(now, verb) == now
+    assert steered(now, verb) == now
 
 
 @pytest.mark.parametrize(
@@ -115,14 +115,14 @@ def test_verb_that_finds_it_so_already_makes_no_new_version(state: str, verb: st
 def test_verb_that_cannot_be_is_refused_and_says_why(state: str, verb: str, because: str) -> None:
     now = Control(4, state)
 
-    assert turned(now, verb) is None
+    assert steered(now, verb) is None
     assert because in refusal(now, verb)
 
 
 def test_every_verb_knows_every_state() -> None:
     for verb in VERBS:
         for state in STATES:
-            after = turned(Control(1, state), verb)
+            after = steered(Control(1, state), verb)
             assert after is None or after.state in STATES
 
 

@@ -17,8 +17,8 @@ from p2pcrawl.core.directory_schedule import (
     Hints,
     HostHints,
     OwnerHints,
-    SayHost,
-    SayOwner,
+    PublishHost,
+    PublishOwner,
 )
 from p2pcrawl.core.hosts.politeness import HostNote
 from p2pcrawl.core.ring.rendezvous import BUCKETS
@@ -34,11 +34,11 @@ def test_bucket_is_said_after_it_was_served_for_a_while_and_anew_in_time() -> No
     assert hints.next(0.0) is None
 
     hints.survey({7: 3}, SERVED_S)
-    assert hints.next(SERVED_S) == SayOwner(7, 3)
+    assert hints.next(SERVED_S) == PublishOwner(7, 3)
     hints.survey({7: 3}, SERVED_S + TIMINGS.record_renew_s - 1)
     assert hints.next(SERVED_S + TIMINGS.record_renew_s - 1) is None
     hints.survey({7: 3}, SERVED_S + TIMINGS.record_renew_s)
-    assert hints.next(SERVED_S + TIMINGS.record_renew_s) == SayOwner(7, 3)
+    assert hints.next(SERVED_S + TIMINGS.record_renew_s) == PublishOwner(7, 3)
 
 
 def test_bucket_that_left_before_its_turn_is_not_said() -> None:
@@ -46,7 +46,7 @@ def test_bucket_that_left_before_its_turn_is_not_said() -> None:
     hints.survey({7: 3, 8: 3}, 0.0)
     hints.survey({8: 3}, SERVED_S)
 
-    assert hints.next(SERVED_S) == SayOwner(8, 3)
+    assert hints.next(SERVED_S) == PublishOwner(8, 3)
     assert hints.next(SERVED_S) is None
 
 
@@ -59,7 +59,7 @@ def test_new_epoch_of_a_bucket_is_said_anew() -> None:
     hints.survey({7: 5}, 100.0)
     hints.survey({7: 5}, 100.0 + SERVED_S)
 
-    assert hints.next(100.0 + SERVED_S) == SayOwner(7, 5)
+    assert hints.next(100.0 + SERVED_S) == PublishOwner(7, 5)
 
 
 def test_bucket_that_nobody_took_is_said_again_soon() -> None:
@@ -67,11 +67,11 @@ def test_bucket_that_nobody_took_is_said_again_soon() -> None:
     hints.survey({7: 3}, 0.0)
     hints.survey({7: 3}, 100.0)
     hints.next(100.0)
-    hints.untold(7, 100.0)
+    hints.not_stored(7, 100.0)
 
     hints.survey({7: 3}, 100.0 + RETRY_S)
 
-    assert hints.next(100.0 + RETRY_S) == SayOwner(7, 3)
+    assert hints.next(100.0 + RETRY_S) == PublishOwner(7, 3)
 
 
 def test_all_buckets_and_as_many_hosts_stay_alive_at_two_records_a_second() -> None:
@@ -115,16 +115,16 @@ def test_all_masters_together_say_few_buckets_a_second_however_many_they_are(mas
 def test_same_host_is_said_again_only_after_a_minute_and_only_if_it_asks_for_more() -> None:
     hints, asked = HostHints(), {1: HostNote(penalty_s=4.0)}
     hints.remark(1, 0.0)
-    assert hints.next(0.0, asked.get) == SayHost(1, HostNote(penalty_s=4.0))
+    assert hints.next(0.0, asked.get) == PublishHost(1, HostNote(penalty_s=4.0))
 
     hints.remark(1, 1.0)
     asked[1] = HostNote(penalty_s=8.0)
     assert hints.next(SAME_HOST_S - 1, asked.get) is None
-    assert hints.next(SAME_HOST_S, asked.get) == SayHost(1, HostNote(penalty_s=8.0))
+    assert hints.next(SAME_HOST_S, asked.get) == PublishHost(1, HostNote(penalty_s=8.0))
     asked[1] = HostNote(penalty_s=2.0)
     hints.remark(1, 200.0)
     assert hints.next(200.0, asked.get) is None
-    assert hints.next(SAME_HOST_S + TIMINGS.record_renew_s, asked.get) == SayHost(1, HostNote(penalty_s=2.0))
+    assert hints.next(SAME_HOST_S + TIMINGS.record_renew_s, asked.get) == PublishHost(1, HostNote(penalty_s=2.0))
 
 
 def test_pause_is_said_again_when_it_became_longer() -> None:
@@ -147,17 +147,17 @@ def test_host_that_asks_for_nothing_or_for_little_is_not_said() -> None:
         # Nor is it looked at ever again, and what it asks for next is said at once.
         assert hints.next(1e9, lambda key: SLOW) is None
         hints.remark(1, 1.0)
-        assert hints.next(1.0, lambda key: SLOW) == SayHost(1, SLOW)
+        assert hints.next(1.0, lambda key: SLOW) == PublishHost(1, SLOW)
 
 
 def test_host_that_nobody_took_is_said_again_soon() -> None:
     hints = HostHints()
     hints.remark(1, 0.0)
     hints.next(0.0, lambda key: SLOW)
-    hints.untold(1, 0.0)
+    hints.not_stored(1, 0.0)
 
     assert hints.next(RETRY_S - 1, lambda key: SLOW) is None
-    assert hints.next(RETRY_S, lambda key: SLOW) == SayHost(1, SLOW)
+    assert hints.next(RETRY_S, lambda key: SLOW) == PublishHost(1, SLOW)
 
 
 def test_memory_is_bounded_however_many_hosts_ask_for_more() -> None:

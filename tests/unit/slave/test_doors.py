@@ -26,7 +26,7 @@ async def test_what_the_master_tells_is_closed_to_jobs_that_are_open_and_to_thos
     doors, early, late = Doors(), Networks((), True), Networks((), True)
     await doors.add(early)
 
-    doors.told(["127.0.0.1:7117", "[::1]:7118", "10.0.0.5:7117", "nonsense", "a.name.example:7"])
+    doors.close_ports(["127.0.0.1:7117", "[::1]:7118", "10.0.0.5:7117", "nonsense", "a.name.example:7"])
     await doors.add(late)
 
     for networks in (early, late):
@@ -37,9 +37,9 @@ async def test_what_the_master_tells_is_closed_to_jobs_that_are_open_and_to_thos
 async def test_what_the_master_tells_later_takes_the_place_of_what_it_told_before() -> None:
     doors, networks = Doors(), Networks((), True)
     await doors.add(networks)
-    doors.told(["127.0.0.1:7117"])
+    doors.close_ports(["127.0.0.1:7117"])
 
-    doors.told(["127.0.0.1:7118"])
+    doors.close_ports(["127.0.0.1:7118"])
 
     assert [is_closed(networks, port) for port in (7117, 7118)] == [False, True]
 

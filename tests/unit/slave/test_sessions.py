@@ -350,10 +350,10 @@ async def test_beats_say_for_how_long_a_callback_has_held_up_its_slave() -> None
         await until(lambda: master.sessions == 1)
         master.grant(*urls(1))
 
-        await until(lambda: max((beat.standing_s for beat in master.all(Beat)), default=0.0) > FENCE_S)
+        await until(lambda: max((beat.held_up_s for beat in master.all(Beat)), default=0.0) > FENCE_S)
         released.set()
         await until(lambda: master.reported == 1)
-        await until(lambda: not master.all(Beat)[-1].standing_s)
+        await until(lambda: not master.all(Beat)[-1].held_up_s)
 
     assert master.sessions == 1
 

@@ -29,10 +29,10 @@ class Peer:
         self.heard: list[bytes] = []
 
     def say(self, payload: bytes, to: Source, now: float = 0.0) -> list[Sending]:
-        return self.knocks.say(1, payload, to, now)
+        return self.knocks.send(1, payload, to, now)
 
     def hear(self, data: bytes, source: Source, now: float = 0.0) -> list[Sending]:
-        opened, sendings = self.knocks.hear(data, source, now)
+        opened, sendings = self.knocks.receive(data, source, now)
         if opened is not None:
             self.heard.append(opened.payload)
         return sendings

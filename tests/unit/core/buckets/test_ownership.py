@@ -151,7 +151,7 @@ def test_epoch_exceeds_all_that_was_heard_of_and_never_falls() -> None:
     gained = view(o, members(*IDS[:2]), 1).gained
     bucket = next(iter(gained))
 
-    o.heard(bucket, Standing(41))
+    o.join_standing(bucket, Standing(41))
     let_go(o, IDS[1], gained)
 
     assert o.counters[bucket] > 41
@@ -163,7 +163,7 @@ def test_absurd_epochs_of_another_do_not_break_ours() -> None:
     gained = view(o, members(*IDS[:2]), 1).gained
 
     for bucket in gained:
-        o.heard(bucket, Standing((1 << 63) - 1))
+        o.join_standing(bucket, Standing((1 << 63) - 1))
     served = let_go(o, IDS[1], gained)
 
     assert served == gained
@@ -171,7 +171,7 @@ def test_absurd_epochs_of_another_do_not_break_ours() -> None:
     o2 = Ownership(IDS[0])
     gained = view(o2, members(*IDS[:2]), 1).gained
     for bucket in gained:
-        o2.heard(bucket, Standing(-5, -5, -5))
+        o2.join_standing(bucket, Standing(-5, -5, -5))
     let_go(o2, IDS[1], gained)
     assert min(o2.counters[b] for b in gained) > 0
     assert not o2.broken()
@@ -218,23 +218,23 @@ def test_what_comes_late_makes_a_bucket_whole_with_what_was_there_before_it_was_
     change = view(o, members(*IDS[:2]), 1)
     bucket = min(change.gained)
     o.counters[bucket], o.lacks[bucket] = 3, 0
-    o.heard(bucket, Standing(5, 5))
+    o.join_standing(bucket, Standing(5, 5))
     let_go(o, IDS[1], [bucket])
     assert o.broken() == [bucket]
 
-    o.heard(bucket, Standing(5, 3))
+    o.join_standing(bucket, Standing(5, 3))
 
     assert not o.broken()
 
 
 def test_each_view_and_each_new_claim_is_another_turn() -> None:
     o = Ownership(IDS[0])
-    turns = [o.turn]
+    generations = [o.generation]
     for change in (lambda: view(o, members(*IDS[:2]), 1), o.claim_anew, lambda: view(o, members(*IDS[:2]), 1)):
         change()
-        turns.append(o.turn)
+        generations.append(o.generation)
 
-    assert len(set(turns)) == 4
+    assert len(set(generations)) == 4
 
 
 def test_who_has_handed_a_bucket_over_lacks_what_came_after() -> None:
@@ -287,7 +287,7 @@ def test_without_consent_nothing_is_served_from_that_moment_on() -> None:
     agreed[0] = False
 
     assert not o.serves(7)
-    assert o.settled(7)
+    assert o.in_service(7)
 
 
 def test_who_did_not_hear_that_we_have_a_bucket_is_asked_again() -> None:
@@ -308,12 +308,12 @@ def test_claim_that_a_new_view_interrupts_makes_nobody_lack_what_never_was() -> 
     a, n, x = (Ownership(i) for i in IDS[:3])
     bucket = 7
     a.synced(bucket, 2)
-    n.heard(bucket, a.standings([bucket])[bucket])
+    n.join_standing(bucket, a.standings([bucket])[bucket])
 
     told = n.succeed([bucket])
     a.handed_over({bucket: (told[bucket], n.since(bucket))})
     for other in (a, n):
-        x.heard(bucket, other.standings([bucket])[bucket])
+        x.join_standing(bucket, other.standings([bucket])[bucket])
 
     assert a.lacks[bucket] == told[bucket]
     assert x.lacks[bucket] == 0
@@ -330,7 +330,7 @@ def test_who_was_not_known_when_a_bucket_came_to_us_is_asked_for_it_too() -> Non
 
 
 def test_newcomer_stops_serving_what_one_that_it_did_not_know_may_serve() -> None:
-    o = Ownership(IDS[0], settling=True)
+    o = Ownership(IDS[0], new_here=True)
     view(o, members(*IDS[:2]), 1)
     let_go(o, IDS[1], o.awaited(IDS[1]))
     assert any(o.serves(b) for b in owned(o))
@@ -340,7 +340,7 @@ def test_newcomer_stops_serving_what_one_that_it_did_not_know_may_serve() -> Non
     assert not any(o.serves(b) for b in owned(o))
     assert o.awaited(IDS[2]) == owned(o)
 
-    o.settling = False
+    o.new_here = False
     let_go(o, IDS[2], owned(o))
     view(o, members(*IDS[:4]), 3)
 
@@ -353,7 +353,7 @@ def test_epoch_never_falls_whatever_is_heard_and_however_often_we_begin_anew(hea
     o.change(members(*IDS[:2]), 1)
     epochs = [0]
     for standing in heard:
-        o.heard(3, standing)
+        o.join_standing(3, standing)
         epochs.append(o.counters[3])
         o.succeed([3])
         epochs.append(o.counters[3])
@@ -369,7 +369,7 @@ def heir(o: Ownership, *others: Ownership) -> int:
     bucket = next(b for b in sorted(owned(o)))
     for other in others:
         other.synced(bucket, 5)
-        o.heard(bucket, other.standing(bucket))
+        o.join_standing(bucket, other.standing(bucket))
     return bucket
 
 
@@ -486,7 +486,7 @@ def test_what_somebody_has_served_since_waits_for_all() -> None:
 
     o.vouch(theirs)
     for bucket, standing in theirs.items():
-        o.heard(bucket, standing)
+        o.join_standing(bucket, standing)
     o.released(IDS[2], mine)
 
     assert o.resumable({IDS[1]}) == rest

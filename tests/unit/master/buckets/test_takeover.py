@@ -78,7 +78,7 @@ async def planted(house: House) -> set[str]:
 def full_and_served(house: House, urls: set[str]) -> set[int]:
     """The buckets of these pages that a master has taken over."""
     buckets = {house.master.bucket_of_url(url, "host") for url in urls}
-    return {bucket for bucket in buckets if house.cluster.ownership.settled(bucket)}
+    return {bucket for bucket in buckets if house.cluster.ownership.in_service(bucket)}
 
 
 async def test_newcomer_serves_the_first_buckets_before_the_last_have_come(tmp_path: Path) -> None:
