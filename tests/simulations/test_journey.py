@@ -23,16 +23,16 @@ from simulations.journey.page import PageJourney
 from simulations.journey.recorder import Entry, FirstEntries, Place, Recorder
 from simulations.journey.sight import Sight
 from simulations.journey.verb import SEED
+from simulations.whole.outcome import Report
 
 URL = "http://h3.web.test/"
 OWN = fingerprint(URL)
 
 
 @pytest.fixture(scope="module")
-def journey() -> PageJourney:
+def played() -> tuple[PageJourney, Report]:
     journey = PageJourney(SEED)
-    assert journey.play().violations == []
-    return journey
+    return journey, journey.play()
 
 
 @pytest.fixture(scope="module")
@@ -154,11 +154,12 @@ def test_death_is_followed_until_others_serve_what_was_left(death: DeathJourney)
 
 
 @pytest.mark.slow
-def test_recording_changes_nothing_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    recorded = PageJourney(SEED).play()
+def test_recording_changes_nothing_of_a_run(
+    played: tuple[PageJourney, Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sys.setprofile", lambda hook: None)
 
-    assert PageJourney(SEED).play().trace == recorded.trace
+    assert PageJourney(SEED).play().trace == played[1].trace
 
 
 # -- the page that tells of it
@@ -207,11 +208,11 @@ def out_of_order(names: Iterable[Named], way: Iterable[Entry]) -> list[str]:
 
 
 @pytest.mark.slow
-def test_page_follows_the_url_as_it_went(journey: PageJourney) -> None:
+def test_page_follows_the_url_as_it_went(played: tuple[PageJourney, Report]) -> None:
     names = named("One URL")
 
     assert len(names) > 40 and {name.station.partition(".")[0] for name in names} >= {str(n) for n in range(1, 15)}
-    assert "\n".join(out_of_order(names, journey.way)) == ""
+    assert "\n".join(out_of_order(names, played[0].way)) == ""
 
 
 @pytest.mark.slow
@@ -223,6 +224,16 @@ def test_page_follows_the_death_as_it_went(death: DeathJourney) -> None:
     assert len(of_masters) > 20 and of_slaves
     assert "\n".join(out_of_order(of_masters, death.masters)) == ""
     assert "\n".join(out_of_order(of_slaves, death.slaves)) == ""
+
+
+@pytest.mark.slow
+def test_page_tells_the_times_of_the_death_as_they_were(death: DeathJourney) -> None:
+    told = {name.station: name for name in reversed(named("One death")) if re.search(r"\(\d+\.\d s\)", name.station)}
+
+    for station, first in told.items():
+        entered_s = next(entry.moment_s for entry in death.masters if first.is_at(entry.place)) - death.died_s
+        assert float(station.rpartition("(")[2].removesuffix(" s)")) == pytest.approx(entered_s, abs=0.3), station
+    assert len(told) >= 4
 
 
 def test_page_names_no_function_that_is_not_looked_for() -> None:
