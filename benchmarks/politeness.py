@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.kill_slaves import kill_one
-from benchmarks.kit.measure import Claims, Setup, SiteProcess, Watched, claim_items, until
+from benchmarks.kit.measure import Claims, Ended, Setup, SiteProcess, Watched, claim_items, until
 
 KILL_TOLERANCE_S = 0.05
 """When a slave is killed, master and site learn from the kernel at nearly the same time that its requests ended; this
@@ -73,7 +73,6 @@ FULL = [
 def politeness(folder: Path, manners: Manners, seed: int = 1, *, measured_by_s: float | None = None) -> Claims:
     """Watches one crawl. ``measured_by_s``: the delay that the site looks for, if not the crawl's."""
     m, chosen = manners, random.Random(seed)
-    total = m.hosts * m.pages
     claims = Claims(f"politeness: {m.name}; {m.hosts} hosts, {m.pages} pages each, {m.slaves} slaves, seed {seed}")
     arguments: dict[str, Any] = {
         "--hosts": m.hosts,
@@ -84,23 +83,7 @@ def politeness(folder: Path, manners: Manners, seed: int = 1, *, measured_by_s: 
         "--retry-after": m.retry_after_s,
     }
     with SiteProcess("tests.sites.polite", *(str(part) for pair in arguments.items() for part in pair)) as site:
-        settings: dict[str, object] = {"CONCURRENT_REQUESTS_PER_DOMAIN": m.concurrency}
-        if m.delay_s is not None:
-            settings["DOWNLOAD_DELAY"] = m.delay_s
-        setup = Setup.of_site(folder, site, slaves=m.slaves, settings=settings)
-        for moment in sorted(chosen.randrange(total // 10, total * 9 // 10) for _ in range(m.tree_kills)):
-            with setup.begin() as crawl:
-                if m.busy_hosts:
-                    _when_refused(site, crawl)
-                else:
-                    _when_served(site, crawl, moment)
-                crawl.kill()
-        with setup.begin() as crawl:
-            killed: set[int] = set()
-            for moment in sorted(chosen.randrange(total // 10, total * 9 // 10) for _ in range(m.slave_kills)):
-                _when_served(site, crawl, moment)
-                kill_one(crawl, chosen, killed)
-            ended = crawl.wait(120 + 4 * m.pages * max(m.delay_s or 0.0, m.crawl_delay_s))
+        ended = _crawl(folder, site, manners, chosen)
         stats, visits, refused = site.stats(), site.ask("/_visits"), _refusals(site)
         tolerance_s = m.tolerance_s or (KILL_TOLERANCE_S if m.slave_kills or m.tree_kills else 0.0)
         violations = site.ask(f"/_violations?delay={measured_by_s or m.delay_s or 0.0}&tolerance={tolerance_s}")
@@ -120,6 +103,28 @@ def politeness(folder: Path, manners: Manners, seed: int = 1, *, measured_by_s: 
     claims.note("seconds", f"{ended.wall_s:.1f}")
     claim_items(claims, folder / "items.jsonl", Counter(served(visits, site.start.split(":")[2].strip("/"))))
     return claims
+
+
+def _crawl(folder: Path, site: SiteProcess, m: Manners, chosen: random.Random) -> Ended:
+    """Crawls the site to its end; kills and resumes the crawl, and kills its slaves, as the manners have it."""
+    settings: dict[str, object] = {"CONCURRENT_REQUESTS_PER_DOMAIN": m.concurrency}
+    if m.delay_s is not None:
+        settings["DOWNLOAD_DELAY"] = m.delay_s
+    setup = Setup.of_site(folder, site, slaves=m.slaves, settings=settings)
+    total = m.hosts * m.pages
+    for moment in sorted(chosen.randrange(total // 10, total * 9 // 10) for _ in range(m.tree_kills)):
+        with setup.begin() as crawl:
+            if m.busy_hosts:
+                _when_refused(site, crawl)
+            else:
+                _when_served(site, crawl, moment)
+            crawl.kill()
+    with setup.begin() as crawl:
+        killed: set[int] = set()
+        for moment in sorted(chosen.randrange(total // 10, total * 9 // 10) for _ in range(m.slave_kills)):
+            _when_served(site, crawl, moment)
+            kill_one(crawl, chosen, killed)
+        return crawl.wait(120 + 4 * m.pages * max(m.delay_s or 0.0, m.crawl_delay_s))
 
 
 def most_open(visits: Iterable[Mapping[str, Any]]) -> int:

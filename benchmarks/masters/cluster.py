@@ -273,24 +273,27 @@ def main() -> int:
     code = 0
     for variant in o.stalled if o.what == "stalls" else [0]:
         with tempfile.TemporaryDirectory(prefix="p2pcrawl-") as name:
-            folder = Path(name)
-            match o.what:
-                case "cluster":
-                    claims = cluster(folder, o.pages or 5000, o.hosts, o.masters or 5, o.slaves, beside_one=not o.alone)
-                case "one_site":
-                    claims = one_site(folder, o.pages or 300, o.masters or 3, o.slaves)
-                case "joins":
-                    claims = joins(folder, o.pages or 5000, o.hosts, o.masters or 3, o.slaves)
-                case "detection":
-                    claims = detection(folder, o.masters or 10, o.kills, o.seed)
-                case "idle":
-                    claims = idle(folder, o.masters or 10, o.seconds or 60.0)
-                case "loss":
-                    claims = loss(folder, o.masters or 10, o.lost, o.seconds or 600.0, o.seed)
-                case _:
-                    claims = stalls(folder, o.masters or 10, variant, o.seconds or 600.0, o.seed)
-            code |= claims.print()
+            code |= _measured(o, Path(name), variant).print()
     return code
+
+
+def _measured(o: argparse.Namespace, folder: Path, stalled: int) -> Claims:
+    """Measures what was asked for; ``stalled``: how many stand still at a time, where that is it."""
+    match o.what:
+        case "cluster":
+            return cluster(folder, o.pages or 5000, o.hosts, o.masters or 5, o.slaves, beside_one=not o.alone)
+        case "one_site":
+            return one_site(folder, o.pages or 300, o.masters or 3, o.slaves)
+        case "joins":
+            return joins(folder, o.pages or 5000, o.hosts, o.masters or 3, o.slaves)
+        case "detection":
+            return detection(folder, o.masters or 10, o.kills, o.seed)
+        case "idle":
+            return idle(folder, o.masters or 10, o.seconds or 60.0)
+        case "loss":
+            return loss(folder, o.masters or 10, o.lost, o.seconds or 600.0, o.seed)
+        case _:
+            return stalls(folder, o.masters or 10, stalled, o.seconds or 600.0, o.seed)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from typing import Final
 from p2pcrawl.model.cluster.node import DEFAULT_PORT, WEIGHT_MAX, Address, format_address, parse_address
 from p2pcrawl.model.cluster.placement import GroupPlacement, RingName
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.tls import TlsContexts, TlsFiles
 from p2pcrawl.private.secrets import make_secret, read_secret
 from p2pcrawl.wire.sealed.keys import DEFAULT_CLUSTER, KEY_FILE_MAX, KEY_VARIABLE, KeyRing, cluster_bytes, generate_key
@@ -78,30 +79,43 @@ class PeerConfig:
     """Ready-made contexts instead of the three files, for a master."""
 
     def validate(self) -> None:
-        """Raises ConfigurationError for what cannot work."""
+        """Raises ConfigurationError for what cannot work, the times that this program goes by among it."""
+        TIMINGS.validate()
+        self._check_name()
+        self._check_addresses()
+        self._check_part()
+        self._check_tls()
+
+    def _check_name(self) -> None:
         try:
             cluster_bytes(self.realm)
         except ValueError as error:
             raise ConfigurationError(str(error)) from error
+        if any(self.cluster.endswith(_of_ring(ring)) for ring in RingName):
+            raise ConfigurationError(f"choose the ring with --ring, not by the cluster's name: {self.cluster!r}")
+        if self.cluster.endswith(_OF_MAJORITY):
+            raise ConfigurationError(f"say --partition majority, not by the cluster's name: {self.cluster!r}")
+
+    def _check_addresses(self) -> None:
         for address in (*self.join, *([self.advertise] if self.advertise else [])):
             parse_address(address, DEFAULT_PORT)
         for address in (self.bind, self.api):
             if address:
                 _bound(address)
+
+    def _check_part(self) -> None:
         if not 1 <= self.weight <= WEIGHT_MAX:
             raise ConfigurationError(f"a peer's weight is 1 to {WEIGHT_MAX}, not {self.weight}")
         if self.weight != 1 and not self.ring.weighted:
             raise ConfigurationError(f"--ring {self.ring} knows no weights: leave out --weight {self.weight}")
-        if any(self.cluster.endswith(_of_ring(ring)) for ring in RingName):
-            raise ConfigurationError(f"choose the ring with --ring, not by the cluster's name: {self.cluster!r}")
-        if self.cluster.endswith(_OF_MAJORITY):
-            raise ConfigurationError(f"say --partition majority, not by the cluster's name: {self.cluster!r}")
         if self.slaves is not None and self.slaves < 0:
             raise ConfigurationError(f"the number of slaves must not be negative: {self.slaves}")
         if self.role is Role.SLAVE and not self.join:
             raise ConfigurationError("a slave needs a master: give --join host:port")
         if self.masters < 1 or self.copies < 1:
             raise ConfigurationError("masters and copies must be at least 1")
+
+    def _check_tls(self) -> None:
         files = {"--tls-cert": self.tls_cert, "--tls-key": self.tls_key, "--tls-ca": self.tls_ca}
         missing = [option for option, path in files.items() if path is None]
         if missing and len(missing) < len(files):

@@ -68,7 +68,6 @@ class Lead:
         self._config = config
         self._api = api
         self._folder = folder
-        TIMINGS.validate()
         self._make_master = partial(
             Master,
             folder,

@@ -232,8 +232,7 @@ class Ownership:
         self.generation += 1
         self._vouched.clear()
         mine = self._mine
-        for bucket in mine:
-            self._serving[bucket] = 0
+        self._stop_serving(mine)
         for node, waiting in self._asked.items():
             if node != self.me:
                 waiting |= mine
@@ -241,46 +240,54 @@ class Ownership:
 
     def change(self, members: Iterable[Member], view: int) -> Change:
         """Takes in a new view. What is gained is served after ``released`` by all in ``ask``."""
-        living = [m for m in members if not m.leaving] or list(members)
-        weights = {m.id: m.weight for m in living}
-        if self.me not in weights and not weights:
-            weights = {self.me: 1}
-        before = self._owners
-        self.table = table_after(self.ring, self.table, self.weights, weights, self.copies)
-        self.weights = weights
-        self._owners = [None if row[0] == self.me else row[0] for row in self.table]
+        members = list(members)
+        before, had = self._owners, self._mine if self._owners else frozenset()
+        self._share_out(members)
         self.view = view
         self.generation += 1
         self._vouched.clear()
-        had = self._mine if before else frozenset()
-        self._mine = mine = frozenset(b for b, owner in enumerate(self._owners) if owner is None)
+        mine = self._mine
         gained, lost = mine - had, had - mine
-        if had and not any(before) and len(weights) > 1:
+        if had and not any(before) and len(self.weights) > 1:
             # Whoever was alone may be the one that joins: what it keeps has been another's until now.
             gained = mine
-            for bucket in mine:
-                self._serving[bucket] = 0
-        for bucket in lost:
-            self._serving[bucket] = 0
+            self._stop_serving(mine)
+        self._stop_serving(lost)
         if self.consent is not None:
             self.unconfirmed = (self.unconfirmed | gained) & mine
         others = tuple(sorted({m.id for m in members} - (set() if self.keeps else {self.me})))
-        known = set(others)
+        self._wait_for(others, gained)
+        bereft = frozenset(b for b in gained if before and before[b] is not None and before[b] not in others)
+        asked = tuple(node for node in others if self._asked[node])
+        return Change(frozenset(gained), frozenset(lost), asked, self._ready(mine), bereft)
+
+    def _share_out(self, members: Sequence[Member]) -> None:
+        """Computes the table for these members, and what of it is ours."""
+        living = [m for m in members if not m.leaving] or members
+        weights = {m.id: m.weight for m in living} or {self.me: 1}
+        self.table = table_after(self.ring, self.table, self.weights, weights, self.copies)
+        self.weights = weights
+        self._owners = [None if row[0] == self.me else row[0] for row in self.table]
+        self._mine = frozenset(b for b, owner in enumerate(self._owners) if owner is None)
+
+    def _stop_serving(self, buckets: Iterable[int]) -> None:
+        """Serves these no more, until all that may serve them have let go."""
+        for bucket in buckets:
+            self._serving[bucket] = 0
+
+    def _wait_for(self, others: Collection[NodeId], gained: frozenset[int]) -> None:
+        """Waits for these, and nobody else, to let go of what is ours and of what is gained."""
         for node in list(self._asked):
-            if node not in known:
+            if node not in others:
                 del self._asked[node]
             else:
-                self._asked[node] &= mine
+                self._asked[node] &= self._mine
         for node in others:
             if node not in self._asked:
                 # It was not asked for what came to us before it was known: it may be serving that.
-                self._asked[node] = {b for b in mine if self.new_here or not self._serving[b]}
-                for bucket in self._asked[node]:
-                    self._serving[bucket] = 0
+                self._asked[node] = {b for b in self._mine if self.new_here or not self._serving[b]}
+                self._stop_serving(self._asked[node])
             self._asked[node] |= gained
-        bereft = frozenset(b for b in gained if before and before[b] is not None and before[b] not in known)
-        asked = tuple(node for node in others if self._asked[node])
-        return Change(frozenset(gained), frozenset(lost), asked, self._ready(mine), bereft)
 
     def offered(self, node: NodeId, buckets: Iterable[int]) -> bool:
         """Takes in that ``node`` holds something of these. Tells whether some are ours, so that it has to let go of

@@ -52,18 +52,27 @@ def write_endings(db: sqlite3.Connection, items: ItemTable, batch: Batch, result
         late = [e for e in endings if e.candidate.record not in counted]
         _disregard(db, items, batch, late, result)
         endings = [e for e in endings if e.candidate.record in counted]
+    _write_troubles(db, endings, now)
+    run_many(db, "DELETE FROM lease WHERE record IN (", [(e.candidate.record,) for e in batch.endings], ")")
+    over = [e for e in endings if e.phase is not Phase.QUEUED]
+    run_many(db, "INSERT INTO leave", [(c.job, c.host, c.link.kind, *c.rank) for c in (e.candidate for e in over)])
+    _write_items(items, batch, over, result)
+
+
+def _write_troubles(db: sqlite3.Connection, endings: list[Ending], now: int) -> None:
+    """Writes what went wrong in each attempt that did not end well."""
     troubles = [
         (e.candidate.record, e.attempts, now, e.reason, e.status, e.latency_s, e.detail[:_DETAIL_MAX])
         for e in endings
         if e.phase is not Phase.DONE
     ]
     run_many(db, "INSERT OR REPLACE INTO attempt", troubles)
-    run_many(db, "DELETE FROM lease WHERE record IN (", [(e.candidate.record,) for e in batch.endings], ")")
-    over = [e for e in endings if e.phase is not Phase.QUEUED]
-    run_many(db, "INSERT INTO leave", [(c.job, c.host, c.link.kind, *c.rank) for c in (e.candidate for e in over)])
+
+
+def _write_items(items: ItemTable, batch: Batch, over: list[Ending], result: Committed) -> None:
+    """Writes the items of the pages that are over, in place of those of earlier visits."""
     again = [e.candidate.record for e in over if e.candidate.visit]
     for job, count in items.remove(again).items():
-        # They were an earlier visit's.
         batch.tallies[job]["items"] -= count
     items.add(batch.items)
     for record in (e.candidate.record for e in over if e.staged):

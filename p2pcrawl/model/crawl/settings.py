@@ -157,9 +157,10 @@ class Settings:
     """Seconds between progress lines where there is no terminal."""
 
     def __post_init__(self) -> None:
-        self._validate()
+        self._check_numbers()
+        self._check_words()
 
-    def _validate(self) -> None:
+    def _check_numbers(self) -> None:
         for name in _POSITIVE:
             if not getattr(self, name) > 0:
                 raise ConfigurationError(f"setting {name.upper()} must be above 0, not {getattr(self, name)}")
@@ -179,6 +180,8 @@ class Settings:
                 f"SLAVE_SILENCE must be at least {TIMINGS.silence_min_s:g} s, not {self.slave_silence:g}: slaves that "
                 f"live give a sign of it every {TIMINGS.beat_s:g} s"
             )
+
+    def _check_words(self) -> None:
         if self.http_user and not self.http_auth_domain:
             raise ConfigurationError("HTTP_USER needs HTTP_AUTH_DOMAIN, the host that the credentials are for")
         if self.http_proxy and not self.http_proxy.startswith(("http://", "https://")):
@@ -312,29 +315,14 @@ def _read(name: str, value: Any) -> Any:
 
 
 def _convert(wanted: Any, value: Any) -> Any:
+    """Returns the value as one of that type. Raises TypeError, ValueError and OverflowError for what is none."""
     origin = get_origin(wanted)
     if origin is tuple:
-        inner = get_args(wanted)[0]
-        if isinstance(value, str):
-            value = [part.strip() for part in value.strip("[]()").split(",") if part.strip()]
-        return tuple(inner(part) for part in value)
+        return _tuple(get_args(wanted)[0], value)
     if origin is not None:
-        if isinstance(value, str):
-            value = json.loads(value)
-        if not isinstance(value, Mapping):
-            raise TypeError
-        inner = get_args(wanted)[1]
-        if not all(isinstance(each, inner) for each in value.values()):
-            raise TypeError
-        return dict(value)
+        return _mapping(get_args(wanted)[1], value)
     if wanted is bool:
-        if isinstance(value, str):
-            if value.lower() in _TRUE:
-                return True
-            if value.lower() in _FALSE:
-                return False
-            raise ValueError
-        return bool(value)
+        return _truth(value) if isinstance(value, str) else bool(value)
     if wanted is int and isinstance(value, float) and value != int(value):
         raise ValueError
     if wanted is str and not isinstance(value, str):
@@ -345,6 +333,31 @@ def _convert(wanted: Any, value: Any) -> Any:
     if wanted is float and not isfinite(converted):
         raise ValueError
     return converted
+
+
+def _tuple(inner: Any, value: Any) -> tuple[Any, ...]:
+    """Reads a list, in text with commas and with brackets or without."""
+    if isinstance(value, str):
+        value = [part.strip() for part in value.strip("[]()").split(",") if part.strip()]
+    return tuple(inner(part) for part in value)
+
+
+def _mapping(inner: Any, value: Any) -> dict[Any, Any]:
+    """Reads a mapping, in text as JSON."""
+    if isinstance(value, str):
+        value = json.loads(value)
+    if not isinstance(value, Mapping) or not all(isinstance(each, inner) for each in value.values()):
+        raise TypeError
+    return dict(value)
+
+
+def _truth(text: str) -> bool:
+    """Reads yes or no."""
+    if text.lower() in _TRUE:
+        return True
+    if text.lower() in _FALSE:
+        return False
+    raise ValueError
 
 
 _TYPES: dict[str, Any] = get_type_hints(Settings)

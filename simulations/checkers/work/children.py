@@ -6,7 +6,7 @@ When the masters say that every copy is where it should be, a page that is done 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 
 from simulations.observe.folders import DONE, QUEUED, Print, print_of
 from simulations.observe.inventory import Inventory
@@ -23,23 +23,33 @@ def check(evidence: Evidence) -> Iterator[str]:
             known_safe.clear()
         told_elsewhere = _of_unfinished(now, children)
         missing, fewer = [], []
-        for page, held in now.held.items():
-            if held.phase != DONE or page not in children or (page in known_safe and not now.whole):
-                continue
-            away = [link for link in children[page] if link not in now.held and link not in told_elsewhere]
-            if away:
+        for page in _to_look_at(now, children, known_safe):
+            links = [link for link in children[page] if link not in told_elsewhere]
+            if away := [link for link in links if link not in now.held]:
                 missing.append(f"{names[page]} is done, and {listed(sorted(names[link] for link in away))}")
                 continue
             known_safe.add(page)
-            if now.whole and held.through >= now.whole:
-                held_links = [link for link in children[page] if link in now.held and link not in told_elsewhere]
-                thin = [link for link in held_links if now.held[link].disks < now.whole]
-                if thin:
-                    fewer.append(f"{names[page]} on {held.through}, {names[thin[0]]} on {now.held[thin[0]].disks}")
+            if thin := _thinner(now, page, links):
+                fewer.append(
+                    f"{names[page]} on {now.held[page].through}, {names[thin[0]]} on {now.held[thin[0]].disks}"
+                )
         if missing:
             yield f"at {now.now_s:.2f} s, {missing[0]} is on no disk; {len(missing)} such pages"
         if fewer:
             yield f"at {now.now_s:.2f} s, with all copies said to be whole: {fewer[0]} disks; {len(fewer)} such pages"
+
+
+def _to_look_at(now: Inventory, children: Mapping[Print, list[Print]], known_safe: Set[Print]) -> list[Print]:
+    """Returns the pages that are done, without those that are known to be safe as long as nobody counts disks."""
+    done = [page for page, held in now.held.items() if held.phase == DONE and page in children]
+    return done if now.whole else [page for page in done if page not in known_safe]
+
+
+def _thinner(now: Inventory, page: Print, links: list[Print]) -> list[Print]:
+    """Returns the links that are on fewer disks than there are to be, though their page is on enough."""
+    if not now.whole or now.held[page].through < now.whole:
+        return []
+    return [link for link in links if now.held[link].disks < now.whole]
 
 
 def _of_unfinished(now: Inventory, children: dict[Print, list[Print]]) -> set[Print]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.outcome import Drop
@@ -17,8 +17,6 @@ TRIES = 3
 
 def check(evidence: Evidence) -> Iterator[str]:
     web, records = evidence.web, evidence.phases()
-    answered = {visit.url for visit in evidence.pages if visit.answered}
-    vain = Counter(visit.url for visit in evidence.pages if not visit.answered)
     # What a master gave up on is not held against it here if the web agrees; what it led to is out of reach then.
     given_up = frozenset(url for url, record in records.items() if record.phase == FAILED)
     reachable = web.reachable(given_up)
@@ -29,9 +27,17 @@ def check(evidence: Evidence) -> Iterator[str]:
     waiting = sorted(url for url in reachable if url in records and records[url].phase == QUEUED)
     if waiting:
         yield f"{len(waiting)} pages are still queued: {listed(waiting)}"
-    for url in sorted(reachable):
-        record = records.get(url)
-        if record is None or record.phase == QUEUED:
+    yield from _ended_otherwise(evidence, {url: records[url] for url in sorted(reachable) if url in records})
+    yield from _out_of_bounds(web, records)
+
+
+def _ended_otherwise(evidence: Evidence, records: dict[str, Record]) -> Iterator[str]:
+    """Yields what ended in another way than the web has it."""
+    web = evidence.web
+    answered = {visit.url for visit in evidence.pages if visit.answered}
+    vain = Counter(visit.url for visit in evidence.pages if not visit.answered)
+    for url, record in records.items():
+        if record.phase == QUEUED:
             continue
         page = web.pages[url]
         wanted, reason = _wanted(web, page)
@@ -42,6 +48,10 @@ def check(evidence: Evidence) -> Iterator[str]:
             yield f"{url} ({page.kind.value}) is {told(record)}, and the web has it that it is {reason}"
         if record.phase == DONE and url not in answered:
             yield f"{url} is done and was never fetched"
+
+
+def _out_of_bounds(web: Web, records: Mapping[str, Record]) -> Iterator[str]:
+    """Yields what is known, or was asked for, beyond what there is to crawl."""
     for url in NOWHERE:
         if url in records and records[url].phase not in (FAILED, DROPPED):
             yield f"{url!r}, which leads nowhere, is {told(records[url])}"

@@ -22,18 +22,11 @@ def check(evidence: Evidence) -> Iterator[str]:
     for now in evidence.inventories:
         lost |= now.lost
         allowed = len(lost) >= evidence.options.replicas
-        gone = []
-        for key, held in before.held.items() if before is not None else ():
-            left = now.held.get(key)
-            if left is not None and (left.phase >= held.phase or held.phase == DROPPED):
-                # What was dropped is queued again when a start URL opens its host; how it ends, coverage judges.
-                continue
-            was_through = firm.pop(key, None)
-            kept_through = left is not None and left.phase > QUEUED
-            if not now.lost or (
-                not allowed and was_through is not None and (left is None or was_through > kept_through)
-            ):
-                gone.append(f"{names.get(key, 'a start')} ({_told(held)}, now {_told(left)})")
+        gone = [
+            f"{names.get(key, 'a start')} ({_told(held)}, now {_told(now.held.get(key))})"
+            for key, held in (before.held.items() if before is not None else ())
+            if _is_less(held, now.held.get(key)) and _is_missed(now, allowed, now.held.get(key), firm.pop(key, None))
+        ]
         if gone:
             cause = f"the disks of {', '.join(sorted(now.lost))} were lost" if now.lost else "no disk was lost"
             since = before.now_s if before is not None else 0.0
@@ -45,6 +38,22 @@ def check(evidence: Evidence) -> Iterator[str]:
         if now.whole:
             lost.clear()
         before = now
+
+
+def _is_less(held: Held, left: Held | None) -> bool:
+    """Tells whether less is known of a page than before."""
+    # What was dropped is queued again when a start URL opens its host; how it ends, coverage judges.
+    return left is None or (left.phase < held.phase and held.phase != DROPPED)
+
+
+def _is_missed(now: Inventory, allowed: bool, left: Held | None, was_through: bool | None) -> bool:
+    """Tells whether what is less ought not to be. ``allowed``: as many disks were lost as there are copies;
+    ``was_through``: whether it was through on enough disks, None when it was on too few.
+    """
+    if not now.lost:
+        return True
+    kept_through = left is not None and left.phase > QUEUED
+    return not allowed and was_through is not None and (left is None or was_through > kept_through)
 
 
 def _told(held: Held | None) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from p2pcrawl.model.timings import TIMINGS
 from simulations.observe.incidents import PAUSE, Incident
 from simulations.play.evidence import Evidence
-from simulations.world.web import DELAY_S, Visit
+from simulations.world.web import DELAY_S, Host, Visit
 
 TELLING_S = 2.0
 """A master that lives for so long after an answer has told the others what the host asks for."""
@@ -24,33 +25,61 @@ def check(evidence: Evidence) -> Iterator[str]:
     # Beyond a partition somebody else holds itself the owner; until both agree again each keeps its own pace.
     split = [(i.began_s, i.settled_s) for i in evidence.incidents if i.everywhere and not evidence.majority]
     for host, visits in by_host.items():
-        told_at: float | None = None
-        # Links may lead to hosts that there are not.
-        wanted_s = evidence.web.hosts[host].delay_s if host in evidence.web.hosts else 0.0
-        # A private host that a start URL names is the user's own, and asked for many pages at a time.
-        private = host in evidence.web.hosts and evidence.web.hosts[host].private
-        usual_s, grace_s = (0.0, IN_HAND_S) if private else (DELAY_S, 0.0)
-        free_at = spaced_at = asked_at = 0.0
+        patience = _Patience.of(evidence.web.hosts.get(host))
         for visit in sorted(visits, key=lambda v: v.began_s):
             apart = any(began_s <= visit.began_s <= settled_s for began_s, settled_s in split)
-            if not apart and asked_at + grace_s <= visit.began_s < free_at:
-                yield f"{_told(visit)} though the host had asked to be left alone until {free_at:.2f} s"
-            told = told_at is not None and visit.began_s > told_at + grace_s
-            delay_s = max(usual_s, wanted_s) if told else usual_s
-            due = spaced_at + delay_s * TOLERANCE
-            if spaced_at and delay_s and not apart and visit.began_s < due:
-                early = f"{due - visit.began_s:.2f} s too early"
-                yield f"{_told(visit)} {early}: the last answer ended at {spaced_at:.2f} s"
             if not apart:
+                yield from patience.broken_by(visit)
                 # What the other side still had open when both agreed again is not the owner's to know.
-                spaced_at = max(spaced_at, _end(visit, evidence.incidents))
-            if visit.failure == "cut" or _died_with(visit, evidence):
-                continue
-            if visit.retry_after_s:
-                asked_at = visit.ended_s
-                free_at = max(free_at, visit.ended_s + visit.retry_after_s * TOLERANCE)
-            if told_at is None and visit.is_robots and visit.status == 200:
-                told_at = visit.ended_s
+                patience.spaced_at = max(patience.spaced_at, _end(visit, evidence.incidents))
+            if visit.failure != "cut" and not _died_with(visit, evidence):
+                patience.learn(visit)
+
+
+@dataclass(slots=True)
+class _Patience:
+    """What one host asks for, as far as masters have to know it."""
+
+    usual_s: float
+    """Between two of its pages, whatever it asks for."""
+    wanted_s: float
+    """The Crawl-delay in its robots.txt."""
+    grace_s: float
+    """How long what was granted before goes on when it asks for patience."""
+    told_at: float | None = None
+    """When its robots.txt was read."""
+    free_at: float = 0.0
+    """Until when it asked to be left alone, ``asked_at`` that moment."""
+    asked_at: float = 0.0
+    spaced_at: float = 0.0
+    """When the last answer ended."""
+
+    @classmethod
+    def of(cls, host: Host | None) -> _Patience:
+        """Returns the patience that a host is due; links may lead to hosts that there are not."""
+        if host is not None and host.private:
+            # A private host that a start URL names is the user's own, and asked for many pages at a time.
+            return cls(0.0, host.delay_s, IN_HAND_S)
+        return cls(DELAY_S, host.delay_s if host is not None else 0.0, 0.0)
+
+    def broken_by(self, visit: Visit) -> Iterator[str]:
+        """Yields what is wrong with a visit that begins now."""
+        if self.asked_at + self.grace_s <= visit.began_s < self.free_at:
+            yield f"{_told(visit)} though the host had asked to be left alone until {self.free_at:.2f} s"
+        told = self.told_at is not None and visit.began_s > self.told_at + self.grace_s
+        delay_s = max(self.usual_s, self.wanted_s) if told else self.usual_s
+        due = self.spaced_at + delay_s * TOLERANCE
+        if self.spaced_at and delay_s and visit.began_s < due:
+            early = f"{due - visit.began_s:.2f} s too early"
+            yield f"{_told(visit)} {early}: the last answer ended at {self.spaced_at:.2f} s"
+
+    def learn(self, visit: Visit) -> None:
+        """Takes in what the answer to a visit asks for."""
+        if visit.retry_after_s:
+            self.asked_at = visit.ended_s
+            self.free_at = max(self.free_at, visit.ended_s + visit.retry_after_s * TOLERANCE)
+        if self.told_at is None and visit.is_robots and visit.status == 200:
+            self.told_at = visit.ended_s
 
 
 def _end(visit: Visit, incidents: list[Incident]) -> float:

@@ -185,66 +185,79 @@ WHAT = ["begin", "deliver", "deliver", "deliver", "double", "lose", "restart", "
 STEP = st.tuples(st.sampled_from(WHAT), st.integers(0, 2**16), st.integers(0, 2**16))
 
 
+class Ballots:
+    """Ballots of several at once, over a network that loses, doubles and reorders, with restarts from disk."""
+
+    def __init__(self, first: Voters) -> None:
+        self.disks = {
+            node: Electorate(seat_of(node), *((Version(7, 1), first) if node in first else (NOBODY, {})), unused=False)
+            for node in NODES
+        }
+        self.living = deepcopy(self.disks)
+        self.canvasses: dict[NodeId, Canvass] = {}
+        self.wire: list[tuple[str, NodeId, NodeId, Canvass, Poll, object]] = []
+        self.decided: dict[Version, Voters] = {Version(7, 1): first}
+        self.now = 100.0
+
+    def step(self, what: str, one: int, other: int) -> None:
+        me, node = NODES[one % len(NODES)], NODES[other % len(NODES)]
+        match what:
+            case "begin" if self.living[me].votes(me):
+                self.begin(me, node)
+            case "deliver" | "double" | "lose" if self.wire:
+                index = one % len(self.wire)
+                packet = self.wire[index] if what == "double" else self.wire.pop(index)
+                if what != "lose":
+                    self.deliver(*packet)
+            case "restart":
+                self.living[me] = replace(deepcopy(self.disks[me]), learnt_at=self.now)
+                self.canvasses.pop(me, None)
+            case "learn":
+                self.living[me].learn(self.living[node].decision, lambda: b"", self.now)
+                self.disks[me] = deepcopy(self.living[me])
+            case "wait":
+                self.now += SETTLE_S
+
+    def begin(self, me: NodeId, node: NodeId) -> None:
+        """Lets ``me`` canvass for voters with ``node``, or without it if it is one."""
+        voters = self.living[me].voters
+        wanted = {n: s for n, s in voters.items() if n != node} if node in voters else {**voters, node: seat_of(node)}
+        if wanted:
+            last = self.canvasses.get(me)
+            ballot = self.living[me].open_ballot(me, last.round_seen if last else 0)
+            self.disks[me] = deepcopy(self.living[me])
+            self.canvasses[me] = Canvass(self.living[me].decision, ballot, wanted)
+            self.put(me, self.canvasses[me])
+
+    def put(self, me: NodeId, canvass: Canvass) -> None:
+        self.wire.extend(("poll", me, node, canvass, canvass.poll, None) for node in self.living[me].voters)
+
+    def deliver(self, kind: str, source: NodeId, target: NodeId, canvass: Canvass, poll: Poll, vote: object) -> None:
+        if kind == "poll":
+            vote = self.living[target].vote(target, poll, self.now, SETTLE_S)
+            self.disks[target] = deepcopy(self.living[target])
+            self.wire.append(("vote", target, source, canvass, poll, vote))
+        elif self.canvasses.get(target) is canvass:
+            before = canvass.poll
+            canvass.voted(source, poll, vote)  # type: ignore[arg-type]
+            if canvass.decision is not None:
+                known = self.decided.setdefault(canvass.decision.version, canvass.decision.voters)
+                assert known == canvass.decision.voters
+                self.living[target].learn(canvass.decision, lambda: b"", self.now)
+                del self.canvasses[target]
+            elif canvass.poll is not before:
+                self.put(target, canvass)
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.integers(1, 4), st.lists(STEP, max_size=160))
 def test_two_sets_are_never_decided_for_one_version(size: int, steps: list[tuple[str, int, int]]) -> None:
-    """Ballots of several at once, over a network that loses, doubles and reorders, with restarts from disk."""
-    first = {node: seat_of(node) for node in NODES[:size]}
-    disks = {
-        node: Electorate(seat_of(node), *((Version(7, 1), first) if node in first else (NOBODY, {})), unused=False)
-        for node in NODES
-    }
-    living = deepcopy(disks)
-    canvasses: dict[NodeId, Canvass] = {}
-    wire: list[tuple[str, NodeId, NodeId, Canvass, Poll, object]] = []
-    decided: dict[Version, Voters] = {Version(7, 1): first}
-    now = 100.0
+    ballots = Ballots({node: seat_of(node) for node in NODES[:size]})
 
-    def put(me: NodeId, canvass: Canvass) -> None:
-        wire.extend(("poll", me, node, canvass, canvass.poll, None) for node in living[me].voters)
+    for step in steps:
+        ballots.step(*step)
 
-    for what, one, other in steps:
-        me = NODES[one % len(NODES)]
-        if what == "begin" and living[me].votes(me):
-            node = NODES[other % len(NODES)]
-            voters = living[me].voters
-            wanted = (
-                {n: s for n, s in voters.items() if n != node} if node in voters else {**voters, node: seat_of(node)}
-            )
-            if wanted:
-                last = canvasses.get(me)
-                ballot = living[me].open_ballot(me, last.round_seen if last else 0)
-                disks[me] = deepcopy(living[me])
-                canvasses[me] = Canvass(living[me].decision, ballot, wanted)
-                put(me, canvasses[me])
-        elif what in ("deliver", "double", "lose") and wire:
-            index = one % len(wire)
-            kind, source, target, canvass, poll, vote = wire[index] if what == "double" else wire.pop(index)
-            if what == "lose":
-                continue
-            if kind == "poll":
-                vote = living[target].vote(target, poll, now, SETTLE_S)
-                disks[target] = deepcopy(living[target])
-                wire.append(("vote", target, source, canvass, poll, vote))
-            elif canvasses.get(target) is canvass:
-                before = canvass.poll
-                canvass.voted(source, poll, vote)  # type: ignore[arg-type]
-                if canvass.decision is not None:
-                    known = decided.setdefault(canvass.decision.version, canvass.decision.voters)
-                    assert known == canvass.decision.voters
-                    living[target].learn(canvass.decision, lambda: b"", now)
-                    del canvasses[target]
-                elif canvass.poll is not before:
-                    put(target, canvass)
-        elif what == "restart":
-            living[me] = replace(deepcopy(disks[me]), learnt_at=now)
-            canvasses.pop(me, None)
-        elif what == "learn":
-            living[me].learn(living[NODES[other % len(NODES)]].decision, lambda: b"", now)
-            disks[me] = deepcopy(living[me])
-        elif what == "wait":
-            now += SETTLE_S
-
+    decided = ballots.decided
     for version, voters in decided.items():
         following = decided.get(Version(7, version.number + 1))
         assert following is None or is_step(voters, following)
