@@ -257,7 +257,7 @@ def test_put_that_fails_leaves_nothing_behind(store: CopyStore) -> None:
     store.put([copy(1)])
 
     with pytest.raises(StorageError, match=r"copies\.db"):
-        store.put([copy(1, 5), copy(2)._replace(data=object())])  # Nothing that the database could keep.
+        store.put([copy(1, 5), replace(copy(2), data=object())])  # Nothing that the database could keep.
 
     assert (contents(store), store.count()) == ([copy(1)], 1)
     assert store.put([copy(2)]) == 1
