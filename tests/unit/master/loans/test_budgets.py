@@ -142,6 +142,7 @@ async def test_owner_hears_of_the_delay_of_a_host_that_it_lent_without_one_as_so
     async with town() as it:
         for side in it.sides.values():
             side.seat.host.private = True
+        it.borrower.bench.add([PAGE])
         await it.borrow(it.borrower)
         pace = Pace.of(Settings())
 
