@@ -215,12 +215,12 @@ APART = 9
 
 def job_states() -> str:
     """Draws a job's states, with the verbs of ``core.control`` that lead from one to another."""
-    from p2pcrawl.core.control import ENDS, PAUSED, RUNNING, VERBS, Control, turned
+    from p2pcrawl.core.control import ENDS, PAUSED, RUNNING, VERBS, Control, steered
 
     arrows: dict[tuple[str, str], list[str]] = {}
     for state in (RUNNING, PAUSED, *ENDS):
         for verb in VERBS:
-            after = turned(Control(state=state), verb)
+            after = steered(Control(state=state), verb)
             if after is not None and after.state != state:
                 arrows.setdefault((state, after.state), []).append(verb)
     parts = [

@@ -118,6 +118,19 @@ def test_modules_that_a_page_names_are_where_it_says(page: Path) -> None:
     assert [str(path) for path in paths if not path.is_dir() and not path.with_suffix(".py").exists()] == []
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page.stem != "CHANGELOG"], ids=lambda page: page.stem)
+def test_files_that_a_page_names_are_there(page: Path) -> None:
+    """Below the checkout, below the package, or beside the page."""
+    text = page.read_text()
+    named = re.findall(r"`([\w.-]+(?:/[\w.-]+)+\.(?:py|toml|md))`", text)
+    named += [
+        name.replace(".", "/") + ".py" for name in re.findall(r"python -m ((?:benchmarks|p2pcrawl)(?:\.\w+)+)", text)
+    ]
+    places = (ROOT, ROOT / "p2pcrawl", page.parent)
+
+    assert [name for name in named if not any((place / name).exists() for place in places)] == []
+
+
 def test_every_example_is_in_their_table() -> None:
     text = (ROOT / "examples" / "README.md").read_text()
 
