@@ -137,6 +137,7 @@ class Directory:
         return {
             **self._server.protocol.counters,
             "refused": self._records.refused,
+            "records": len(self._records),
             "awaited": self._server.protocol.awaited,
         }
 

@@ -14,6 +14,20 @@ Count = Callable[[int], Iterable[int]]
 
 
 @pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Masters and their overlay look again soon, for on one machine nothing takes long."""
+    for name, seconds in {
+        "master.buckets.takeover.CLAIM_RETRY_S": 0.01,
+        "master.buckets.takeover.OFFER_S": 0.1,
+        "master.cluster.CLAIM_RETRY_S": 0.01,
+        "master.cluster.ROUND_S": 0.05,
+        "master.steering.LOOK_S": 0.05,
+        "overlay.node.LOOK_S": 0.05,
+    }.items():
+        monkeypatch.setattr(f"p2pcrawl.{name}", seconds)
+
+
+@pytest.fixture
 def aloud(capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest) -> Count:
     """For rounds that take minutes: says every half minute how many are done, and at the end how long they took."""
 

@@ -18,8 +18,6 @@ from p2pcrawl.core.control import Control
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.core.ring.ring_choice import table_of
 from p2pcrawl.frontier.records.store import Store
-from p2pcrawl.master import cluster
-from p2pcrawl.master.buckets import takeover
 from p2pcrawl.master.majority import mandate, roll, suffrage
 from p2pcrawl.model.cluster.placement import RingName
 from p2pcrawl.model.crawl.fingerprint import fingerprint
@@ -45,15 +43,11 @@ from tests.unit.master.masters import (
     town_of,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
-
-
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(takeover, "CLAIM_RETRY_S", 0.01)
-    monkeypatch.setattr(cluster, "CLAIM_RETRY_S", 0.01)
-    monkeypatch.setattr(cluster, "ROUND_S", 0.05)
-    monkeypatch.setattr(takeover, "OFFER_S", 0.1)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.usefixtures("impatient"),
+]
 
 
 class Web:

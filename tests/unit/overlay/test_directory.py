@@ -18,6 +18,8 @@ from tests.unit.overlay.nodes import node, until
 
 RESPONSE = b"\x01"
 
+pytestmark = pytest.mark.usefixtures("impatient")
+
 
 @pytest.mark.slow
 async def test_member_that_lies_in_the_directory_is_survived(
@@ -34,7 +36,7 @@ async def test_member_that_lies_in_the_directory_is_survived(
     monkeypatch.setattr(kademlia_node, "ANSWER_S", 0.02)
     async with node() as one, node(join=(one.address,)) as liar:
         await until(lambda: one.directory.contacts == 1 and liar.directory.contacts == 1)
-        await until(lambda: liar.directory.records >= 1 and one.directory.records >= 1)
+        await until(lambda: all(n.directory.counters["records"] for n in (one, liar)))
         told, honest = None, liar.port.receivers[DIRECTORY]
 
         def answer(opened: Opened, address: tuple[str, int]) -> None:

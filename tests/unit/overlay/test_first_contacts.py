@@ -14,6 +14,8 @@ from p2pcrawl.overlay.node import OverlayNode
 from p2pcrawl.overlay.port import Port
 from tests.unit.overlay.nodes import node, until
 
+pytestmark = pytest.mark.usefixtures("impatient")
+
 
 class Tap:
     """Between a port and its socket: keeps what goes out."""

@@ -7,6 +7,8 @@ import pytest
 from p2pcrawl.core.membership.output import EventKind
 from tests.unit.overlay.nodes import credentials, node, until
 
+pytestmark = pytest.mark.usefixtures("impatient")
+
 
 @pytest.mark.slow
 async def test_two_nodes_meet_and_part() -> None:

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from p2pcrawl.core.control import Control
-from p2pcrawl.master import steering
 from p2pcrawl.master.jobs.certificate import flaws
 from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.crawl.page_link import Link
@@ -20,7 +19,11 @@ from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.peer.peer import Peer, PeerJob
 from tests.unit.peer.test_peer import PAGES, Site, lead_of, peer, site_of, spider
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.usefixtures("impatient"),
+]
 
 LIMIT_S = 30.0
 
@@ -322,10 +325,7 @@ async def test_job_is_incomplete_while_a_bucket_is_not_whole_and_finished_when_i
         assert (await job.status())["certificate"]["final"]
 
 
-async def test_finished_job_runs_again_for_work_that_nobody_knew_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(steering, "LOOK_S", 0.05)
+async def test_finished_job_runs_again_for_work_that_nobody_knew_of(tmp_path: Path) -> None:
     async with site_of() as site, peer() as one:
         job = await one.submit(spider(tmp_path, site))
         first = await ended(job)

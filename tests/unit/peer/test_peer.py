@@ -16,7 +16,11 @@ from p2pcrawl.peer.lead import Lead
 from p2pcrawl.peer.peer import Peer, PeerJob
 from p2pcrawl.wire.sealed.keys import generate_key
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.usefixtures("impatient"),
+]
 
 PAGES = 60
 HOSTS = 20

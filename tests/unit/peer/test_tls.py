@@ -16,7 +16,11 @@ from p2pcrawl.peer.peer import Peer
 from tests.certificates import Authority
 from tests.unit.peer.test_peer import PAGES, peer, site_of, spider
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.usefixtures("impatient"),
+]
 
 
 @pytest.fixture(autouse=True)

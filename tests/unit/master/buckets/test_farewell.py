@@ -12,22 +12,16 @@ from p2pcrawl.core.buckets.bitmaps import bitmap_of
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.frontier.copies.copy_store import LAYOUT
 from p2pcrawl.frontier.database.schema import FILE
-from p2pcrawl.master import cluster
-from p2pcrawl.master.buckets import takeover
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.messages.peer_messages import Compare, Copy, Drop, MirrorJob, Whole
 from tests.unit.master.masters import House, eventually, finished, read, records, settled, submit, town_of
 from tests.unit.master.test_cluster import Web
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
-
-
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(takeover, "CLAIM_RETRY_S", 0.01)
-    monkeypatch.setattr(cluster, "CLAIM_RETRY_S", 0.01)
-    monkeypatch.setattr(cluster, "ROUND_S", 0.05)
-    monkeypatch.setattr(takeover, "OFFER_S", 0.1)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.usefixtures("impatient"),
+]
 
 
 async def rows_at(house: House) -> set[str]:

@@ -12,8 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from p2pcrawl.master import cluster
-from p2pcrawl.master.buckets import takeover, taking
+from p2pcrawl.master.buckets import taking
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.wire.messages.peer_messages import PullCopies, Row, Taken
@@ -24,16 +23,12 @@ from tests.unit.master.test_cluster import _owner, _row
 
 PORTION = 20
 decode = msgspec.msgpack.Decoder(Row).decode
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("impatient")]
 
 
 @pytest.fixture(autouse=True)
 def _in_small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(taking, "PORTION_ROWS", PORTION)
-    monkeypatch.setattr(takeover, "CLAIM_RETRY_S", 0.01)
-    monkeypatch.setattr(cluster, "CLAIM_RETRY_S", 0.01)
-    monkeypatch.setattr(cluster, "ROUND_S", 0.05)
-    monkeypatch.setattr(takeover, "OFFER_S", 0.1)
 
 
 class Gate:

@@ -17,8 +17,6 @@ from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.frontier.database.digest import Range
 from p2pcrawl.frontier.reading.job_items import pages_after
 from p2pcrawl.frontier.records.store import Store
-from p2pcrawl.master import cluster
-from p2pcrawl.master.buckets import takeover
 from p2pcrawl.master.copies import syncing
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import LinkError
@@ -26,15 +24,15 @@ from p2pcrawl.wire.messages.peer_messages import Claim, Copy, Forgotten, Offer, 
 from tests.unit.master.masters import House, arrive, books, eventually, finished, settled, submit, town_of
 from tests.unit.master.test_cluster import Web
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.usefixtures("impatient"),
+]
 
 
 @pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(takeover, "CLAIM_RETRY_S", 0.01)
-    monkeypatch.setattr(cluster, "CLAIM_RETRY_S", 0.01)
-    monkeypatch.setattr(cluster, "ROUND_S", 0.05)
-    monkeypatch.setattr(takeover, "OFFER_S", 0.1)
+def _syncs_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(syncing, "RETRY_S", 0.02)
 
 

@@ -11,8 +11,6 @@ import pytest
 
 from p2pcrawl.core.bench.candidate import host_key
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash
-from p2pcrawl.master import cluster
-from p2pcrawl.master.buckets import takeover
 from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Phase
@@ -22,13 +20,11 @@ from tests.unit.master.fake_slaves import links_to
 from tests.unit.master.masters import House, eventually, finished, settled, submit, town_of
 from tests.unit.master.test_cluster import Web
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
-
-
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(takeover, "CLAIM_RETRY_S", 0.01)
-    monkeypatch.setattr(cluster, "ROUND_S", 0.05)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.usefixtures("impatient"),
+]
 
 
 def orphan(web: Web, url: str) -> OrphanPage:
