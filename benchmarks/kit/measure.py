@@ -24,7 +24,7 @@ from xml.etree import ElementTree
 from benchmarks.kit.parent import ends_with_us
 
 ROOT = Path(__file__).resolve().parents[2]
-SPIDERS = ROOT / "benchmarks" / "spiders.py"
+SPIDERS = Path(__file__).with_name("spiders.py")
 POLL_S = 0.01
 _PEAK = re.compile(rb"^VmHWM:\s*(\d+)", re.MULTILINE)
 
