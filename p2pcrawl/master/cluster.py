@@ -1,13 +1,11 @@
-"""A master among masters: the parts of its place in the cluster, made one, and what it answers the others."""
+"""A master among masters: the parts of its place in the cluster, made one."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
 
-from p2pcrawl.core.buckets.bitmaps import buckets_of
 from p2pcrawl.core.buckets.ownership import Change, Ownership
 from p2pcrawl.core.hosts import politeness
 from p2pcrawl.core.membership.output import Event, EventKind
@@ -35,33 +33,11 @@ from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.overlay.peers import Peers
 from p2pcrawl.overlay.port import Port
-from p2pcrawl.wire.messages.ask import Answered, Reply
 from p2pcrawl.wire.messages.peer_messages import (
-    AskElectorate,
-    Borrow,
-    Canvassed,
-    Claim,
-    Compare,
-    Copy,
     Discover,
-    Drop,
-    Dropped,
     HostNote,
-    JobMarks,
-    ListKeys,
-    Merge,
-    MirrorJob,
-    Offer,
-    Pull,
-    PullCopies,
-    PullKeys,
-    Query,
-    Quiet,
-    Repay,
     Settled,
     Standing,
-    Taken,
-    Whole,
 )
 
 log = logging.getLogger(__name__)
@@ -70,8 +46,6 @@ ROUND_S = 0.5
 """Between two looks at whether a job is finished."""
 PART_S = 8.0
 """How long one that leaves is a voter still, at most: a change of the voters may have to wait for the one before."""
-Answer = Callable[[str, bytes], Awaitable[bytes]]
-"""Answers the questions of faces: what, with JSON arguments; JSON back."""
 
 
 class Cluster:
@@ -84,7 +58,6 @@ class Cluster:
         port: Port,
         holdings: Holdings,
         copies: int,
-        answer: Answer,
         *,
         ring: RingName = RingName.RENDEZVOUS,
         roll: Roll | None = None,
@@ -95,7 +68,6 @@ class Cluster:
         self.holdings = holdings
         self.ownership = Ownership(peers.me, copies, ring, keeps=True)
         self.ownership.recall(holdings.standings)
-        self._answer = answer
         self.upkeep = Upkeep(master, peers, self.ownership, holdings, copies)
         self.copying, self.copier = self.upkeep.copying, self.upkeep.copier
         self.dispatch = Dispatch(self.ownership.owner, self._deliver, master.take_back)
@@ -112,10 +84,10 @@ class Cluster:
             self.mandate = Mandate(peers, port, self.ownership, roll, *told)
         self.views = Views(peers, self.ownership, self.caution, self._turn)
         self.mirroring = Mirroring(master, peers, self.views.boots)
-        self.orphanage = Orphanage(master, self.ownership, self.dispatch, peers, self._learn, self._close)
+        self.orphanage = Orphanage(master, self.ownership, self.dispatch, peers, self.learn, self.close_job)
         master.slaves.on_orphans = self.orphanage.take
         self.farewell = Farewell(master, self.ownership, holdings, self.takeover, self.spool, self.mirroring)
-        self.completion = Completion(peers, self._standing, self._close)
+        self.completion = Completion(peers, self.standing, self.close_job)
         master.join_cluster(self.ownership, self.dispatch, self.budgets, self.copier)
         self.on_change: Callable[[Change], None] = lambda change: None
         """Told of each change of the view, when the master knows of it."""
@@ -216,67 +188,7 @@ class Cluster:
             "not_whole": len(self.ownership.broken()),
         }
 
-    async def serve(self, request: Any, sender: NodeId) -> Reply:
-        """Answers another member."""
-        match request:
-            case Discover():
-                return await self.master.arrive(request.job, request.links, request.opened)
-            case Copy():
-                await self.master.learn_opened(request.opened)
-                return await self.holdings.copy(request)
-            case Claim():
-                await self.views.come_to(request.view)
-                return await self.takeover.let_go(request, sender)
-            case Pull():
-                return await self.takeover.pull(request)
-            case PullCopies():
-                return await self.takeover.pull_copies(request)
-            case Taken():
-                self.farewell.taken(buckets_of(request.buckets))
-                return await self.takeover.taken(request, sender)
-            case Offer():
-                return self.takeover.offered(request, sender)
-            case Compare():
-                return await self.holdings.compare(request)
-            case ListKeys():
-                return await self.holdings.list_keys(request)
-            case PullKeys():
-                return await self.holdings.pull_keys(request)
-            case Whole():
-                return await self.upkeep.whole(request)
-            case Drop():
-                return await self._drop(request, sender)
-            case Merge():
-                self._learn(request.notes)
-                await self.master.learn_opened(request.opened)
-                return await self.master.merge(request.rows)
-            case MirrorJob():
-                return await self.mirroring.mirror(request, sender)
-            case JobMarks():
-                return self.mirroring.compare(request, sender)
-            case Borrow():
-                return await self.budgets.lending.lend(request, sender)
-            case Repay():
-                return self.budgets.lending.repaid(request, sender)
-            case Quiet():
-                if request.closing:
-                    self._close(request.job, request.closing)
-                return self._standing(request.job)
-            case Canvassed() if self.mandate is not None:
-                return await self.mandate.suffrage.vote(request)
-            case AskElectorate() if self.mandate is not None:
-                return self.mandate.suffrage.tell()
-            case Query():
-                return Answered(0, await self._answer(request.what, request.arguments))
-        raise P2PCrawlError(f"this master does not know {type(request).__name__}")
-
-    async def _drop(self, request: Drop, owner: NodeId) -> Dropped:
-        dropped = await self.upkeep.drop(request, self.takeover.left_over)
-        if dropped.agreed:
-            self.farewell.confirmed(buckets_of(request.buckets), owner, few=request.few)
-        return dropped
-
-    def _learn(self, notes: Sequence[HostNote]) -> None:
+    def learn(self, notes: Sequence[HostNote]) -> None:
         """Takes in what hosts of ours have told somebody else. Raises LinkError if one is not ours."""
         if any(self.ownership.owner(bucket_of_hash(note.key)) is not None for note in notes):
             raise LinkError("another master owns that host")
@@ -284,7 +196,8 @@ class Cluster:
             self.master.learn_host(note.key, politeness.HostNote(note.delay_s, note.penalty_s, note.pause_s))
             self.upkeep.remarked.add(note.key)
 
-    def _standing(self, number: int) -> Standing:
+    def standing(self, number: int) -> Standing:
+        """Tells how a job stands here, for the decision that it is finished."""
         job = self.master.jobs.get(number)
         moving = self.ownership.syncing > 0 or not self.ownership.complete or self.takeover.unclaimed
         waits = moving or self.ownership.patient
@@ -302,7 +215,7 @@ class Cluster:
             job.opened_mark,
         )
 
-    def _close(self, number: int, reason: str) -> None:
+    def close_job(self, number: int, reason: str) -> None:
         """A spider closed at one master closes everywhere."""
         job = self.master.jobs.get(number)
         if job is not None and job.state == RUNNING and not job.closing:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 
 from p2pcrawl.model.cluster.node import Address, NodeId, parse_address
 from p2pcrawl.model.errors import ConfigurationError, LinkError, P2PCrawlError
 from p2pcrawl.overlay.antechamber import Antechamber
 from p2pcrawl.overlay.link import Link
-from p2pcrawl.wire.messages.ask import Answered, R, Reply, Request, due
+from p2pcrawl.wire.messages.ask import Answered, Answers, R, Reply, Request, due
 from p2pcrawl.wire.messages.codec import AnyMessage
 from p2pcrawl.wire.messages.peer_messages import Introduce, Query
 from p2pcrawl.wire.messages.slave_messages import Hello
@@ -32,7 +32,6 @@ that it lives: after a partition TCP repeats too rarely what was lost, while a n
 OPEN_MAX = 256
 """Requests of one link that are being served at once; the next one ends the link."""
 
-Serve = Callable[[Request[Reply], NodeId], Awaitable[Reply]]
 OnSlave = Callable[[Link, Hello], None]
 
 
@@ -225,9 +224,9 @@ class _OutgoingLink:
 class Reception:
     """Incoming links: told apart by their first message, and served."""
 
-    def __init__(self, seal: Callable[[], Seal], serve: Serve, on_slave: OnSlave) -> None:
+    def __init__(self, seal: Callable[[], Seal], answers: Answers, on_slave: OnSlave) -> None:
         self._seal = seal
-        self._serve = serve
+        self._answers = answers
         self._on_slave = on_slave
         self._visitors: dict[_IncomingLink, None] = {}
         self._unproven: Antechamber[_IncomingLink] = Antechamber()
@@ -235,7 +234,7 @@ class Reception:
 
     def make_link(self) -> Link:
         """Makes the link of a new connection, for the server."""
-        visitor = _IncomingLink(self._seal(), self._serve, self._on_slave, self._forget)
+        visitor = _IncomingLink(self._seal(), self._answers, self._on_slave, self._forget)
         visitor.link.on_open = lambda: self._came(visitor)
         visitor.link.on_proven = lambda: self._unproven.leave(visitor)
         self._visitors[visitor] = None
@@ -269,9 +268,11 @@ class Reception:
 class _IncomingLink:
     """One incoming link."""
 
-    def __init__(self, seal: Seal, serve: Serve, on_slave: OnSlave, on_end: Callable[[_IncomingLink], None]) -> None:
+    def __init__(
+        self, seal: Seal, answers: Answers, on_slave: OnSlave, on_end: Callable[[_IncomingLink], None]
+    ) -> None:
         self.link = Link(self._first, self._lost, seal)
-        self._serve = serve
+        self._answers = answers
         self._on_slave = on_slave
         self._on_end = on_end
         self._requests = 0
@@ -300,7 +301,7 @@ class _IncomingLink:
         peer = self.link.peer
         assert peer is not None
         try:
-            reply = await self._serve(request, peer.node_id)
+            reply = await self._reply(request, peer.node_id)
         except P2PCrawlError as error:
             reply = Answered(request.id, b"", str(error), isinstance(error, ConfigurationError))
         except Exception:
@@ -310,6 +311,12 @@ class _IncomingLink:
         del self._tasks[number]
         with suppress(LinkError):
             self.link.send(reply)
+
+    async def _reply(self, request: Request[Reply], asker: NodeId) -> Reply:
+        answer = self._answers.get(type(request))
+        if answer is None:
+            raise P2PCrawlError(f"this master does not know {type(request).__name__}")
+        return await answer(request, asker)
 
     def _lost(self, error: Exception | None) -> None:
         if error is not None:

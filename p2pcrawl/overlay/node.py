@@ -15,13 +15,13 @@ from p2pcrawl.core.membership.parameters import MembershipConfig
 from p2pcrawl.core.membership.swim import Membership
 from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.overlay.calls import Caller, OnSlave, Reception, Serve
+from p2pcrawl.overlay.calls import Caller, OnSlave, Reception
 from p2pcrawl.overlay.directory import Directory
 from p2pcrawl.overlay.gossip import GossipDriver
 from p2pcrawl.overlay.peers import ASK_S, SOON_S
 from p2pcrawl.overlay.port import Port
 from p2pcrawl.overlay.tls import TlsContexts
-from p2pcrawl.wire.messages.ask import R, Reply, Request
+from p2pcrawl.wire.messages.ask import Answers, R, Request
 from p2pcrawl.wire.messages.peer_messages import Sync, Synced
 from p2pcrawl.wire.sealed.datagrams import DatagramSeal
 from p2pcrawl.wire.sealed.identity import Identity
@@ -67,15 +67,12 @@ class Credentials:
 
 
 class OverlayNode:
-    """Open it, then :meth:`join`. ``serve`` answers what other peers ask; ``on_event`` hears of members."""
+    """The node of one master: open it, then :meth:`join`."""
 
     def __init__(
         self,
         credentials: Credentials,
         store: bytes,
-        serve: Serve,
-        on_slave: OnSlave,
-        on_event: Callable[[Event], None],
         *,
         weight: int = 1,
         config: MembershipConfig | None = None,
@@ -83,15 +80,12 @@ class OverlayNode:
     ) -> None:
         self.credentials = credentials
         self._store = store
-        self._serve_others = serve
-        self._on_event = on_event
         self._weight = weight
         self._config = config or MembershipConfig()
         self._dice = dice or random.Random()
         self.caller = Caller(credentials.client, "master")
-        self._reception = Reception(credentials.server, self._serve, on_slave)
         self._seal = DatagramSeal(credentials.keys, credentials.identity.node_id, credentials.boot, credentials.cluster)
-        self.port = Port(self._seal, self._reception.make_link)
+        self.port = Port(self._seal)
         self._upkeep: asyncio.Task[None] | None = None
         self._alive: Sequence[Member] = ()
         self._members: list[Member] = []
@@ -104,13 +98,26 @@ class OverlayNode:
         return self.credentials.identity.node_id
 
     async def open(
-        self, host: str, port: int, advertise: Address | None = None, api: str = "", incarnation: int = 1
+        self,
+        host: str,
+        port: int,
+        answers: Answers,
+        on_slave: OnSlave,
+        on_event: Callable[[Event], None],
+        *,
+        advertise: Address | None = None,
+        api: str = "",
+        incarnation: int = 1,
     ) -> None:
-        """Binds. ``incarnation`` is greater than any that this identity had, as far as this machine knows.
+        """Binds. Other peers get ``answers`` to what they ask, ``on_slave`` the links of slaves; ``on_event`` hears of
+        members. ``incarnation`` is greater than any that this identity had, as far as this machine knows.
 
         Raises ConfigurationError when it cannot.
         """
-        bound = await self.port.open(host, port)
+        self._on_event = on_event
+        synced = Sync.by(self._synced)
+        self._reception = Reception(self.credentials.server, dict([synced, *answers.items()]), on_slave)
+        bound = await self.port.open(host, port, self._reception.make_link)
         self.address = advertise or bound
         me = Member(
             self.me, self.address, incarnation, Status.ALIVE, self._weight, self.credentials.boot, self._store, api=api
@@ -205,12 +212,10 @@ class OverlayNode:
             "gossip": {"malformed": self.gossip.malformed, "exchanges_failed": self.gossip.exchanges_failed},
         }
 
-    async def _serve(self, request: Request[Reply], sender: NodeId) -> Reply:
-        if isinstance(request, Sync):
-            member = self.membership.members.get(sender)
-            address = member.address if member is not None else Address("")
-            return Synced(0, self.gossip.answer_exchange(sender, address, request.members))
-        return await self._serve_others(request, sender)
+    async def _synced(self, request: Sync, sender: NodeId) -> Synced:
+        member = self.membership.members.get(sender)
+        address = member.address if member is not None else Address("")
+        return Synced(0, self.gossip.answer_exchange(sender, address, request.members))
 
     async def _exchange(self, address: Address, view: bytes) -> bytes:
         reply = await self.caller.call(address, Sync(0, view))

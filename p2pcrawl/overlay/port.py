@@ -32,21 +32,20 @@ OnDatagram = Callable[[Opened, tuple[str, int]], None]
 class Port(asyncio.DatagramProtocol):
     """Open it with :meth:`open`; ``receivers`` maps channels to who takes their datagrams."""
 
-    def __init__(self, seal: DatagramSeal, make_link: Callable[[], Link]) -> None:
+    def __init__(self, seal: DatagramSeal) -> None:
         self.knocks = Knocks(seal, os.urandom(SECRET_BYTES))
-        self._make_link = make_link
         self._transport: asyncio.DatagramTransport | None = None
         self._server: asyncio.Server | None = None
         self.receivers: dict[int, OnDatagram] = {}
         self.address = Address("")
         self.counters = {"sent": 0, "sent_bytes": 0, "received": 0, "received_bytes": 0, "failed": 0}
 
-    async def open(self, host: str, port: int) -> Address:
+    async def open(self, host: str, port: int, make_link: Callable[[], Link]) -> Address:
         """Binds both sockets; with port 0 any that is free for both. Raises ConfigurationError when it cannot."""
         loop = asyncio.get_running_loop()
         for attempt in range(_TRIES):
             try:
-                server = await loop.create_server(self._make_link, host, port)
+                server = await loop.create_server(make_link, host, port)
             except OSError as error:
                 raise ConfigurationError(_refused(host, port, error)) from error
             chosen = port or int(server.sockets[0].getsockname()[1])

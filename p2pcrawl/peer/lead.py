@@ -23,6 +23,7 @@ from p2pcrawl.master.majority.roll import Roll
 from p2pcrawl.master.master import Master
 from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.master.neighbours.notes import Notes
+from p2pcrawl.master.service import Service
 from p2pcrawl.master.slaves.processes import RunHere
 from p2pcrawl.master.steering import Steering
 from p2pcrawl.model.cluster.node import INCARNATION_MAX, Address, Status, format_address, parse_address
@@ -30,7 +31,6 @@ from p2pcrawl.model.crawl.job import JobId, JobSpec
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError, DamagedError, P2PCrawlError, StorageError
 from p2pcrawl.model.timings import TIMINGS
-from p2pcrawl.overlay.link import Link
 from p2pcrawl.overlay.node import Credentials, OverlayNode
 from p2pcrawl.peer.acquaintances import AGES_S, Acquaintances
 from p2pcrawl.peer.answers.questions import Questions
@@ -39,7 +39,6 @@ from p2pcrawl.peer.config import Partition, PeerConfig
 from p2pcrawl.private.folders import private
 from p2pcrawl.private.presence import addresses_here
 from p2pcrawl.slave.slave import Slave
-from p2pcrawl.wire.messages.slave_messages import Hello
 
 log = logging.getLogger(__name__)
 
@@ -100,15 +99,28 @@ class Lead:
             self.node = OverlayNode(
                 self._credentials,
                 bytes.fromhex(self.master.store_id),
-                self._serve,
-                self._slave_came,
-                self._happened,
                 weight=self._config.weight,
                 dice=random.Random(os.urandom(16)),
             )
+            self.cluster = Cluster(
+                self.master,
+                self.node,
+                self.node.port,
+                self.holdings,
+                self._config.copies,
+                ring=self._config.ring,
+                roll=Roll(self._folder, self.node.me) if self._majority else None,
+            )
             self._incarnation = read_incarnation(self._folder)
             await self.node.open(
-                host, port, self._config.reached_at(), str(self._api), incarnation=self._incarnation + 1
+                host,
+                port,
+                Service(self.cluster, self._answer).answers(),
+                self.master.slaves.take,
+                self.cluster.happened,
+                advertise=self._config.reached_at(),
+                api=str(self._api),
+                incarnation=self._incarnation + 1,
             )
             self.bound = format_address(host, port or parse_address(self.node.address)[1])
         except BaseException:
@@ -116,16 +128,6 @@ class Lead:
             await self.master.__aexit__()
             raise
         self.absences = Absences(self.node.membership)
-        self.cluster = Cluster(
-            self.master,
-            self.node,
-            self.node.port,
-            self.holdings,
-            self._config.copies,
-            self._answer,
-            ring=self._config.ring,
-            roll=Roll(self._folder, self.node.me) if self._majority else None,
-        )
         self.notes = Notes(
             self.node.directory,
             self.cluster.ownership,
@@ -307,15 +309,6 @@ class Lead:
             self._incarnation = now
 
     # -- what reaches it ----------------------------------------------------------------------
-
-    async def _serve(self, request: Any, sender: Any) -> Any:
-        return await self.cluster.serve(request, sender)
-
-    def _slave_came(self, link: Link, hello: Hello) -> None:
-        self.master.slaves.take(link, hello)
-
-    def _happened(self, event: Any) -> None:
-        self.cluster.happened(event)
 
     async def _answer(self, what: str, arguments: bytes) -> bytes:
         """Answers what other peers ask for their faces."""

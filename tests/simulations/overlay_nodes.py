@@ -11,7 +11,8 @@ from random import Random
 from p2pcrawl.core.membership.output import Event, EventKind
 from p2pcrawl.model.cluster.node import BOOT_BYTES, STORE_BYTES, Address
 from p2pcrawl.overlay.node import Credentials, OverlayNode
-from p2pcrawl.wire.messages.ask import Answered, Reply
+from p2pcrawl.wire.messages.ask import Answered
+from p2pcrawl.wire.messages.peer_messages import Query
 from p2pcrawl.wire.sealed.identity import Identity
 from p2pcrawl.wire.sealed.keys import KeyRing
 from simulations.kernel.node import Node
@@ -43,14 +44,14 @@ class Peer:
     async def _main(self, join: Sequence[Address]) -> None:
         credentials = Credentials(self.identity, KeyRing.parse(self.keys), self.cluster, os.urandom(BOOT_BYTES))
         self.overlay = OverlayNode(
-            credentials, bytes(STORE_BYTES), self._serve, lambda link, hello: None, self._happened,
-            dice=Random(os.urandom(8)),
+            credentials, bytes(STORE_BYTES), dice=Random(os.urandom(8)),
         )  # fmt: skip
-        await self.overlay.open(self.node.address, PORT)
+        answers = dict([Query.by(self._answer)])
+        await self.overlay.open(self.node.address, PORT, answers, lambda link, hello: None, self._happened)
         self.overlay.join(join)
         await asyncio.Event().wait()
 
-    async def _serve(self, request: object, sender: str) -> Reply:
+    async def _answer(self, request: Query, sender: str) -> Answered:
         return Answered(0, b"here")
 
     def _happened(self, event: Event) -> None:

@@ -6,10 +6,12 @@ and an answer of any other type is refused here, once for all. Every request car
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar, cast
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Generic, Self, TypeVar, cast
 
 from msgspec import Struct
 
+from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import LinkError
 
 
@@ -26,6 +28,16 @@ class Request(Struct, Generic[R], array_like=True):
     """A request of one peer to another; ``R`` is the type of its reply."""
 
     id: int
+
+    @classmethod
+    def by(cls, answer: Callable[[Self, NodeId], Awaitable[R]]) -> Answer:
+        """Pairs requests of this type with what answers them: given one and who asks, it returns the reply."""
+        return cls, answer
+
+
+Answer = tuple[type[Request[Reply]], Callable[[Any, NodeId], Awaitable[Reply]]]
+Answers = Mapping[type[Request[Reply]], Callable[[Any, NodeId], Awaitable[Reply]]]
+"""What a peer answers: a mapping of such pairs, which :meth:`Request.by` makes of types that fit each other."""
 
 
 class Answered(Reply, tag=36):

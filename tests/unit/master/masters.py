@@ -20,6 +20,7 @@ from p2pcrawl.master.copies.holdings import Holdings
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.majority.roll import Roll
 from p2pcrawl.master.master import Master
+from p2pcrawl.master.service import Service
 from p2pcrawl.model.cluster.consent import Version
 from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status, format_address, parse_address
 from p2pcrawl.model.cluster.placement import RingName
@@ -144,7 +145,7 @@ class House:
 
     async def answer(self, request: Any, source: NodeId) -> Any:
         """Answers as over a link: when this master dies, who asked hears of that."""
-        task = asyncio.ensure_future(self.cluster.serve(request, source))
+        task = asyncio.ensure_future(self.serve(request, source))
         self._answering.add(task)
         try:
             await asyncio.wait([task])
@@ -166,10 +167,15 @@ class House:
         stack.push_async_callback(holdings.close)
         self.roll = Roll(self.town.folder / self.name, self.id) if self.town.majority else None
         self.cluster = Cluster(
-            self.master, Others(self.town, self.id), self, holdings, self.town.copies, self._answer,
+            self.master, Others(self.town, self.id), self, holdings, self.town.copies,
             ring=self.town.ring, roll=self.roll,
         )  # fmt: skip
+        self.answers = Service(self.cluster, self._tell).answers()
         self.town.houses[self.id] = self
+
+    async def serve(self, request: Any, source: NodeId) -> Any:
+        """Answers a request, whoever asks."""
+        return await self.answers[type(request)](request, source)
 
     def start(self) -> None:
         self.cluster.start(looking=self.town.looking, founds=self.id == min(self.town.houses))
@@ -200,7 +206,7 @@ class House:
     def send(self, channel: int, payload: bytes, to: tuple[str, int]) -> None:
         self.send_to(channel, payload, format_address(*to))
 
-    async def _answer(self, what: str, arguments: bytes) -> bytes:
+    async def _tell(self, what: str, arguments: bytes) -> bytes:
         return b"{}"
 
 

@@ -200,7 +200,7 @@ async def test_job_stays_unfinished_while_its_first_record_is_being_stored(
 
         def watched(store: Store, batch: Any) -> Any:
             if batch.links and 77 in house.master.jobs:
-                looked.append(house.cluster._standing(77).busy)
+                looked.append(house.cluster.standing(77).busy)
             return commit(store, batch)
 
         monkeypatch.setattr(Store, "commit", watched)
@@ -227,7 +227,7 @@ async def test_links_that_arrive_between_two_rounds_keep_the_job_open(tmp_path: 
             if isinstance(request, Quiet):
                 asked += 1
                 if asked == 1:
-                    await other.cluster.serve(Discover(0, 77, [_found(late)]), decider.id)
+                    await other.serve(Discover(0, 77, [_found(late)]), decider.id)
 
         web.links[late] = []
         town.after = between
@@ -567,14 +567,14 @@ async def test_late_word_that_rows_were_taken_removes_nothing_that_came_back(tmp
         await finished(houses)
         mine = {b for b in range(BUCKETS) if houses[0].cluster.ownership.owner(b) is None}
         before = len(await records(houses[0]))
-        one, view = houses[0].cluster, houses[0].cluster.ownership.view
+        view = houses[0].cluster.ownership.view
         # Never released to anybody: a Taken for another's bucket, and one for our own.
-        await one.serve(Taken(0, bitmap_of(mine), [9] * len(mine), view, [8] * len(mine)), houses[1].id)
+        await houses[0].serve(Taken(0, bitmap_of(mine), [9] * len(mine), view, [8] * len(mine)), houses[1].id)
         assert len(await records(houses[0])) == before
         stray = next(u for u in (f"http://s{n}.example/" for n in range(99)) if _owner(houses[0], u) == houses[1].id)
         await _plant(houses[0], stray)
         everything = bitmap_of(range(BUCKETS))
-        await one.serve(Taken(0, everything, [9] * BUCKETS, view, [8] * BUCKETS), houses[1].id)
+        await houses[0].serve(Taken(0, everything, [9] * BUCKETS, view, [8] * BUCKETS), houses[1].id)
 
         assert stray in {u for u, _ in await records(houses[0])}
 
@@ -588,12 +588,12 @@ async def test_rows_are_not_given_up_to_whoever_took_them_in_another_view(tmp_pa
         stray = next(u for u in (f"http://s{n}.example/" for n in range(99)) if _owner(houses[0], u) == other)
         await submit(houses[0])
         await _plant(houses[0], stray)
-        released = await one.serve(Claim(0, one.ownership.view, bitmap_of(theirs)), other)
+        released = await houses[0].serve(Claim(0, one.ownership.view, bitmap_of(theirs)), other)
         assert released.agreed
 
         with pytest.raises(LinkError, match="view"):
             epochs = [9] * len(theirs)
-            await one.serve(Taken(0, bitmap_of(theirs), epochs, one.ownership.view + 1, epochs), other)
+            await houses[0].serve(Taken(0, bitmap_of(theirs), epochs, one.ownership.view + 1, epochs), other)
 
         assert stray in {u for u, _ in await records(houses[0])}
 

@@ -143,7 +143,7 @@ async def test_copy_counts_when_its_holder_knows_that_it_does(tmp_path: Path) ->
         mine = [b for b, owner in enumerate(other.ownership.table) if owner[0] == houses[1].id][:3]
 
         with pytest.raises(LinkError, match="own"):
-            await other.serve(Whole(0, bitmap_of(mine), [1, 1, 1]), houses[0].id)
+            await houses[1].serve(Whole(0, bitmap_of(mine), [1, 1, 1]), houses[0].id)
 
 
 @pytest.mark.slow

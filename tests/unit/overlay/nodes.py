@@ -13,6 +13,7 @@ from p2pcrawl.core.membership.output import Event
 from p2pcrawl.core.membership.parameters import MembershipConfig
 from p2pcrawl.overlay.node import Credentials, OverlayNode
 from p2pcrawl.wire.messages.ask import Answered, Reply
+from p2pcrawl.wire.messages.peer_messages import Query
 from p2pcrawl.wire.sealed.datagrams import DatagramSeal
 from p2pcrawl.wire.sealed.identity import Identity
 from p2pcrawl.wire.sealed.keys import KeyRing, generate_key
@@ -46,10 +47,12 @@ async def node(who: Credentials | None = None, join: tuple[str, ...] | None = ()
     """A node that has begun to gossip; with ``join=None``, one that has only bound its port."""
     seen = seen or Seen()
     made = OverlayNode(
-        who or credentials(), bytes(16), seen.serve, lambda link, hello: seen.slaves.append(hello), seen.events.append,
+        who or credentials(), bytes(16),
         config=MembershipConfig(), dice=Random(1),
     )  # fmt: skip
-    await made.open("127.0.0.1", 0)
+    await made.open(
+        "127.0.0.1", 0, dict([Query.by(seen.serve)]), lambda link, hello: seen.slaves.append(hello), seen.events.append
+    )
     made.seen = seen
     if join is not None:
         made.join(join)

@@ -136,7 +136,7 @@ async def test_only_the_owner_of_a_bucket_confirms_it_and_only_in_this_view(tmp_
         theirs = {b for b in range(BUCKETS) if leaver.ownership.owner(b) == other}
         leaver.farewell._safe.clear()
 
-        await leaver.serve(Drop(0, view, bitmap_of(range(BUCKETS))), other)
+        await houses[0].serve(Drop(0, view, bitmap_of(range(BUCKETS))), other)
         assert farewell._safe == theirs
-        await leaver.serve(Drop(0, view + 1, bitmap_of(range(BUCKETS))), houses[2].id)
+        await houses[0].serve(Drop(0, view + 1, bitmap_of(range(BUCKETS))), houses[2].id)
         assert farewell._safe == theirs

@@ -284,10 +284,10 @@ async def test_buckets_that_are_claimed_in_two_goes_are_all_given_up(tmp_path: P
         old, claimer = houses[0].cluster, houses[1].id
         theirs = [b for b in range(4096) if old.ownership.owner(b) == claimer][:5]
         for part in (theirs[:3], theirs[3:]):
-            released = await old.serve(Claim(0, old.ownership.view, bitmap_of(part)), claimer)
+            released = await houses[0].serve(Claim(0, old.ownership.view, bitmap_of(part)), claimer)
             assert released.agreed
 
-        await old.serve(Taken(0, bitmap_of(theirs), [9] * 5, old.ownership.view, [9] * 5), claimer)
+        await houses[0].serve(Taken(0, bitmap_of(theirs), [9] * 5, old.ownership.view, [9] * 5), claimer)
 
         assert [old.ownership.lacks[b] for b in theirs] == [9] * 5
 
@@ -310,7 +310,7 @@ async def test_what_made_a_bucket_whole_is_on_disk_before_who_had_it_forgets(tmp
 
         returned.takeover.taken = watched  # type: ignore[method-assign]
 
-        await owner.serve(Offer(0, bitmap_of([bucket])), houses[1].id)
+        await houses[0].serve(Offer(0, bitmap_of([bucket])), houses[1].id)
         await eventually(lambda: on_disk)
 
         assert on_disk == [Standing(9)]

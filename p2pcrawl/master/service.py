@@ -1,0 +1,143 @@
+"""What a master answers the others: one list of requests, each with the part that answers it.
+
+Where a request concerns several parts their order is here, with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import ParamSpec, TypeVar
+
+from p2pcrawl.core.buckets.bitmaps import buckets_of
+from p2pcrawl.master.cluster import Cluster
+from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.wire.messages.ask import Answered, Answers
+from p2pcrawl.wire.messages.peer_messages import (
+    AskElectorate,
+    Borrow,
+    Canvassed,
+    Claim,
+    Compare,
+    Copied,
+    Copy,
+    Discover,
+    Drop,
+    Dropped,
+    Forgotten,
+    JobMarks,
+    ListKeys,
+    Merge,
+    MirrorJob,
+    Offer,
+    Pull,
+    PullCopies,
+    PullKeys,
+    Query,
+    Quiet,
+    Released,
+    Repay,
+    Settled,
+    Standing,
+    Taken,
+    Whole,
+)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Tell = Callable[[str, bytes], Awaitable[bytes]]
+"""Answers the questions of faces: what is asked, with JSON arguments; JSON back."""
+
+
+class Service:
+    """One master's answers to the others. ``tell`` answers what they ask for their faces."""
+
+    def __init__(self, cluster: Cluster, tell: Tell) -> None:
+        self._cluster = cluster
+        self._tell = tell
+
+    def answers(self) -> Answers:
+        """Lists the requests of other masters, each with what answers it."""
+        cluster = self._cluster
+        master, holdings, takeover, upkeep = cluster.master, cluster.holdings, cluster.takeover, cluster.upkeep
+        mirroring, lending = cluster.mirroring, cluster.budgets.lending
+        answers = [
+            # Links and facts on their way to the owners of their buckets.
+            Discover.by(lambda request, _: master.arrive(request.job, request.links, request.opened)),
+            Merge.by(self._merge),
+            # Copies, and how they are brought up to date.
+            Copy.by(self._copy),
+            Compare.by(lambda request, _: holdings.compare(request)),
+            ListKeys.by(lambda request, _: holdings.list_keys(request)),
+            PullKeys.by(lambda request, _: holdings.pull_keys(request)),
+            Whole.by(lambda request, _: upkeep.whole(request)),
+            Drop.by(self._drop),
+            # Buckets that change hands.
+            Claim.by(self._claim),
+            Pull.by(lambda request, _: takeover.pull(request)),
+            PullCopies.by(lambda request, _: takeover.pull_copies(request)),
+            Taken.by(self._taken),
+            Offer.by(_at_once(takeover.offered)),
+            # Jobs.
+            MirrorJob.by(mirroring.mirror),
+            JobMarks.by(_at_once(mirroring.compare)),
+            Quiet.by(self._quiet),
+            # Hosts that are lent.
+            Borrow.by(lending.lend),
+            Repay.by(_at_once(lending.repaid)),
+            # What people ask.
+            Query.by(self._query),
+        ]
+        if cluster.mandate is not None:
+            suffrage = cluster.mandate.suffrage
+            answers += [
+                Canvassed.by(lambda request, _: suffrage.vote(request)),
+                AskElectorate.by(_at_once(lambda request, _: suffrage.tell())),
+            ]
+        return dict(answers)
+
+    async def _merge(self, request: Merge, sender: NodeId) -> Settled:
+        # A host that is not ours is refused before anything of the request is written down.
+        self._cluster.learn(request.notes)
+        # Before the rows: what is open to them is known here when they are.
+        await self._cluster.master.learn_opened(request.opened)
+        return await self._cluster.master.merge(request.rows)
+
+    async def _copy(self, request: Copy, sender: NodeId) -> Copied:
+        # Before the rows, as above: whoever takes them over from here must not find a host closed that was open.
+        await self._cluster.master.learn_opened(request.opened)
+        return await self._cluster.holdings.copy(request)
+
+    async def _drop(self, request: Drop, sender: NodeId) -> Dropped:
+        dropped = await self._cluster.upkeep.drop(request, self._cluster.takeover.left_over)
+        if dropped.agreed:
+            # Only in the view in which both act: another owner says it again.
+            self._cluster.farewell.confirmed(buckets_of(request.buckets), sender, few=request.few)
+        return dropped
+
+    async def _claim(self, request: Claim, sender: NodeId) -> Released:
+        # Most often the news of its view is under way here: a refusal would cost both a pause.
+        await self._cluster.views.come_to(request.view)
+        return await self._cluster.takeover.let_go(request, sender)
+
+    async def _taken(self, request: Taken, sender: NodeId) -> Forgotten:
+        # First: from here on the sender has the only copy, till others have said that they have theirs.
+        self._cluster.farewell.taken(buckets_of(request.buckets))
+        return await self._cluster.takeover.taken(request, sender)
+
+    async def _quiet(self, request: Quiet, sender: NodeId) -> Standing:
+        if request.closing:
+            # First: a job that closes has less left to do, and the answer is to say so.
+            self._cluster.close_job(request.job, request.closing)
+        return self._cluster.standing(request.job)
+
+    async def _query(self, request: Query, sender: NodeId) -> Answered:
+        return Answered(0, await self._tell(request.what, request.arguments))
+
+
+def _at_once(answer: Callable[P, T]) -> Callable[P, Awaitable[T]]:
+    """Lets a part that need not wait for anything answer."""
+
+    async def answered(*args: P.args, **kwargs: P.kwargs) -> T:
+        return answer(*args, **kwargs)
+
+    return answered
