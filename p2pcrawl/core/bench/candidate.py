@@ -28,10 +28,17 @@ class Candidate:
     job: int
     host: int
     bucket: int
-    rank: Rank = (0, 0)
+    prio: int = 0
+    seq: int = 0
+    """Both numbers of its rank. No pair, for there are hundreds of thousands of candidates."""
     attempts: int = 0
     losses: int = 0
     visit: int = 0
+
+    @property
+    def rank(self) -> Rank:
+        """Returns its place in its queue."""
+        return self.prio, self.seq
 
 
 @dataclass(frozen=True, slots=True)

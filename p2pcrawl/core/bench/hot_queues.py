@@ -56,7 +56,7 @@ class HotQueues:
         if candidate.record in self.members:
             return
         self.members.add(candidate.record)
-        heapq.heappush(queue.hot, (candidate.rank, candidate.record, candidate))
+        heapq.heappush(queue.hot, (candidate.prio, candidate.seq, candidate))
         self.held += 1
         self._wake(seat)
 
@@ -77,11 +77,11 @@ class HotQueues:
         """Leaves the tail of a hot queue to the disk, where it is anyway."""
         queue.hot.sort()
         limit = self._limit()
-        for _, record, _ in queue.hot[limit:]:
-            self.members.discard(record)
+        for _, _, candidate in queue.hot[limit:]:
+            self.members.discard(candidate.record)
         self.held -= len(queue.hot) - limit
         del queue.hot[limit:]
-        queue.horizon = queue.hot[-1][0]
+        queue.horizon = queue.hot[-1][2].rank
         queue.more = True
 
     # -- loading ------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ class HotQueues:
 
     def clear(self, queue: Queue) -> None:
         """Forgets a queue of which nothing is on disk any more."""
-        self.members.difference_update(entry[1] for entry in queue.hot)
+        self.members.difference_update(candidate.record for _, _, candidate in queue.hot)
         self.held -= len(queue.hot)
         queue.hot.clear()
         queue.more, queue.horizon = False, None
@@ -177,7 +177,7 @@ class HotQueues:
                 kept = [entry for entry in queue.hot if not goes(entry[2])]
                 if len(kept) == len(queue.hot):
                     continue
-                self.members.difference_update(entry[1] for entry in queue.hot if goes(entry[2]))
+                self.members.difference_update(entry[2].record for entry in queue.hot if goes(entry[2]))
                 self.held -= len(queue.hot) - len(kept)
                 queue.hot = kept
                 heapq.heapify(queue.hot)

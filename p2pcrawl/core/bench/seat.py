@@ -26,7 +26,8 @@ class Queue:
     def __init__(self, job: int, kind: str) -> None:
         self.job = job
         self.kind = kind
-        self.hot: list[tuple[Rank, int, Candidate]] = []
+        self.hot: list[tuple[int, int, Candidate]] = []
+        """A heap by rank. No two candidates of a queue have the same."""
         self.horizon: Rank | None = None
         self.more = False
         self.loading = False

@@ -8,6 +8,7 @@ columns to values. No order of columns is relied on anywhere.
 from __future__ import annotations
 
 import sqlite3
+from sys import intern
 from typing import Any
 
 from p2pcrawl.core.bench.candidate import Candidate, Rank
@@ -42,14 +43,14 @@ def named(db: sqlite3.Connection) -> sqlite3.Cursor:
 
 
 def link_of(row: sqlite3.Row) -> Link:
-    """Makes a link of its columns."""
+    """Makes a link of its columns. Texts that most links share are one object, for many are held in memory."""
     return Link(
         url=row["url"],
         fingerprint=pack_halves(row["hi"], row["lo"]),
         depth=row["depth"],
         priority=row["priority"],
-        kind=row["kind"],
-        callback=row["callback"],
+        kind=intern(row["kind"]),
+        callback=intern(row["callback"]),
         seed=bool(row["seed"]),
         referer=row["referer"],
         extra=row["extra"] or b"",
@@ -67,7 +68,8 @@ def candidate_of(row: sqlite3.Row, rank: Rank) -> Candidate:
         job=row["job"],
         host=row["host"],
         bucket=row["bucket"],
-        rank=rank,
+        prio=rank[0],
+        seq=rank[1],
         attempts=row["attempts"],
         losses=row["losses"],
         visit=row["visit"],

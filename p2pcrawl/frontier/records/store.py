@@ -145,7 +145,7 @@ class Store:
             records.append(columns_of(record, found, hi, lo, now))
             seen.append((hi, lo, job, record))
             queue.append((job, host, link.kind, *rank, record))
-            result.fresh.append(Candidate(record, link, job, host, found.bucket, rank))
+            result.fresh.append(Candidate(record, link, job, host, found.bucket, *rank))
             batch.tallies[job]["discovered"] += 1
             batch.tallies[job]["queued"] += 1
         insert_many(self._db, "record", records)

@@ -29,7 +29,7 @@ def candidate(
     name = host_name(host)
     rank = rank_of(order, record, priority, 0)
     url = f"http://{name}/{record}"
-    return Candidate(record, Link(url, b"", priority=priority, kind=kind), job, key_hash(name), 0, rank)
+    return Candidate(record, Link(url, b"", priority=priority, kind=kind), job, key_hash(name), 0, *rank)
 
 
 class Frontier:

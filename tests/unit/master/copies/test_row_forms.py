@@ -24,7 +24,7 @@ def copied(packed: Any) -> CopyRow:
 
 
 def test_record_that_is_queued_comes_back_from_its_copy() -> None:
-    candidate = Candidate(1, LINK, 7, 5, 9, (0, 1), attempts=2, losses=1, visit=4)
+    candidate = Candidate(1, LINK, 7, 5, 9, 0, 1, attempts=2, losses=1, visit=4)
 
     copy = copy_of_candidate(candidate)
 
@@ -34,7 +34,7 @@ def test_record_that_is_queued_comes_back_from_its_copy() -> None:
 
 
 def test_record_whose_turn_has_ended_comes_back_with_its_items() -> None:
-    candidate = Candidate(1, LINK, 7, 5, 9, (0, 1), visit=4)
+    candidate = Candidate(1, LINK, 7, 5, 9, 0, 1, visit=4)
     ending = Ending(candidate, Phase.DONE, 2, 1, "redirect", 200, 55)
 
     copy = copy_of_ending(ending, 2, b"a\nb")
