@@ -65,7 +65,7 @@ class Claims:
             self.broken.append(f"{name}: {value}{', wanted ' + wanted if wanted else ''}")
 
     def print(self) -> int:
-        """Prints a table; the exit code."""
+        """Prints a table; returns the exit code."""
         names = max(len(name) for name, _, _ in self.rows)
         values = min(24, max(len(value) for _, value, _ in self.rows))
         print(f"\n{self.title}")

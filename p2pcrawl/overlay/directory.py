@@ -74,7 +74,7 @@ class Directory:
         port.receivers[DIRECTORY] = self._received
 
     async def join(self, addresses: Iterable[Address]) -> int:
-        """Makes contact through any of these; how many contacts there are then."""
+        """Makes contact through any of these; returns how many contacts there are then."""
         targets = [parse_address(a) for a in addresses if a != self._port.address]
         if targets:
             async with self._calls:
@@ -86,21 +86,22 @@ class Directory:
         return self.contacts
 
     async def publish_peer(self, me: Member) -> int:
-        """Says where this node is; how many nodes hold it then."""
+        """Publishes where this node is; returns how many nodes hold that then."""
         if not self._version and (before := await self.look_up(PEER, me.id)) is not None:
             self._version = before.version
         self._version += 1
         return await self._publish(PEER, me.id, self._version, TTL_S, PeerBody.of(me))
 
     async def publish_owner(self, bucket: int, counter: int, address: Address) -> int:
-        """Says that this node serves a bucket under the epoch of this counter; how many nodes hold it then.
+        """Publishes that this node serves a bucket under the epoch of this counter; returns how many nodes hold that
+        then.
 
         None do while they hold a greater epoch.
         """
         return await self._publish(OWNER, str(bucket), counter, TTL_S, OwnerBody(address))
 
     async def publish_host(self, host: str, note: HostNote) -> int:
-        """Says what a host asks, in place of what was said before; how many nodes hold it then.
+        """Publishes what a host asks, in place of what was published before; returns how many nodes hold that then.
 
         Raises ValueError for a host whose name no record can have.
         """

@@ -144,7 +144,7 @@ class RecordStore(IStorage):  # type: ignore[misc] # kademlia has no types
         return len(self._records) < self._records_max and (record.kind != HOST or self._hosts < self._hosts_max)
 
     def _sweep(self) -> bool:
-        """Drops what has ended; whether it looked. Costs a pass."""
+        """Drops what has ended; returns whether it looked. Costs a pass."""
         now = self._clock()
         if now < self._sweep_at:
             return False

@@ -123,7 +123,7 @@ async def _spell(stage: Stage, fault: Fault, turns: Mapping[str, asyncio.Lock]) 
 
 
 async def _passed(stage: Stage, seconds: float) -> bool:
-    """Waits; whether the time has passed before the job had ended."""
+    """Waits; returns whether the time has passed before the job had ended."""
     try:
         async with asyncio.timeout(seconds):
             await stage.until(lambda: stage.ended)

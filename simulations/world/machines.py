@@ -64,8 +64,9 @@ class PeerMachine(ABC):
 
     @abstractmethod
     async def leave(self) -> bool:
-        """Ends its life in order: gives back what it has, says good-bye, and the process ends. Whether it came to that:
-        something else may end it before."""
+        """Ends its life in order: gives back what it has, says good-bye, and the process ends. Returns whether it came
+        to that: something else may end it before.
+        """
 
     def lose_power(self) -> None:
         """Ends its life; nobody is told."""

@@ -76,7 +76,7 @@ class Electorate:
         return _behind(self.version, version)
 
     def learn(self, decision: Decision, new_seat: Callable[[], bytes], now: float) -> bool:
-        """Takes a decision that somebody tells; whether it is news."""
+        """Takes a decision that somebody tells; returns whether it is news."""
         if not self.behind(decision.version):
             return False
         if self.version.founded and decision.version.founded != self.version.founded:

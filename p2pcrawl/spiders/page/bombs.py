@@ -192,7 +192,7 @@ class _Weight:
         return self._end
 
     def _attend(self, tag: re.Match[bytes], name: bytes, rest: bytes) -> bool:
-        """Counts the attributes of a tag. Whether they, and all names so far, are within the bounds."""
+        """Counts the attributes of a tag. Returns whether they, and all names so far, are within the bounds."""
         body, end = self._body, tag.end()
         mark = body[end : end + 1]
         if mark == b"<" or _quoted_mark(rest + mark):

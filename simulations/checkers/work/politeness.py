@@ -38,7 +38,7 @@ def check(evidence: Evidence) -> Iterator[str]:
 
 @dataclass(slots=True)
 class _Patience:
-    """What one host asks for, as far as masters have to know it."""
+    """The wishes of one host, as far as masters have to know them."""
 
     usual_s: float
     """Between two of its pages, whatever it asks for."""
