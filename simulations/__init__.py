@@ -1,6 +1,6 @@
 """Deterministic simulations of p2pcrawl: virtual time, an in-memory network, one seed per run.
 
-    from simulations import Options, Simulation
+    from . import Options, Simulation
 
     report = Simulation(Options(scenario="churn", seed=7)).run()
     assert not report.violations, report.violations
@@ -13,13 +13,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulations.kernel.paths import Law
-    from simulations.play.options import Options
-    from simulations.play.stage import Stage
-    from simulations.whole.outcome import Progress, Report
-    from simulations.whole.plan import MachinePlan, Plan
-    from simulations.whole.simulation import Simulation
-    from simulations.world.web import WebPlan
+    from .kernel.paths import Law
+    from .play.options import Options
+    from .play.stage import Stage
+    from .whole.outcome import Progress, Report
+    from .whole.plan import MachinePlan, Plan
+    from .whole.simulation import Simulation
+    from .world.web import WebPlan
 
 _HOMES = {
     "Law": "kernel.paths",
@@ -42,4 +42,4 @@ def __getattr__(name: str) -> Any:
 
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"simulations.{_HOMES[name]}"), name)
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -21,15 +21,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with _stopping():
         try:
             # Loading all of it takes a while, in which somebody may already have had enough.
-            from simulations.verbs.verbs import VERBS, parser
+            from .verbs.verbs import VERBS, parser
 
             chosen = parser().parse_args(arguments)
             return VERBS[chosen.verb].run(chosen)
         except P2PCrawlError as error:
-            print(f"simulations: {error}", file=sys.stderr)
+            print(f"{__package__}: {error}", file=sys.stderr)
             return 2
         except KeyboardInterrupt:
-            print("simulations: interrupted", file=sys.stderr)
+            print(f"{__package__}: interrupted", file=sys.stderr)
             return INTERRUPTED
         except BrokenPipeError:
             # Whoever read what we print has seen enough, as ``head`` has; what is left must not fail again at exit.

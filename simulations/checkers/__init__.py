@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from simulations.checkers.cluster import balance, bounds, copies, membership, movement, ownership, parts, quiet
-from simulations.checkers.work import (
+from ..play.evidence import Evidence, Violation
+from .cluster import balance, bounds, copies, membership, movement, ownership, parts, quiet
+from .work import (
     children,
     conservation,
     coverage,
@@ -21,7 +22,6 @@ from simulations.checkers.work import (
     robots,
     statements,
 )
-from simulations.play.evidence import Evidence, Violation
 
 CHECKERS: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "coverage": coverage.check,

@@ -6,13 +6,13 @@ never be done, in a run in which that shows; without it the same run has nothing
 
 from __future__ import annotations
 
-from simulations.controls.control import Control
+from .control import Control
 
 
 def controls() -> dict[str, Control]:
     """Returns all controls by name."""
     # Here, not above: only who asks for controls depends on every piece that one swaps being where it was.
-    from simulations.controls.registry import CONTROLS
+    from .registry import CONTROLS
 
     return CONTROLS
 

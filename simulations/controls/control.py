@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulations.controls.swaps import Swap
-from simulations.play.options import Options
+from ..play.options import Options
+from .swaps import Swap
 
 LIMIT_S = 400.0
 """Virtual seconds for the run of a control: what hangs because of it need not hang for long."""

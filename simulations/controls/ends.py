@@ -14,9 +14,10 @@ from p2pcrawl.master.slaves.outcomes import Intake
 from p2pcrawl.master.slaves.session import Lease
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.page_link import Link
-from simulations.controls.control import LIMIT_S, Control
-from simulations.controls.swaps import swap
-from simulations.play.options import Options
+
+from ..play.options import Options
+from .control import LIMIT_S, Control
+from .swaps import swap
 
 # -- done-before-links: a page's end does not wait for its links at other masters -------------
 

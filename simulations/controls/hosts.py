@@ -8,9 +8,10 @@ from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.hosts.politeness import HostNote
 from p2pcrawl.fetch.components.robots import RobotsRules
 from p2pcrawl.master.copies.holdings import Holdings
-from simulations.controls.control import LIMIT_S, Control
-from simulations.controls.swaps import swap
-from simulations.play.options import Options
+
+from ..play.options import Options
+from .control import LIMIT_S, Control
+from .swaps import swap
 
 # -- hosts-forgotten: what a host asks for stays with the master that it told it to -----------
 

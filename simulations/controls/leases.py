@@ -6,9 +6,10 @@ from p2pcrawl.frontier.records.batch import Batch
 from p2pcrawl.master.slaves.inbox import Reports
 from p2pcrawl.master.slaves.session import Session
 from p2pcrawl.wire.messages.slave_messages import Report
-from simulations.controls.control import LIMIT_S, Control
-from simulations.controls.swaps import swap
-from simulations.play.options import Options
+
+from ..play.options import Options
+from .control import LIMIT_S, Control
+from .swaps import swap
 
 # -- leases-unchecked: whoever reports the end of a page is believed, whoever it was leased to -
 

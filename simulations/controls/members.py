@@ -11,9 +11,10 @@ from p2pcrawl.core.membership.self_defence import Claims
 from p2pcrawl.model.cluster.gossip import Alive, Update
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.sealed.datagrams import DatagramSeal, Opened
-from simulations.controls.control import LIMIT_S, Control
-from simulations.controls.swaps import swap
-from simulations.play.options import Options
+
+from ..play.options import Options
+from .control import LIMIT_S, Control
+from .swaps import swap
 
 # -- refutation-off: who is suspected says nothing to it --------------------------------------
 

@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterable, Mapping
 from p2pcrawl.fetch.connection.guard import Networks
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.jobs.openings import Openings
-from simulations.controls.control import LIMIT_S, Control
-from simulations.controls.swaps import swap
-from simulations.play.options import Options
+
+from ..play.options import Options
+from .control import LIMIT_S, Control
+from .swaps import swap
 
 # -- opened-unnoted: a start URL's link is taken in, and nobody sees what it opens -------------
 

@@ -15,10 +15,11 @@ from p2pcrawl.master.slaves.session import Session
 from p2pcrawl.master.slaves.slaves import Slaves
 from p2pcrawl.model.cluster.node import Member
 from p2pcrawl.slave.link.fence import Fence
-from simulations.controls.control import LIMIT_S, Control
-from simulations.controls.hosts import ask_at_once
-from simulations.controls.swaps import swap
-from simulations.play.options import Options
+
+from ..play.options import Options
+from .control import LIMIT_S, Control
+from .hosts import ask_at_once
+from .swaps import swap
 
 # -- fencing-off: whoever stood still goes on under leases and epochs that are void -----------
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simulations.controls import ends, hosts, leases, members, openings, owners, rows, storage
-from simulations.controls.control import Control
+from . import ends, hosts, leases, members, openings, owners, rows, storage
+from .control import Control
 
 CONTROLS: dict[str, Control] = {
     **owners.CONTROLS,

@@ -16,9 +16,10 @@ from p2pcrawl.master.links.exchange import EndedPage, Exchange
 from p2pcrawl.master.master import Master
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.wire.messages.peer_messages import CopyRow, Row
-from simulations.controls.control import LIMIT_S, Control
-from simulations.controls.swaps import swap
-from simulations.play.options import Options
+
+from ..play.options import Options
+from .control import LIMIT_S, Control
+from .swaps import swap
 
 # -- counters-not-kept: records move, and what is counted of them does not --------------------
 
@@ -57,7 +58,7 @@ def _remove_nothing(self: ItemTable, records: Collection[int]) -> Counter[int]:
 # -- not-taken-in: what is handed over is said to be taken, and is dropped --------------------
 
 
-async def _take_nothing_in(self: Taking, rows: list[Row], turn: int) -> None:
+async def _take_nothing_in(self: Taking, rows: list[Row], generation: int) -> None:
     pass
 
 

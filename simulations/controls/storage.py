@@ -13,11 +13,12 @@ from p2pcrawl.frontier.records.batch import NewLink
 from p2pcrawl.frontier.records.seen import SeenFilter
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.model.crawl.fingerprint import halves
-from simulations.controls.control import LIMIT_S, Control
-from simulations.controls.swaps import swap
-from simulations.kernel.paths import Dice
-from simulations.play.options import Options
-from simulations.world.disks import Disk
+
+from ..kernel.paths import Dice
+from ..play.options import Options
+from ..world.disks import Disk
+from .control import LIMIT_S, Control
+from .swaps import swap
 
 SYNC_S = 12.0
 """Between two moments at which a disk without fsync has really all."""

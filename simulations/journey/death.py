@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from simulations.journey.recorder import Entry, FirstEntries, Place
-from simulations.play.options import Options
-from simulations.play.stage import Stage
-from simulations.whole.outcome import Report
-from simulations.whole.plan import Plan
-from simulations.whole.simulation import Simulation
-from simulations.world.web import WebPlan
+from ..play.options import Options
+from ..play.stage import Stage
+from ..whole.outcome import Report
+from ..whole.plan import Plan
+from ..whole.simulation import Simulation
+from ..world.web import WebPlan
+from .recorder import Entry, FirstEntries, Place
 
 BEFORE_S = 3.0
 """What ran so shortly before is everyday life."""

@@ -8,16 +8,17 @@ from typing import Any
 from p2pcrawl.core.bench.candidate import host_key
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash
 from p2pcrawl.model.errors import ConfigurationError
-from simulations.journey.recorder import Entry, Place, UrlRecorder
-from simulations.journey.sight import Sight
-from simulations.observe.folders import ended_in, print_of
-from simulations.play.options import Options
-from simulations.play.stage import Stage
-from simulations.whole.outcome import Report
-from simulations.whole.plan import Plan
-from simulations.whole.simulation import Simulation
-from simulations.world.machines import Machine
-from simulations.world.web import WebPlan
+
+from ..observe.folders import ended_in, print_of
+from ..play.options import Options
+from ..play.stage import Stage
+from ..whole.outcome import Report
+from ..whole.plan import Plan
+from ..whole.simulation import Simulation
+from ..world.machines import Machine
+from ..world.web import WebPlan
+from .recorder import Entry, Place, UrlRecorder
+from .sight import Sight
 
 WEB = WebPlan(
     pages=24, hosts=8, links=0,

@@ -15,9 +15,12 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import p2pcrawl
-from simulations.journey.sight import Sight, here
+
+from ..kernel.own_name import FOLDER
+from .sight import Sight, here
 
 _ROOT = f"{Path(p2pcrawl.__file__).parent}/"
+_OURS = f"{FOLDER}/"
 _SELF = ("self", "cls")
 
 
@@ -135,9 +138,10 @@ class FirstEntries(Recorder):
 
 def _place_of(code: CodeType) -> Place | None:
     """Returns where a code object is written; None outside p2pcrawl, and for a module's own."""
-    if not code.co_filename.startswith(_ROOT) or code.co_name == "<module>":
+    file = code.co_filename
+    if not file.startswith(_ROOT) or file.startswith(_OURS) or code.co_name == "<module>":
         return None
-    return Place(code.co_filename.removeprefix(_ROOT), code.co_qualname.partition(".<locals>")[0])
+    return Place(file.removeprefix(_ROOT), code.co_qualname.partition(".<locals>")[0])
 
 
 def _begins(frame: FrameType) -> bool:

@@ -17,7 +17,9 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from p2pcrawl.model.crawl.fingerprint import fingerprint, halves
-from simulations.kernel.life import LIFE
+
+from ..kernel.life import LIFE
+from ..kernel.own_name import PACKAGE
 
 DEPTH_MAX = 8
 """A report in a message holds a page with links in columns; nothing lies deeper than this."""
@@ -102,8 +104,11 @@ class Sight:
 
     def _form(self, kind: type) -> _Form | None:
         if kind not in self._forms:
-            self._forms[kind] = _form_of(kind) if kind.__module__.startswith(self._package) else None
+            self._forms[kind] = _form_of(kind) if self._counts(kind.__module__) else None
         return self._forms[kind]
+
+    def _counts(self, module: str) -> bool:
+        return module.startswith(self._package) and not (f"{module}.").startswith(f"{PACKAGE}.")
 
 
 def here() -> str:

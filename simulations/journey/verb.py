@@ -8,15 +8,16 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from simulations.journey.death import DeathJourney
-from simulations.journey.page import PageJourney
-from simulations.journey.recorder import Entry
+from ..kernel.own_name import COMMAND
+from .death import DeathJourney
+from .page import PageJourney
+from .recorder import Entry
 
 SEED = 3
-EXAMPLES = """\
-  python -m simulations journey                 one URL, found at one master, owned by another, done on two copies
-  python -m simulations journey --death         what runs on the others when a master loses power
-  python -m simulations journey --json          the figures, functions and types, to compare"""
+EXAMPLES = f"""\
+  {COMMAND} journey                 one URL, found at one master, owned by another, done on two copies
+  {COMMAND} journey --death         what runs on the others when a master loses power
+  {COMMAND} journey --json          the figures, functions and types, to compare"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

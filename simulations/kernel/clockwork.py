@@ -18,8 +18,8 @@ from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 from zlib import crc32
 
-from simulations.kernel.life import LIFE
-from simulations.kernel.tasks import SimFuture, SimTask, describe, pending
+from .life import LIFE
+from .tasks import SimFuture, SimTask, describe, pending
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -51,7 +51,7 @@ class Mishap(NamedTuple):
 
 
 class Clockwork(asyncio.BaseEventLoop):
-    """The loop without a network: sockets, names and threads are added by :class:`simulations.kernel.loop.SimLoop`."""
+    """The loop without a network: sockets, names and threads are added by :class:`SimLoop`."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -12,12 +12,12 @@ import os
 from collections import deque
 from typing import TYPE_CHECKING, Final, Protocol
 
-from simulations.kernel.life import Life
-from simulations.kernel.paths import Path
+from .life import Life
+from .paths import Path
 
 if TYPE_CHECKING:
-    from simulations.kernel.network import Network
-    from simulations.kernel.node import Node
+    from .network import Network
+    from .node import Node
 
 WINDOW: Final = 256 * 1024
 _RETRY_MIN_S: Final = 0.2

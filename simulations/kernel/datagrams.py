@@ -8,12 +8,12 @@ import socket
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final
 
-from simulations.kernel.connections import os_error
-from simulations.kernel.life import current_life
-from simulations.kernel.sockets import SimSocket, socket_address
+from .connections import os_error
+from .life import current_life
+from .sockets import SimSocket, socket_address
 
 if TYPE_CHECKING:
-    from simulations.kernel.loop import SimLoop
+    from .loop import SimLoop
 
 PAYLOAD_MAX: Final = 65_507
 _QUEUE_MAX: Final = 208 * 1024

@@ -15,8 +15,8 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from simulations.kernel.connections import End
-    from simulations.kernel.node import Node
+    from .connections import End
+    from .node import Node
 
 
 class Closing(Protocol):

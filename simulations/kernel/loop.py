@@ -16,16 +16,16 @@ from ssl import SSLContext
 from typing import TYPE_CHECKING, Any, TypeVarTuple
 from weakref import WeakKeyDictionary
 
-from simulations.kernel.clockwork import Clockwork
-from simulations.kernel.connections import End
-from simulations.kernel.datagrams import DatagramTransport
-from simulations.kernel.life import LIFE, current_life
-from simulations.kernel.servers import Server
-from simulations.kernel.sockets import SimSocket, is_numeric
-from simulations.kernel.streams import StreamTransport
+from .clockwork import Clockwork
+from .connections import End
+from .datagrams import DatagramTransport
+from .life import LIFE, current_life
+from .servers import Server
+from .sockets import SimSocket, is_numeric
+from .streams import StreamTransport
 
 if TYPE_CHECKING:
-    from simulations.kernel.network import Network
+    from .network import Network
 
 Ts = TypeVarTuple("Ts")
 

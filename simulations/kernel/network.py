@@ -1,6 +1,6 @@
 """The network between the nodes: addresses, names, laws, cuts, and the way of every packet.
 
-Every direction between two machines is a :class:`~simulations.kernel.paths.Path` with its own law and dice.
+Every direction between two machines is a :class:`Path` with its own law and dice.
 Faults are said in words: ``cut``, ``partition``, ``heal``, ``set_law``. What a fault does to packets that
 are on their way is decided when they arrive, as on a real wire that was pulled.
 """
@@ -14,17 +14,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from simulations.kernel.connections import End, Pipe, os_error
-from simulations.kernel.events import EventLog
-from simulations.kernel.life import Life, current_life
-from simulations.kernel.paths import LOOPBACK, Law, Path
-from simulations.kernel.sockets import SocketAddress, is_numeric, socket_address
+from .connections import End, Pipe, os_error
+from .events import EventLog
+from .life import Life, current_life
+from .paths import LOOPBACK, Law, Path
+from .sockets import SocketAddress, is_numeric, socket_address
 
 if TYPE_CHECKING:
-    from simulations.kernel.datagrams import DatagramTransport
-    from simulations.kernel.loop import SimLoop
-    from simulations.kernel.node import Node
-    from simulations.kernel.servers import Server
+    from .datagrams import DatagramTransport
+    from .loop import SimLoop
+    from .node import Node
+    from .servers import Server
 
 Where = tuple[str, int]
 AddressInfo = tuple[socket.AddressFamily, socket.SocketKind, int, str, SocketAddress]

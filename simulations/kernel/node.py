@@ -8,16 +8,16 @@ from collections.abc import Callable, Coroutine
 from random import Random
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
-from simulations.kernel.life import Clock, Life, NodeDown, outside
-from simulations.kernel.network import Traffic, Where
-from simulations.kernel.tasks import pending
+from .life import Clock, Life, NodeDown, outside
+from .network import Traffic, Where
+from .tasks import pending
 
 if TYPE_CHECKING:
-    from simulations.kernel.connections import End
-    from simulations.kernel.datagrams import DatagramTransport
-    from simulations.kernel.events import EventLog
-    from simulations.kernel.loop import SimLoop
-    from simulations.kernel.servers import Server
+    from .connections import End
+    from .datagrams import DatagramTransport
+    from .events import EventLog
+    from .loop import SimLoop
+    from .servers import Server
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -39,7 +39,7 @@ class World(Protocol):
 
 class Node:
     """A machine of a world, which has at most one life at a time. Made by
-    :meth:`simulations.world.world.World.node`.
+    :meth:`World.node`.
     """
 
     def __init__(self, world: World, name: str) -> None:

@@ -8,7 +8,7 @@ from math import inf, log
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from simulations.kernel.node import Node
+    from .node import Node
 
 _MASK = 0xFFFF_FFFF_FFFF_FFFF
 

@@ -10,12 +10,12 @@ from contextvars import Context, copy_context
 from ssl import SSLContext
 from typing import TYPE_CHECKING, Any
 
-from simulations.kernel.connections import End
-from simulations.kernel.sockets import SimSocket
-from simulations.kernel.streams import StreamTransport
+from .connections import End
+from .sockets import SimSocket
+from .streams import StreamTransport
 
 if TYPE_CHECKING:
-    from simulations.kernel.loop import SimLoop
+    from .loop import SimLoop
 
 
 class Server(asyncio.AbstractServer):

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from simulations.kernel.connections import End
+    from .connections import End
 
 SocketAddress = tuple[str, int] | tuple[str, int, int, int]
 

@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from simulations.kernel.connections import End
-from simulations.kernel.sockets import SimSocket, socket_address
+from .connections import End
+from .sockets import SimSocket, socket_address
 
 if TYPE_CHECKING:
-    from simulations.kernel.loop import SimLoop
-    from simulations.kernel.servers import Server
+    from .loop import SimLoop
+    from .servers import Server
 
 _READ_MAX: Final = 256 * 1024
 _HIGH: Final = 64 * 1024

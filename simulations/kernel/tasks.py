@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Iterable
 from contextvars import Context
 from typing import Any, TypeVar
 
-from simulations.kernel.life import LIFE, Life
+from .life import LIFE, Life
 
 T = TypeVar("T")
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
 
-from simulations.observe.folders import Print, print_of
-from simulations.world.web import Visit
+from ..world.web import Visit
+from .folders import Print, print_of
 
 LEAVE = "leave"
 """One goes in order: it hands over first, so this excuses nothing, as long as there are heirs."""

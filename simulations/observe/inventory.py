@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from simulations.observe.folders import Print, read_phases
+from .folders import Print, read_phases
 
 
 class Held(NamedTuple):

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from simulations.kernel.tasks import pending
-from simulations.world.machines import Machine
+from ..kernel.tasks import pending
+from ..world.machines import Machine
 
 WINDOW_S = 10.0
 """Packets are counted over as long as this."""

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from p2pcrawl.model.timings import TIMINGS
-from simulations.kernel.network import Network
-from simulations.world.machines import Machine
+
+from ..kernel.network import Network
+from ..world.machines import Machine
 
 LOOK_S = 0.1
 LASTS_S = TIMINGS.grant_s / (1 - TIMINGS.drift) + LOOK_S

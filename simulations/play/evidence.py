@@ -6,14 +6,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from simulations.observe.folders import PHASES, Folder, Record
-from simulations.observe.incidents import Incident
-from simulations.observe.inventory import Inventory
-from simulations.observe.loads import Peak
-from simulations.observe.sightings import Presence, Sighting
-from simulations.observe.tables import Table
-from simulations.play.options import Options
-from simulations.world.web import Visit, Web
+from ..observe.folders import PHASES, Folder, Record
+from ..observe.incidents import Incident
+from ..observe.inventory import Inventory
+from ..observe.loads import Peak
+from ..observe.sightings import Presence, Sighting
+from ..observe.tables import Table
+from ..world.web import Visit, Web
+from .options import Options
 
 
 class Violation(NamedTuple):

@@ -1,5 +1,5 @@
 """Faults by plan: what happens to whom, when and for how long, with the words of
-:class:`simulations.play.stage.Stage`.
+:class:`Stage`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from simulations.play.stage import Stage
-from simulations.world.machines import Machine, PeerMachine
+from ..world.machines import Machine, PeerMachine
+from .stage import Stage
 
 UNTIL_SHARE = 0.9
 """A fault that comes again and again stops when so much of the web has answered."""

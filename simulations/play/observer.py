@@ -14,18 +14,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.master.jobs.job import FINISHED
 from p2pcrawl.model.errors import P2PCrawlError
-from simulations.kernel.life import NodeDown
-from simulations.observe.folders import Print, read_phases
-from simulations.observe.inventory import Stock
-from simulations.observe.loads import Loads
-from simulations.observe.parts import LOOK_S as PARTS_S
-from simulations.observe.parts import Parts
-from simulations.observe.sightings import Sightings
-from simulations.observe.tables import Table
+
+from ..kernel.life import NodeDown
+from ..observe.folders import Print, read_phases
+from ..observe.inventory import Stock
+from ..observe.loads import Loads
+from ..observe.parts import LOOK_S as PARTS_S
+from ..observe.parts import Parts
+from ..observe.sightings import Sightings
+from ..observe.tables import Table
 
 if TYPE_CHECKING:
-    from simulations.play.stage import Stage
-    from simulations.world.machines import Machine
+    from ..world.machines import Machine
+    from .stage import Stage
 
 LOOK_S = 0.5
 STOCK_S = 10.0

@@ -10,6 +10,8 @@ from p2pcrawl.model.cluster.gossip import ENTRIES_MAX
 from p2pcrawl.model.crawl.record import ShardKey
 from p2pcrawl.peer.config import Partition
 
+from ..kernel.own_name import COMMAND
+
 LAWS = ("exponential", "weibull")
 PARTITIONS = tuple(str(partition) for partition in Partition)
 KEYS = tuple(str(key) for key in ShardKey)
@@ -49,7 +51,7 @@ class Options:
     private: float = 0.0
     """Of the hosts of the web: those at private addresses. Start URLs open every other one of them."""
     control: str = ""
-    """The negative control that is put into the peers: see ``simulations.controls``."""
+    """The negative control that is put into the peers: see the package ``controls``."""
 
     def __post_init__(self) -> None:
         if min(self.masters, self.replicas, self.pages, self.hosts_of_web) < 1:
@@ -105,4 +107,4 @@ class Options:
         ]
         if self.control:
             given.append(f"--control {self.control}")
-        return " ".join(["python -m simulations run", self.scenario, f"--seed {self.seed}", *given])
+        return " ".join([COMMAND, "run", self.scenario, f"--seed {self.seed}", *given])

@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from p2pcrawl.peer.config import Partition
-from simulations.kernel.paths import Law
-from simulations.play.stage import Stage
-from simulations.world.web import WebPlan
+
+from ..kernel.paths import Law
+from ..world.web import WebPlan
+from .stage import Stage
 
 USUAL_WEB = WebPlan()
 

@@ -17,9 +17,9 @@ from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.master.jobs.job import RUNNING
 
 if TYPE_CHECKING:
-    from simulations.play.stage import Stage
-    from simulations.world.machines import Machine
-    from simulations.world.web import Visit
+    from ..world.machines import Machine
+    from ..world.web import Visit
+    from .stage import Stage
 
 LOOK_S = 0.5
 """How often is looked who is up, and who counts whom."""

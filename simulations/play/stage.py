@@ -15,17 +15,18 @@ from typing import Any
 from p2pcrawl.core.bench.candidate import host_key
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash
 from p2pcrawl.master.jobs.job import FINISHED, RUNNING
-from simulations.kernel.life import outside
-from simulations.kernel.node import DISK_S
-from simulations.kernel.paths import Law
-from simulations.observe.folders import Print, ended_in
-from simulations.observe.incidents import LEAVE, PAUSE, Incident
-from simulations.play.observer import Observer
-from simulations.play.options import Options
-from simulations.world.machines import Machine, PeerMachine
-from simulations.world.slaves import SlaveMachine
-from simulations.world.web import Web
-from simulations.world.world import World
+
+from ..kernel.life import outside
+from ..kernel.node import DISK_S
+from ..kernel.paths import Law
+from ..observe.folders import Print, ended_in
+from ..observe.incidents import LEAVE, PAUSE, Incident
+from ..world.machines import Machine, PeerMachine
+from ..world.slaves import SlaveMachine
+from ..world.web import Web
+from ..world.world import World
+from .observer import Observer
+from .options import Options
 
 LOOK_S = 0.5
 PATIENCE_S = 300.0

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from math import inf
 
-from simulations.play.series import AWAY, Absence, Detection
-from simulations.report.axes import LEFT, RIGHT, TOP, Form, Frame, lasting, number, top_of
+from ..play.series import AWAY, Absence, Detection
+from .axes import LEFT, RIGHT, TOP, Form, Frame, lasting, number, top_of
 
 Points = Sequence[tuple[float, float]]
 

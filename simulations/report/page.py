@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
-from simulations.report.axes import lasting, number, percent, volume
-from simulations.report.charts import WIDE, Line, lines
-from simulations.report.sections import COLOURS, finished_s, name_of, refetch_share, section, verdict
-from simulations.whole.outcome import Report
+from ..whole.outcome import Report
+from .axes import lasting, number, percent, volume
+from .charts import WIDE, Line, lines
+from .sections import COLOURS, finished_s, name_of, refetch_share, section, verdict
 
 _STYLE = Path(__file__).with_name("page.css")
 

@@ -6,12 +6,12 @@ from html import escape
 from itertools import pairwise
 from math import inf
 
-from simulations.observe.incidents import PAUSE, Incident
-from simulations.play.series import AWAY
-from simulations.report.axes import lasting, number, percent, volume
-from simulations.report.charts import WIDE, Band, Line, bars, columns, kind_of, lines, presence, ranges
-from simulations.report.telling import shortened
-from simulations.whole.outcome import Report
+from ..observe.incidents import PAUSE, Incident
+from ..play.series import AWAY
+from ..whole.outcome import Report
+from .axes import lasting, number, percent, volume
+from .charts import WIDE, Band, Line, bars, columns, kind_of, lines, presence, ranges
+from .telling import shortened
 
 FINISHED = "nothing is left to do"
 NETWORK = "partition"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulations.whole.outcome import Report
+from ..whole.outcome import Report
 
 
 def told(report: Report) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from simulations.play.scenario import Scenario
-from simulations.scenarios import steady, swarm
-from simulations.scenarios.deaths import alone, churn, massacre, newcomers, power_loss, rolling, slaves_die, wiped
-from simulations.scenarios.network import flapping, hostile_bytes, lossy, majority, one_way, partition
-from simulations.scenarios.strain import clocks, full_disk, hot_host, mixed_weights, pauses, slaves_lie, slow_owner
+from ..play.scenario import Scenario
+from . import steady, swarm
+from .deaths import alone, churn, massacre, newcomers, power_loss, rolling, slaves_die, wiped
+from .network import flapping, hostile_bytes, lossy, majority, one_way, partition
+from .strain import clocks, full_disk, hot_host, mixed_weights, pauses, slaves_lie, slow_owner
 
 SCENARIOS: dict[str, Scenario] = {
     "steady": steady.SCENARIO,

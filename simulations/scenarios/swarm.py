@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from simulations.kernel.paths import Law
-from simulations.play.scenario import Scenario
-from simulations.play.stage import Stage
-from simulations.scenarios.network.partition import CUTS
+from ..kernel.paths import Law
+from ..play.scenario import Scenario
+from ..play.stage import Stage
+from .network.partition import CUTS
 
 ROUNDS_MAX = 12
 BETWEEN_S = 6.0

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from p2pcrawl.model.errors import ConfigurationError
-from simulations.controls import control_of
-from simulations.play.options import HOSTS_MIN, KEYS, LAWS, PAGES_OF_A_HOST, PARTITIONS, Options
-from simulations.scenarios import SCENARIOS
-from simulations.whole.plan import Plan
-from simulations.whole.plan_file import read_plan
+
+from ..controls import control_of
+from ..play.options import HOSTS_MIN, KEYS, LAWS, PAGES_OF_A_HOST, PARTITIONS, Options
+from ..scenarios import SCENARIOS
+from ..whole.plan import Plan
+from ..whole.plan_file import read_plan
 
 PLAN_SUFFIX = ".toml"
 _DEFAULT = Options()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from simulations.controls import control_of
-from simulations.play.options import Options
-from simulations.whole.simulation import Simulation
+from ..controls import control_of
+from ..play.options import Options
+from ..whole.simulation import Simulation
 
 SEEDS = 6
 """A cause need not show in each run: the peers' order of events changes with their code. In one of so many it does."""

@@ -7,15 +7,17 @@ import sys
 from textwrap import shorten
 
 from p2pcrawl.model.errors import ConfigurationError
-from simulations.checkers import CHECKERS
-from simulations.controls import control_of, controls
-from simulations.verbs.asked import count
-from simulations.verbs.control_trial import tried
-from simulations.verbs.processes import in_processes
 
-EXAMPLES = """\
-  python -m simulations controls
-  python -m simulations controls fencing-off fsync-off"""
+from ..checkers import CHECKERS
+from ..controls import control_of, controls
+from ..kernel.own_name import COMMAND
+from .asked import count
+from .control_trial import tried
+from .processes import in_processes
+
+EXAMPLES = f"""\
+  {COMMAND} controls
+  {COMMAND} controls fencing-off fsync-off"""
 SAID_MAX = 100
 """Characters of what a checker said, in the table; the run's own command shows all of it."""
 

@@ -20,14 +20,16 @@ from typing import NamedTuple
 
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.overlay.port import GOSSIP
-from simulations.kernel.node import Node
-from simulations.play.options import Options
-from simulations.play.stage import Stage
-from simulations.verbs.asked import refuse_unwritable
-from simulations.verbs.growth_picture import Panel, picture
-from simulations.whole.plan import Plan
-from simulations.whole.simulation import Simulation
-from simulations.world.web import WebPlan
+
+from ..kernel.node import Node
+from ..kernel.own_name import COMMAND
+from ..play.options import Options
+from ..play.stage import Stage
+from ..whole.plan import Plan
+from ..whole.simulation import Simulation
+from ..world.web import WebPlan
+from .asked import refuse_unwritable
+from .growth_picture import Panel, picture
 
 PAGES_EACH = 60
 """Pages of the web for each master, and hosts: with the delay of a second, a master has two pages a second to crawl."""
@@ -37,9 +39,9 @@ IDLE_S = 60.0
 CHANNEL = 1
 """Where a datagram tells, for all to read, what it is for."""
 
-EXAMPLES = """\
-  python -m simulations growth
-  python -m simulations growth --masters 5 10 50 200 --kept growth.json -o docs/growth.svg"""
+EXAMPLES = f"""\
+  {COMMAND} growth
+  {COMMAND} growth --masters 5 10 50 200 --kept growth.json -o docs/growth.svg"""
 
 
 class Count(NamedTuple):

@@ -6,19 +6,20 @@ import argparse
 import sys
 from pathlib import Path
 
-from simulations.report.page import page
-from simulations.report.telling import verdict
-from simulations.verbs.asked import add_plan_options, plan_of, refuse_options, refuse_unwritable
-from simulations.verbs.run import drawn
-from simulations.whole.outcome import Progress
-from simulations.whole.plan import Plan
-from simulations.whole.simulation import Simulation
+from ..kernel.own_name import COMMAND, example
+from ..report.page import page
+from ..report.telling import verdict
+from ..whole.outcome import Progress
+from ..whole.plan import Plan
+from ..whole.simulation import Simulation
+from .asked import add_plan_options, plan_of, refuse_options, refuse_unwritable
+from .run import drawn
 
-EXAMPLES = """\
-  python -m simulations report churn -o churn.html
-  python -m simulations report steady churn massacre --masters 9 --seed 4 -o compared.html
-  python -m simulations report simulations/examples/outage.toml -o outage.html
-  python -m simulations report 13 -o seed-13.html"""
+EXAMPLES = f"""\
+  {COMMAND} report churn -o churn.html
+  {COMMAND} report steady churn massacre --masters 9 --seed 4 -o compared.html
+  {COMMAND} report {example("outage.toml")} -o outage.html
+  {COMMAND} report 13 -o seed-13.html"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

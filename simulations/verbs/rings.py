@@ -17,9 +17,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from p2pcrawl.core.ring.rendezvous import BUCKETS
-from simulations.verbs.asked import refuse_unwritable
-from simulations.verbs.ring_contenders import CONTENDERS, HOSTS, Contender, View
-from simulations.verbs.ring_picture import Bar, picture
+
+from .asked import refuse_unwritable
+from .ring_contenders import CONTENDERS, HOSTS, Contender, View
+from .ring_picture import Bar, picture
 
 Table = list[tuple[str, ...]]
 

@@ -10,27 +10,29 @@ from random import Random
 from typing import TextIO
 
 from p2pcrawl.model.errors import ConfigurationError
-from simulations.play.options import LAWS, Options
-from simulations.report.telling import told
-from simulations.scenarios import SCENARIOS
-from simulations.verbs.asked import add_plan_options, plan_of
-from simulations.whole.outcome import Progress
-from simulations.whole.plan import Plan
-from simulations.whole.simulation import Simulation
+
+from ..kernel.own_name import COMMAND, example
+from ..play.options import LAWS, Options
+from ..report.telling import told
+from ..scenarios import SCENARIOS
+from ..whole.outcome import Progress
+from ..whole.plan import Plan
+from ..whole.simulation import Simulation
+from .asked import add_plan_options, plan_of
 
 _DEFAULT = Options()
 LIMIT_S = 1200.0
 """Virtual seconds for a run of a swarm: several times what the largest of their webs takes."""
 
 
-EXAMPLES = """\
-  python -m simulations run steady
-  python -m simulations run churn --seed 7 --masters 9 --replicas 3
-  python -m simulations run churn --seed 7 --log churn.log
-  python -m simulations run simulations/examples/outage.toml --seed 3"""
-REPLAY_EXAMPLES = """\
-  python -m simulations replay 13
-  python -m simulations replay 13 --log 13.log"""
+EXAMPLES = f"""\
+  {COMMAND} run steady
+  {COMMAND} run churn --seed 7 --masters 9 --replicas 3
+  {COMMAND} run churn --seed 7 --log churn.log
+  {COMMAND} run {example("outage.toml")} --seed 3"""
+REPLAY_EXAMPLES = f"""\
+  {COMMAND} replay 13
+  {COMMAND} replay 13 --log 13.log"""
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:

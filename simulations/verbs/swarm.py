@@ -8,17 +8,18 @@ import sys
 import traceback
 from typing import Any, NamedTuple
 
-from simulations.report.telling import shortened
-from simulations.verbs.asked import count
-from simulations.verbs.processes import in_processes
-from simulations.verbs.run import drawn
-from simulations.whole.outcome import Report
-from simulations.whole.simulation import Simulation
+from ..kernel.own_name import COMMAND
+from ..report.telling import shortened
+from ..whole.outcome import Report
+from ..whole.simulation import Simulation
+from .asked import count
+from .processes import in_processes
+from .run import drawn
 
-EXAMPLES = """\
-  python -m simulations swarm --seeds 50
-  python -m simulations swarm --from 1000 --seeds 500 --jobs 2
-  python -m simulations swarm --seeds 200 --json > swarm.jsonl"""
+EXAMPLES = f"""\
+  {COMMAND} swarm --seeds 50
+  {COMMAND} swarm --from 1000 --seeds 500 --jobs 2
+  {COMMAND} swarm --seeds 200 --json > swarm.jsonl"""
 RAISED = "raised"
 """The kind of failure of a seed whose simulation itself broke."""
 
@@ -59,7 +60,7 @@ def swarm(asked: argparse.Namespace) -> int:
     kinds: dict[str, dict[int, int]] = {}
     failed = 0
     wide = len(str(asked.seeds))
-    again = f"python -m simulations swarm --from {asked.first} --seeds {asked.seeds}"
+    again = f"{COMMAND} swarm --from {asked.first} --seeds {asked.seeds}"
     print(again, file=sys.stderr if asked.json else sys.stdout, flush=True)
     drawn_from = range(asked.first, asked.first + asked.seeds)
     for place, outcome in enumerate(in_processes(_outcome, drawn_from, asked.jobs), 1):
@@ -77,7 +78,7 @@ def swarm(asked: argparse.Namespace) -> int:
 
 def command(seed: int) -> str:
     """Returns the command that runs one of them again."""
-    return f"python -m simulations replay {seed}"
+    return f"{COMMAND} replay {seed}"
 
 
 def _told(outcome: Outcome) -> str:

@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Callable
 from typing import NamedTuple
 
-from simulations.journey import verb as journey
-from simulations.verbs import asked, controls, growth, report, rings, run, swarm
+from ..journey import verb as journey
+from ..kernel.own_name import COMMAND
+from . import asked, controls, growth, report, rings, run, swarm
 
 
 class Verb(NamedTuple):
@@ -21,7 +22,7 @@ class Verb(NamedTuple):
     """Its help lists them."""
 
 
-RINGS_EXAMPLES = "  python -m simulations rings --nodes 20 --draws 50"
+RINGS_EXAMPLES = f"  {COMMAND} rings --nodes 20 --draws 50"
 VERBS: dict[str, Verb] = {
     "run": Verb(
         "one scenario, or one plan, on a cluster of real peers", run.add_run_options, run.run, run.EXAMPLES, True
@@ -51,13 +52,13 @@ VERBS: dict[str, Verb] = {
         "balance, movement and look-up cost of all ways to share out keys", rings.add_options, rings.run, RINGS_EXAMPLES
     ),
 }
-DESCRIPTION = """\
+DESCRIPTION = f"""\
 Whole clusters of real peers on a virtual clock, network, disk and web: one seed gives one run, the same each time.
 
-  python -m simulations run churn               what happens when masters die and come back
-  python -m simulations report steady churn     the same in pictures, beside a quiet run
-  python -m simulations swarm --seeds 50        is there any order of events in which something is lost?
-  python -m simulations VERB --help             more of each
+  {COMMAND} run churn               what happens when masters die and come back
+  {COMMAND} report steady churn     the same in pictures, beside a quiet run
+  {COMMAND} swarm --seeds 50        is there any order of events in which something is lost?
+  {COMMAND} VERB --help             more of each
 
 The exit status is 0 when nothing is amiss, 1 when a promise was broken, 2 for what cannot be run."""
 
@@ -65,7 +66,7 @@ The exit status is 0 when nothing is amiss, 1 when a promise was broken, 2 for w
 def parser() -> argparse.ArgumentParser:
     """Makes the parser of the whole command line."""
     form = argparse.RawDescriptionHelpFormatter
-    whole = argparse.ArgumentParser(prog="python -m simulations", description=DESCRIPTION, formatter_class=form)
+    whole = argparse.ArgumentParser(prog=COMMAND, description=DESCRIPTION, formatter_class=form)
     verbs = whole.add_subparsers(dest="verb", required=True, metavar="VERB")
     for name, verb in VERBS.items():
         more = f"examples:\n{verb.examples}" if verb.examples else ""

@@ -6,11 +6,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from simulations.checkers import Violation
-from simulations.observe.incidents import Incident
-from simulations.play.options import Options
-from simulations.play.series import Series
-from simulations.play.stage import Stage
+from ..checkers import Violation
+from ..observe.incidents import Incident
+from ..play.options import Options
+from ..play.series import Series
+from ..play.stage import Stage
 
 
 class Progress(NamedTuple):

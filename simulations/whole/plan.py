@@ -16,12 +16,14 @@ from p2pcrawl.model.cluster.node import WEIGHT_MAX
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.peer.config import Partition
 from p2pcrawl.spiders.spider import Spider
-from simulations.kernel.paths import Law
-from simulations.play.options import Options
-from simulations.play.spiders import Walker
-from simulations.play.stage import Stage
-from simulations.scenarios import SCENARIOS
-from simulations.world.web import WebPlan
+
+from ..kernel.own_name import COMMAND
+from ..kernel.paths import Law
+from ..play.options import Options
+from ..play.spiders import Walker
+from ..play.stage import Stage
+from ..scenarios import SCENARIOS
+from ..world.web import WebPlan
 
 Faults = Callable[[Stage], Awaitable[None]]
 
@@ -78,7 +80,7 @@ class Plan:
     def command(self) -> str:
         """The command that runs this again; "" when its parts were made in Python, so that none does."""
         if self.path:
-            return f"python -m simulations run {quote(self.path)} --seed {self.options.seed}"
+            return f"{COMMAND} run {quote(self.path)} --seed {self.options.seed}"
         made = (self.faults, self.web, self.law, self.machines, self.weights) != (None, None, None, (), ())
         return "" if made or self.spider is not Walker else self.options.command()
 

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
 
 from p2pcrawl.model.errors import ConfigurationError
-from simulations.kernel.paths import Law
-from simulations.play.faults import LAW_KEYS, WORDS, Fault, play
-from simulations.play.options import Options
-from simulations.whole.plan import MachinePlan, Plan, names_of
-from simulations.world.web import WebPlan
+
+from ..kernel.paths import Law
+from ..play.faults import LAW_KEYS, WORDS, Fault, play
+from ..play.options import Options
+from ..world.web import WebPlan
+from .plan import MachinePlan, Plan, names_of
 
 T = TypeVar("T")
 

@@ -22,24 +22,25 @@ from p2pcrawl.model.crawl.record import ShardKey
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.peer.answers.submission import Submission, submission_of
 from p2pcrawl.peer.config import Partition
-from simulations.checkers import Evidence, violations
-from simulations.controls import control_of
-from simulations.controls.swaps import put_in
-from simulations.kernel.clockwork import Deadlock, Livelock, OutOfTime
-from simulations.observe.folders import read_folder
-from simulations.play.options import Options
-from simulations.play.series import Sampler
-from simulations.play.spiders import THOROUGH
-from simulations.play.stage import NotSettled, Stage
-from simulations.whole.outcome import Progress, Report, figures
-from simulations.whole.plan import Plan, names_of
-from simulations.world.disks import place_for_disks
-from simulations.world.fetcher import fetchers
-from simulations.world.machines import Machine
-from simulations.world.pins import real_clock
-from simulations.world.slaves import SlaveMachine
-from simulations.world.web import Web, WebPlan
-from simulations.world.world import World
+
+from ..checkers import Evidence, violations
+from ..controls import control_of
+from ..controls.swaps import put_in
+from ..kernel.clockwork import Deadlock, Livelock, OutOfTime
+from ..observe.folders import read_folder
+from ..play.options import Options
+from ..play.series import Sampler
+from ..play.spiders import THOROUGH
+from ..play.stage import NotSettled, Stage
+from ..world.disks import place_for_disks
+from ..world.fetcher import fetchers
+from ..world.machines import Machine
+from ..world.pins import real_clock
+from ..world.slaves import SlaveMachine
+from ..world.web import Web, WebPlan
+from ..world.world import World
+from .outcome import Progress, Report, figures
+from .plan import Plan, names_of
 
 LOOK_S = 1.0
 """How often in virtual time is looked whether somebody should hear how far the run is."""

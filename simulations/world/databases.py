@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
-from simulations.kernel.life import LIFE
+from ..kernel.life import LIFE
 
 
 class Database(sqlite3.Connection):

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from simulations.world.world import World
+from .world import World
 
 MEMORY = Path("/dev/shm")
 MEMORY_FREE_MIN = 2 << 30

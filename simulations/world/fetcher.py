@@ -17,9 +17,10 @@ from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.url import host_of
 from p2pcrawl.model.errors import FetchError
 from p2pcrawl.model.outcome import Failure
-from simulations.kernel.life import current_life
-from simulations.kernel.loop import SimLoop
-from simulations.world.web import Visit, Web
+
+from ..kernel.life import current_life
+from ..kernel.loop import SimLoop
+from .web import Visit, Web
 
 _FAILURES = {
     "refused": Failure.CONNECT,

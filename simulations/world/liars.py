@@ -44,7 +44,8 @@ from p2pcrawl.wire.messages.slave_messages import (
 )
 from p2pcrawl.wire.sealed.streams import StreamSeal
 from p2pcrawl.wire.sealed.tls import Seal
-from simulations.world.web import NOWHERE
+
+from .web import NOWHERE
 
 CHANCE = 0.5
 """Of a lie after a report, and after a beat."""

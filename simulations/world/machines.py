@@ -21,9 +21,10 @@ from p2pcrawl.peer.lead import Lead
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.wire.sealed.identity import Identity
 from p2pcrawl.wire.sealed.keys import KeyRing
-from simulations.kernel.life import NodeDown
-from simulations.world.disks import Disk
-from simulations.world.world import World
+
+from ..kernel.life import NodeDown
+from .disks import Disk
+from .world import World
 
 T = TypeVar("T")
 

@@ -27,9 +27,10 @@ from functools import partial
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn, Protocol
 
-from simulations.kernel.life import Closing
-from simulations.kernel.tasks import SimTask
-from simulations.world.databases import Database
+from ..kernel.life import Closing
+from ..kernel.own_name import PACKAGE
+from ..kernel.tasks import SimTask
+from .databases import Database
 
 EPOCH_S = 1_700_000_000.0
 """The wall clock's time when a world begins: 2023-11-14 22:13:20 UTC."""
@@ -37,9 +38,10 @@ EPOCH_S = 1_700_000_000.0
 # Their waiting is real: threads, test runners.
 _UNPINNED = (
     "_pytest", "pytest", "pluggy", "execnet", "xdist", "hypothesis", "threading", "queue", "subprocess",
-    "multiprocessing", "concurrent", "selectors", "faulthandler", "simulations.world.pins", "simulations.kernel.tasks",
+    "multiprocessing", "concurrent", "selectors", "faulthandler", __name__, SimTask.__module__,
 )  # fmt: skip
-_WITH_DEFAULTS = ("p2pcrawl",)
+_PRODUCT, _OURS = ("p2pcrawl",), (PACKAGE,)
+"""Default arguments are replaced in the former, without the latter, which may be a part of it."""
 _DICE = (
     "betavariate", "choice", "choices", "expovariate", "gammavariate", "gauss", "getrandbits", "lognormvariate",
     "normalvariate", "paretovariate", "randbytes", "randint", "random", "randrange", "sample", "seed", "shuffle",
@@ -264,7 +266,7 @@ def pinned_to(source: Source) -> Iterator[None]:
             name = getattr(module, "__name__", "")
             if isinstance(module, ModuleType) and not _is_under(name, _UNPINNED):
                 _pin_names(module, undo)
-                if _is_under(name, _WITH_DEFAULTS):
+                if _is_under(name, _PRODUCT) and not _is_under(name, _OURS):
                     _pin_defaults(module, undo)
         setattr(threading.Thread, "start", _start)  # noqa: B010
         undo.append(lambda: setattr(threading.Thread, "start", _REAL_START))

@@ -10,11 +10,12 @@ from p2pcrawl.overlay.node import Credentials
 from p2pcrawl.peer.config import PeerConfig, Role
 from p2pcrawl.peer.helper import Helper
 from p2pcrawl.slave.slave import Slave
-from simulations.kernel.life import NodeDown
-from simulations.world.fetcher import fetchers
-from simulations.world.machines import CLUSTER, Machine, PeerMachine
-from simulations.world.web import Web
-from simulations.world.world import World
+
+from ..kernel.life import NodeDown
+from .fetcher import fetchers
+from .machines import CLUSTER, Machine, PeerMachine
+from .web import Web
+from .world import World
 
 MakeSlave = Callable[[Credentials, OpenFetcher], Slave]
 

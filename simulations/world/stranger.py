@@ -19,9 +19,10 @@ from p2pcrawl.overlay.calls import Caller
 from p2pcrawl.overlay.node import Credentials
 from p2pcrawl.wire.sealed.identity import Identity
 from p2pcrawl.wire.sealed.keys import KeyRing
-from simulations.kernel.node import Node
-from simulations.world.machines import CLUSTER, PORT, Machine
-from simulations.world.world import World
+
+from ..kernel.node import Node
+from .machines import CLUSTER, PORT, Machine
+from .world import World
 
 NAME = "stranger"
 HEARD_MAX = 400

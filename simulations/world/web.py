@@ -18,7 +18,7 @@ from enum import Enum
 from math import inf, log
 from typing import TypeVar
 
-from simulations.kernel.paths import Dice
+from ..kernel.paths import Dice
 
 T = TypeVar("T")
 

@@ -21,17 +21,17 @@ from random import Random
 from threading import Thread
 from typing import Any, TextIO, TypeVar
 
-from simulations.kernel.clockwork import Mishap
-from simulations.kernel.connections import End
-from simulations.kernel.events import EventLog, LogBridge
-from simulations.kernel.life import LIFE, Closing, Life
-from simulations.kernel.loop import SimLoop
-from simulations.kernel.network import Network
-from simulations.kernel.node import Node
-from simulations.kernel.paths import Law
-from simulations.kernel.sockets import SimSocket
-from simulations.kernel.tasks import SimTask, pending
-from simulations.world.pins import EPOCH_S, pinned_to
+from ..kernel.clockwork import Mishap
+from ..kernel.connections import End
+from ..kernel.events import EventLog, LogBridge
+from ..kernel.life import LIFE, Closing, Life
+from ..kernel.loop import SimLoop
+from ..kernel.network import Network
+from ..kernel.node import Node
+from ..kernel.paths import Law
+from ..kernel.sockets import SimSocket
+from ..kernel.tasks import SimTask, pending
+from .pins import EPOCH_S, pinned_to
 
 T = TypeVar("T")
 

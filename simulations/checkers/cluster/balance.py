@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from math import sqrt
 
-from simulations.play.evidence import Evidence
+from ...play.evidence import Evidence
 
 DEVIATIONS = 5.0
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simulations.play.evidence import Evidence
+from ...play.evidence import Evidence
 
 CONCURRENT_MAX = 128
 """Pages in the hands of one slave: CONCURRENT_REQUESTS."""

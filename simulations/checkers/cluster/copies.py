@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simulations.observe.folders import PHASES, Copy, Folder, Print
-from simulations.play.evidence import Evidence, listed
+from ...observe.folders import PHASES, Copy, Folder, Print
+from ...play.evidence import Evidence, listed
 
 
 def check(evidence: Evidence) -> Iterator[str]:

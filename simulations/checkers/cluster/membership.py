@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from math import log10
 
-from simulations.observe.incidents import LEAVE, PAUSE, Incident
-from simulations.observe.sightings import Presence, Sighting
-from simulations.play.evidence import Evidence
+from ...observe.incidents import LEAVE, PAUSE, Incident
+from ...observe.sightings import Presence, Sighting
+from ...play.evidence import Evidence
 
 NOTICE_S = 60.0
 """The longest suspicion lasts 36 s; before it somebody has to ask whoever died, and after it all have to hear of it."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from simulations.observe.tables import Table
-from simulations.play.evidence import Evidence
+from ...observe.tables import Table
+from ...play.evidence import Evidence
 
 
 def check(evidence: Evidence) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simulations.play.evidence import Evidence
+from ...play.evidence import Evidence
 
 
 def check(evidence: Evidence) -> Iterator[str]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 
-from simulations.observe.folders import DONE, QUEUED, Print, print_of
-from simulations.observe.inventory import Inventory
-from simulations.play.evidence import Evidence, listed
+from ...observe.folders import DONE, QUEUED, Print, print_of
+from ...observe.inventory import Inventory
+from ...play.evidence import Evidence, listed
 
 
 def check(evidence: Evidence) -> Iterator[str]:

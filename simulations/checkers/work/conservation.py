@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from simulations.observe.folders import PHASES
-from simulations.play.evidence import Evidence, listed
+from ...observe.folders import PHASES
+from ...play.evidence import Evidence, listed
 
 
 def check(evidence: Evidence) -> Iterator[str]:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 
 from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.outcome import Drop
-from simulations.observe.folders import DONE, DROPPED, FAILED, QUEUED, Record
-from simulations.play.evidence import Evidence, listed, told
-from simulations.world.web import NOWHERE, Kind, Page, Web
+
+from ...observe.folders import DONE, DROPPED, FAILED, QUEUED, Record
+from ...play.evidence import Evidence, listed, told
+from ...world.web import NOWHERE, Kind, Page, Web
 
 TRIES = 3
 """So often a page is asked for that does not answer, by default, before it is given up."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simulations.observe.folders import DROPPED, PHASES, QUEUED, Print, print_of
-from simulations.observe.inventory import Held, Inventory
-from simulations.play.evidence import Evidence, listed
+from ...observe.folders import DROPPED, PHASES, QUEUED, Print, print_of
+from ...observe.inventory import Held, Inventory
+from ...play.evidence import Evidence, listed
 
 
 def check(evidence: Evidence) -> Iterator[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from simulations.observe.incidents import excused
-from simulations.play.evidence import Evidence
+from ...observe.incidents import excused
+from ...play.evidence import Evidence
 
 
 def check(evidence: Evidence) -> Iterator[str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simulations.observe.folders import DONE
-from simulations.play.evidence import Evidence, listed
-from simulations.world.web import Kind
+from ...observe.folders import DONE
+from ...play.evidence import Evidence, listed
+from ...world.web import Kind
 
 
 def check(evidence: Evidence) -> Iterator[str]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from p2pcrawl.model.timings import TIMINGS
-from simulations.observe.incidents import PAUSE, Incident
-from simulations.play.evidence import Evidence
-from simulations.world.web import DELAY_S, Host, Visit
+
+from ...observe.incidents import PAUSE, Incident
+from ...play.evidence import Evidence
+from ...world.web import DELAY_S, Host, Visit
 
 TELLING_S = 2.0
 """A master that lives for so long after an answer has told the others what the host asks for."""

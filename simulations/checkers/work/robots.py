@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simulations.play.evidence import Evidence, listed
-from simulations.world.web import Kind
+from ...play.evidence import Evidence, listed
+from ...world.web import Kind
 
 
 def check(evidence: Evidence) -> Iterator[str]:

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from simulations.observe.folders import DONE, PHASES
-from simulations.observe.incidents import LEAVE
-from simulations.play.evidence import Evidence
-from simulations.world.web import Kind
+from ...observe.folders import DONE, PHASES
+from ...observe.incidents import LEAVE
+from ...play.evidence import Evidence
+from ...world.web import Kind
 
 
 def check(evidence: Evidence) -> Iterator[str]:

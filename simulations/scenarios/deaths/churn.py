@@ -16,9 +16,9 @@ from collections.abc import Callable
 from math import gamma
 from random import Random
 
-from simulations.play.scenario import Scenario
-from simulations.play.stage import Stage
-from simulations.world.machines import Machine
+from ...play.scenario import Scenario
+from ...play.stage import Stage
+from ...world.machines import Machine
 
 DEATHS_PER_MINUTE = 4.0
 """Of all masters together, where no rate is asked for."""

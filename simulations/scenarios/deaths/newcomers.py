@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 
-from simulations.play.scenario import Scenario
-from simulations.play.stage import Stage
-from simulations.world.machines import Machine
+from ...play.scenario import Scenario
+from ...play.stage import Stage
+from ...world.machines import Machine
 
 LOOK_S = 0.001
 AFTER_S = (0.0, 0.03, 0.3, 2.0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from simulations.play.scenario import Scenario
-from simulations.play.stage import Stage
+from ...play.scenario import Scenario
+from ...play.stage import Stage
 
 AWAY_S = 3.0
 

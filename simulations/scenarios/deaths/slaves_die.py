@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from simulations.play.scenario import Scenario
-from simulations.play.stage import Stage
-from simulations.world.machines import PeerMachine
+from ...play.scenario import Scenario
+from ...play.stage import Stage
+from ...world.machines import PeerMachine
 
 BETWEEN_S = 8.0
 """The mean time between two blows."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from simulations.play.scenario import Scenario
-from simulations.play.stage import Stage
+from ...play.scenario import Scenario
+from ...play.stage import Stage
 
 OFF_S = (0.5, 3.0, 7.0, 12.0)
 ON_S = (0.5, 3.0, 10.0)

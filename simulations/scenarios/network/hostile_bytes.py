@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from simulations.play.scenario import Scenario
-from simulations.play.stage import Stage
-from simulations.world.stranger import Stranger
+from ...play.scenario import Scenario
+from ...play.stage import Stage
+from ...world.stranger import Stranger
 
 
 async def faults(stage: Stage) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from simulations.kernel.paths import Law
-from simulations.play.scenario import Scenario
-from simulations.play.stage import Stage
+from ...kernel.paths import Law
+from ...play.scenario import Scenario
+from ...play.stage import Stage
 
 
 async def faults(stage: Stage) -> None:

@@ -11,10 +11,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from p2pcrawl.peer.config import Partition
-from simulations.play.scenario import Scenario
-from simulations.play.stage import Stage
-from simulations.scenarios.network.partition import CUTS
-from simulations.world.machines import Machine
+
+from ...play.scenario import Scenario
+from ...play.stage import Stage
+from ...world.machines import Machine
+from .partition import CUTS
 
 STEPS = 14
 WAITS_S = (0.3, 1.0, 3.0, 5.0, 6.5, 8.0, 12.0, 20.0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from simulations.play.scenario import Scenario
-from simulations.play.stage import Stage
-from simulations.world.machines import Machine
+from ...play.scenario import Scenario
+from ...play.stage import Stage
+from ...world.machines import Machine
 
 LENGTHS_S = (5.0, 20.0, 60.0)
 

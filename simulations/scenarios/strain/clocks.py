@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from p2pcrawl.model.timings import TIMINGS
-from simulations.play.scenario import Scenario
-from simulations.play.stage import Stage
+
+from ...play.scenario import Scenario
+from ...play.stage import Stage
 
 
 async def faults(stage: Stage) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from simulations.play.scenario import Scenario
-from simulations.play.stage import Stage
-from simulations.world.web import WebPlan
+from ...play.scenario import Scenario
+from ...play.stage import Stage
+from ...world.web import WebPlan
 
 AWAY_S = 15.0
 

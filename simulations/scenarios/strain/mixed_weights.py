@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simulations.play.scenario import Scenario
-from simulations.play.stage import Stage
+from ...play.scenario import Scenario
+from ...play.stage import Stage
 
 WEIGHTS = (1, 2, 4, 8)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from simulations.play.scenario import Scenario
-from simulations.play.stage import Stage
+from ...play.scenario import Scenario
+from ...play.stage import Stage
 
 LENGTHS_S = (1.0, 4.0, 6.5, 9.0, 25.0, 60.0)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
 from p2pcrawl.overlay.node import Credentials
-from simulations.play.scenario import Scenario
-from simulations.play.stage import Stage
-from simulations.world.liars import Liar, Lie
-from simulations.world.slaves import MakeSlave, SlaveMachine
+
+from ...play.scenario import Scenario
+from ...play.stage import Stage
+from ...world.liars import Liar, Lie
+from ...world.slaves import MakeSlave, SlaveMachine
 
 
 async def faults(stage: Stage) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulations.kernel.paths import Law
-from simulations.play.scenario import Scenario
-from simulations.play.stage import Stage
+from ...kernel.paths import Law
+from ...play.scenario import Scenario
+from ...play.stage import Stage
 
 DISK_S = 0.4
 SLOW = Law(latency_s=0.15, jitter_s=0.1, bytes_per_s=200_000.0)
