@@ -47,6 +47,9 @@ ROUND_S = 0.5
 PART_S = 8.0
 """How long one that leaves is a voter still, at most: a change of the voters may have to wait for the one before."""
 
+Step = Callable[[Turn, Change], None]
+"""What a part does when the view changes."""
+
 
 class Cluster:
     """See the module. ``start`` after the master and the holdings are open; ``close`` before they close."""
@@ -136,7 +139,7 @@ class Cluster:
     # -- views --------------------------------------------------------------------------------
 
     def _turn(self, turn: Turn) -> None:
-        """A view was taken: tells all who have to know."""
+        """Acts in a view that was taken: first as to those in it that are not what they were, then as to buckets."""
         for node in turn.restarted:
             # What it was told before may be gone.
             self.mirroring.restarted(node)
@@ -146,25 +149,57 @@ class Cluster:
             # What was settled there is gone with its disk: slaves may report it again.
             self.master.slaves_forget()
         if turn.change is None:
+            # The same members, of whom one may have another disk: what it held is brought to it again.
             self.upkeep.members_changed(turn.members)
         else:
             self._change_view(turn, turn.change)
-            if self.mandate is not None:
-                self.mandate.act(self.ownership.view)
 
     def _change_view(self, turn: Turn, change: Change) -> None:
-        # Views come back, and what was dropped in one may have been copied in the next.
-        self.upkeep.moved(change.gained | change.lost)
-        self.caution.view_changed(turn.members)
-        self.upkeep.hold_back(len([m for m in turn.members if not m.leaving]))
-        self.master.view_changed(change, died=bool(turn.gone))
-        self.upkeep.members_changed(turn.members)
-        self.dispatch.reroute()
-        self.budgets.members_changed({m.id for m in turn.members})
+        for step in self._steps():
+            step(turn, change)
+
+    def _steps(self) -> tuple[Step, ...]:
+        """Lists what follows a change of the view, first to last. A part that has to know of it is one more line here.
+
+        The ownership acts in the new view already. Nothing is awaited before the last step is done: nobody is answered
+        in between, and a task that a step begins finds all parts in the new view.
+        """
+        return (
+            # What was known of the old view is forgotten: views come back, and what others dropped in one may have been
+            # copied to them in the next.
+            lambda turn, change: self.upkeep.moved(change.gained | change.lost),
+            # Before all who grant or claim: this says whether they may.
+            lambda turn, change: self.caution.view_changed(turn.members),
+            # Before holders are told apart anew: this says whether they are brought up to date now, or most are waited
+            # for.
+            lambda turn, change: self.upkeep.hold_back(len([m for m in turn.members if not m.leaving])),
+            # What is lost leaves the bench before anything comes to it by the steps below.
+            lambda turn, change: self.master.view_changed(change, died=bool(turn.gone)),
+            # What waited for the dead alone is acknowledged here, as provisional where too few are left: their pages
+            # end, and go to the bench that is left.
+            lambda turn, change: self.upkeep.members_changed(turn.members),
+            # Links go to their new owners; those that have become our own, to the bench.
+            lambda turn, change: self.dispatch.reroute(),
+            # Whoever came back in another life was told apart before (``_turn``), and its loans are over; those of the
+            # dead end when their slaves must have stopped.
+            lambda turn, change: self.budgets.members_changed({m.id for m in turn.members}),
+            # After all that may still hold what is lost: whoever claims it is asked for it from here on.
+            self._claim,
+            # Hosts that a dead master knew are asked about in the directory: of those at the bench, as it is now.
+            lambda turn, change: self.on_change(change),
+            # Last: consent is asked for what is ours by now, when all that is lost has been given up; and where most
+            # agree at once all is claimed anew, which must not come before the claims of this view.
+            self._seek_consent,
+        )
+
+    def _claim(self, turn: Turn, change: Change) -> None:
         if not self.caution.looking:
             # Whoever is alone for a moment only must not begin epochs that nobody else ever hears of.
             self.takeover.view_changed(change, turn.gone)
-        self.on_change(change)
+
+    def _seek_consent(self, turn: Turn, change: Change) -> None:
+        if self.mandate is not None:
+            self.mandate.act(self.ownership.view)
 
     async def _served(self, buckets: frozenset[int]) -> None:
         """Buckets are ours and complete, as far as anybody lives who knows of them."""
