@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import msgspec
 
+from p2pcrawl.master.company.company import Alone
 from p2pcrawl.master.jobs.delivery import Output
 from p2pcrawl.master.jobs.job import FINISHED, Job
 from p2pcrawl.master.master import Master
@@ -157,8 +158,7 @@ class Crawler:
             await Slave(classes, peers_here=addresses_here).run(stream)
 
         master = Master(
-            folder,
-            settings,
+            Alone(folder, settings),
             slaves=slaves,
             run_here=run_here,
             output_to_stderr=self.output_to_stderr,

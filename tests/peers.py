@@ -53,8 +53,6 @@ class FakePeers:
     def missing(self) -> Sequence[Member]:
         return self.away
 
-    def say_leaving(self) -> None: ...
-
     async def ask(self, node: NodeId, request: Request[R], timeout_s: float = ASK_S) -> R:
         if self.living(node) is None:
             raise LinkError(f"{node[:8]} is not a member any more")

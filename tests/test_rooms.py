@@ -33,19 +33,6 @@ SAME_THING = {
 }
 Edge = tuple[str, str]
 
-# Edges that still go against the law, to become fewer.
-NOT_YET: dict[str, set[Edge]] = {
-    "p2pcrawl.master": {
-        *((HALL, room) for room in ("buckets", "copies", "jobs", "links", "loans", "slaves")),
-        *((room, HALL) for room in ("buckets", "copies", "jobs", "links", "slaves")),
-        *(("buckets", room) for room in ("copies", "jobs", "links", "slaves")),
-        *(("jobs", room) for room in ("buckets", "copies", "slaves")),
-        *(("links", room) for room in ("copies", "jobs", "loans")),
-        *(("slaves", room) for room in ("jobs", "links")),
-        ("loans", "jobs"),
-    },
-}
-
 
 def room_of(module: str, package: str, rooms: Iterable[str]) -> str:
     """Returns the room of ``package`` that a module is in, or the hall."""
@@ -100,7 +87,7 @@ ROOMS = {
 def test_rooms_of_a_package_import_each_other_in_one_direction_only(package: str) -> None:
     edges = edges_between_rooms(package, IMPORTS, ROOMS[package])
 
-    wrong = edges_in_circles(edges) - NOT_YET.get(package, set())
+    wrong = edges_in_circles(edges)
 
     assert {edge: edges[edge] for edge in sorted(wrong)} == {}
 

@@ -4,41 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
-from p2pcrawl.core.buckets.ownership import Change, Ownership
-from p2pcrawl.core.hosts import politeness
+from p2pcrawl.core.buckets.ownership import Change
 from p2pcrawl.core.membership.output import Event, EventKind
-from p2pcrawl.core.ring.rendezvous import bucket_of_hash
 from p2pcrawl.master.buckets.caution import Caution
 from p2pcrawl.master.buckets.farewell import Farewell
 from p2pcrawl.master.buckets.takeover import CLAIM_RETRY_S, Takeover
 from p2pcrawl.master.buckets.view_changes import Turn, Views
-from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.master.company.neighbours import Neighbours
+from p2pcrawl.master.copies.syncing import Syncing
 from p2pcrawl.master.copies.upkeep import Upkeep
 from p2pcrawl.master.jobs.admission import start_of
 from p2pcrawl.master.jobs.completion import Completion
 from p2pcrawl.master.jobs.job import CANCELLED, FINISHED, INCOMPLETE, RUNNING, Job
 from p2pcrawl.master.jobs.mirroring import Mirroring
-from p2pcrawl.master.links.dispatch import Dispatch, Hold, Parcel
-from p2pcrawl.master.links.spool import Spool
-from p2pcrawl.master.loans.budgets import Budgets
+from p2pcrawl.master.links.dispatch import Hold, Parcel
 from p2pcrawl.master.majority.mandate import Mandate
 from p2pcrawl.master.majority.roll import Roll
 from p2pcrawl.master.master import Master
-from p2pcrawl.master.slaves.orphans import Orphanage
-from p2pcrawl.model.cluster.node import Member, NodeId
-from p2pcrawl.model.cluster.placement import RingName
-from p2pcrawl.model.crawl.page_link import Link
-from p2pcrawl.model.errors import LinkError, P2PCrawlError
-from p2pcrawl.overlay.peers import Peers
+from p2pcrawl.master.own_standing import OwnStanding
+from p2pcrawl.model.cluster.node import Member
+from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.overlay.port import Port
-from p2pcrawl.wire.messages.peer_messages import (
-    Discover,
-    HostNote,
-    Settled,
-    Standing,
-)
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +34,8 @@ ROUND_S = 0.5
 """Between two looks at whether a job is finished."""
 PART_S = 8.0
 """How long one that leaves is a voter still, at most: a change of the voters may have to wait for the one before."""
+Conclude = Callable[[Job, int], Awaitable[None]]
+"""Ends a job of which nothing was left to do in a view."""
 
 Step = Callable[[Turn, Change], None]
 """What a part does when the view changes."""
@@ -57,58 +47,58 @@ class Cluster:
     def __init__(
         self,
         master: Master,
-        peers: Peers,
+        neighbours: Neighbours,
         port: Port,
-        holdings: Holdings,
-        copies: int,
         *,
-        ring: RingName = RingName.RENDEZVOUS,
         roll: Roll | None = None,
     ) -> None:
         """With a ``roll`` nothing is granted without the consent of most of those on it."""
         self.master = master
-        self.peers = peers
-        self.holdings = holdings
-        self.ownership = Ownership(peers.me, copies, ring, keeps=True)
-        self.ownership.recall(holdings.standings)
-        self.upkeep = Upkeep(master, peers, self.ownership, holdings, copies)
-        self.copying, self.copier = self.upkeep.copying, self.upkeep.copier
-        self.dispatch = Dispatch(self.ownership.owner, self._deliver, master.take_back)
-        self.budgets = Budgets(master.workbench, master.jobs, self.ownership, peers)
-        self.spool = Spool(holdings, self.ownership, self.copying, master, self._deliver)
-        self.dispatch.keep = self.spool.keep
-        self.takeover = Takeover(
-            master, peers, self.ownership, holdings, self.copier, self._served, self.upkeep.emptied, self.upkeep.moved
+        self.peers = peers = neighbours.peers
+        self.neighbours = neighbours
+        self.holdings = neighbours.holdings
+        self.ownership = neighbours.ownership
+        self.ownership.recall(self.holdings.standings)
+        self.copying, self.copier = neighbours.copying, neighbours.copier
+        self.dispatch, self.budgets, self.spool = neighbours.dispatch, neighbours.budgets, neighbours.spool
+        self.orphanage = neighbours.orphanage
+        self._ground = ground = neighbours.ground
+        self.syncing = Syncing(
+            peers, self.ownership, self.copier, neighbours.excess.carry, neighbours.own_rows, neighbours.host_notes
         )
-        self.caution = Caution(master, peers, self.ownership, self.upkeep, self.takeover, majority=roll is not None)
+        self.upkeep = Upkeep(
+            peers,
+            self.ownership,
+            self.holdings,
+            self.copier,
+            neighbours.excess,
+            self.syncing,
+            ground.loading,
+            neighbours.host_notes,
+        )
+        self.takeover = Takeover(neighbours, master.admission, master.handover, self.upkeep.served)
+        self.caution = Caution(neighbours, self.takeover, majority=roll is not None)
         self.mandate: Mandate | None = None
         if roll is not None:
-            told = self.caution.agreed, master.serve_buckets, master.slaves.halt, master.fail
+            told = self.caution.agreed, ground.loading.serve_buckets, master.slaves.halt, ground.fate.fail
             self.mandate = Mandate(peers, port, self.ownership, roll, *told)
         self.views = Views(peers, self.ownership, self.caution, self._turn)
-        self.mirroring = Mirroring(master, peers, self.views.boots)
-        self.orphanage = Orphanage(master, self.ownership, self.dispatch, peers, self.learn, self.close_job)
-        master.slaves.on_orphans = self.orphanage.take
-        self.farewell = Farewell(master, self.ownership, holdings, self.takeover, self.spool, self.mirroring)
-        self.completion = Completion(peers, self.standing, self.close_job)
-        master.join_cluster(self.ownership, self.dispatch, self.budgets, self.copier)
-        self.on_change: Callable[[Change], None] = lambda change: None
-        """Told of each change of the view, when the master knows of it."""
-        self.on_quiet: Callable[[Job, int], Awaitable[None]] = self._finish
-        """Told of a job of which nothing is left to do."""
+        self.mirroring = Mirroring(ground.jobs, master.admission, peers, self.ownership)
+        self.farewell = Farewell(neighbours, master.handover, self.takeover, self.mirroring)
+        self.own_standing = OwnStanding(neighbours, master.exchange, self.takeover)
+        self.completion = Completion(peers, self.own_standing.of, ground.lifecycle.close)
         self._tasks: list[asyncio.Task[None]] = []
-        self.starting: set[int] = set()
-        """Jobs whose first record is not at its owner yet: they are not finished, though nobody has any of them."""
 
-    def start(self, *, looking: bool = False, founds: bool = False) -> None:
-        """``looking``: there may be others, who are being looked for. ``founds``: nobody was named to join."""
+    def start(self, *, looking: bool = False, founds: bool = False, conclude: Conclude | None = None) -> None:
+        """Begins. ``looking``: there may be others, who are being looked for. ``founds``: nobody was named to join.
+        ``conclude``: what is done with a job of which nothing is left; without it, it is finished."""
         missing = bool(self.peers.missing())
         if missing and self.holdings.standings:
             self.caution.wait_for_missing()
         self.views.start(looking=looking or missing)
         runs = (
             self.views.follow(),
-            self._watch_jobs(),
+            self._watch_jobs(conclude or self._finish),
             self.caution.watch_clock(),
             self.upkeep.patrol(),
             self.spool.run(),
@@ -125,13 +115,12 @@ class Cluster:
             await self.mandate.suffrage.close()
         await self.takeover.close()
         await self.upkeep.close()
-        await self.dispatch.close()
-        await self.budgets.close()
+        await self.neighbours.close()
 
     def happened(self, event: Event) -> None:
         """The membership told of something."""
         if event.kind is EventKind.OUTLIVED:
-            self.master.outlive_sessions()
+            self.master.handover.outlive_sessions()
         elif event.kind is EventKind.FORGOTTEN and self.mandate is not None:
             self.mandate.suffrage.forgotten(event.member.id)
         self.views.happened(event)
@@ -143,11 +132,11 @@ class Cluster:
         for node in turn.restarted:
             # What it was told before may be gone.
             self.mirroring.restarted(node)
-            self.upkeep.restarted(node)
+            self.neighbours.excess.restarted(node)
             self.budgets.came(node, self.views.boots[node])
         if turn.wiped:
             # What was settled there is gone with its disk: slaves may report it again.
-            self.master.slaves_forget()
+            self.master.slaves.forget()
         if turn.change is None:
             # The same members, of whom one may have another disk: what it held is brought to it again.
             self.upkeep.members_changed(turn.members)
@@ -167,14 +156,16 @@ class Cluster:
         return (
             # What was known of the old view is forgotten: views come back, and what others dropped in one may have been
             # copied to them in the next.
-            lambda turn, change: self.upkeep.moved(change.gained | change.lost),
+            lambda turn, change: self.neighbours.excess.moved(change.gained | change.lost),
             # Before all who grant or claim: this says whether they may.
             lambda turn, change: self.caution.view_changed(turn.members),
             # Before holders are told apart anew: this says whether they are brought up to date now, or most are waited
             # for.
             lambda turn, change: self.upkeep.hold_back(len([m for m in turn.members if not m.leaving])),
             # What is lost leaves the bench before anything comes to it by the steps below.
-            lambda turn, change: self.master.view_changed(change, died=bool(turn.gone)),
+            lambda turn, change: self._ground.loading.buckets_changed(change.gained, change.lost),
+            # What slaves have reported to the dead may be lost with them.
+            lambda turn, change: self.master.slaves.forget() if turn.gone else None,
             # What waited for the dead alone is acknowledged here, as provisional where too few are left: their pages
             # end, and go to the bench that is left.
             lambda turn, change: self.upkeep.members_changed(turn.members),
@@ -186,7 +177,7 @@ class Cluster:
             # After all that may still hold what is lost: whoever claims it is asked for it from here on.
             self._claim,
             # Hosts that a dead master knew are asked about in the directory: of those at the bench, as it is now.
-            lambda turn, change: self.on_change(change),
+            lambda turn, change: self.neighbours.recalls.view_changed(change, self._ground.workbench.hosts),
             # Last: consent is asked for what is ours by now, when all that is lost has been given up; and where most
             # agree at once all is claimed anew, which must not come before the claims of this view.
             self._seek_consent,
@@ -201,16 +192,6 @@ class Cluster:
         if self.mandate is not None:
             self.mandate.act(self.ownership.view)
 
-    async def _served(self, buckets: frozenset[int]) -> None:
-        """Buckets are ours and complete, as far as anybody lives who knows of them."""
-        # Who handed them over has made copies of them, and may have been told before.
-        self.upkeep.moved()
-        self.copying.doubt(buckets)
-        # At once: from now on pages are granted, and their hosts may have been asked a moment ago.
-        self.master.serve_buckets(buckets)
-        await self.holdings.note(self.ownership.standings(buckets))
-        self.upkeep.sync()
-
     # -- what others ask ----------------------------------------------------------------------
 
     def figures(self) -> dict[str, int]:
@@ -223,46 +204,7 @@ class Cluster:
             "not_whole": len(self.ownership.broken()),
         }
 
-    def learn(self, notes: Sequence[HostNote]) -> None:
-        """Takes in what hosts of ours have told somebody else. Raises LinkError if one is not ours."""
-        if any(self.ownership.owner(bucket_of_hash(note.key)) is not None for note in notes):
-            raise LinkError("another master owns that host")
-        for note in notes:
-            self.master.learn_host(note.key, politeness.HostNote(note.delay_s, note.penalty_s, note.pause_s))
-            self.upkeep.remarked.add(note.key)
-
-    def standing(self, number: int) -> Standing:
-        """Tells how a job stands here, for the decision that it is finished."""
-        job = self.master.jobs.get(number)
-        moving = self.ownership.syncing > 0 or not self.ownership.complete or self.takeover.unclaimed
-        waits = moving or self.ownership.patient
-        busy = int(waits or number in self.starting) + self.copier.under_way + self.copying.lacking()
-        if job is None:
-            return Standing(0, False, busy, 0, 0, self.ownership.view)
-        return Standing(
-            0,
-            True,
-            busy + self.master.busy(job),
-            self.dispatch.sent[number],
-            self.master.exchange.received[number],
-            self.ownership.view,
-            job.closing,
-            job.opened_mark,
-        )
-
-    def close_job(self, number: int, reason: str) -> None:
-        """A spider closed at one master closes everywhere."""
-        job = self.master.jobs.get(number)
-        if job is not None and job.state == RUNNING and not job.closing:
-            job.closing = reason
-            self.master.workbench.halt_job(number)
-
     # -- what we tell others ------------------------------------------------------------------
-
-    async def _deliver(self, owner: NodeId, number: int, links: list[Link]) -> Settled:
-        job = self.master.jobs.get(number)
-        opened = list(job.spec.opened) if job is not None else []
-        return await self.peers.ask(owner, Discover(0, number, links, opened))
 
     async def spread(self, job: Job, enough: int | None = None) -> list[str]:
         """Tells every living member of a job; why each that refused did so.
@@ -275,18 +217,18 @@ class Cluster:
     def withdraw(self, job: Job, reason: str) -> None:
         """Ends a job that cannot begin, here and before long at those who were told of it already."""
         self.master.workbench.halt_job(job.id)
-        self.master.finish(job, CANCELLED, reason)
+        self._ground.lifecycle.finish(job, CANCELLED, reason)
 
     def heirs(self) -> list[Member]:
         """Those that are there, and stay, and can take what is ours."""
         return [member for member in self.peers.others() if not member.leaving]
 
-    async def drain(self, patience_s: float) -> bool:
+    async def drain(self, patience_s: float, say_leaving: Callable[[], None]) -> bool:
         """Gives all buckets to the others; whether they have confirmed that they have everything, so that nothing is
-        missed when we leave."""
+        missed when we leave. ``say_leaving`` tells them that they are to take what is ours."""
         if not self.heirs():
             return False
-        self.peers.say_leaving()
+        say_leaving()
         self.views.take()
         until = asyncio.get_running_loop().time() + patience_s
         while asyncio.get_running_loop().time() < until:
@@ -305,14 +247,14 @@ class Cluster:
     async def begin(self, job: Job) -> None:
         """Hands the job's first record to its owner; durable there when this returns."""
         link = start_of(job)
-        bucket = self.master.bucket_of_link(job, link)
+        bucket = self._ground.keys.bucket(job.settings.shard_key, link.url, link.fingerprint)
         settled = asyncio.Event()
         hold = Hold(0, settled.set)
         parcel = Parcel(link, bucket, hold)
         owner = self.ownership.owner(bucket)
         if owner is None:
             hold.waiting = 1
-            self.master.take_back(job.id, [parcel])
+            self._ground.mailbox.take_back(job.id, [parcel])
         else:
             self.dispatch.add(job.id, owner, parcel)
             self.dispatch.flush()
@@ -320,7 +262,7 @@ class Cluster:
 
     # -- jobs ---------------------------------------------------------------------------------
 
-    async def _watch_jobs(self) -> None:
+    async def _watch_jobs(self, conclude: Conclude) -> None:
         """Keeps every member told of every job; decides, where it falls to us, that one is finished."""
         while True:
             await asyncio.sleep(ROUND_S)
@@ -329,17 +271,17 @@ class Cluster:
             self.upkeep.tell_of_hosts()
             try:
                 await self.mirroring.tell_missing()
-                await self.upkeep.tell_to_drop()
+                await self.neighbours.excess.tell_to_drop()
                 await self.takeover.offer_unclaimed()
                 if self.completion.may_ask(asyncio.get_running_loop().time()):
                     for job in [j for j in self.master.jobs.values() if j.state in (RUNNING, INCOMPLETE)]:
                         if (view := await self.completion.finished_in(job)) is not None:
-                            await self.on_quiet(job, view)
+                            await conclude(job, view)
             except P2PCrawlError as error:
                 log.debug("looking after jobs: %s", error)
             except Exception:
                 log.exception("looking after jobs failed")
 
     async def _finish(self, job: Job, view: int) -> None:
-        self.master.finish(job, FINISHED, job.closing)
+        self._ground.lifecycle.finish(job, FINISHED, job.closing)
         await self.spread(job)

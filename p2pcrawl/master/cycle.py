@@ -7,52 +7,48 @@ no other writer and no other order, so nothing needs a lock.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from time import monotonic
+from typing import Protocol
 
-from p2pcrawl.core.bench.candidate import Candidate
-from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.frontier.records.batch import Batch, Committed
-from p2pcrawl.frontier.records.recorder import Recorder
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.buckets.handover import Handover
-from p2pcrawl.master.jobs.job import Job
-from p2pcrawl.master.jobs.lifecycle import Lifecycle
-from p2pcrawl.master.jobs.loading import Loading
-from p2pcrawl.master.jobs.openings import Openings
+from p2pcrawl.master.company.company import Company
+from p2pcrawl.master.exchange import Exchange
 from p2pcrawl.master.jobs.outputs import Outputs
-from p2pcrawl.master.links.exchange import Exchange
 from p2pcrawl.master.requeue import Aside
 from p2pcrawl.master.slaves.granting import Granting
 from p2pcrawl.master.slaves.inbox import LOOK_AGAIN_S, Reports
-from p2pcrawl.master.slaves.outcomes import Intake
+from p2pcrawl.master.slaves.outcomes import Aftermath, Intake
 
 IDLE_S = 1.0
 """A turn is made at least this often."""
+
+
+class Waiting(Protocol):
+    """Somebody who may wait for the next turn."""
+
+    @property
+    def waiting(self) -> bool:
+        """Tells whether there is something for the next turn."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Cycle:
     """What takes part in a turn, each for one idea; see their modules."""
 
-    jobs: Mapping[int, Job]
-    workbench: Workbench
-    recorder: Recorder
+    company: Company
+    """Those among whom we are,"""
     reports: Reports
-    """What slaves sent,"""
+    """what slaves sent,"""
     intake: Intake
     """what it means,"""
     exchange: Exchange
     """what other masters sent,"""
     granting: Granting
     """what slaves are to do next,"""
-    loading: Loading
-    """what the bench needs from the store,"""
-    lifecycle: Lifecycle
-    """what has become of jobs,"""
-    openings: Openings
-    """what they have opened,"""
     handover: Handover
     """which buckets leave,"""
     aside: Aside
@@ -61,56 +57,80 @@ class Cycle:
     """and which items go out."""
     draining: bool = False
     """Nothing more is granted."""
+    waiting: Sequence[Waiting] = field(init=False)
+    """All for whose sake a turn is made at once."""
+
+    def __post_init__(self) -> None:
+        self.waiting = self.reports, self.company.ground.mailbox, self.handover, self.aside
 
     async def turn(self) -> None:
+        """Gathers what has arrived, commits it, and lets everything else follow."""
+        ground = self.company.ground
         await self.handover.begin()
-        batch, now = Batch(orders=self.lifecycle.orders), monotonic()
-        self.reports.gather(batch, now)
-        self.exchange.gather(batch)
-        if not self.draining and not self.exchange.full:
-            self.granting.grant(batch, now)
-        batch.wants = await self.loading.wants()
-        batch.delivered = self.outputs.take_delivered()
-        self.lifecycle.put_into(batch)
-        self.openings.put_into(batch)
-        retries, self.intake.retries = self.intake.retries, []
-        forgotten, self.intake.forgotten = self.intake.forgotten, []
-        items = bool(batch.items) or any(ending.staged for ending in batch.endings)
+        batch, now = Batch(orders=ground.lifecycle.orders), monotonic()
+        await self._gather(batch, now)
+        aftermath, self.intake.aftermath = self.intake.aftermath, Aftermath()
+        grew = bool(batch.items) or any(ending.staged for ending in batch.endings)
         committed = Committed()
         if batch.writes or batch.wants:
-            committed = await self.recorder.run(Store.commit, batch)
+            committed = await ground.recorder.run(Store.commit, batch)
             for number, counter in batch.tallies.items():
-                self.jobs[number].counts.update(counter)
-            self._apply(committed, retries, forgotten)
-        await self.aside.run()
-        self.handover.answer()
-        self.exchange.settle(committed)
-        if self.exchange.dispatch is not None:
-            self.exchange.dispatch.flush()
-        self.reports.acknowledge()
-        self.granting.send()
-        await self.outputs.tend(now, items)
+                ground.jobs[number].counts.update(counter)
+            self._apply(committed, aftermath)
+        await self._follow(committed, aftermath)
+        await self.outputs.tend(now, grew)
 
-    def _apply(self, committed: Committed, retries: list[tuple[Candidate, float]], forgotten: list[int]) -> None:
-        """The bench follows what is durable now."""
-        bench = self.workbench
-        for record in forgotten:
+    async def _gather(self, batch: Batch, now: float) -> None:
+        """Puts all that waits into the batch, and leases for what may be granted beside it."""
+        ground = self.company.ground
+        self.reports.gather(batch, now)
+        self.exchange.gather(batch)
+        if not self.draining and not self.company.full:
+            self.granting.grant(batch, now)
+        batch.wants = await ground.loading.wants()
+        batch.delivered = self.outputs.take_delivered()
+        ground.lifecycle.put_into(batch)
+        # Last: all that is taken in before may open something.
+        ground.openings.put_into(batch)
+
+    async def _follow(self, committed: Committed, aftermath: Aftermath) -> None:
+        """Does what follows a commit; the order matters."""
+        # Changes of many rows: before anybody is told how it stands.
+        await self.aside.run()
+        # Whoever asked whether buckets are free of us hears of it when that is durable.
+        self.handover.answer()
+        # The copies: links of this turn are on their way to them before anybody waits for that.
+        self.company.replicate(aftermath.ended, committed)
+        # Other masters hear that their links are here when the copies are; pages here that waited for theirs go on.
+        self.exchange.answer()
+        # Links that others own leave.
+        self.company.flush()
+        # Slaves may forget what they reported,
+        self.reports.acknowledge()
+        # and begin with what they were granted: the leases are durable.
+        self.granting.send()
+
+    def _apply(self, committed: Committed, aftermath: Aftermath) -> None:
+        """Has the bench follow what is durable now."""
+        bench = self.company.ground.workbench
+        for record in aftermath.forgotten:
             bench.forget(record)
-        for candidate, until in retries:
+        for candidate, until in aftermath.retries:
             bench.delay(candidate, until)
         bench.add(committed.fresh)
-        self.loading.take(committed)
+        self.company.ground.loading.take(committed)
         if committed.ended:
             bench.withdraw(committed.ended)
 
     def due_at(self, now: float) -> float:
-        """When the next turn is to be made, unless something arrives before that."""
-        self.loading.seat_more(now)
-        if self.reports.waiting or self.exchange.waiting or self.handover.waiting or self.aside.waiting:
+        """Returns when the next turn is to be made, unless something arrives before that."""
+        loading = self.company.ground.loading
+        loading.seat_more(now)
+        if any(each.waiting for each in self.waiting):
             return now
         due = [now + (LOOK_AGAIN_S if self.reports.holding else IDLE_S)]
-        due += [at for at in (self.loading.due_at(now), self.outputs.due_at) if at is not None]
-        at = self.workbench.next_at(now)
+        due += [at for at in (loading.due_at(now), self.outputs.due_at) if at is not None]
+        at = self.company.ground.workbench.next_at(now)
         if at is not None and not self.draining and any(s.room > 0 for s in self.reports.sessions.values()):
             due.append(at)
         return min(due)

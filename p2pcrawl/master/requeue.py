@@ -9,16 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection
 
-from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.fetch.connection.guard import opened_by
-from p2pcrawl.frontier.records.recorder import Recorder
 from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.jobs.job import Job
-from p2pcrawl.master.jobs.loading import Loading
-from p2pcrawl.master.links.exchange import Exchange
-from p2pcrawl.model.crawl.record import Order
 from p2pcrawl.model.outcome import Drop
 
 log = logging.getLogger(__name__)
@@ -28,30 +24,19 @@ ABANDON_ROWS = 5_000
 
 
 class Aside:
-    """``orders``: how each job's queues are ordered. ``down``: (job, host) of hosts that do not answer. ``reopened``:
-    by job, hosts that are open, of which pages may have been dropped."""
+    """``down``: (job, host) of hosts that do not answer."""
 
-    def __init__(
-        self,
-        jobs: Mapping[int, Job],
-        orders: Mapping[int, Order],
-        down: dict[tuple[int, int], None],
-        reopened: dict[int, set[str]],
-        workbench: Workbench,
-        recorder: Recorder,
-        loading: Loading,
-        exchange: Exchange,
-        wake: Callable[[], None],
-    ) -> None:
-        self._jobs = jobs
-        self._orders = orders
+    def __init__(self, company: Company, down: dict[tuple[int, int], None]) -> None:
+        ground = company.ground
+        self._company = company
         self._down = down
-        self._reopened = reopened
-        self._bench = workbench
-        self._recorder = recorder
-        self._loading = loading
-        self._exchange = exchange
-        self._wake = wake
+        self._jobs = ground.jobs
+        self._orders = ground.lifecycle.orders
+        self._reopened = ground.openings.reopened
+        self._bench = ground.workbench
+        self._recorder = ground.recorder
+        self._loading = ground.loading
+        self._wake = ground.wake.set
         self._retries: list[tuple[Job, asyncio.Future[int]]] = []
 
     def retry(self, job: Job) -> asyncio.Future[int]:
@@ -104,12 +89,12 @@ class Aside:
         job.counts.update(changes)
         self._bench.reload_job(job.id)
         self._loading.sweep_all()
-        self._doubt(touched)
+        self._company.doubt(touched)
 
     async def _abandon(self, number: int, host: int) -> None:
         """Such a host is granted nothing meanwhile."""
         changes, touched = await self._recorder.run(Store.abandon, number, host, ABANDON_ROWS)
-        self._doubt(touched)
+        self._company.doubt(touched)
         if number in self._jobs:
             self._jobs[number].counts.update(changes)
         self._bench.abandon(number, host)
@@ -117,8 +102,3 @@ class Aside:
             del self._down[(number, host)]
         if changes["failed"]:
             log.info("%d pages are put aside: their host does not answer", changes["failed"])
-
-    def _doubt(self, buckets: Collection[int]) -> None:
-        """The copies of these buckets have not heard of it: they are to be compared."""
-        if self._exchange.copier is not None:
-            self._exchange.copier.copying.doubt(buckets)

@@ -53,16 +53,17 @@ class Service:
 
     def __init__(self, cluster: Cluster, tell: Tell) -> None:
         self._cluster = cluster
+        self._ground = cluster.neighbours.ground
         self._tell = tell
 
     def answers(self) -> Answers:
         """Lists the requests of other masters, each with what answers it."""
         cluster = self._cluster
-        master, holdings, takeover, upkeep = cluster.master, cluster.holdings, cluster.takeover, cluster.upkeep
+        holdings, takeover, upkeep = cluster.holdings, cluster.takeover, cluster.upkeep
         mirroring, lending = cluster.mirroring, cluster.budgets.lending
         answers = [
             # Links and facts on their way to the owners of their buckets.
-            Discover.by(lambda request, _: master.arrive(request.job, request.links, request.opened)),
+            Discover.by(self._discover),
             Merge.by(self._merge),
             # Copies, and how they are brought up to date.
             Copy.by(self._copy),
@@ -95,16 +96,21 @@ class Service:
             ]
         return dict(answers)
 
+    async def _discover(self, request: Discover, sender: NodeId) -> Settled:
+        # Before the links: what is open to them is known here when they are taken in.
+        self._ground.openings.learn({request.job: request.opened})
+        return await self._ground.mailbox.arrive(request.job, request.links)
+
     async def _merge(self, request: Merge, sender: NodeId) -> Settled:
         # A host that is not ours is refused before anything of the request is written down.
-        self._cluster.learn(request.notes)
+        self._cluster.orphanage.learn(request.notes)
         # Before the rows: what is open to them is known here when they are.
-        await self._cluster.master.learn_opened(request.opened)
-        return await self._cluster.master.merge(request.rows)
+        await self._cluster.master.admission.learn_opened(request.opened)
+        return await self._cluster.orphanage.merge(request.rows)
 
     async def _copy(self, request: Copy, sender: NodeId) -> Copied:
         # Before the rows, as above: whoever takes them over from here must not find a host closed that was open.
-        await self._cluster.master.learn_opened(request.opened)
+        await self._cluster.master.admission.learn_opened(request.opened)
         return await self._cluster.holdings.copy(request)
 
     async def _drop(self, request: Drop, sender: NodeId) -> Dropped:
@@ -127,8 +133,8 @@ class Service:
     async def _quiet(self, request: Quiet, sender: NodeId) -> Standing:
         if request.closing:
             # First: a job that closes has less left to do, and the answer is to say so.
-            self._cluster.close_job(request.job, request.closing)
-        return self._cluster.standing(request.job)
+            self._ground.lifecycle.close(request.job, request.closing)
+        return self._cluster.own_standing.of(request.job)
 
     async def _query(self, request: Query, sender: NodeId) -> Answered:
         return Answered(0, await self._tell(request.what, request.arguments))

@@ -47,7 +47,6 @@ class Steering:
         self._news: Counter[int] = Counter()
         self._final: dict[int, tuple[bytes, bool]] = {}
         """Whether the certificate that a job has is final."""
-        cluster.on_quiet = self.conclude
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._look_after())
@@ -72,11 +71,11 @@ class Steering:
             idle = not answer["retried"]
         after = steered(job.standing, verb)
         if after is not None and after != job.standing and not idle:
-            self._master.steer(job, after)
+            self._master.lifecycle.steer(job, after)
             log.info("job %d: %s, was %s", job.id, job.state, was)
         try:
             async with asyncio.timeout(STORE_S):
-                await self._master.stored()
+                await self._master.handover.stored()
         except TimeoutError:
             raise P2PCrawlError(f"this master could not store it in {STORE_S:g} s; see `p2pcrawl jobs`") from None
         await self._cluster.spread(job)
@@ -85,7 +84,7 @@ class Steering:
 
     async def retry_here(self, job: Job) -> int:
         """Queues anew what has failed at this master; how many pages."""
-        return await self._master.retry(job)
+        return await self._master.aside.retry(job)
 
     async def _retry_at(self, member: Member, job: Job) -> int:
         if member.id == self._peers.me:
@@ -112,8 +111,8 @@ class Steering:
             log.warning("job %d is quiet, but %d buckets are not whole", job.id, len(certificate["incomplete"]))
         signed = json.dumps(certificate, sort_keys=True, separators=(",", ":")).encode()
         reason = job.closing if job.state == RUNNING else job.reason
-        self._master.steer(job, job.standing.then(state, reason, signed))
-        await self._master.stored()
+        self._master.lifecycle.steer(job, job.standing.then(state, reason, signed))
+        await self._master.handover.stored()
         await self._cluster.spread(job)
 
     async def _certificate(self, job: Job, view: int) -> dict[str, Any] | None:
@@ -181,8 +180,8 @@ class Steering:
     async def _open_again(self, job: Job) -> None:
         log.info("job %d runs again: %d pages have come that nobody knew of", job.id, job.counts["queued"])
         del self._news[job.id]
-        self._master.steer(job, job.standing.then(RUNNING))
-        await self._master.stored()
+        self._master.lifecycle.steer(job, job.standing.then(RUNNING))
+        await self._master.handover.stored()
         await self._cluster.spread(job)
 
     def _may_be_final(self, job: Job) -> bool:

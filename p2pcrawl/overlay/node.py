@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from p2pcrawl.core.membership.output import Event, EventKind
 from p2pcrawl.core.membership.parameters import MembershipConfig
 from p2pcrawl.core.membership.swim import Membership
 from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
-from p2pcrawl.model.errors import LinkError
-from p2pcrawl.overlay.calls import Caller, OnSlave, Reception
+from p2pcrawl.overlay.calls import OnSlave, Reception
 from p2pcrawl.overlay.directory import Directory
+from p2pcrawl.overlay.door import Door
 from p2pcrawl.overlay.gossip import GossipDriver
-from p2pcrawl.overlay.peers import ASK_S, SOON_S
 from p2pcrawl.overlay.port import Port
 from p2pcrawl.overlay.tls import TlsContexts
-from p2pcrawl.wire.messages.ask import Answers, R, Request
+from p2pcrawl.wire.messages.ask import Answers
 from p2pcrawl.wire.messages.peer_messages import Sync, Synced
 from p2pcrawl.wire.sealed.datagrams import DatagramSeal
 from p2pcrawl.wire.sealed.identity import Identity
@@ -77,19 +74,19 @@ class OverlayNode:
         weight: int = 1,
         config: MembershipConfig | None = None,
         dice: random.Random | None = None,
+        door: Door | None = None,
     ) -> None:
+        """``door``: the way out, if others have it already."""
         self.credentials = credentials
         self._store = store
         self._weight = weight
         self._config = config or MembershipConfig()
         self._dice = dice or random.Random()
-        self.caller = Caller(credentials.client, "master")
+        self.door = door or Door(credentials.identity.node_id, credentials.client)
+        self._caller = self.door.caller
         self._seal = DatagramSeal(credentials.keys, credentials.identity.node_id, credentials.boot, credentials.cluster)
         self.port = Port(self._seal)
         self._upkeep: asyncio.Task[None] | None = None
-        self._alive: Sequence[Member] = ()
-        self._members: list[Member] = []
-        """These, by id."""
         self._seen: set[Address] = set()
         """Where the others were when they were last looked at."""
 
@@ -123,8 +120,9 @@ class OverlayNode:
             self.me, self.address, incarnation, Status.ALIVE, self._weight, self.credentials.boot, self._store, api=api
         )
         self.membership = Membership(me, self._config, self._dice)
+        self.door.open_to(self.membership)
         self.gossip = GossipDriver(self.membership, self.port, self._exchange, self._happened)
-        self.directory = Directory(self.port, self.credentials.identity, self._lives)
+        self.directory = Directory(self.port, self.credentials.identity, self.door.lives)
 
     def join(self, addresses: Sequence[Address]) -> None:
         """Begins to gossip; joins through any of these, for as long as it takes."""
@@ -140,71 +138,28 @@ class OverlayNode:
             self._upkeep.cancel()
             await asyncio.gather(self._upkeep, return_exceptions=True)
         await self.gossip.close()
-        self.caller.close()
+        self._caller.close()
         await self._reception.close()
         self.port.close()
 
-    # -- the door to the other masters: overlay.peers says what each is for -------------------
-
-    @property
-    def view_digest(self) -> int:
-        return self.membership.view_digest
-
     def members(self) -> list[Member]:
         """Returns all that count, this one included, by id."""
-        alive = self.membership.alive()
-        if alive is not self._alive:
-            self._alive, self._members = alive, sorted(alive, key=lambda m: m.id)
-        return list(self._members)
-
-    def others(self) -> list[Member]:
-        """Returns all that count but this one, by id."""
-        return [member for member in self.members() if member.id != self.me]
+        return self.door.members()
 
     def living(self, node: NodeId) -> Member | None:
         """Returns the member, if it counts."""
-        member = self.membership.members.get(node)
-        return member if member is not None and member.living else None
-
-    def known(self, node: NodeId) -> Member | None:
-        """Returns the member, if it is known at all."""
-        return self.membership.members.get(node)
-
-    def missing(self) -> Sequence[Member]:
-        """Returns those that went without handing over what they have, and are waited for."""
-        return self.membership.missing()
+        return self.door.living(node)
 
     def say_leaving(self) -> None:
         """Tells the others that this master is about to leave, so that they take its buckets."""
         self.gossip.update_me(leaving=True)
-
-    async def ask(self, node: NodeId, request: Request[R], timeout_s: float = ASK_S) -> R:
-        """Returns the other's reply to a request. Raises LinkError when there is none of the type that is due."""
-        return await self.caller.call(self._address_of(node), request, timeout_s)
-
-    async def query(self, node: NodeId, what: str, arguments: Mapping[str, object], timeout_s: float = SOON_S) -> Any:
-        """Returns the other's decoded answer to a question of faces. Raises LinkError, or what the other raised."""
-        asked = json.dumps(arguments).encode()
-        answer = await self.caller.query(self._address_of(node), what, asked, timeout_s)
-        try:
-            return json.loads(answer)
-        except (ValueError, RecursionError) as error:
-            raise LinkError(f"{node[:8]} answered {what} with what is not JSON") from error
-
-    def _address_of(self, node: NodeId) -> Address:
-        member = self.living(node)
-        if member is None:
-            raise LinkError(f"{node[:8]} is not a member any more")
-        return member.address
-
-    # -----------------------------------------------------------------------------------------
 
     def counters(self) -> dict[str, dict[str, int]]:
         """Counts what went over the port, and what was dropped there and why."""
         return {
             "port": dict(self.port.counters),
             "links": self._reception.counters(),
-            "calls": self.caller.counters(),
+            "calls": self._caller.counters(),
             "datagrams": dict(self._seal.counters),
             "knocks": dict(self.port.knocks.counters),
             "addresses": self.port.knocks.addresses(),
@@ -218,25 +173,22 @@ class OverlayNode:
         return Synced(0, self.gossip.answer_exchange(sender, address, request.members))
 
     async def _exchange(self, address: Address, view: bytes) -> bytes:
-        reply = await self.caller.call(address, Sync(0, view))
+        reply = await self._caller.call(address, Sync(0, view))
         return reply.members
-
-    def _lives(self, node: NodeId) -> bool:
-        return self.living(node) is not None
 
     def _happened(self, event: Event) -> None:
         member = event.member
         if event.kind in (EventKind.DIED, EventKind.LEFT):
-            self.caller.hang_up(member.address)
+            self._caller.hang_up(member.address)
             self.directory.forget(member.id)
         elif (
             event.kind is EventKind.UPDATED
             and (old := event.previous)
             and (old.address, old.boot) != (member.address, member.boot)
         ):
-            self.caller.hang_up(old.address)
+            self._caller.hang_up(old.address)
         elif event.kind in (EventKind.REFUTED, EventKind.JOINED):
-            self.caller.renew(member.address)
+            self._caller.renew(member.address)
         if event.kind is EventKind.CONFLICT:
             log.error(
                 "another process at %s uses the identity of this peer (%s): give each peer a data folder of its own",
@@ -282,7 +234,7 @@ class OverlayNode:
         return others
 
     def _addresses(self) -> set[Address]:
-        return {member.address for member in self.others()}
+        return {member.address for member in self.door.others()}
 
     def _some_of(self, addresses: set[Address]) -> list[Address]:
         return self._dice.sample(sorted(addresses), min(JOIN_MAX, len(addresses)))

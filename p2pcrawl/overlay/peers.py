@@ -1,6 +1,6 @@
 """The door to the other masters: who they are, and how they are asked.
 
-The parts of a master see and reach the others through this alone. :class:`p2pcrawl.overlay.node.OverlayNode` is it when
+The parts of a master see and reach the others through this alone. :class:`p2pcrawl.overlay.door.Door` is it when
 masters run; ``tests/peers.py`` is it where a test plays the others.
 """
 
@@ -43,9 +43,6 @@ class Peers(Protocol):
 
     def missing(self) -> Sequence[Member]:
         """Returns those that went without handing over what they have, and are waited for."""
-
-    def say_leaving(self) -> None:
-        """Tells the others that this master is about to leave, so that they take its buckets."""
 
     async def ask(self, node: NodeId, request: Request[R], timeout_s: float = ASK_S) -> R:
         """Returns the other's reply, which is of the type that the request names.

@@ -16,8 +16,7 @@ from typing import Any
 from p2pcrawl.core.control import VERBS
 from p2pcrawl.frontier.copies.set_aside import STORES, note_missing, set_aside
 from p2pcrawl.master.cluster import Cluster
-from p2pcrawl.master.copies.holdings import Holdings
-from p2pcrawl.master.jobs.job import RUNNING
+from p2pcrawl.master.company.neighbours import Neighbours
 from p2pcrawl.master.majority.roll import FILE as ELECTORATE_FILE
 from p2pcrawl.master.majority.roll import Roll
 from p2pcrawl.master.master import Master
@@ -31,6 +30,7 @@ from p2pcrawl.model.crawl.job import JobId, JobSpec
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError, DamagedError, P2PCrawlError, StorageError
 from p2pcrawl.model.timings import TIMINGS
+from p2pcrawl.overlay.door import Door
 from p2pcrawl.overlay.node import Credentials, OverlayNode
 from p2pcrawl.peer.acquaintances import AGES_S, Acquaintances
 from p2pcrawl.peer.answers.questions import Questions
@@ -69,14 +69,12 @@ class Lead:
         self._folder = folder
         self._make_master = partial(
             Master,
-            folder,
-            Settings(group_placement=config.placement),
             slaves=config.slaves if config.slaves is not None else (os.cpu_count() or 1),
             run_here=run_here or _run_here,
             errors_to=errors_to,
-            forever=True,
             check_spec=_refusal,
         )
+        self._door = Door(credentials.identity.node_id, credentials.client)
         self._majority = config.partition is Partition.MAJORITY
         self._credentials = credentials
         self._acquaintances = Acquaintances(folder)
@@ -101,14 +99,12 @@ class Lead:
                 bytes.fromhex(self.master.store_id),
                 weight=self._config.weight,
                 dice=random.Random(os.urandom(16)),
+                door=self._door,
             )
             self.cluster = Cluster(
                 self.master,
-                self.node,
+                self._neighbours,
                 self.node.port,
-                self.holdings,
-                self._config.copies,
-                ring=self._config.ring,
                 roll=Roll(self._folder, self.node.me) if self._majority else None,
             )
             self._incarnation = read_incarnation(self._folder)
@@ -132,11 +128,11 @@ class Lead:
             self.node.directory,
             self.cluster.ownership,
             self.master.workbench,
+            self._neighbours.remarks,
+            self._neighbours.recalls,
             self.node.address,
             self._crawling,
-            self.cluster.upkeep.remarked.add,
         )
-        self.cluster.on_change = self.notes.view_changed
         self.steering = Steering(self.cluster, self.absences, self._credentials.identity)
         self.questions = Questions(
             self.cluster, self.node, self.absences, self.steering, self._folder, self._credentials.cluster
@@ -159,9 +155,11 @@ class Lead:
         await self._open_these()
 
     async def _open_these(self) -> None:
-        self.master = self._make_master()
+        config, settings = self._config, Settings(group_placement=self._config.placement)
+        self._neighbours = Neighbours(self._folder, settings, self._door, config.copies, config.ring)
+        self.holdings = self._neighbours.holdings
+        self.master = self._make_master(self._neighbours)
         await self.master.__aenter__()
-        self.holdings = Holdings(self._folder, self.master.fail)
         try:
             await self.holdings.open()
         except BaseException:
@@ -193,7 +191,7 @@ class Lead:
         self.absences.recall(known)
         everybody = [*contacts, *(entry.member.address for entry, _ in known if entry.status is not Status.LEFT)]
         self.node.join([c for c in dict.fromkeys(everybody) if c != self.node.address])
-        self.cluster.start(looking=bool(contacts), founds=not contacts)
+        self.cluster.start(looking=bool(contacts), founds=not contacts, conclude=self.steering.conclude)
         self.notes.start()
         self.steering.start()
         self._close_ports()
@@ -203,14 +201,14 @@ class Lead:
         """Hands the buckets over, as far as others are there to take them, and leaves. Where they have not confirmed
         that they have everything, this master is missing from then on, till it is back."""
         works = bool(self._tasks) and not self.failed.done()
-        handed_over = works and await self.cluster.drain(DRAIN_S)
+        handed_over = works and await self.cluster.drain(DRAIN_S, self.node.say_leaving)
         if works and not handed_over and not self.cluster.heirs():
             await self._end_pages()
         # Once the others know that we have left they ask our hosts.
         self.master.slaves.abort()
         # Pages that were still in hand are nobody's now: what waited for them can go.
         if works and not handed_over:
-            handed_over = await self.cluster.drain(TIMINGS.drain_on_s)
+            handed_over = await self.cluster.drain(TIMINGS.drain_on_s, self.node.say_leaving)
         if works and not handed_over and self.cluster.heirs():
             log.warning("not everything could be handed over: what is left here is missing till this master is back")
         if works:
@@ -283,7 +281,7 @@ class Lead:
         self.master.slaves.close_ports([*known, self.node.address, self.bound, self._api])
 
     def _crawling(self) -> bool:
-        return any(job.state == RUNNING for job in self.master.jobs.values())
+        return bool(self.master.jobs.running)
 
     async def _note_acquaintances(self) -> None:
         """Saves who is known, when that has changed since or is older than AGES_S. Not at each event: when a large
@@ -355,9 +353,9 @@ class Lead:
         spec = replace(submission.spec(), id=JobId(random.SystemRandom().randrange(1, 1 << 52)))
         if refusal := _refusal(spec):
             raise ConfigurationError(refusal)
-        self.cluster.starting.add(spec.id)
+        self.cluster.own_standing.starting.add(spec.id)
         try:
-            job = await self.master.add_job(spec)
+            job = await self.master.admission.add(spec)
             try:
                 async with asyncio.timeout(SUBMIT_S):
                     refusals = await self.cluster.spread(job, self._config.copies - 1)
@@ -376,7 +374,7 @@ class Lead:
                     f"job {job.id} is known to all, but nobody has taken its start yet; see `p2pcrawl jobs`"
                 ) from None
         finally:
-            self.cluster.starting.discard(spec.id)
+            self.cluster.own_standing.starting.discard(spec.id)
         return job.id
 
 

@@ -10,7 +10,7 @@ from p2pcrawl.core.buckets.ownership import Change, Ownership
 from p2pcrawl.core.ring.paper_rings import Modulo
 from p2pcrawl.core.ring.rendezvous import BUCKETS, Rendezvous
 from p2pcrawl.master.buckets.caution import Caution
-from p2pcrawl.master.master import Master
+from p2pcrawl.master.buckets.handover import Handover
 from p2pcrawl.master.slaves.session import Session
 from p2pcrawl.master.slaves.slaves import Slaves
 from p2pcrawl.model.cluster.node import Member
@@ -62,7 +62,7 @@ def _all_ready(self: Ownership, buckets: Iterable[int]) -> frozenset[int]:
 # -- no-consent: a bucket is handed over while leases on it are open --------------------------
 
 
-def _at_once(self: Master, buckets: Collection[int]) -> asyncio.Future[bool]:
+def _at_once(self: Handover, buckets: Collection[int]) -> asyncio.Future[bool]:
     answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
     answer.set_result(True)
     return answer
@@ -114,7 +114,7 @@ CONTROLS = {
         "buckets are handed over while their leases are open",
         "fetches",
         Options(scenario="rolling", masters=3, pages=60, hosts=12, limit_s=LIMIT_S),
-        (swap(Master.released, _at_once),),
+        (swap(Handover.released, _at_once),),
     ),
     "hash-mod-n": Control(
         "buckets go by hash % n",

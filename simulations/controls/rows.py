@@ -9,11 +9,11 @@ from collections.abc import Collection, Sequence
 from p2pcrawl.frontier.records import tallies
 from p2pcrawl.frontier.records.batch import Committed
 from p2pcrawl.frontier.records.item_table import ItemTable
+from p2pcrawl.master.buckets.handover import Handover
 from p2pcrawl.master.buckets.taking import Taking
 from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.master.copies.replication import EndedPage, Replication
 from p2pcrawl.master.copies.row_forms import copy_of_ending
-from p2pcrawl.master.links.exchange import EndedPage, Exchange
-from p2pcrawl.master.master import Master
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.wire.messages.peer_messages import CopyRow, Row
 
@@ -35,7 +35,7 @@ def _count_queued(tally: Counter[str], phase: int, reason: str, by: int) -> None
 # -- never-given-up: who hands a bucket over keeps its records, too ---------------------------
 
 
-def _keep_rows(self: Master, buckets: Collection[int]) -> asyncio.Future[None]:
+def _keep_rows(self: Handover, buckets: Collection[int]) -> asyncio.Future[None]:
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     done.set_result(None)
     return done
@@ -87,13 +87,13 @@ CONTROLS = {
         "who hands a bucket over keeps its records",
         "conservation",
         Options(scenario="rolling", seed=2, masters=3, pages=40, hosts=6, limit_s=LIMIT_S),
-        (swap(Master.forget_rows, _keep_rows),),
+        (swap(Handover.forget, _keep_rows),),
     ),
     "items-not-copied": Control(
         "copies are told of ended pages without their items",
         "items",
         Options(scenario="massacre", masters=3, pages=40, hosts=6, limit_s=LIMIT_S),
-        (swap(Exchange._copy_of, _without_items),),
+        (swap(Replication._copy_of, _without_items),),
     ),
     "items-kept": Control(
         "who hands a bucket over keeps the items",

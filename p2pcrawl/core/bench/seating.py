@@ -20,20 +20,28 @@ from p2pcrawl.model.crawl.url import host_of
 class Seating:
     """Gives hosts seats at the workbench and takes them back. ``seats`` are the workbench's, by host."""
 
-    __slots__ = ("_hot", "_known", "_lines", "_missed", "_seats", "dormant", "hosts_max", "seated")
+    __slots__ = ("_hot", "_known", "_lines", "_missed", "_seated", "_seats", "dormant", "hosts_max")
 
-    def __init__(self, hosts_max: int, seats: dict[int, Seat], lines: Lines, hot: HotQueues, known: KnownHosts) -> None:
+    def __init__(
+        self,
+        hosts_max: int,
+        seats: dict[int, Seat],
+        lines: Lines,
+        hot: HotQueues,
+        known: KnownHosts,
+        seated: Callable[[Host], None],
+    ) -> None:
+        """``seated`` is told of each host that gets a seat, before anything is granted to it."""
         self.hosts_max = hosts_max
         self._seats = seats
         self._lines = lines
         self._hot = hot
         self._known = known
+        self._seated = seated
         self.dormant = False
         """There may be queues on disk whose hosts have no seat."""
         self._missed = False
         """A host was turned away since the last sweep began, perhaps behind it."""
-        self.seated: Callable[[Host], None] | None = None
-        """Told of each host that gets a seat, before anything is granted to it."""
 
     # -- seats --------------------------------------------------------------------------------
 
@@ -67,8 +75,7 @@ class Seating:
         host = Host(key, name)
         self._known.introduce(host, job)
         seat = self._seats[key] = Seat(host)
-        if self.seated is not None:
-            self.seated(host)
+        self._seated(host)
         return seat
 
     # -- more hosts than seats ----------------------------------------------------------------

@@ -12,8 +12,9 @@ their turns. It holds no candidate and no line itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from p2pcrawl.core.bench.candidate import Candidate, Want
 from p2pcrawl.core.bench.hot_queues import HOT_MIN, HotQueues
@@ -40,6 +41,31 @@ class Turn:
     robots_origin: str = ""
 
 
+class Terms(Protocol):
+    """Says what other masters leave to this one."""
+
+    def serves(self, bucket: int) -> bool:
+        """Tells whether this master may grant what is in a bucket."""
+
+    def permit(self, seat: Seat, candidate: Candidate) -> bool:
+        """Tells whether a request may begin now, as far as others are concerned; counts it if so. Asked last."""
+
+
+class Unshared:
+    """The terms where nobody else is."""
+
+    def serves(self, bucket: int) -> bool:
+        """Says yes."""
+        return True
+
+    def permit(self, seat: Seat, candidate: Candidate) -> bool:
+        """Says yes."""
+        return True
+
+
+UNSHARED = Unshared()
+
+
 class Workbench:
     """Chooses what is fetched next, politely and in turn. ``memory``: how many candidates are in memory; ``hosts_max``:
     how many hosts have a seat.
@@ -48,19 +74,26 @@ class Workbench:
     __slots__ = (
         "_halted",
         "_paces",
+        "_remark",
         "_unserved",
         "hearing",
         "hot",
         "known",
         "lines",
-        "permit",
-        "remark",
         "seating",
         "seats",
-        "serves",
     )
 
-    def __init__(self, memory: int = 200_000, hosts_max: int = 100_000) -> None:
+    def __init__(
+        self,
+        memory: int = 200_000,
+        hosts_max: int = 100_000,
+        *,
+        remark: Callable[[int], None] = lambda key: None,
+        seated: Callable[[Host], None] = lambda host: None,
+    ) -> None:
+        """``remark`` is told of hosts, by their keys, that ask for more patience than others do: it is called often,
+        and has to be quick. ``seated`` is told of each host that gets a seat, before anything is granted to it."""
         self.seats: dict[int, Seat] = {}
         self._paces: dict[int, Pace] = {}
         self._halted: set[int] = set()
@@ -68,15 +101,10 @@ class Workbench:
         self.hearing = Hearing()
         self.hot = HotQueues(memory, self.lines.wake)
         self.known = KnownHosts(self.seats, self._paces, hosts_max)
-        self.seating = Seating(hosts_max, self.seats, self.lines, self.hot, self.known)
+        self.seating = Seating(hosts_max, self.seats, self.lines, self.hot, self.known, seated)
         self._unserved: list[Seat] = []
         """Seats whose turn came while their bucket was not served."""
-        self.permit: Callable[[Seat, Candidate], bool] | None = None
-        """Asked last before a request begins: whether other masters leave the host to us. Counts it if so."""
-        self.serves: Callable[[int], bool] | None = None
-        """Says whether this master may grant what is in a bucket; without it, everything."""
-        self.remark: Callable[[int], None] | None = None
-        """Told of hosts, by their keys, that ask for more patience than others do. Called often: it has to be quick."""
+        self._remark = remark
 
     # -- jobs ---------------------------------------------------------------------------------
 
@@ -140,12 +168,14 @@ class Workbench:
 
     # -- what goes out ------------------------------------------------------------------------
 
-    def take(self, now: float, choose: Callable[[Seat, bool], int], limit: int, capacity: int) -> list[Turn]:
+    def take(
+        self, now: float, choose: Callable[[Seat, bool], int], limit: int, capacity: int, terms: Terms = UNSHARED
+    ) -> list[Turn]:
         """Takes up to ``limit`` candidates of hosts that are due, to be granted.
 
         ``choose(seat, suspect)`` names the slave session for a host. A session with a minus is busy: the host is
         parked until ``lines.unpark``. 0: the round ends for now. ``capacity``: the requests that can be open at once,
-        over all slaves.
+        over all slaves. ``terms``: what other masters leave to us.
         """
         lines = self.lines
         lines.begin(now, capacity)
@@ -159,7 +189,7 @@ class Workbench:
                 lines.rest(seat)
                 continue
             candidate = queue.hot[0][2]
-            if self.serves is not None and not self.serves(candidate.bucket):
+            if not terms.serves(candidate.bucket):
                 seat.state = SeatState.BUSY
                 self._unserved.append(seat)
                 continue
@@ -187,7 +217,7 @@ class Workbench:
                     continue
                 lines.line_up(seat, first=True)
                 break
-            if self.permit is not None and not self.permit(seat, candidate):
+            if not terms.permit(seat, candidate):
                 seat.state = SeatState.BUSY
                 continue
             host.begin()
@@ -218,10 +248,15 @@ class Workbench:
         """Lets a host be asked again, if it may: a request of it ended (``host.end`` has been called)."""
         self.lines.ended(seat)
         host = seat.host
-        if self.remark is not None and (host.penalty_s or host.paused_until > self.lines.now):
-            self.remark(host.key)
+        if host.penalty_s or host.paused_until > self.lines.now:
+            self._remark(host.key)
 
     # -- hosts --------------------------------------------------------------------------------
+
+    @property
+    def hosts(self) -> Iterator[Host]:
+        """The hosts that have a seat."""
+        return (seat.host for seat in self.seats.values())
 
     def host(self, key: int, name: str, job: int) -> Host:
         """Returns the politeness of a host, given a seat if it has none."""
@@ -233,8 +268,8 @@ class Workbench:
         if seat.host.robots is None:
             seat.host.robots = {}
         seat.host.robots[(origin, agent)] = entry
-        if self.remark is not None and entry.crawl_delay_s > 0.0:
-            self.remark(seat.host.key)
+        if entry.crawl_delay_s > 0.0:
+            self._remark(seat.host.key)
 
     def note(self, key: int, now: float) -> HostNote | None:
         """Returns what a host asks beyond the delays of its jobs; None if nothing is known of it."""

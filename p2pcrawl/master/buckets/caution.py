@@ -10,14 +10,11 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.master.buckets.takeover import Takeover
-from p2pcrawl.master.copies.upkeep import Upkeep
-from p2pcrawl.master.master import Master
+from p2pcrawl.master.company.neighbours import Neighbours
 from p2pcrawl.model.cluster.node import Member
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.model.timings import TIMINGS
-from p2pcrawl.overlay.peers import Peers
 
 log = logging.getLogger(__name__)
 
@@ -25,20 +22,11 @@ log = logging.getLogger(__name__)
 class Caution:
     """See the module. ``majority``: nothing is granted till most of the masters agree (:meth:`agreed`)."""
 
-    def __init__(
-        self,
-        master: Master,
-        peers: Peers,
-        ownership: Ownership,
-        upkeep: Upkeep,
-        takeover: Takeover,
-        *,
-        majority: bool,
-    ) -> None:
-        self._master = master
-        self._peers = peers
-        self._ownership = ownership
-        self._upkeep = upkeep
+    def __init__(self, neighbours: Neighbours, takeover: Takeover, *, majority: bool) -> None:
+        self._peers = neighbours.peers
+        self._ownership = neighbours.ownership
+        self._excess = neighbours.excess
+        self._loading = neighbours.ground.loading
         self._takeover = takeover
         self.looking = False
         """Others are being looked for: till they are found, or it is clear that nobody is there, nothing is granted."""
@@ -83,7 +71,7 @@ class Caution:
             self._ownership.patient = False
             if broken := self._ownership.broken():
                 log.warning("%d buckets are served though nobody has come who has all of them", len(broken))
-            self._master.serve_buckets(())
+            self._loading.serve_buckets(())
 
     # -- when others may have taken over ------------------------------------------------------
 
@@ -116,6 +104,6 @@ class Caution:
         """Others may have taken over what we take for our own."""
         log.warning("%s: all buckets are claimed anew", why)
         change = self._ownership.claim_anew()
-        self._upkeep.moved(change.gained)
-        self._master.view_changed(change, died=False)
+        self._excess.moved(change.gained)
+        self._loading.buckets_changed(change.gained, change.lost)
         self._takeover.claim(change)

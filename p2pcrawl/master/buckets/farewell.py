@@ -13,14 +13,13 @@ are where the rest is. What there is of jobs is told to as many as keep copies.
 from __future__ import annotations
 
 from collections.abc import Collection
+from time import monotonic
 
-from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.core.ring.rendezvous import BUCKETS
+from p2pcrawl.master.buckets.handover import Handover
 from p2pcrawl.master.buckets.takeover import Takeover
-from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.master.company.neighbours import Neighbours
 from p2pcrawl.master.jobs.mirroring import Mirroring
-from p2pcrawl.master.links.spool import Spool
-from p2pcrawl.master.master import Master
 from p2pcrawl.model.cluster.node import Member, NodeId
 
 SAY_S = 1.0
@@ -30,20 +29,12 @@ SAY_S = 1.0
 class Farewell:
     """See the module."""
 
-    def __init__(
-        self,
-        master: Master,
-        ownership: Ownership,
-        holdings: Holdings,
-        takeover: Takeover,
-        spool: Spool,
-        mirroring: Mirroring,
-    ) -> None:
-        self._master = master
-        self._ownership = ownership
-        self._holdings = holdings
+    def __init__(self, neighbours: Neighbours, handover: Handover, takeover: Takeover, mirroring: Mirroring) -> None:
+        self._ownership = neighbours.ownership
+        self._holdings = neighbours.holdings
+        self._spool = neighbours.spool
+        self._handover = handover
         self._takeover = takeover
-        self._spool = spool
         self._mirroring = mirroring
         self._say_at = 0.0
         self._view = 0
@@ -77,10 +68,10 @@ class Farewell:
             return False
         if not await self._spooled_is_safe():
             return False
-        return await self._master.empty_handed() and self._all_confirmed()
+        return await self._handover.empty_handed() and self._all_confirmed()
 
     async def _spooled_is_safe(self) -> bool:
-        now = self._master.now
+        now = monotonic()
         if self._spool.size and now < self._say_at:
             return False
         self._say_at = now + SAY_S

@@ -8,46 +8,34 @@ after its commit.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from time import monotonic
 
-from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash
-from p2pcrawl.frontier.records.recorder import Recorder
 from p2pcrawl.frontier.records.store import Store
-from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.slaves.session import Session
 from p2pcrawl.model.crawl.job import START_URL
-from p2pcrawl.model.crawl.record import Order
-from p2pcrawl.wire.messages.peer_messages import Row
+from p2pcrawl.model.timings import TIMINGS
 
 
 class Handover:
     """The cycle calls :meth:`begin` first, and :meth:`answer` after its commit.
 
-    ``orders``: how each job's queues are ordered. ``held_in``: buckets with pages whose end waits for their links.
-    ``lent_of``: the buckets of hosts that are lent to others.
+    ``held_in``: buckets with pages whose end waits for their links.
     """
 
-    def __init__(
-        self,
-        jobs: Mapping[int, Job],
-        orders: Mapping[int, Order],
-        workbench: Workbench,
-        recorder: Recorder,
-        sessions: Mapping[int, Session],
-        held_in: Collection[int],
-        lent_of: Callable[[], Iterable[int]],
-        wake: Callable[[], None],
-    ) -> None:
-        self._jobs = jobs
-        self._orders = orders
-        self._bench = workbench
-        self._recorder = recorder
+    def __init__(self, company: Company, sessions: Mapping[int, Session], held_in: Collection[int]) -> None:
+        ground = company.ground
+        self._company = company
         self._sessions = sessions
-        self._held_in = held_in
-        self._lent_of = lent_of
-        self._wake = wake
+        self.held_in = held_in
+        self._jobs = ground.jobs
+        self._orders = ground.lifecycle.orders
+        self._bench = ground.workbench
+        self._mailbox = ground.mailbox
+        self._recorder = ground.recorder
+        self._wake = ground.wake.set
         self._forgets: list[tuple[frozenset[int], asyncio.Future[None]]] = []
         self._releases: list[tuple[frozenset[int], asyncio.Future[bool]]] = []
         self._releasing: list[tuple[frozenset[int], asyncio.Future[bool]]] = []
@@ -57,9 +45,17 @@ class Handover:
 
     def released(self, buckets: Collection[int]) -> asyncio.Future[bool]:
         """Whether nothing of these buckets is open here any more; answered after the next turn, by when all that
-        was taken in before the question is durable."""
+        was taken in before the question is durable. Nothing more is begun under loans of their hosts."""
+        self._company.withdraw(buckets)
+        return self._answered(frozenset(buckets))
+
+    def stored(self) -> asyncio.Future[bool]:
+        """Done when what was decided up to now is on disk."""
+        return self._answered(frozenset())
+
+    def _answered(self, buckets: frozenset[int]) -> asyncio.Future[bool]:
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._releases.append((frozenset(buckets), answer))
+        self._releases.append((buckets, answer))
         self._wake()
         return answer
 
@@ -70,9 +66,16 @@ class Handover:
         self._wake()
         return done
 
-    async def rows_of(self, buckets: Collection[int], after: int, limit: int) -> tuple[list[Row], int]:
-        """The next records of buckets that were let go of."""
-        return await self._recorder.run(Store.rows_of, buckets, after, limit)
+    def outlive_sessions(self) -> None:
+        """Takes into account that this master has crashed a moment ago. Slaves on other machines may be at work till
+        their sessions end: until then no host is asked, and no bucket let go of."""
+        self._bench.known.resumed_at = self.closed_until = monotonic() + TIMINGS.void_s
+
+    async def empty_handed(self) -> bool:
+        """Tells whether no record is here any more, nor a link on its way."""
+        if self.held_in or self._mailbox.waiting or self._company.under_way:
+            return False
+        return not await self._recorder.run(Store.size)
 
     @property
     def waiting(self) -> bool:
@@ -98,7 +101,7 @@ class Handover:
         if not releasing:
             return
         closed = monotonic() < self.closed_until
-        open_ = {*self._open(), *self._held_in, *self._lent_of()}
+        open_ = {*self._open(), *self.held_in, *self._company.lent_of()}
         for buckets, answer in releasing:
             if not answer.done():
                 answer.set_result(not closed and buckets.isdisjoint(open_))

@@ -15,19 +15,20 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection
+from time import monotonic
 
 from p2pcrawl.core.buckets.bitmaps import bitmap_of, buckets_of
-from p2pcrawl.core.buckets.ownership import Change, Ownership
+from p2pcrawl.core.buckets.ownership import Change
 from p2pcrawl.core.buckets.standings import Standing, dropped
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash
+from p2pcrawl.master.buckets.handover import Handover
 from p2pcrawl.master.buckets.taking import Taking
-from p2pcrawl.master.copies.copier import Copier
-from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.master.company.neighbours import Neighbours
 from p2pcrawl.master.copies.row_forms import copy_of_row
-from p2pcrawl.master.master import Master
+from p2pcrawl.master.jobs.admission import Admission
 from p2pcrawl.model.cluster.node import NodeId, Status
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
-from p2pcrawl.overlay.peers import SOON_S, Peers
+from p2pcrawl.overlay.peers import SOON_S
 from p2pcrawl.wire.messages import peer_messages as wire
 from p2pcrawl.wire.messages.peer_messages import (
     Claim,
@@ -53,33 +54,23 @@ OFFER_S = 2.0
 DEMOTE_ROWS = 1_000
 
 Served = Callable[[frozenset[int]], Awaitable[None]]
-Emptied = Callable[[NodeId, frozenset[int]], None]
 
 
 class Takeover:
     """See the module. ``served`` is told of buckets that are served from now on; of none when somebody has given up
-    what was served all along. ``emptied`` is told who holds nothing of which buckets of ours, ``filled`` that anybody
-    may hold something of some."""
+    what was served all along."""
 
-    def __init__(
-        self,
-        master: Master,
-        peers: Peers,
-        ownership: Ownership,
-        holdings: Holdings,
-        copier: Copier,
-        served: Served,
-        emptied: Emptied,
-        filled: Callable[[frozenset[int]], None],
-    ) -> None:
-        self._master = master
-        self._peers = peers
-        self._ownership = ownership
-        self._holdings = holdings
-        self._copier = copier
+    def __init__(self, neighbours: Neighbours, admission: Admission, handover: Handover, served: Served) -> None:
+        self._peers = neighbours.peers
+        self._ownership = neighbours.ownership
+        self._holdings = neighbours.holdings
+        self._copier = neighbours.copier
+        self._excess = neighbours.excess
+        self._own = neighbours.own_rows
+        self._host_notes = neighbours.host_notes
+        self._admission = admission
+        self._handover = handover
         self._served = served
-        self._emptied = emptied
-        self._filled = filled
         self._claims: dict[NodeId, asyncio.Task[None]] = {}
         self._asking: dict[NodeId, asyncio.Future[Released]] = {}
         """Claims that are not answered yet."""
@@ -89,7 +80,7 @@ class Takeover:
         self._unclaimed: frozenset[int] = frozenset()
         """Buckets that we had and that nobody has taken from us yet."""
         self._offer_at = 0.0
-        self._taking = Taking(master, peers, ownership, holdings)
+        self._taking = Taking(neighbours)
         self.given = 0
         """Buckets that others have taken, as often as they have."""
 
@@ -101,9 +92,9 @@ class Takeover:
         for node, buckets in list(self._let_go_of.items()):
             self._let_go_of[node] = buckets - change.gained
         # What a newcomer called its own, before it heard of the others, is nothing that they could claim.
-        new = not self._master.jobs and self._holdings.new
+        new = not self._admission.knows_jobs and self._holdings.new
         self._unclaimed = (self._unclaimed - change.gained) | (frozenset() if new else change.lost)
-        self._offer_at = self._master.now + OFFER_S
+        self._offer_at = monotonic() + OFFER_S
         self.claim(change)
 
     def claim(self, change: Change) -> None:
@@ -135,9 +126,9 @@ class Takeover:
 
     async def offer_unclaimed(self) -> None:
         """An owner whose own view did not change does not know that there is something to claim."""
-        if not self._unclaimed or self._master.now < self._offer_at:
+        if not self._unclaimed or monotonic() < self._offer_at:
             return
-        self._offer_at = self._master.now + OFFER_S
+        self._offer_at = monotonic() + OFFER_S
         by_owner: dict[NodeId, list[int]] = {}
         for bucket in self._unclaimed:
             by_owner.setdefault(self._ownership.owner_id(bucket), []).append(bucket)
@@ -232,7 +223,7 @@ class Takeover:
             # Everybody has let go of them: nobody but us has copies made from now on.
             for member, empty in zip(others, told, strict=True):
                 if empty is True:
-                    self._emptied(member.id, ready)
+                    self._excess.emptied(member.id, ready)
             self._ownership.serve(ready)
             await self._served(ready)
         for member in missed:
@@ -252,7 +243,7 @@ class Takeover:
         if released is None or not released.agreed:
             return False
         # Before the rows: what is open to them is known here when they are.
-        await self._master.learn_opened(released.opened)
+        await self._admission.learn_opened(released.opened)
         standings, sizes = _standings(buckets, released), _sizes(buckets, released)
         async for portion, spoilt in self._taking.from_other(node, sizes, generation):
             if self._ownership.generation != generation:
@@ -278,7 +269,7 @@ class Takeover:
         if served := frozenset(b for b in standings if self._ownership.in_service(b)):
             await self._tell_taken(node, served)
             # It may have had copies of them made anywhere.
-            self._filled(served)
+            self._excess.moved(served)
             await self._served(frozenset())
 
     async def _ask(self, node: NodeId, claim: Claim) -> Released | None:
@@ -299,7 +290,7 @@ class Takeover:
         buckets, generation = buckets_of(claim.buckets), self._ownership.generation
         if claim.view != self._ownership.view or any(self._ownership.owner(b) is None for b in buckets):
             return Released(0, False)
-        if not await self._master.released(buckets):
+        if not await self._handover.released(buckets):
             return Released(0, False)
         # What says that a page is done must not go ahead of the links that the page led to.
         await self._copier.safe()
@@ -313,17 +304,16 @@ class Takeover:
         rows = [sizes[bucket] for bucket in sorted(buckets)] if sizes else []
         epochs, lacks, bases = [s.epoch for s in standings], [s.lack for s in standings], [s.base for s in standings]
         pieces = {bucket: list(s.pieces) for bucket, s in by_bucket.items() if s.pieces}
-        return Released(0, True, epochs, lacks, self._master.opened(self._master.jobs), rows, bases, pieces)
+        return Released(0, True, epochs, lacks, self._admission.opened(), rows, bases, pieces)
 
     async def _sizes_of(self, buckets: frozenset[int]) -> Counter[int]:
         """How much whoever pulled these would get of each."""
-        notes = self._master.workbench.notes(buckets, self._master.now)
+        notes = self._host_notes.of_buckets(buckets)
         sizes = Counter(bucket_of_hash(key) for key in notes) + await self._holdings.sizes(buckets)
-        # Where no job is known there are no rows.
-        return sizes + await self._master.sizes(buckets) if self._master.jobs else sizes
+        return sizes + await self._own.sizes(buckets)
 
     async def pull(self, request: Pull) -> Pulled:
-        rows, after = await self._master.rows_of(buckets_of(request.buckets), request.after, PULL_ROWS)
+        rows, after = await self._own.rows_of(buckets_of(request.buckets), request.after, PULL_ROWS)
         return Pulled(0, rows, after, len(rows) == 0)
 
     async def pull_copies(self, request: PullCopies) -> PulledCopies:
@@ -331,7 +321,7 @@ class Takeover:
         page = await self._holdings.pull(buckets, request)
         if not request.after:
             # What we have found out ourselves goes along with what we hold for others.
-            for key, note in self._master.workbench.notes(buckets, self._master.now).items():
+            for key, note in self._host_notes.of_buckets(buckets).items():
                 page.notes.append(wire.HostNote(key, bucket_of_hash(key), note.delay_s, note.penalty_s, note.pause_s))
         return page
 
@@ -345,10 +335,10 @@ class Takeover:
             raise LinkError("as many epochs as buckets are needed")
         free = released.intersection(taken)
         self._let_go_of[claimer] = released - free
-        if self._master.jobs:
+        if self._admission.knows_jobs:
             # Whoever is to hold them: till others do, the claimer has the only other copy.
             await self._demote(free)
-            await self._master.forget_rows(free)
+            await self._handover.forget(free)
         self.given += len(free)
         epochs = dict(zip(taken, zip(request.counters, request.since, strict=True), strict=True))
         self._ownership.handed_over({bucket: epochs[bucket] for bucket in free})
@@ -366,10 +356,10 @@ class Takeover:
         """Rows of the frontier become copies: who took them would only have to send them back."""
         after = 0
         while buckets:
-            rows, after = await self._master.rows_of(buckets, after, DEMOTE_ROWS)
+            rows, after = await self._own.rows_of(buckets, after, DEMOTE_ROWS)
             if not rows:
                 break
-            await self._holdings.keep([copy_of_row(row, self._master.bucket_of_row(row)) for row in rows])
+            await self._holdings.keep([copy_of_row(row, self._own.bucket_of(row)) for row in rows])
 
 
 def _standings(buckets: frozenset[int], released: Released) -> dict[int, Standing]:

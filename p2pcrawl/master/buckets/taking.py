@@ -10,15 +10,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Mapping
 
 from p2pcrawl.core.buckets.bitmaps import bitmap_of
-from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.core.buckets.portions import portions
 from p2pcrawl.core.hosts.politeness import HostNote
-from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.master.company.neighbours import Neighbours
 from p2pcrawl.master.copies.row_forms import rows_of_copies
-from p2pcrawl.master.master import Master
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.overlay.peers import Peers
 from p2pcrawl.wire.messages.peer_messages import Pull, PullCopies, Row
 
 PORTION_ROWS = 5_000
@@ -33,11 +30,12 @@ class Taking:
     """See the module. Both ways give the buckets of which all rows are durable here; they raise ClaimedAnew. Rows that
     cannot be read are left out, and their buckets lack something from then on: one row must not hold up the rest."""
 
-    def __init__(self, master: Master, peers: Peers, ownership: Ownership, holdings: Holdings) -> None:
-        self._master = master
-        self._peers = peers
-        self._ownership = ownership
-        self._holdings = holdings
+    def __init__(self, neighbours: Neighbours) -> None:
+        self._peers = neighbours.peers
+        self._ownership = neighbours.ownership
+        self._holdings = neighbours.holdings
+        self._own = neighbours.own_rows
+        self._host_notes = neighbours.host_notes
         self.rows = 0
         """Rows that came from other masters with their buckets."""
 
@@ -67,7 +65,7 @@ class Taking:
             rows, unread = rows_of_copies(copies)
             spoilt |= unread
             await self._take_in(rows, generation)
-        self._learn(await self._holdings.notes(buckets))
+        self._host_notes.learn(await self._holdings.notes(buckets))
         if spoilt:
             await self._holdings.note(self._ownership.dropped(spoilt))
         await self._holdings.drop(buckets)
@@ -88,7 +86,7 @@ class Taking:
         place, spoilt = b"", frozenset[int]()
         while True:
             page = await self._peers.ask(node, PullCopies(0, bitmap, place))
-            self._learn({n.key: HostNote(n.delay_s, n.penalty_s, n.pause_s) for n in page.notes})
+            self._host_notes.learn({n.key: HostNote(n.delay_s, n.penalty_s, n.pause_s) for n in page.notes})
             if not page.rows:
                 return spoilt
             rows, unread = rows_of_copies(page.rows)
@@ -101,11 +99,4 @@ class Taking:
         """The rows are durable here. Raises LinkError when that cannot be, as long as a job is not known yet."""
         if self._ownership.generation != generation:
             raise ClaimedAnew("the view has changed meanwhile")
-        if any(row.job not in self._master.jobs for row in rows):
-            raise LinkError("rows of a job came before it")
-        if rows:
-            await self._master.adopt(rows)
-
-    def _learn(self, notes: Mapping[int, HostNote]) -> None:
-        for key, note in notes.items():
-            self._master.learn_host(key, note)
+        await self._own.take_in(rows)

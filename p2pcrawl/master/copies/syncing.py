@@ -9,13 +9,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import Protocol
+from collections.abc import Collection, Sequence
 
-from p2pcrawl.core.buckets.copy_ledger import Copying
+from p2pcrawl.core.buckets.bitmaps import bitmap_of
+from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.frontier.database.digest import Range, split
 from p2pcrawl.master.copies.copier import Copier, Send, in_messages
+from p2pcrawl.master.copies.own_rows import OwnRows
 from p2pcrawl.master.copies.row_forms import copy_of_row, rows_of_copies
+from p2pcrawl.master.neighbours.host_notes import HostNotes
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.fingerprint import SIZE, halves, pack_halves
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
@@ -27,7 +29,7 @@ from p2pcrawl.wire.messages.peer_messages import (
     Listed,
     ListKeys,
     PullKeys,
-    Row,
+    Whole,
 )
 
 log = logging.getLogger(__name__)
@@ -50,43 +52,19 @@ PATROL_HOLDERS = 4
 Key = tuple[int, int, int]
 
 
-class OwnRows(Protocol):
-    """What the owner's store answers."""
-
-    async def digests(self, nonce: bytes, ranges: Sequence[Range]) -> list[tuple[int, int]]: ...
-
-    async def keys(self, ranges: Sequence[Range]) -> list[tuple[int, int, int, int]]: ...
-
-    async def rows_by_key(self, bucket: int, keys: Sequence[Key]) -> list[Row]: ...
-
-    async def rows_of(self, buckets: Collection[int], after: int, limit: int) -> tuple[list[Row], int]: ...
-
-    def adopt(self, rows: list[Row]) -> Awaitable[None]: ...
-
-    def bucket_of_row(self, row: Row) -> int: ...
-
-
 class Syncing:
-    """``synced`` is told which buckets a holder has been brought to."""
+    """See the module."""
 
     def __init__(
-        self,
-        copying: Copying,
-        copier: Copier,
-        own: OwnRows,
-        peers: Peers,
-        send: Send,
-        ready: Callable[[int], bool],
-        synced: Callable[[NodeId, frozenset[int]], Awaitable[None]],
+        self, peers: Peers, ownership: Ownership, copier: Copier, send: Send, own_rows: OwnRows, host_notes: HostNotes
     ) -> None:
-        """``ready``: whether a bucket is all here, so that it can be compared."""
-        self._ready = ready
-        self._copying = copying
-        self._copier = copier
-        self._own = own
         self._peers = peers
+        self._ownership = ownership
+        self._copying = copier.copying
+        self._copier = copier
         self._send_copies = send
-        self._synced = synced
+        self._own = own_rows
+        self._host_notes = host_notes
         self._rounds: dict[NodeId, asyncio.Task[None]] = {}
         self._patrol_at = 0
         self._patrol_next = 0
@@ -130,7 +108,7 @@ class Syncing:
                 held = self._copying.held(node).intersection(buckets)
                 if held and self._copying.generation(node) == generation:
                     # It counts when the holder knows that it does.
-                    await self._synced(node, held)
+                    await self._tell_synced(node, held)
                     self._copying.synced(node, held, generation)
             except P2PCrawlError as error:
                 log.debug("syncing %s: %s", node[:8], error)
@@ -139,8 +117,15 @@ class Syncing:
                 log.exception("syncing %s failed", node[:8])
                 await asyncio.sleep(RETRY_S)
 
+    async def _tell_synced(self, node: NodeId, buckets: frozenset[int]) -> None:
+        """Tells a holder that it has been brought to what we have; what their hosts ask follows."""
+        self._host_notes.remarked.update(self._host_notes.of_buckets(buckets))
+        whole = sorted(b for b in buckets if self._ownership.in_service(b) and not self._ownership.lacks[b])
+        if whole:
+            await self._peers.ask(node, Whole(0, bitmap_of(whole), [self._ownership.counters[b] for b in whole]))
+
     def _waiting(self, node: NodeId) -> list[int]:
-        return sorted(b for b in self._copying.unsynced(node) if self._ready(b))
+        return sorted(b for b in self._copying.unsynced(node) if self._ownership.in_service(b))
 
     async def _bring(self, node: NodeId, buckets: Sequence[int]) -> int:
         """Makes the holder's copies of these buckets what we have; how many rows that was about."""
@@ -183,7 +168,7 @@ class Syncing:
             rows, after = await self._own.rows_of(buckets, after, SEND_ROWS)
             if not rows:
                 return
-            await self._send(node, [copy_of_row(row, self._own.bucket_of_row(row)) for row in rows])
+            await self._send(node, [copy_of_row(row, self._own.bucket_of(row)) for row in rows])
 
     async def _mend(self, node: NodeId, where: Range) -> None:
         """Lists both sides of a small range; sends what they lack, takes in what we lack."""

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection
+from time import monotonic
 
-from p2pcrawl.core.buckets.bitmaps import bitmap_of, buckets_of
-from p2pcrawl.core.buckets.copy_ledger import Copying
+from p2pcrawl.core.buckets.bitmaps import buckets_of
 from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash
 from p2pcrawl.master.copies.copier import Copier
+from p2pcrawl.master.copies.excess import Excess
 from p2pcrawl.master.copies.holdings import Holdings
 from p2pcrawl.master.copies.syncing import PATROL_S, Syncing
-from p2pcrawl.master.master import Master
-from p2pcrawl.model.cluster.node import Member, NodeId
+from p2pcrawl.master.jobs.loading import Loading
+from p2pcrawl.master.neighbours.host_notes import HostNotes
+from p2pcrawl.model.cluster.node import Member
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.overlay.peers import Peers
-from p2pcrawl.wire.messages.peer_messages import Copy, CopyRow, Drop, Dropped, HostNote, Noted, Whole
+from p2pcrawl.wire.messages.peer_messages import Drop, Dropped, HostNote, Noted, Whole
 
 log = logging.getLogger(__name__)
 
@@ -31,57 +32,38 @@ STABLE_S = 60.0
 
 
 class Upkeep:
-    """See the module. ``copies``: how many are wanted, the owner's included."""
+    """See the module."""
 
-    def __init__(self, master: Master, peers: Peers, ownership: Ownership, holdings: Holdings, copies: int) -> None:
-        self._master = master
+    def __init__(
+        self,
+        peers: Peers,
+        ownership: Ownership,
+        holdings: Holdings,
+        copier: Copier,
+        excess: Excess,
+        syncing: Syncing,
+        loading: Loading,
+        host_notes: HostNotes,
+    ) -> None:
         self._peers = peers
         self._ownership = ownership
         self._holdings = holdings
-        self.copying = Copying(peers.me, copies)
-        self.copier = Copier(self.copying, self._carry)
-        self.syncing = Syncing(
-            self.copying, self.copier, master, peers, self._carry, ownership.in_service, self._holder_synced
-        )
-        self.remarked: set[int] = set()
-        """Hosts, by their keys, that ask for more patience than others: those that hold copies are to know it."""
+        self._copying = copier.copying
+        self._copier = copier
+        self._excess = excess
+        self._syncing = syncing
+        self._loading = loading
+        self._host_notes = host_notes
         self._living: list[tuple[float, int]] = []
         """How many masters there were lately."""
         self._copy_at = 0.0
         self._holders: tuple[int, int, list[tuple[bytes, bytes]]] = (0, 0, [])
         """What determines who holds copies of ours, as it was when they were last told apart."""
-        self._dropped_for: dict[NodeId, int] = {}
-        """The view for which each other has dropped what it need not hold."""
-        self._empty_of: dict[NodeId, set[int]] = {}
-        """Buckets of ours of which each other holds nothing, and was not to hold anything since it said so."""
-        self._moves = 0
-        """How often either of these was called in doubt."""
-        self._all_told_at = 0, -1
-        """The view, and how many moves there had been, when nobody was left who had to be told."""
 
     async def close(self) -> None:
-        await self.syncing.close()
-        await self.copier.close()
+        await self._syncing.close()
 
     # -- views --------------------------------------------------------------------------------
-
-    def restarted(self, node: NodeId) -> None:
-        """What it was told before may be gone."""
-        self._moves += 1
-        self._dropped_for.pop(node, None)
-        self._empty_of.pop(node, None)
-
-    def moved(self, buckets: Collection[int] = ()) -> None:
-        """Buckets have moved: what was dropped of those that came or went may have been copied since, and others may
-        hold what they did not hold before."""
-        self._moves += 1
-        self._dropped_for.clear()
-        for empty in self._empty_of.values():
-            empty.difference_update(buckets)
-
-    def emptied(self, node: NodeId, buckets: Collection[int]) -> None:
-        """Another holds nothing of these buckets of ours that it is not to hold."""
-        self._empty_of.setdefault(node, set()).update(buckets)
 
     def members_changed(self, members: list[Member]) -> None:
         """Who holds copies of ours now."""
@@ -92,11 +74,9 @@ class Upkeep:
             return
         self._holders = holders
         owned = {b: row[1:] for b, row in enumerate(table) if row and row[0] == me}
-        self.copier.gone(self.copying.change(members, owned, known))
+        self._copier.gone(self._copying.change(members, owned, known))
         living = {m.id for m in members}
-        self._empty_of = {
-            node: empty - self.copying.held(node) for node, empty in self._empty_of.items() if node in living
-        }
+        self._excess.holders_changed(living)
         self.sync()
 
     def hold_back(self, living: int) -> None:
@@ -104,7 +84,7 @@ class Upkeep:
 
         ``living``: how many there are now.
         """
-        now = self._master.now
+        now = monotonic()
         self._living = [(at, count) for at, count in self._living if now - at < STABLE_S] + [(now, living)]
         if 2 * living < max(count for _, count in self._living):
             log.warning("more than half of the masters are gone: nothing is copied anew for %.0f s", STABLE_S)
@@ -112,32 +92,34 @@ class Upkeep:
         else:
             self._copy_at = 0.0
 
+    async def served(self, buckets: frozenset[int]) -> None:
+        """Has buckets granted and copied that are ours and complete, as far as anybody lives who knows of them."""
+        # Who handed them over has made copies of them, and may have been told before.
+        self._excess.moved()
+        self._copying.doubt(buckets)
+        # At once: from now on pages are granted, and their hosts may have been asked a moment ago.
+        self._loading.serve_buckets(buckets)
+        await self._holdings.note(self._ownership.standings(buckets))
+        self.sync()
+
     # -- bringing holders up to date ----------------------------------------------------------
 
     def sync(self) -> None:
         """Brings holders up to date, where that is due."""
-        if self._master.now < self._copy_at:
+        if monotonic() < self._copy_at:
             return
-        self.syncing.begin(self.copying.behind())
+        self._syncing.begin(self._copying.behind())
 
     async def patrol(self) -> None:
         """The slow round over what is synced; for ever."""
         while True:
             await asyncio.sleep(PATROL_S)
             try:
-                await self.syncing.patrol([m.id for m in self._peers.others()])
+                await self._syncing.patrol([m.id for m in self._peers.others()])
             except P2PCrawlError as error:
                 log.debug("patrol: %s", error)
             except Exception:
                 log.exception("the patrol failed")
-
-    async def _holder_synced(self, node: NodeId, buckets: frozenset[int]) -> None:
-        """A holder has been brought to what we have; what their hosts ask follows."""
-        self.remarked.update(self._master.workbench.notes(buckets, self._master.now))
-        whole = sorted(b for b in buckets if self._ownership.in_service(b) and not self._ownership.lacks[b])
-        if whole:
-            request = Whole(0, bitmap_of(whole), [self._ownership.counters[b] for b in whole])
-            await self._peers.ask(node, request)
 
     async def whole(self, request: Whole) -> Noted:
         """An owner has brought us to what it has."""
@@ -154,53 +136,15 @@ class Upkeep:
 
     def tell_of_hosts(self) -> None:
         """What remarkable hosts ask goes to those that may own them next."""
-        remarked = list(self.remarked)
-        self.remarked.clear()
+        remarked = list(self._host_notes.remarked)
+        self._host_notes.remarked.clear()
         for key in remarked:
             bucket = bucket_of_hash(key)
-            note = self._master.workbench.note(key, self._master.now)
+            note = self._host_notes.of_host(key)
             if note is not None and self._ownership.owner(bucket) is None:
-                self.copier.note(HostNote(key, bucket, note.delay_s, note.penalty_s, note.pause_s))
-
-    async def _carry(self, node: NodeId, rows: list[CopyRow], notes: list[HostNote]) -> None:
-        """Carries copies to a holder, with the hosts that their jobs have opened; they are durable there on return."""
-        try:
-            opened = self._master.opened({row.job for row in rows})
-            await self._peers.ask(node, Copy(0, rows, notes, opened))
-        finally:
-            if any(node not in self._ownership.holders(row.bucket) for row in rows):
-                # It was a holder when this was lined up, and may have been told to drop these before they came.
-                self.restarted(node)
+                self._copier.note(HostNote(key, bucket, note.delay_s, note.penalty_s, note.pause_s))
 
     # -- what need not be held any more -------------------------------------------------------
-
-    async def tell_to_drop(self) -> None:
-        """When everything of ours is synced, and again when buckets have moved."""
-        view = self._ownership.view
-        if self._all_told_at == (view, self._moves):
-            return
-        if self.copying.lacking() or self._ownership.syncing or not self._ownership.complete:
-            return
-        others = [m for m in self._peers.others() if self._dropped_for.get(m.id) != view]
-        if not others:
-            self._all_told_at = view, self._moves
-            return
-        complete = self.copying.complete()
-        # Those that leave wait for it; one that does not answer must not hold them up.
-        for member in sorted(others, key=lambda m: not m.leaving):
-            # One that leaves waits till it has nothing: it is told of all, whatever is known of it. So are all when
-            # there are jobs: copies that a former owner made may have been under way when it said that it had none.
-            trusted = not member.leaving and not self._master.jobs
-            empty = self._empty_of.get(member.id, set()) if trusted else set()
-            free = [b for b in complete if b not in empty and member.id not in self._ownership.holders(b)]
-            moves = self._moves
-            answer = await self._peers.ask(member.id, Drop(0, view, bitmap_of(free))) if free else Dropped(0, True)
-            few = self.copying.owned() - complete if member.leaving else ()
-            if few and answer.agreed:
-                answer = await self._peers.ask(member.id, Drop(0, view, bitmap_of(few), few=True))
-            if answer.agreed and self._moves == moves:
-                self._dropped_for[member.id] = view
-                self.emptied(member.id, free)
 
     async def drop(self, request: Drop, left_over: frozenset[int]) -> Dropped:
         """An owner says that enough others hold these. ``left_over``: it may not have what we know of them."""

@@ -19,7 +19,7 @@ from p2pcrawl.frontier.database.schema import FILE, damaged
 from p2pcrawl.frontier.records.batch import Batch, NewLink
 from p2pcrawl.frontier.records.recorder import Recorder
 from p2pcrawl.frontier.records.store import Store
-from p2pcrawl.master.jobs.job import Job, job_of, pack_job, pack_spec, unpack_control, unpack_spec
+from p2pcrawl.master.jobs.job import Job, KnownJobs, job_of, pack_job, pack_spec, unpack_control, unpack_spec
 from p2pcrawl.master.jobs.lifecycle import Lifecycle
 from p2pcrawl.master.jobs.loading import Loading
 from p2pcrawl.master.jobs.openings import Openings
@@ -38,32 +38,30 @@ def start_of(job: Job) -> Link:
 
 
 class Admission:
-    """``stored``: done when what was decided up to now is on disk. ``clustered``: jobs of the folder go on by
-    themselves. ``check_spec`` says why a job that another master sent cannot be run here."""
+    """Takes jobs in. ``begins_with``: the state in which a job of an earlier run begins. ``stored``: done when what was
+    decided up to now is on disk. ``check_spec`` says why a job that another master sent cannot be run here."""
 
     def __init__(
         self,
-        folder: Path,
-        jobs: Mapping[int, Job],
+        jobs: KnownJobs,
         workbench: Workbench,
         recorder: Recorder,
+        loading: Loading,
         lifecycle: Lifecycle,
         openings: Openings,
-        loading: Loading,
-        stored: Callable[[], Awaitable[object]],
         *,
-        clustered: bool,
+        begins_with: Callable[[Control], Control],
+        stored: Callable[[], Awaitable[object]],
         check_spec: Callable[[JobSpec], str] | None,
     ) -> None:
-        self._folder = folder
         self._jobs = jobs
         self._bench = workbench
         self._recorder = recorder
+        self._loading = loading
         self._lifecycle = lifecycle
         self._openings = openings
-        self._loading = loading
+        self._begins_with = begins_with
         self._stored = stored
-        self._clustered = clustered
         self._check_spec = check_spec
         self._mirroring = asyncio.Lock()
         """Several masters may tell of one job at the same time."""
@@ -77,14 +75,11 @@ class Admission:
                 spec, control = unpack_spec(packed), unpack_control(packed, state, reason)
                 Settings().updated(spec.settings)
             except (msgspec.MsgspecError, ConfigurationError) as error:
-                raise damaged(self._folder / FILE, f"job {name}: {error}") from error
+                raise damaged(self._recorder.folder / FILE, f"job {name}: {error}") from error
             await self._adopt(spec, control, number)
 
     async def _adopt(self, spec: JobSpec, control: Control, number: int) -> None:
-        # It runs when it is resumed; till then it has no part in this crawl.
-        if control.state == RUNNING and not self._clustered:
-            control = control._replace(state=PAUSED)
-        job = job_of(replace(spec, id=JobId(number)), control)
+        job = job_of(replace(spec, id=JobId(number)), self._begins_with(control))
         job.counts.update(await self._recorder.run(Store.tallies, number))
         self._lifecycle.open(job)
         self._openings.recovered(job)
@@ -124,7 +119,7 @@ class Admission:
 
     async def add(self, spec: JobSpec, control: Control | None = None) -> Job:
         """A job of the cluster, durable here when this returns; its start is somebody's record."""
-        job = job_of(with_code(self._folder, spec), control or Control())
+        job = job_of(with_code(self._recorder.folder, spec), control or Control())
         await self._recorder.run(Store.add_job, spec.id, spec.name, pack_job(job), None, Batch())
         if job.state != RUNNING:
             self._lifecycle.save_state(job)
@@ -150,6 +145,15 @@ class Admission:
             self._lifecycle.steer(job, control)
             await self._stored()
         return ""
+
+    @property
+    def knows_jobs(self) -> bool:
+        """Tells whether any job is known: without one there are no records."""
+        return bool(self._jobs)
+
+    def opened(self) -> dict[int, list[str]]:
+        """Returns what the start URLs of all jobs have opened, for those that have opened anything."""
+        return self._openings.known(self._jobs)
 
     async def learn_opened(self, opened: Mapping[int, Collection[str]]) -> None:
         """What start URLs have opened, as another master knows; durable here when this returns."""

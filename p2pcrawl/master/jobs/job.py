@@ -141,6 +141,15 @@ class Job:
         }
 
 
+class KnownJobs(dict[int, Job]):
+    """All jobs that a master knows, by their numbers."""
+
+    @property
+    def running(self) -> list[Job]:
+        """Those of which something may be granted."""
+        return [job for job in self.values() if job.state == RUNNING]
+
+
 def spec_of_wire(wire: WireSpec) -> JobSpec:
     """The specification that another master sent."""
     return JobSpec(
@@ -223,6 +232,7 @@ __all__ = [
     "Control",
     "Job",
     "JobId",
+    "KnownJobs",
     "SpiderRef",
     "certificate_sum",
     "job_of",

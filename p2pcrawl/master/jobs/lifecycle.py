@@ -12,7 +12,7 @@ from collections.abc import Callable
 from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.control import CANCELLED, FINISHED, RUNNING, Control
 from p2pcrawl.frontier.records.batch import Batch
-from p2pcrawl.master.jobs.job import Job, pack_job
+from p2pcrawl.master.jobs.job import Job, KnownJobs, pack_job
 from p2pcrawl.master.jobs.loading import Loading
 from p2pcrawl.model.crawl.record import Order
 
@@ -20,22 +20,19 @@ log = logging.getLogger(__name__)
 
 
 class Lifecycle:
-    """``jobs`` are all that the master knows. ``clustered``: other masters have a say in when one is finished."""
+    """Knows all jobs of a master; ``wake`` is called when its next turn has a change to write."""
 
     def __init__(
         self,
-        jobs: dict[int, Job],
+        jobs: KnownJobs,
         workbench: Workbench,
         loading: Loading,
         wake: Callable[[], None],
-        *,
-        clustered: bool,
     ) -> None:
         self._jobs = jobs
         self._bench = workbench
         self._loading = loading
         self._wake = wake
-        self._clustered = clustered
         self.orders: dict[int, Order] = {}
         """How each job's queues are ordered."""
         self._states: dict[int, tuple[str, str]] = {}
@@ -43,7 +40,7 @@ class Lifecycle:
 
     @property
     def active(self) -> list[Job]:
-        return [job for job in self._jobs.values() if job.state == RUNNING]
+        return self._jobs.running
 
     def open(self, job: Job) -> None:
         """The job is this master's, or has other settings than it had."""
@@ -93,7 +90,14 @@ class Lifecycle:
             log.error("job %s cannot be run: %s", job.spec.name, reason)
             self.finish(job, CANCELLED, reason)
 
-    def settle(self, ran_s: float) -> None:
+    def close(self, number: int, reason: str) -> None:
+        """Closes a job early, if it runs here: nothing more of it is granted."""
+        job = self._jobs.get(number)
+        if job is not None and job.state == RUNNING and not job.closing:
+            job.closing = reason
+            self._bench.halt_job(number)
+
+    def settle(self, ran_s: float, is_over: Callable[[Job], bool]) -> None:
         """Closes jobs that reached a limit, finishes those that have nothing left."""
         for job in self.active:
             if not job.closing:
@@ -102,10 +106,7 @@ class Lifecycle:
                     log.info("job %s is closing: %s", job.spec.name, job.closing)
             if job.closing:
                 self._bench.halt_job(job.id)
-            if self._clustered:
-                # Other masters have a say: see master.completion.
-                continue
-            if not job.leased and (job.closing or not job.counts["queued"]):
+            if is_over(job):
                 self.finish(job, FINISHED, job.closing)
 
 

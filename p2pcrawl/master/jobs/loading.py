@@ -7,7 +7,7 @@ over, and whenever there are more hosts than seats and some seats have come free
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection
 from time import monotonic
 
 from p2pcrawl.core.bench.candidate import Want
@@ -17,7 +17,7 @@ from p2pcrawl.core.hosts.politeness import RobotsEntry
 from p2pcrawl.frontier.records.batch import Committed
 from p2pcrawl.frontier.records.recorder import Recorder
 from p2pcrawl.frontier.records.store import Store
-from p2pcrawl.master.jobs.job import RUNNING, Job
+from p2pcrawl.master.jobs.job import KnownJobs
 from p2pcrawl.model.timings import TIMINGS
 
 LOADS_MAX = 256
@@ -30,11 +30,12 @@ ROOM_SEATS_PER_S = 100_000
 class Loading:
     """The cycle asks for :meth:`wants` before its commit and gives the answers to :meth:`take` after it."""
 
-    def __init__(self, jobs: Mapping[int, Job], workbench: Workbench, recorder: Recorder) -> None:
+    def __init__(self, jobs: KnownJobs, workbench: Workbench, recorder: Recorder, wake: Callable[[], None]) -> None:
         self._jobs = jobs
         self._bench = workbench
         self._seating = workbench.seating
         self._recorder = recorder
+        self._wake = wake
         self._sweeping = False
         self._cursor: tuple[int, int, str] | None = None
         self._room_at = 0.0
@@ -44,6 +45,20 @@ class Loading:
         self._seating.dormant = self._sweeping = True
         self._seating.sweeping()
         self._cursor = None
+
+    def buckets_changed(self, gained: Collection[int], lost: Collection[int]) -> None:
+        """Takes what was lost off the bench, and serves what was gained, as far as the ownership says so."""
+        if lost:
+            self._bench.remove(lost)
+        self.serve_buckets(gained)
+
+    def serve_buckets(self, buckets: Collection[int]) -> None:
+        """Has these granted from now on, as far as the ownership says so."""
+        self._bench.wake_unserved()
+        if buckets:
+            self.sweep_all()
+            self._bench.came_over(buckets, monotonic())
+        self._wake()
 
     async def wants(self) -> list[Want]:
         """What is to be loaded with this turn's commit."""
@@ -86,7 +101,7 @@ class Loading:
             seating.swept()
             return []
         self._cursor = found[-1]
-        active = {job.id for job in self._jobs.values() if job.state == RUNNING}
+        active = {job.id for job in self._jobs.running}
         return [self._bench.hot.want_all(*key) for key in found if key[0] in active and not seating.knows(*key)]
 
     def _recall(self, seat: Seat, job: int, committed: Committed) -> None:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from bisect import bisect_left
-from collections.abc import Collection, Container
+from collections.abc import Collection
 
+from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.core.control import Control
-from p2pcrawl.master.jobs.job import Job, spec_of_wire
-from p2pcrawl.master.master import Master
+from p2pcrawl.master.jobs.admission import Admission
+from p2pcrawl.master.jobs.job import Job, KnownJobs, spec_of_wire
 from p2pcrawl.model.cluster.node import Member, NodeId
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.overlay.peers import SOON_S, Peers
@@ -30,12 +31,13 @@ SPREAD_AGAIN_S = 0.25
 
 
 class Mirroring:
-    """See the module. ``members``: those that the last view has."""
+    """See the module."""
 
-    def __init__(self, master: Master, peers: Peers, members: Container[NodeId]) -> None:
-        self._master = master
+    def __init__(self, jobs: KnownJobs, admission: Admission, peers: Peers, ownership: Ownership) -> None:
+        self._jobs = jobs
+        self._admission = admission
         self._peers = peers
-        self._members = members
+        self._ownership = ownership
         self.told: dict[NodeId, dict[int, tuple[Control, tuple[str, ...]]]] = {}
         """What each member was told of each job: its state, and the hosts that its start URLs have opened."""
         self.refusals: dict[NodeId, str] = {}
@@ -52,8 +54,8 @@ class Mirroring:
         if not control.valid:
             raise LinkError(f"there is no state {request.state!r}, version {request.version}, of a job")
         spec = spec_of_wire(request.job)
-        refusal = await self._master.mirror(spec, control)
-        if sender in self._members:
+        refusal = await self._admission.mirror(spec, control)
+        if sender in self._ownership.weights:
             # It need not be told what it told us.
             self.told.setdefault(sender, {})[spec.id] = control, spec.opened
         return Mirrored(0, refusal)
@@ -61,10 +63,10 @@ class Mirroring:
     def compare(self, request: JobMarks, sender: NodeId) -> JobsDiffering:
         differing = []
         for number, mark in zip(request.jobs, request.marks, strict=False):
-            job = self._master.jobs.get(number)
+            job = self._jobs.get(number)
             if job is None or job.mark != mark:
                 differing.append(number)
-            elif sender in self._members:
+            elif sender in self._ownership.weights:
                 self.told.setdefault(sender, {})[number] = job.standing, job.spec.opened
         return JobsDiffering(0, differing)
 
@@ -115,7 +117,7 @@ class Mirroring:
 
     def _untold(self, member: Member) -> list[Job]:
         told = self.told.get(member.id, {})
-        return [j for j in self._master.jobs.values() if told.get(j.id) != (j.standing, j.spec.opened)]
+        return [j for j in self._jobs.values() if told.get(j.id) != (j.standing, j.spec.opened)]
 
     async def _tell_all(self, member: Member, jobs: list[Job]) -> None:
         """What it does not know yet."""

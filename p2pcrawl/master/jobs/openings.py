@@ -19,13 +19,11 @@ from collections.abc import Collection, Iterable, Mapping
 
 from p2pcrawl.fetch.connection.guard import opened_by
 from p2pcrawl.frontier.records.batch import Batch
-from p2pcrawl.master.jobs.job import Job, pack_job
-from p2pcrawl.master.slaves.session import Lease
+from p2pcrawl.master.jobs.job import Job, KnownJobs, pack_job
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.outcome import Drop
 from p2pcrawl.wire.messages.bounds import OPENED_MAX
 from p2pcrawl.wire.messages.peer_messages import Row
-from p2pcrawl.wire.messages.slave_messages import Outcome
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +31,7 @@ log = logging.getLogger(__name__)
 class Openings:
     """See the module. ``put_into`` belongs to each turn, after all that it takes in."""
 
-    def __init__(self, jobs: Mapping[int, Job]) -> None:
+    def __init__(self, jobs: KnownJobs) -> None:
         self._jobs = jobs
         self._news: set[int] = set()
         self._told_of: set[int] = set()
@@ -88,10 +86,3 @@ class Openings:
                 OPENED_MAX,
             )
         return bool(news)
-
-
-def opened_meanwhile(job: Job, lease: Lease, outcome: Outcome) -> bool:
-    """Whether a slave dropped a page for want of what its job has opened since the page was granted."""
-    if outcome.reason != Drop.PRIVATE_NETWORK:
-        return False
-    return job.opened_in.get(opened_by(lease.candidate.link.url), 0) > lease.version

@@ -73,10 +73,16 @@ class _Lane(Lane):
 class Dispatch:
     """See the module. ``deliver`` carries a batch to its owner; ``take_back`` gets what became our own."""
 
-    def __init__(self, route: Route, deliver: Deliver, take_back: TakeBack) -> None:
+    def __init__(
+        self, route: Route, deliver: Deliver, take_back: TakeBack, *, keep: Keep, on_settled: Callable[[], None]
+    ) -> None:
+        """``keep`` makes links durable here that are provisional at their owner; ``on_settled`` is called when pages
+        that were held may go on."""
         self._route = route
         self._deliver = deliver
         self._take_back = take_back
+        self._keep = keep
+        self._on_settled = on_settled
         self._lanes: dict[NodeId, _Lane] = {}
         self._waiting: dict[NodeId, _Lane] = {}
         """Those with something in them."""
@@ -84,10 +90,6 @@ class Dispatch:
         self._under_way: Counter[int] = Counter()
         self.sent: dict[int, int] = defaultdict(int)
         """Links per job that were settled elsewhere."""
-        self.on_settled: Callable[[], None] = lambda: None
-        """Called when pages that were held may go on."""
-        self.keep: Keep | None = None
-        """Makes links durable here that are provisional at their owner."""
 
     def add(self, job: int, owner: NodeId, parcel: Parcel) -> None:
         """One more link for ``owner``; it leaves with the next :meth:`flush`."""
@@ -175,10 +177,10 @@ class Dispatch:
             self._again(job, [p for n, p in enumerate(batch) if n in refused])
             lane.rest(self.flush)
         accepted = [p for n, p in enumerate(batch) if n not in refused]
-        if settled.provisional and self.keep is not None:
+        if settled.provisional:
             uncertain = set(settled.provisional)
             try:
-                await self.keep(job, [p for n, p in enumerate(batch) if n in uncertain])
+                await self._keep(job, [p for n, p in enumerate(batch) if n in uncertain])
             except StorageError as error:
                 # Their pages stay open. The master ends by this, whoever keeps its books has told it.
                 log.debug("%d links for %s could not be kept: %s", len(batch), owner[:8], error)
@@ -187,7 +189,7 @@ class Dispatch:
         self.sent[job] += len(accepted)
         freed = [parcel.hold for parcel in accepted if parcel.hold.settled()]
         if freed:
-            self.on_settled()
+            self._on_settled()
         self.flush()
 
     def _again(self, job: int, parcels: list[Parcel]) -> None:

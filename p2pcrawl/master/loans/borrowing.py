@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from time import monotonic
 
@@ -21,7 +21,7 @@ from p2pcrawl.core.bench.seat import Seat
 from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.buckets.ownership import Router
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash
-from p2pcrawl.master.jobs.job import Job, lasting_delay_s
+from p2pcrawl.master.jobs.job import KnownJobs, lasting_delay_s
 from p2pcrawl.master.loans.boots import Lives
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import P2PCrawlError
@@ -57,9 +57,7 @@ class _Loan:
 class Borrowing:
     """See the module."""
 
-    def __init__(
-        self, workbench: Workbench, jobs: Mapping[int, Job], router: Router, lives: Lives, peers: Peers
-    ) -> None:
+    def __init__(self, workbench: Workbench, jobs: KnownJobs, router: Router, lives: Lives, peers: Peers) -> None:
         self._bench = workbench
         self._jobs = jobs
         self._router = router

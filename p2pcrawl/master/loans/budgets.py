@@ -12,14 +12,14 @@ Every master is on both sides: it lends what it owns (:mod:`~p2pcrawl.master.loa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.core.bench.seat import Seat
 from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.buckets.ownership import Router
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash
-from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.jobs.job import KnownJobs
 from p2pcrawl.master.loans.boots import Lives
 from p2pcrawl.master.loans.borrowing import Borrowing
 from p2pcrawl.master.loans.lending import Lending
@@ -31,7 +31,7 @@ from p2pcrawl.overlay.peers import Peers
 class Budgets:
     """Both sides of loans."""
 
-    def __init__(self, workbench: Workbench, jobs: Mapping[int, Job], router: Router, peers: Peers) -> None:
+    def __init__(self, workbench: Workbench, jobs: KnownJobs, router: Router, peers: Peers) -> None:
         self._bench = workbench
         self._router = router
         self._lives = Lives()

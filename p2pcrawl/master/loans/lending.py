@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -25,7 +25,7 @@ from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.buckets.ownership import Router
 from p2pcrawl.core.hosts.politeness import Host
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash, key_hash
-from p2pcrawl.master.jobs.job import Job, lasting_delay_s
+from p2pcrawl.master.jobs.job import KnownJobs, lasting_delay_s
 from p2pcrawl.master.loans.boots import Lives
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.timings import TIMINGS
@@ -80,7 +80,7 @@ class _Ledger:
 class Lending:
     """See the module."""
 
-    def __init__(self, workbench: Workbench, jobs: Mapping[int, Job], router: Router, lives: Lives) -> None:
+    def __init__(self, workbench: Workbench, jobs: KnownJobs, router: Router, lives: Lives) -> None:
         self._bench = workbench
         self._jobs = jobs
         self._router = router

@@ -15,12 +15,13 @@ from collections.abc import Callable
 from time import monotonic
 
 from p2pcrawl.core.bench.workbench import Workbench
-from p2pcrawl.core.buckets.ownership import Change, Ownership
-from p2pcrawl.core.directory_schedule import EVERY_S, PAUSE_MIN_S, Hints, PublishHost, PublishOwner
-from p2pcrawl.core.hosts.politeness import Host, HostNote
+from p2pcrawl.core.buckets.ownership import Ownership
+from p2pcrawl.core.directory_schedule import EVERY_S, PublishHost, PublishOwner
+from p2pcrawl.core.hosts.politeness import HostNote
 from p2pcrawl.core.ring.rendezvous import BUCKETS, bucket_of_hash
+from p2pcrawl.master.neighbours.recalls import RECALL_S, Recalls
+from p2pcrawl.master.neighbours.remarks import Remarks
 from p2pcrawl.model.cluster.node import Address
-from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.directory import Directory
 
 log = logging.getLogger(__name__)
@@ -29,13 +30,9 @@ SURVEY_S = 30.0
 """How often all buckets are looked through for those that came and went."""
 IDLE_S = 5.0
 """How often one that has nothing to say looks whether a job runs."""
-RECALL_S = 2.0
-"""How long an answer is waited for; a host that is asked about is left alone for so long."""
 RECALLS_AT_ONCE = 4
 RECALL_EVERY_S = 0.05
 """Between two questions of each of these: no more than 80 a second."""
-RECALLS_MAX = 10_000
-"""Hosts that wait to be asked about; those beyond start without what the dead master knew."""
 
 
 class Notes:
@@ -46,25 +43,21 @@ class Notes:
         directory: Directory,
         ownership: Ownership,
         workbench: Workbench,
+        remarks: Remarks,
+        recalls: Recalls,
         address: Address,
         crawling: Callable[[], bool],
-        to_copies: Callable[[int], None] = lambda host: None,
     ) -> None:
-        """``to_copies`` is told of hosts that ask for patience, so that those that hold copies know it too."""
-        self._to_copies = to_copies
         self._directory = directory
         self._ownership = ownership
         self._bench = workbench
+        self._remarks = remarks
+        self._hints = remarks.hints
+        self._recalls = recalls
         self._address = address
         self._crawling = crawling
-        self._hints = Hints()
         self._survey_at = 0.0
-        self._bereft: dict[int, float] = {}
-        """Buckets that nobody handed over, and since when they are ours."""
-        self._recalls: asyncio.Queue[Host] = asyncio.Queue(RECALLS_MAX)
         self._tasks: list[asyncio.Task[None]] = []
-        workbench.remark = self._remark
-        workbench.seating.seated = self._seated
 
     def start(self) -> None:
         self._tasks = [asyncio.create_task(self._publish())]
@@ -77,17 +70,6 @@ class Notes:
 
     # -- what is asked ------------------------------------------------------------------------
 
-    def view_changed(self, change: Change) -> None:
-        """Buckets came; costs a pass over all seats if some of them came from a master that is gone."""
-        now = monotonic()
-        asked_from = now - TIMINGS.record_ttl_s
-        self._bereft = {b: at for b, at in self._bereft.items() if at > asked_from and b not in change.lost}
-        if not change.bereft:
-            return
-        self._bereft.update(dict.fromkeys(change.bereft, now))
-        for seat in self._bench.seats.values():
-            self._seated(seat.host)
-
     async def recall(self, host: str) -> HostNote | None:
         """What another master said of the host; None when nobody did, or no answer came in time."""
         try:
@@ -96,36 +78,19 @@ class Notes:
         except TimeoutError:
             return None
 
-    def _seated(self, host: Host) -> None:
-        """The host is at the bench: if a dead master may have known of it, it waits for the answer."""
-        at, now = self._bereft.get(bucket_of_hash(host.key)), monotonic()
-        if at is None or now >= at + TIMINGS.record_ttl_s:
-            return
-        if self._ownership.copies == 1:
-            # Who holds copies is told of each pause, but there is nobody; and the directory knows of long ones only.
-            host.next_at = max(host.next_at, at + PAUSE_MIN_S)
-        if self._recalls.full():
-            return
-        host.next_at = max(host.next_at, now + RECALL_S)
-        self._recalls.put_nowait(host)
-
     async def _ask(self) -> None:
         while True:
-            host = await self._recalls.get()
+            host = await self._recalls.waiting.get()
             try:
                 note = await self.recall(host.name)
                 if note is not None and self._ownership.owner(bucket_of_hash(host.key)) is None:
                     self._bench.learn(host.key, note, monotonic())
-                    self._remark(host.key)
+                    self._remarks(host.key)
             except Exception:
                 log.exception("asking the directory about a host failed")
             await asyncio.sleep(RECALL_EVERY_S)
 
     # -- what is said -------------------------------------------------------------------------
-
-    def _remark(self, key: int) -> None:
-        self._hints.hosts.remark(key, monotonic())
-        self._to_copies(key)
 
     async def _publish(self) -> None:
         while True:

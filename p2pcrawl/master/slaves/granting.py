@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 
 from p2pcrawl.core.bench.seat import Seat
-from p2pcrawl.core.bench.workbench import Turn, Workbench
+from p2pcrawl.core.bench.workbench import Turn
 from p2pcrawl.core.ring.rendezvous import preference
 from p2pcrawl.frontier.records.batch import Batch
+from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.slaves.placing import Placing
 from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
@@ -29,11 +30,10 @@ class Granting:
     waits for a busy slave beside an idle one. A host that is lent out keeps its place.
     """
 
-    def __init__(
-        self, jobs: Mapping[int, Job], workbench: Workbench, sessions: Mapping[int, Session], placing: Placing
-    ) -> None:
-        self._jobs = jobs
-        self._workbench = workbench
+    def __init__(self, company: Company, sessions: Mapping[int, Session], placing: Placing) -> None:
+        self._company = company
+        self._jobs = company.ground.jobs
+        self._workbench = company.ground.workbench
         self._sessions = sessions
         self._placing = placing
         self._lending = False
@@ -86,12 +86,12 @@ class Granting:
         bench = self._workbench
         slots = sum(s.slots for s in self._sessions.values())
         self._may_park, self._lending = PARKED_MAX, False
-        turns = bench.take(now, self.choose, limit, slots)
+        turns = bench.take(now, self.choose, limit, slots, self._company)
         self._lending = True
         while len(turns) < limit and (idle := self._idle_workers()) and (parked := bench.lines.parked):
             # Not all of these can be lent: a delay may have begun since they were parked.
             bench.lines.unpark(max(parked, key=parked.__getitem__), idle)
-            turns += bench.take(now, self.choose, limit - len(turns), slots)
+            turns += bench.take(now, self.choose, limit - len(turns), slots, self._company)
         return turns
 
     def choose(self, seat: Seat, suspect: bool) -> int:

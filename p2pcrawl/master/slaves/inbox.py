@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Mapping
 
 from p2pcrawl.frontier.records.batch import Batch
-from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.jobs.job import KnownJobs
 from p2pcrawl.master.slaves.outcomes import Intake
 from p2pcrawl.master.slaves.session import Session
 from p2pcrawl.wire.messages.slave_messages import Report, ReportsDurable, Returned
@@ -31,9 +30,7 @@ class Reports:
     ``gone``: sessions that have ended, and are still among ``sessions``.
     """
 
-    def __init__(
-        self, jobs: Mapping[int, Job], sessions: dict[int, Session], gone: deque[Session], intake: Intake
-    ) -> None:
+    def __init__(self, jobs: KnownJobs, sessions: dict[int, Session], gone: deque[Session], intake: Intake) -> None:
         self.sessions = sessions
         self._jobs = jobs
         self._gone = gone

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.core.bench.seat import Seat
-from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.hosts.hearing import OUTAGE_TIMES
 from p2pcrawl.core.hosts.politeness import (
     RobotsEntry,
@@ -17,17 +16,16 @@ from p2pcrawl.core.hosts.politeness import (
 from p2pcrawl.core.hosts.retry import NO_NAME_TIMES, OURS, OURS_BACKOFF_MAX_S, OURS_TIMES, SILENCES
 from p2pcrawl.fetch.connection.guard import opened_by
 from p2pcrawl.frontier.records.batch import Batch, HostRow, ItemRow, NewLink
+from p2pcrawl.master.company.company import Company
+from p2pcrawl.master.copies.replication import EndedPage
 from p2pcrawl.master.jobs.job import Job
-from p2pcrawl.master.jobs.openings import Openings, opened_meanwhile
 from p2pcrawl.master.links.dispatch import Hold, Parcel
-from p2pcrawl.master.links.exchange import EndedPage, Exchange
-from p2pcrawl.master.links.shard_keys import Keys
 from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Phase
-from p2pcrawl.model.outcome import Failure
+from p2pcrawl.model.outcome import Drop, Failure
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.wire.messages.slave_messages import Links, Outcome, Page, RobotsResult
 
@@ -35,6 +33,18 @@ ROBOTS_TRIES = 3
 ROBOTS_RETRY_S = 2.0
 _ROBOTS_TRIES: dict[str, int] = {Failure.NO_NAME: 1 + NO_NAME_TIMES, **dict.fromkeys(OURS, 1 + OURS_TIMES)}
 """By what kept it from being read, where that differs."""
+
+
+@dataclass(slots=True)
+class Aftermath:
+    """What is to follow a commit, when what led to it is durable."""
+
+    retries: list[tuple[Candidate, float]] = field(default_factory=list)
+    """Pages that go back to their queues, and when."""
+    forgotten: list[int] = field(default_factory=list)
+    """Records that have left their queues."""
+    ended: list[EndedPage] = field(default_factory=list)
+    """Pages whose turn is over, for their copies."""
 
 
 class _Ended(NamedTuple):
@@ -48,32 +58,30 @@ class _Ended(NamedTuple):
 
 
 class Intake:
-    """Fills a batch. What is to follow its commit gathers in ``retries`` and ``forgotten``.
+    """Fills a batch. What is to follow its commit gathers in ``aftermath``.
 
     A page with links that other masters own ends later, when these are settled: it waits in ``_held`` form, as
     its lease's hold, and comes back through ``_ready``.
     """
 
-    def __init__(
-        self, jobs: Mapping[int, Job], workbench: Workbench, keys: Keys, exchange: Exchange, openings: Openings
-    ) -> None:
-        self._jobs = jobs
-        self._workbench = workbench
-        self._keys = keys
-        self._exchange = exchange
-        self._openings = openings
+    def __init__(self, company: Company) -> None:
+        ground = company.ground
+        self._company = company
+        self._jobs = ground.jobs
+        self._workbench = ground.workbench
+        self._keys = ground.keys
+        self._openings = ground.openings
         self._ready: list[_Ended] = []
         self.held_in: Counter[int] = Counter()
         """Pages whose end waits for their links, by the bucket that they are in."""
-        self.retries: list[tuple[Candidate, float]] = []
-        self.forgotten: list[int] = []
+        self.aftermath = Aftermath()
         self.down: dict[tuple[int, int], None] = {}
         """(job, host) of hosts that do not answer, whose queue is to be put aside."""
 
     @property
     def strained(self) -> bool:
         """So much is on its way to other masters that parts of pages are to wait."""
-        return self._exchange.strained
+        return self._company.strained
 
     # -- pages --------------------------------------------------------------------------------
 
@@ -102,7 +110,7 @@ class Intake:
     def _over(self, job: Job, lease: Lease, outcome: Outcome, items: ItemRow | None, batch: Batch, now: float) -> None:
         """The page is, but for its links."""
         fetched = self._asked(job, lease, outcome, batch, now)
-        if opened_meanwhile(job, lease, outcome):
+        if _opened_meanwhile(job, lease, outcome):
             outcome.phase = Phase.QUEUED
         ended = _Ended(job, lease, outcome, items, fetched)
         hold = lease.hold
@@ -123,7 +131,7 @@ class Intake:
             self._end(ended, batch, now)
 
     def _links(self, job: Job, parent: int, links: Links, batch: Batch, lease: Lease | None) -> None:
-        place, router, shard_key = self._keys.place, self._exchange.router, job.settings.shard_key
+        place, router, shard_key = self._keys.place, self._company.router, job.settings.shard_key
         if links.shared.seed:
             self._openings.note(job, links.urls)
         for link in links.each():
@@ -139,8 +147,7 @@ class Intake:
         hold = Hold() if lease is None else (lease.hold or Hold())
         if lease is not None:
             lease.hold = hold
-        assert self._exchange.dispatch is not None
-        self._exchange.dispatch.add(job.id, owner, Parcel(link, bucket, hold))
+        self._company.send(job.id, owner, Parcel(link, bucket, hold))
 
     def _asked(self, job: Job, lease: Lease, outcome: Outcome, batch: Batch, now: float) -> bool:
         """The request has ended: its host may be asked again, in its time. Whether the host was asked at all."""
@@ -198,7 +205,7 @@ class Intake:
         self._tell(job, outcome, tally)
         phase = Phase(outcome.phase)
         if phase is Phase.QUEUED:
-            self.retries.append((candidate, now + outcome.retry_in_s))
+            self.aftermath.retries.append((candidate, now + outcome.retry_in_s))
         else:
             self._leave(candidate, phase, outcome.reason, tally)
         ending = lease.end(outcome)
@@ -206,9 +213,8 @@ class Intake:
         if phase is Phase.QUEUED and self._was_deaf(job, lease, outcome, now):
             # The network is away: the attempt shows nothing, and the page has it once more.
             candidate.attempts -= 1
-        if self._exchange.copier is not None:
-            number, data = (items.number, items.data) if items is not None else (0, b"")
-            self._exchange.ended.append(EndedPage(ending, number, data))
+        number, data = (items.number, items.data) if items is not None else (0, b"")
+        self.aftermath.ended.append(EndedPage(ending, number, data))
 
     def _tell(self, job: Job, outcome: Outcome, tally: dict[str, int]) -> None:
         if outcome.status:
@@ -232,13 +238,12 @@ class Intake:
         tally[name] += 1
         if phase is not Phase.DONE:
             tally[f"{name}:{reason}"] += 1
-        self.forgotten.append(candidate.record)
+        self.aftermath.forgotten.append(candidate.record)
 
     def _ended(self, seat: Seat, *, pause_s: float = 0.0, slow_down: bool = False) -> None:
         """A request of the host is over, one way or another."""
         self._workbench.ended(seat)
-        if self._exchange.budgets is not None:
-            self._exchange.budgets.ended(seat, pause_s=pause_s, slow_down=slow_down)
+        self._company.ended(seat, pause_s=pause_s, slow_down=slow_down)
 
     # -- robots.txt ---------------------------------------------------------------------------
 
@@ -306,14 +311,13 @@ class Intake:
             phase = Phase.FAILED
             self._leave(candidate, phase, Failure.SLAVE_LOST, tally)
         else:
-            self.retries.append((candidate, now))
+            self.aftermath.retries.append((candidate, now))
         if lease.staged:
             batch.unstage.append(candidate.record)
             lease.staged = 0
         ending = lease.end(Outcome(phase, Failure.SLAVE_LOST, detail))
         batch.endings.append(ending)
-        if self._exchange.copier is not None:
-            self._exchange.ended.append(EndedPage(ending))
+        self.aftermath.ended.append(EndedPage(ending))
 
     def too_slow(self, lease: Lease, batch: Batch, now: float) -> None:
         """The slave did not come back from its own work on the answer. Nor would another one."""
@@ -333,7 +337,7 @@ class Intake:
         batch.returned.append(candidate.record)
         if lease.staged:
             batch.unstage.append(candidate.record)
-        self.retries.append((candidate, now))
+        self.aftermath.retries.append((candidate, now))
 
     def lost_robots(self, lease: RobotsLease, now: float, *, blamed: bool = True) -> None:
         """The slave ended with the robots.txt in its hands; one that kills every slave is not asked for again."""
@@ -358,8 +362,15 @@ class Intake:
         lease.seat.host.release(now, None)
         self._ended(lease.seat)
         batch.returned.append(record)
-        self.retries.append((lease.candidate, now))
+        self.aftermath.retries.append((lease.candidate, now))
 
 
 _UNFETCHED = frozenset({"robots", "robots-unreachable", "crawl-delay", "private-network", "ignored", "invalid"})
 """Ends that came about without a request to the host."""
+
+
+def _opened_meanwhile(job: Job, lease: Lease, outcome: Outcome) -> bool:
+    """Whether a slave dropped a page for want of what its job has opened since the page was granted."""
+    if outcome.reason != Drop.PRIVATE_NETWORK:
+        return False
+    return job.opened_in.get(opened_by(lease.candidate.link.url), 0) > lease.version

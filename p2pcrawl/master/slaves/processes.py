@@ -53,7 +53,9 @@ class Group:
         output_to_stderr: bool = False,
         errors_to: int | None = None,
         on_hung: OnHung = lambda pid, lease: False,
+        ending: asyncio.Event | None = None,
     ) -> None:
+        """``ending``: set when slaves that end are not replaced any more, by whomever."""
         self._count = count
         self._on_hung = on_hung
         self._connect = connect
@@ -65,7 +67,7 @@ class Group:
         self._keepers: list[asyncio.Task[None]] = []
         self._stillborn = 0
         self._greeted: set[int] = set()
-        self._stopping = asyncio.Event()
+        self._ending = ending or asyncio.Event()
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Gets an exception when slaves cannot be started at all."""
 
@@ -86,11 +88,11 @@ class Group:
                 process.kill()
 
     def stop_replacing(self) -> None:
-        self._stopping.set()
+        self._ending.set()
 
     async def stop(self, patience_s: float) -> None:
         """Waits for the slaves to leave, then makes them."""
-        self._stopping.set()
+        self._ending.set()
         if self._keepers:
             await asyncio.wait(self._keepers, timeout=patience_s)
         for pid in list(self._processes):
@@ -104,14 +106,14 @@ class Group:
 
     async def _keep(self, run: Callable[[], Awaitable[bool]]) -> None:
         pause_s = RESPAWN_FIRST_S
-        while not self._stopping.is_set():
+        while not self._ending.is_set():
             started = asyncio.get_running_loop().time()
             try:
                 greeted = await run()
             except OSError as error:
                 log.warning("a slave could not be started: %s", error)
                 greeted = False
-            if self._stopping.is_set():
+            if self._ending.is_set():
                 return
             if not greeted:
                 self._stillborn += 1
@@ -124,7 +126,7 @@ class Group:
             lived_s = asyncio.get_running_loop().time() - started
             pause_s = RESPAWN_FIRST_S if lived_s > 10.0 else min(RESPAWN_MAX_S, 2 * pause_s)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), pause_s)
+                await asyncio.wait_for(self._ending.wait(), pause_s)
 
     async def _run_process(self) -> bool:
         """One slave from birth to death; whether it said Hello."""
@@ -158,7 +160,7 @@ class Group:
             code = await process.wait()
             # Usually the end of the stream says so too; not when a child of the slave still holds it.
             asyncio.get_running_loop().call_later(LINGER_S, hang_up)
-            if code and not self._stopping.is_set():
+            if code and not self._ending.is_set():
                 log.warning("slave %d ended with %s", process.pid, _spoken(code))
         finally:
             watching.cancel()

@@ -48,6 +48,7 @@ from p2pcrawl.wire.messages.slave_messages import (
     Beat,
     Bye,
     Closed,
+    Forget,
     Halt,
     Hello,
     Leaving,
@@ -67,8 +68,8 @@ HEAR_S = 0.1
 """What the loop then gets to hear what has arrived, before any session is judged."""
 ADOPT_AGAIN_S = 1.0
 
-OnOrphans = Callable[[Session, Orphans], Awaitable[None]]
-"""Makes safe what a slave found out for another master. P2PCrawlError: not now; it is asked again."""
+OnOrphans = Callable[[int, Orphans], Awaitable[None]]
+"""Makes safe what the slave of this process found out for another master. P2PCrawlError: not now; it is asked again."""
 
 
 class Slaves:
@@ -87,9 +88,10 @@ class Slaves:
         errors_to: int | None = None,
         fenced: bool = False,
         on_orphans: OnOrphans | None = None,
+        ending: asyncio.Event | None = None,
     ) -> None:
         """``left`` hears of slaves that leave in anger. Without ``on_orphans`` what slaves found out for others is
-        acknowledged and forgotten, to be fetched again."""
+        acknowledged and forgotten, to be fetched again. ``ending``: see :class:`~.processes.Group`."""
         self._settings = settings
         self._count = count
         self._wake = wake
@@ -106,7 +108,13 @@ class Slaves:
         self._closed: list[str] = []
         self.gone: deque[Session] = deque()
         self.group = Group(
-            count, self.connected, run_here, output_to_stderr=output_to_stderr, errors_to=errors_to, on_hung=self.hung
+            count,
+            self.connected,
+            run_here,
+            output_to_stderr=output_to_stderr,
+            errors_to=errors_to,
+            on_hung=self.hung,
+            ending=ending,
         )
 
     async def connected(self, stream: socket.socket, pid: int) -> Callable[[], None]:
@@ -149,6 +157,11 @@ class Slaves:
             session.link.abort()
         for task in self._adoptions:
             task.cancel()
+
+    def forget(self) -> None:
+        """Has them report again what they meet again: what they have reported may be lost."""
+        for session in self.sessions.values():
+            session.link.send(Forget())
 
     def halt(self) -> None:
         """Has them give up at once what they have open; they go on under new sessions."""
@@ -328,7 +341,7 @@ class Slaves:
     async def _make_safe(self, session: Session, orphans: Orphans) -> None:
         while self.on_orphans is not None:
             try:
-                await self.on_orphans(session, orphans)
+                await self.on_orphans(session.pid, orphans)
                 break
             except P2PCrawlError as error:
                 log.info("%d pages of slave %d must wait: %s", len(orphans.pages), session.pid, error)

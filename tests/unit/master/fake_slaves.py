@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from p2pcrawl.master.company.company import Alone
 from p2pcrawl.master.jobs.delivery import Output
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.master import Master
@@ -181,7 +182,7 @@ class Death(BaseException):
 
 @asynccontextmanager
 async def master_of(folder: Path, slaves: Slaves, *, hosts_max: int = 0, **settings: Any):
-    master = Master(folder, Settings().updated(settings), slaves=0, run_here=slaves)
+    master = Master(Alone(folder, Settings().updated(settings)), slaves=0, run_here=slaves)
     if hosts_max:
         master.workbench.seating.hosts_max = hosts_max
     async with master:

@@ -16,7 +16,7 @@ from p2pcrawl.core.membership.output import Event, EventKind
 from p2pcrawl.frontier.database.schema import FILE as FRONTIER_FILE
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.cluster import Cluster
-from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.master.company.neighbours import Neighbours
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.majority.roll import Roll
 from p2pcrawl.master.master import Master
@@ -120,10 +120,6 @@ class Others(FakePeers):
     def missing(self) -> list[Any]:
         return sorted(self._town.missing)
 
-    def say_leaving(self) -> None:
-        self._town.leaving.add(self.me)
-        self._town.look()
-
 
 class House:
     """One master."""
@@ -157,19 +153,14 @@ class House:
             self._answering.discard(task)
 
     async def open(self, stack: AsyncExitStack) -> None:
-        self.master = Master(
-            self.town.folder / self.name, Settings(), slaves=0, run_here=self.slaves, forever=True,
-            check_spec=lambda spec: self.refusal,
-        )  # fmt: skip
+        town, folder = self.town, self.town.folder / self.name
+        neighbours = Neighbours(folder, Settings(), Others(town, self.id), town.copies, town.ring)
+        self.master = Master(neighbours, slaves=0, run_here=self.slaves, check_spec=lambda spec: self.refusal)
         await stack.enter_async_context(self.master)
-        holdings = Holdings(self.town.folder / self.name, self.master.fail)
-        await holdings.open()
-        stack.push_async_callback(holdings.close)
+        await neighbours.holdings.open()
+        stack.push_async_callback(neighbours.holdings.close)
         self.roll = Roll(self.town.folder / self.name, self.id) if self.town.majority else None
-        self.cluster = Cluster(
-            self.master, Others(self.town, self.id), self, holdings, self.town.copies,
-            ring=self.town.ring, roll=self.roll,
-        )  # fmt: skip
+        self.cluster = Cluster(self.master, neighbours, self, roll=self.roll)
         self.answers = Service(self.cluster, self._tell).answers()
         self.town.houses[self.id] = self
 
@@ -190,6 +181,10 @@ class House:
         for task in self._answering:
             task.cancel()
 
+    async def drain(self, patience_s: float) -> bool:
+        """Hands everything over; whether that is confirmed."""
+        return await self.cluster.drain(patience_s, self._say_leaving)
+
     async def crash(self) -> None:
         """Dies, and is known to be dead."""
         await self.close()
@@ -208,6 +203,10 @@ class House:
 
     async def _tell(self, what: str, arguments: bytes) -> bytes:
         return b"{}"
+
+    def _say_leaving(self) -> None:
+        self.town.leaving.add(self.id)
+        self.town.look()
 
 
 @asynccontextmanager
@@ -245,10 +244,10 @@ async def arrive(town: Town, name: str, answer: Any) -> House:
 async def submit(house: House, number: JobId = JOB, **settings: Any) -> Job:
     """Submits a job as a peer does it."""
     spec = replace(spec_of(**settings), id=number)
-    starting = house.cluster.starting
+    starting = house.cluster.own_standing.starting
     starting.add(number)
     try:
-        job = await house.master.add_job(spec)
+        job = await house.master.admission.add(spec)
         await house.cluster.spread(job)
         await house.cluster.begin(job)
     finally:

@@ -200,7 +200,7 @@ async def test_job_stays_unfinished_while_its_first_record_is_being_stored(
 
         def watched(store: Store, batch: Any) -> Any:
             if batch.links and 77 in house.master.jobs:
-                looked.append(house.cluster.standing(77).busy)
+                looked.append(house.cluster.own_standing.of(77).busy)
             return commit(store, batch)
 
         monkeypatch.setattr(Store, "commit", watched)
@@ -301,7 +301,7 @@ async def test_master_that_drains_hands_everything_over_before_it_goes(tmp_path:
         await submit(houses[0])
         await eventually(lambda: sum(web.visits.values()) > 60)
 
-        await houses[2].cluster.drain(10.0)
+        await houses[2].drain(10.0)
         assert await records(houses[2]) == []
         pages = houses[2].master.jobs[77].counts["pages"]
         await houses[2].close()
@@ -330,12 +330,12 @@ async def test_busy_master_lets_go_though_pages_of_its_other_buckets_are_always_
         seed = next(u for u in web.urls if _owner(houses[0], u) == houses[0].id)
         web.seeds = [seed]
         start = await submit_at_owner(houses)
-        await eventually(lambda: houses[0].master._intake.held_in.total() > 0 or start.id != houses[0].id)
+        await eventually(lambda: houses[0].master.handover.held_in.total() > 0 or start.id != houses[0].id)
         free = frozenset(range(BUCKETS)) - {
             houses[0].master.bucket_of_url(u, "host") for u in [*web.urls, f"{START_URL}77"]
         }
 
-        assert await houses[0].master.released(free)
+        assert await houses[0].master.handover.released(free)
         stuck.set()
 
 
@@ -355,17 +355,17 @@ async def test_page_that_is_held_for_its_links_holds_its_own_bucket(tmp_path: Pa
         web.links = {u: [] for u in web.urls} | {mine: [theirs]}
         web.seeds = [mine]
         task = asyncio.create_task(submit(houses[1]))
-        await eventually(lambda: web.visits[mine] == 1 and houses[0].master._intake.held_in.total() == 1)
+        await eventually(lambda: web.visits[mine] == 1 and houses[0].master.handover.held_in.total() == 1)
         bucket = houses[0].master.bucket_of_url(mine, "host")
 
         # The negative control: its links are not at their owner, so it is not done and its bucket does not move.
         assert (mine, int(Phase.QUEUED)) in await records(houses[0])
-        assert not await houses[0].master.released({bucket})
+        assert not await houses[0].master.handover.released({bucket})
         stuck.set()
         await task
         await finished(houses)
         assert (mine, int(Phase.DONE)) in await records(houses[0])
-        assert await houses[0].master.released({bucket})
+        assert await houses[0].master.handover.released({bucket})
 
 
 async def test_done_record_that_arrives_for_a_queued_one_is_not_fetched_again(tmp_path: Path) -> None:
@@ -382,16 +382,16 @@ async def test_done_record_that_arrives_for_a_queued_one_is_not_fetched_again(tm
         # The other side has all of it in its queue, unfetched.
         web.visits.clear()
         job = houses[0].master.jobs[77]
-        await houses[1].master.mirror(job.spec, Control())
+        await houses[1].master.admission.mirror(job.spec, Control())
         houses[1].slaves.answer = lambda task: None if not task.link.url.startswith(START_URL) else page_of(task)
-        await houses[1].master.arrive(77, [_found(u) for u in sorted(first)])
+        await houses[1].master.ground.mailbox.arrive(77, [_found(u) for u in sorted(first)])
 
         houses[1].slaves.answer = web
         town.views = {}
         town.look()
         await eventually(lambda: settled(houses))
         await asyncio.sleep(0.3)
-        await eventually(lambda: all(h.master.busy(h.master.jobs[77]) == 0 for h in houses))
+        await eventually(lambda: all(h.master.exchange.busy(h.master.jobs[77]) == 0 for h in houses))
 
         whole = await books(houses)
         assert whole["queued"] == 0
@@ -413,7 +413,7 @@ async def test_partition_that_heals_brings_the_work_of_both_sides_together(tmp_p
         town.views = {}
         town.look()
         await eventually(lambda: settled(houses))
-        await eventually(lambda: all(h.master.busy(h.master.jobs[77]) == 0 for h in houses))
+        await eventually(lambda: all(h.master.exchange.busy(h.master.jobs[77]) == 0 for h in houses))
 
         # Nothing is stranded where nobody serves it, and every record is in one place.
         whole = await books(houses)
@@ -510,7 +510,7 @@ async def test_restarted_master_that_ran_alone_gets_back_what_others_took_over(t
         web.links[late] = []
         houses[1].master.jobs[77].state = "running"
         houses[1].slaves.answer = lambda task: None
-        await houses[1].master.arrive(77, [_found(late)])
+        await houses[1].master.ground.mailbox.arrive(77, [_found(late)])
         await eventually(lambda: houses[1].master.jobs[77].counts["queued"] == 1)
         houses[1].slaves.die()
         houses[1].slaves.answer = web
@@ -553,10 +553,10 @@ async def test_bucket_that_comes_back_before_it_was_handed_over_is_crawled_on(tm
 
 async def _plant(house: House, url: str) -> None:
     """A row in a bucket that is another's, as of one that went there a moment ago."""
-    exchange = house.master.exchange
-    router, exchange.router = exchange.router, Alone()
-    await house.master.adopt([_row(url)])
-    exchange.router = router
+    company = house.master.company
+    router, company.router = company.router, Alone()
+    await house.master.ground.mailbox.adopt([_row(url)])
+    company.router = router
 
 
 async def test_late_word_that_rows_were_taken_removes_nothing_that_came_back(tmp_path: Path) -> None:
@@ -648,7 +648,7 @@ async def test_crawl_under_a_stormy_membership_loses_nothing(tmp_path: Path, see
             house.master.jobs[77].state = "running"
             house.master.workbench.resume_job(77)
         await eventually(lambda: settled(houses))
-        await eventually(lambda: all(h.master.busy(h.master.jobs[77]) == 0 for h in houses))
+        await eventually(lambda: all(h.master.exchange.busy(h.master.jobs[77]) == 0 for h in houses))
 
         whole = await books(houses)
         assert set(web.visits) == web.reachable
@@ -701,7 +701,7 @@ async def test_masters_that_come_and_go_under_a_busy_crawl_lose_and_repeat_nothi
             await asyncio.sleep(dice.random() * 0.1)
             houses.append(await arrive(town, str(number), web))
             leaver = houses.pop(1)
-            assert await leaver.cluster.drain(8.0)
+            assert await leaver.drain(8.0)
             assert await records(leaver) == []
             await leaver.close()
             town.leaving.discard(leaver.id)
@@ -749,7 +749,7 @@ async def test_links_that_became_ours_and_then_anothers_are_sent_on(tmp_path: Pa
         web.links[url] = []
         done = asyncio.Event()
         bucket = houses[0].master.bucket_of_url(url, "host")
-        houses[0].master.take_back(77, [Parcel(_found(url), bucket, Hold(1, done.set))])
+        houses[0].master.ground.mailbox.take_back(77, [Parcel(_found(url), bucket, Hold(1, done.set))])
 
         async with asyncio.timeout(5):
             await done.wait()
@@ -821,7 +821,7 @@ async def test_nonsense_among_rows_of_another_master_does_not_end_this_one(tmp_p
         try:
             rows = over_the_wire(Pulled(0, [row], 1, False)).rows
             async with asyncio.timeout(2):
-                await houses[0].master.adopt(rows)
+                await houses[0].master.ground.mailbox.adopt(rows)
         except (LinkError, TimeoutError):
             pass
 
@@ -836,7 +836,7 @@ async def test_refused_job_is_cancelled_everywhere(tmp_path: Path) -> None:
         from dataclasses import replace
 
         spec = replace(_spec(78))
-        job = await houses[0].master.add_job(spec)
+        job = await houses[0].master.admission.add(spec)
         refusals = await houses[0].cluster.spread(job)
         assert refusals == ["another module"]
         houses[0].cluster.withdraw(job, refusals[0])
@@ -908,7 +908,7 @@ async def test_job_that_two_tell_of_at_once_is_noted_once(tmp_path: Path) -> Non
         job = await submit(houses[0], JobId(500))
         other = replace(job.spec, id=JobId(501))
 
-        answers = await asyncio.gather(*(houses[1].master.mirror(other, Control()) for _ in range(4)))
+        answers = await asyncio.gather(*(houses[1].master.admission.mirror(other, Control()) for _ in range(4)))
 
         assert answers == [""] * 4
         assert 501 in houses[1].master.jobs

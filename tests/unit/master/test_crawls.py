@@ -5,23 +5,26 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections import Counter
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from p2pcrawl.core.buckets.ownership import Alone
 from p2pcrawl.core.hosts.politeness import UNANSWERED_REST
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master import requeue as aside_module
+from p2pcrawl.master.company.company import Alone
 from p2pcrawl.master.jobs import delivery as delivery_module
 from p2pcrawl.master.jobs import outputs as outputs_module
 from p2pcrawl.master.jobs.delivery import Delivery, Output
 from p2pcrawl.master.loans.budgets import Budgets
+from p2pcrawl.master.master import Master
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.url import host_of
 from p2pcrawl.model.errors import DiskFullError, StorageError
 from p2pcrawl.wire.messages.peer_messages import Borrow, Repay
@@ -275,11 +278,14 @@ async def test_bucket_whose_host_is_asked_for_its_robots_txt_is_not_let_go_of(tm
         await until(lambda: len(slaves.robots_in_hand) == 1)
         bucket = master.bucket_of_url("http://h0.example/", "host")
 
-        while_it_is_open = await master.released({bucket}), await master.released({(bucket + 1) % BUCKETS})
+        while_it_is_open = (
+            await master.handover.released({bucket}),
+            await master.handover.released({(bucket + 1) % BUCKETS}),
+        )
         (task,) = slaves.robots_in_hand
         slaves.report(robots=[RobotsResult(task.lease, task.origin, task.agent, "disallow", "", "")])
         await until(lambda: not any(session.robots for session in master.sessions.values()))
-        after_it = await master.released({bucket})
+        after_it = await master.handover.released({bucket})
         master.drain()
         async with asyncio.timeout(10):
             await running
@@ -298,7 +304,7 @@ async def test_bucket_of_a_host_that_is_asked_for_pages_of_other_buckets_is_not_
         await until(lambda: len(slaves.in_hand) == 1)
         page, host = master.bucket_of_url(url, "url"), master.bucket_of_url(url, "host")
 
-        let_go = [await master.released({bucket}) for bucket in (page, host, (host + 1) % BUCKETS)]
+        let_go = [await master.handover.released({bucket}) for bucket in (page, host, (host + 1) % BUCKETS)]
         master.drain()
         async with asyncio.timeout(10):
             await running
@@ -310,17 +316,28 @@ async def test_bucket_of_a_host_that_is_asked_for_pages_of_other_buckets_is_not_
 async def test_bucket_of_a_host_that_is_lent_is_not_let_go_of(tmp_path: Path) -> None:
     borrower = NodeId("2" * 40)
 
-    async with master_of(tmp_path, Slaves(Site([]), lambda task: None)) as master:
+    class Lender(Alone):
+        """Lends its hosts to others."""
+
+        def __init__(self, folder: Path, settings: Settings) -> None:
+            super().__init__(folder, settings)
+            self.budgets = Budgets(self.ground.workbench, self.ground.jobs, self.router, FakePeers(NodeId("1" * 40)))
+
+        def lent_of(self) -> Iterable[int]:
+            return self.budgets.lending.lent_of()
+
+    slaves = Slaves(Site([]), lambda task: None)
+    async with Master(company := Lender(tmp_path, Settings()), slaves=0, run_here=slaves) as master:
         job = await master.submit(spec_of(shard_key="url", download_delay=1.0))
-        budgets = master.exchange.budgets = Budgets(master.workbench, master.jobs, Alone(), FakePeers(NodeId("1" * 40)))
+        budgets = company.budgets
         budgets.members_changed({borrower})
         running = asyncio.create_task(master.run())
         bucket = master.bucket_of_url("http://h0.example/", "host")
 
         lent = await budgets.lending.lend(Borrow(0, "h0.example", job.id, 0.0, 1), borrower)
-        while_it_is_lent = await master.released({bucket})
+        while_it_is_lent = await master.handover.released({bucket})
         budgets.lending.repaid(Repay(0, "h0.example", 0.0, 0.0, 0.0, 0, 1), borrower)
-        after_it = await master.released({bucket})
+        after_it = await master.handover.released({bucket})
         master.drain()
         async with asyncio.timeout(10):
             await running

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.buckets.bitmaps import bitmap_of
 from p2pcrawl.core.buckets.copy_ledger import Copying
-from p2pcrawl.core.buckets.ownership import Change
+from p2pcrawl.core.buckets.ownership import Change, Ownership
 from p2pcrawl.master import cluster
 from p2pcrawl.master.buckets import view_changes as views
 from p2pcrawl.master.copies.copier import Copier
 from p2pcrawl.master.copies.syncing import PATROL_HOLDERS, Syncing
 from p2pcrawl.master.jobs.mirroring import charges
+from p2pcrawl.master.neighbours.host_notes import HostNotes
+from p2pcrawl.master.neighbours.remarks import Remarks
 from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.timings import TIMINGS
@@ -54,8 +59,15 @@ async def test_newcomers_that_follow_each_other_cost_one_view_after_the_first(
     for name, seconds in (("VIEW_S", 0.0), ("QUIET_S", 2.0), ("COMING_S", 60.0)):
         monkeypatch.setattr(views, name, seconds)
     async with town_of(tmp_path, *"123456", answer=Web(), setup=alone) as (town, houses):
-        taken: list[Change] = []
-        houses[0].cluster.on_change = taken.append
+        taken: list[int] = []
+        change = Ownership.change
+
+        def watched(ownership: Ownership, members: Sequence[Member], view: int) -> Change:
+            if ownership is houses[0].cluster.ownership:
+                taken.append(view)
+            return change(ownership, members, view)
+
+        monkeypatch.setattr(Ownership, "change", watched)
         ids = [house.id for house in houses]
         for number in range(2, 7):
             town.views = {id: ids[:number] for id in ids[:number]} | {id: [id] for id in ids[number:]}
@@ -128,7 +140,7 @@ async def test_masters_that_have_nothing_are_neither_asked_for_rows_nor_told_to_
         town.look()
 
         await eventually(lambda: settled(houses))
-        await eventually(lambda: all(len(house.cluster.upkeep._dropped_for) == 3 for house in houses))
+        await eventually(lambda: all(len(house.cluster.neighbours.excess.dropped_for) == 3 for house in houses))
 
         assert town.said["Claim"] and town.said["Taken"]
         assert not any(town.said[asked] for asked in ("Pull", "PullCopies", "Drop", "Offer"))
@@ -171,8 +183,8 @@ async def test_job_of_which_who_began_it_told_nobody_gets_to_everybody(tmp_path:
         await eventually(lambda: settled(houses))
 
         # It is not over, though nobody has any of it.
-        houses[2].cluster.starting.add(JOB)
-        await houses[2].master.add_job(replace(spec_of(), id=JOB))
+        houses[2].cluster.own_standing.starting.add(JOB)
+        await houses[2].master.admission.add(replace(spec_of(), id=JOB))
 
         await eventually(lambda: all(JOB in house.master.jobs for house in houses))
 
@@ -181,8 +193,8 @@ async def test_job_of_which_who_began_it_told_nobody_gets_to_everybody(tmp_path:
 async def test_master_that_knows_a_job_is_asked_for_its_mark_and_not_told_again(tmp_path: Path) -> None:
     async with town_of(tmp_path, "1", "2", "3", "4", "5", answer=Web(count=20, hosts=5)) as (town, houses):
         await eventually(lambda: settled(houses))
-        houses[0].cluster.starting.add(JOB)
-        await houses[0].master.add_job(replace(spec_of(), id=JOB))
+        houses[0].cluster.own_standing.starting.add(JOB)
+        await houses[0].master.admission.add(replace(spec_of(), id=JOB))
         await eventually(lambda: all(len(house.cluster.mirroring.told) >= 3 for house in houses))
         told = town.said["MirrorJob"]
 
@@ -227,12 +239,12 @@ async def test_patrol_compares_with_few_holders_at_a_time_and_with_all_of_them_i
         async def digests(self, nonce: bytes, ranges: Any) -> list[tuple[int, int]]:
             return [(0, 0)] * len(ranges)
 
-    async def synced(node: NodeId, buckets: frozenset[int]) -> None: ...
-
     async def send(node: NodeId, rows: Any, notes: Any) -> None: ...
 
-    peers = FakePeers(ME, others, call)
-    syncing = Syncing(copying, Copier(copying, send), Nothing(), peers, send, lambda bucket: True, synced)  # type: ignore[arg-type]
+    ownership: Any = SimpleNamespace(in_service=lambda bucket: True)
+    own_rows: Any = Nothing()
+    notes = HostNotes(Workbench(), Remarks())
+    syncing = Syncing(FakePeers(ME, others, call), ownership, Copier(copying, send), send, own_rows, notes)
 
     steps = []
     for _ in range(3):

@@ -167,7 +167,7 @@ async def test_change_made_elsewhere_in_ignorance_does_not_undo_a_cancel(tmp_pat
         await job.cancel()
         await until(lambda: all_say("cancelled", job, two))
 
-        await master.mirror(master.jobs[job.id].spec, Control(1000, "running"))
+        await master.admission.mirror(master.jobs[job.id].spec, Control(1000, "running"))
 
         assert await all_say("cancelled", job, two)
 
@@ -333,7 +333,7 @@ async def test_finished_job_runs_again_for_work_that_nobody_knew_of(tmp_path: Pa
 
         # As a master tells that comes back with its disk.
         lost = Link(url, fingerprint(url), depth=1)
-        await lead_of(one).master.arrive(job.id, [lost])
+        await lead_of(one).master.ground.mailbox.arrive(job.id, [lost])
         await until(lambda: site.visits[url] == 1)
         await until(lambda: all_say("finished", job, one))
 

@@ -212,7 +212,9 @@ async def test_master_that_finds_its_frontier_damaged_ends_and_begins_anew_with_
                 async with asyncio.timeout(20):
                     await job.wait()
                     overwrite(data / "frontier.db")
-                    lead_of(two).master.fail(damaged(data / "frontier.db", "as if it had been looked through"))
+                    lead_of(two).master.ground.fate.fail(
+                        damaged(data / "frontier.db", "as if it had been looked through")
+                    )
                     await two.wait()
         status = await one.ask("status", {})
         [kept] = data.glob("frontier.db.damaged-*[0-9]")

@@ -46,13 +46,13 @@ async def test_nothing_is_given_up_before_others_have_as_many_copies_as_there_sh
                 raise LinkError("not now")
 
         town.before = no_copies
-        assert not await leaver.cluster.drain(1.0)
+        assert not await leaver.drain(1.0)
         assert await records(leaver) == []
         safe = {row for row in everything if sum([row in await rows_at(house) for house in houses]) >= 2}
 
         assert safe == everything
         town.before = None
-        assert await leaver.cluster.drain(8.0)
+        assert await leaver.drain(8.0)
         assert await rows_at(leaver) == set()
         assert [await rows_at(house) for house in heirs] == [everything, everything]
 
@@ -69,7 +69,7 @@ async def test_where_fewer_live_than_there_should_be_copies_who_leaves_keeps_wha
         await finished(houses[1:])
         everything = set.union(*[await rows_at(house) for house in houses[1:]])
 
-        assert await houses[2].cluster.drain(8.0)
+        assert await houses[2].drain(8.0)
 
         assert await rows_at(houses[1]) == everything
         assert await rows_at(houses[2]) == everything
@@ -81,7 +81,7 @@ async def test_who_has_nobody_to_hand_over_to_has_not_handed_over(tmp_path: Path
         town.leaving.add(houses[1].id)
         town.look()
 
-        assert not await houses[0].cluster.drain(1.0)
+        assert not await houses[0].drain(1.0)
 
 
 async def test_heir_that_dies_takes_the_hand_over_with_it(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ async def test_heir_that_dies_takes_the_hand_over_with_it(tmp_path: Path) -> Non
                 await asyncio.Event().wait()
 
         town.before = stall
-        draining = asyncio.create_task(houses[0].cluster.drain(8.0))
+        draining = asyncio.create_task(houses[0].drain(8.0))
         await reached.wait()
         await houses[1].crash()
 
@@ -117,11 +117,11 @@ async def test_jobs_are_told_to_heirs_before_one_leaves(tmp_path: Path) -> None:
         await finished(houses)
         town.before = deaf
         job = houses[0].master.jobs[77]
-        houses[0].master.steer(job, job.standing.then("running"))
-        assert not await houses[0].cluster.drain(1.0)
+        houses[0].master.lifecycle.steer(job, job.standing.then("running"))
+        assert not await houses[0].drain(1.0)
 
         town.before = None
-        assert await houses[0].cluster.drain(8.0)
+        assert await houses[0].drain(8.0)
         assert houses[1].master.jobs[77].standing.version >= job.standing.version
 
 

@@ -74,7 +74,7 @@ async def test_end_of_a_slave_that_said_why_is_nothing_to_warn_of(tmp_path: Path
 
         master.slaves.received(session, Bye("the pipeline cannot be opened", usage=True))
 
-        assert master.slaves.group._stopping.is_set()
+        assert master.ground.fate.ending.is_set()
 
 
 async def test_slave_that_is_silent_before_it_says_hello_is_replaced(tmp_path: Path, monkeypatch) -> None:
@@ -226,7 +226,7 @@ async def test_slave_that_comes_when_all_is_done_is_sent_home(tmp_path: Path) ->
         await master.run()
         began = time.monotonic()
         late = Late(site)
-        master.slaves.group._stopping.clear()
+        master.ground.fate.ending.clear()
         master.slaves.group._run_slave_here = late
         await master.slaves.group._run_here()
 

@@ -60,7 +60,7 @@ async def plant(houses: list[House], phase: Phase = Phase.DONE, hosts: int = 60,
     for house in houses:
         rows: list[Row] = [_row(url, phase) for url in urls if _owner(house, url) == house.id]
         if rows:
-            await house.master.adopt(rows)
+            await house.master.ground.mailbox.adopt(rows)
     await eventually(lambda: not any(h.cluster.copying.lacking() or h.cluster.copier.under_way for h in houses))
     return set(urls)
 
@@ -172,7 +172,7 @@ async def test_rows_that_come_with_a_bucket_hold_up_nobody_who_waits_for_copies(
 
         new = await arrive(town, "3", answer)
         await eventually(lambda: new.cluster.takeover.handovers > 0)
-        await new.master.stored()
+        await new.master.handover.stored()
 
         assert not new.cluster.copier.under_way
         gate.open.set()

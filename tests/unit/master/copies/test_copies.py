@@ -231,7 +231,7 @@ async def test_copies_that_were_under_way_to_a_holder_of_another_view_are_droppe
         await under_way.wait()
         town.views = {}
         town.look()
-        await eventually(lambda: one.cluster.upkeep._dropped_for.get(two.id) == one.cluster.ownership.view)
+        await eventually(lambda: one.cluster.neighbours.excess.dropped_for.get(two.id) == one.cluster.ownership.view)
         arrive_now.set()
 
         async def held() -> set[int]:
@@ -268,7 +268,7 @@ async def test_hosts_that_a_start_url_has_opened_are_known_to_those_that_go_on(t
         await eventually(lambda: synced(houses))
         await submit(houses[0])
         first = houses[0].master
-        await first.learn_opened({77: ["127.0.0.1"]})
+        await first.admission.learn_opened({77: ["127.0.0.1"]})
         await finished(houses)
 
         others = [house.master.jobs[77] for house in houses[1:]]

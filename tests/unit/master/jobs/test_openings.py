@@ -17,14 +17,15 @@ from hypothesis import strategies as st
 
 from p2pcrawl.frontier.records.batch import Batch
 from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.master.company.company import Alone
+from p2pcrawl.master.exchange import Exchange
 from p2pcrawl.master.jobs.job import job_of, pack_job, unpack_spec
 from p2pcrawl.master.jobs.openings import Openings
-from p2pcrawl.master.links.exchange import Exchange
-from p2pcrawl.master.links.shard_keys import Keys
 from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.crawl.job import START_URL, JobId
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.outcome import Drop
 from p2pcrawl.wire.messages.bounds import OPENED_MAX
 from p2pcrawl.wire.messages.peer_messages import Row
@@ -157,9 +158,9 @@ async def test_crash_between_a_fact_and_what_follows_from_it_loses_nothing(tmp_p
 
 @pytest.mark.parametrize("way", ["arrives", "comes back", "moves with its bucket"])
 def test_start_url_opens_its_host_in_the_transaction_that_takes_it_in(way: str) -> None:
-    jobs = {1: job_of(replace(spec_of(), id=JobId(1)))}
-    openings = Openings(jobs)
-    exchange = Exchange(jobs, Keys(), openings)
+    company = Alone(Path("nowhere"), Settings())
+    company.ground.jobs[1] = job_of(replace(spec_of(), id=JobId(1)))
+    exchange = Exchange(company)
     found = Link(HERE, fingerprint(HERE), seed=True)
     batch = Batch()
 
@@ -172,7 +173,7 @@ def test_start_url_opens_its_host_in_the_transaction_that_takes_it_in(way: str) 
         case _:
             row = Row(1, found, 0, 0, 0, 0, "", 0)
             batch.moved.extend(exchange._moved([row]))
-    openings.put_into(batch)
+    company.ground.openings.put_into(batch)
 
     assert unpack_spec(batch.specs[1]).opened == ("127.0.0.1",)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -40,7 +41,14 @@ class Others:
         self.answer: Any = lambda owner, links: Settled(0)
         self.open = 0
         self.most = 0
-        self.dispatch = Dispatch(lambda bucket: self.routes.get(bucket, A), self.deliver, self.take_back)
+        self.on_settled: Callable[[], object] = lambda: None
+        self.dispatch = Dispatch(
+            lambda bucket: self.routes.get(bucket, A),
+            self.deliver,
+            self.take_back,
+            keep=self.keep,
+            on_settled=lambda: self.on_settled(),
+        )
 
     async def deliver(self, owner: str, job: int, links: list[Link]) -> Settled:
         self.open += 1
@@ -53,6 +61,9 @@ class Others:
         if not settled.unknown_job:
             self.got[owner] += [f.url for n, f in enumerate(links) if n not in set(settled.refused)]
         return settled
+
+    async def keep(self, job: int, parcels: list[Parcel]) -> None:
+        raise AssertionError("nothing is provisional here")
 
     def take_back(self, job: int, parcels: list[Parcel]) -> None:
         for each in parcels:
@@ -91,7 +102,7 @@ async def test_page_ends_when_its_last_link_is_settled_and_not_before() -> None:
 async def test_master_is_woken_when_a_page_may_go_on_and_not_for_each_of_its_links() -> None:
     others, woken = Others(), []
     others.routes = {0: A, 1: B}
-    others.dispatch.on_settled = lambda: woken.append(others.dispatch.under_way)
+    others.on_settled = lambda: woken.append(others.dispatch.under_way)
     hold = Hold(then=lambda: None)
     others.dispatch.add(1, A, parcel(0, 0, hold))
     others.dispatch.add(1, B, parcel(1, 1, hold))

@@ -15,7 +15,9 @@ from p2pcrawl.core.directory_schedule import PAUSE_MIN_S
 from p2pcrawl.core.hosts.politeness import HostNote, Pace, RobotsEntry
 from p2pcrawl.core.ring.rendezvous import bucket_of, key_hash
 from p2pcrawl.master.neighbours import notes as module
-from p2pcrawl.master.neighbours.notes import RECALL_S, Notes
+from p2pcrawl.master.neighbours.notes import Notes
+from p2pcrawl.master.neighbours.recalls import RECALL_S, Recalls
+from p2pcrawl.master.neighbours.remarks import Remarks
 from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
 from p2pcrawl.model.crawl.settings import Settings
 
@@ -60,17 +62,18 @@ class Office:
     def __init__(self) -> None:
         self.directory = Shared()
         self.ownership = Ownership(ME)
-        self.bench = Workbench()
+        remarks, self.recalls = Remarks(), Recalls(self.ownership)
+        self.bench = Workbench(remark=remarks, seated=self.recalls.seated)
         self.bench.open_job(1, Pace.of(Settings()))
         self.crawls = True
-        self.copied: set[int] = set()
-        self.notes = Notes(self.directory, self.ownership, self.bench, HERE, lambda: self.crawls, self.copied.add)
+        self.copied = remarks.for_copies
+        self.notes = Notes(self.directory, self.ownership, self.bench, remarks, self.recalls, HERE, lambda: self.crawls)
 
     def view(self, *ids: NodeId) -> Change:
         change = self.ownership.change([member(i) for i in ids], len(ids))
         self.ownership.succeed(change.ready)
         self.ownership.serve(change.ready)
-        self.notes.view_changed(change)
+        self.recalls.view_changed(change, [seat.host for seat in self.bench.seats.values()])
         return change
 
 
@@ -265,7 +268,7 @@ async def test_nothing_is_asked_of_what_was_handed_over_or_is_gone_again() -> No
             host = it.bench.host(key_hash(name), name, 1)
             assert host.next_at == 0.0
 
-        assert it.notes._recalls.empty()
+        assert it.recalls.waiting.empty()
         assert not it.directory.asked
 
 

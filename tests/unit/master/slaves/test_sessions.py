@@ -340,7 +340,7 @@ async def test_orphans_are_acknowledged_when_they_are_safe() -> None:
     safe = asyncio.Event()
     taken: list[Orphans] = []
 
-    async def adopt(session: Session, orphans: Orphans) -> None:
+    async def adopt(pid: int, orphans: Orphans) -> None:
         taken.append(orphans)
         await safe.wait()
 
@@ -361,7 +361,7 @@ async def test_orphans_that_cannot_be_made_safe_are_tried_again(monkeypatch) -> 
     monkeypatch.setattr(slaves_module, "ADOPT_AGAIN_S", 0.0)
     tries = 0
 
-    async def adopt(session: Session, orphans: Orphans) -> None:
+    async def adopt(pid: int, orphans: Orphans) -> None:
         nonlocal tries
         tries += 1
         if tries < 3:
@@ -376,7 +376,7 @@ async def test_orphans_that_cannot_be_made_safe_are_tried_again(monkeypatch) -> 
 
 
 async def test_slave_that_says_more_orphans_than_it_may_is_cut() -> None:
-    async def adopt(session: Session, orphans: Orphans) -> None:
+    async def adopt(pid: int, orphans: Orphans) -> None:
         await asyncio.Event().wait()
 
     slaves = slaves_of(on_orphans=adopt)

@@ -18,8 +18,9 @@ from p2pcrawl.core.buckets.copy_ledger import Copying
 from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.frontier.copies.copy_store import SpoolRow
 from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.master.jobs.job import KnownJobs
 from p2pcrawl.master.links.dispatch import Deliver, Parcel
-from p2pcrawl.master.master import Master
+from p2pcrawl.master.links.mailbox import Mailbox
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.fingerprint import halves
 from p2pcrawl.model.errors import P2PCrawlError
@@ -36,12 +37,19 @@ class Spool:
     """See the module."""
 
     def __init__(
-        self, holdings: Holdings, ownership: Ownership, copying: Copying, master: Master, deliver: Deliver
+        self,
+        holdings: Holdings,
+        ownership: Ownership,
+        copying: Copying,
+        jobs: KnownJobs,
+        mailbox: Mailbox,
+        deliver: Deliver,
     ) -> None:
         self._holdings = holdings
         self._ownership = ownership
         self._copying = copying
-        self._master = master
+        self._jobs = jobs
+        self._mailbox = mailbox
         self._deliver = deliver
         self.size = 0
         self._said_at = -1
@@ -91,10 +99,10 @@ class Spool:
         for (job, owner), links in groups.items():
             batch = [link for _, link in links]
             try:
-                if job not in self._master.jobs:
+                if job not in self._jobs:
                     answer = Settled(0)
                 elif owner is None:
-                    answer = await self._master.arrive(job, batch)
+                    answer = await self._mailbox.arrive(job, batch)
                 else:
                     answer = await self._deliver(owner, job, batch)
             except P2PCrawlError as error:

@@ -37,7 +37,7 @@ def orphan(web: Web, url: str) -> OrphanPage:
 
 async def take(house: House, *pages: OrphanPage) -> None:
     (session, *_) = house.master.sessions.values()
-    await house.cluster.orphanage.take(session, Orphans(1, list(pages)))
+    await house.cluster.orphanage.take(session.pid, Orphans(1, list(pages)))
 
 
 async def test_page_that_a_slave_brings_is_not_fetched_again(tmp_path: Path) -> None:

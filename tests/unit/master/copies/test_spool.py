@@ -13,13 +13,15 @@ import pytest
 from p2pcrawl.core.buckets.copy_ledger import Copying
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.master.copies.spool import Spool
+from p2pcrawl.master.jobs.job import job_of
 from p2pcrawl.master.links.dispatch import Hold, Parcel
-from p2pcrawl.master.links.spool import Spool
 from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
 from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.messages.peer_messages import Settled
+from tests.unit.master.fake_slaves import spec_of
 
 ME, OTHER, THIRD = NodeId("1" * 40), NodeId("2" * 40), NodeId("3" * 40)
 JOB = 7
@@ -38,10 +40,9 @@ class Keeper:
         self.told: list[list[str]] = []
         """What the owner was told, time after time."""
         self.silent = False
-        master = SimpleNamespace(jobs={JOB: None}, arrive=lambda job, links: self.deliver(ME, job, links))
-        self.spool = Spool(
-            holdings, SimpleNamespace(owner=lambda bucket: self.owner), self.copying, master, self.deliver
-        )
+        inbox = SimpleNamespace(arrive=lambda job, links: self.deliver(ME, job, links))
+        router = SimpleNamespace(owner=lambda bucket: self.owner)
+        self.spool = Spool(holdings, router, self.copying, {JOB: job_of(spec_of())}, inbox, self.deliver)
 
     def live(self, members: Iterable[Member]) -> None:
         self.copying.change(members, {}, 3)

@@ -13,15 +13,17 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from p2pcrawl.core.bench.candidate import host_key
 from p2pcrawl.core.buckets.ownership import Ownership
+from p2pcrawl.core.hosts import politeness
 from p2pcrawl.core.hosts.politeness import PENALTY_START_S
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash
+from p2pcrawl.master.company.ground import Ground
+from p2pcrawl.master.copies.own_rows import OwnRows
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.links.dispatch import Dispatch, Hold, Parcel
-from p2pcrawl.master.master import Master
-from p2pcrawl.master.slaves.session import Session
+from p2pcrawl.master.neighbours.host_notes import HostNotes
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.page_link import Link
-from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.overlay.peers import Peers
 from p2pcrawl.wire.messages.peer_messages import HostNote, Merge, Row, Settled
 from p2pcrawl.wire.messages.slave_messages import OrphanPage, Orphans, Outcome
@@ -36,33 +38,56 @@ class Orphanage:
 
     def __init__(
         self,
-        master: Master,
+        ground: Ground,
+        peers: Peers,
         ownership: Ownership,
         dispatch: Dispatch,
-        peers: Peers,
-        learn: Callable[[Sequence[HostNote]], None],
-        close: Callable[[int, str], None],
+        own_rows: OwnRows,
+        host_notes: HostNotes,
     ) -> None:
-        """``learn`` takes in what hosts of ours ask for; it raises LinkError for those that are not. ``close`` ends a
-        job for the given reason."""
-        self._master = master
+        self._jobs = ground.jobs
+        self._keys = ground.keys
+        self._mailbox = ground.mailbox
+        self._openings = ground.openings
+        self._lifecycle = ground.lifecycle
+        self._peers = peers
         self._ownership = ownership
         self._dispatch = dispatch
-        self._peers = peers
-        self._learn = learn
-        self._close = close
+        self._own_rows = own_rows
+        self._host_notes = host_notes
+        self.adopted = 0
+        """Pages that slaves brought."""
 
-    async def take(self, slave: Session, orphans: Orphans) -> None:
+    async def take(self, pid: int, orphans: Orphans) -> None:
         """Returns when all of it is settled; pages of jobs that nobody here knows are left out."""
-        known = [page for page in orphans.pages if page.page.job in self._master.jobs]
-        log.info("slave %d brings %d pages of its last master", slave.pid, len(known))
+        known = [page for page in orphans.pages if page.page.job in self._jobs]
+        log.info("slave %d brings %d pages of its last master", pid, len(known))
         await asyncio.gather(*(self._take(page) for page in known))
 
+    async def merge(self, rows: list[Row]) -> Settled:
+        """Takes in ends of pages in our buckets; answered when they are durable."""
+        if any(row.job not in self._jobs for row in rows):
+            return Settled(0, unknown_job=True)
+        owner, bucket_of = self._ownership.owner, self._own_rows.bucket_of
+        refused = [n for n, row in enumerate(rows) if owner(bucket_of(row)) is not None]
+        others = set(refused)
+        await self._mailbox.adopt([row for n, row in enumerate(rows) if n not in others])
+        return Settled(0, refused)
+
+    def learn(self, notes: Sequence[HostNote]) -> None:
+        """Takes in what hosts of ours have told somebody else. Raises LinkError if one is not ours."""
+        if any(self._ownership.owner(bucket_of_hash(note.key)) is not None for note in notes):
+            raise LinkError("another master owns that host")
+        self._host_notes.learn(
+            {note.key: politeness.HostNote(note.delay_s, note.penalty_s, note.pause_s) for note in notes}
+        )
+        self._host_notes.remarked.update(note.key for note in notes)
+
     async def _take(self, orphan: OrphanPage) -> None:
-        job = self._master.jobs[orphan.page.job]
+        job = self._jobs[orphan.page.job]
         if (outcome := orphan.page.outcome) is not None:
             if outcome.close:
-                self._close(job.id, outcome.close)
+                self._lifecycle.close(job.id, outcome.close)
             if note := _note_of(orphan.task.link.url, outcome, job.pace.retry_after_max_s):
                 await self._settle_note(note)
         await self._settle_links(job, [link for links in orphan.page.links for link in links.each()])
@@ -76,7 +101,7 @@ class Orphanage:
         hold = Hold(0, settled.set)
         ours = []
         for link in links:
-            bucket = self._master.bucket_of_link(job, link)
+            bucket = self._keys.bucket(job.settings.shard_key, link.url, link.fingerprint)
             parcel = Parcel(link, bucket, hold)
             owner = self._ownership.owner(bucket)
             if owner is None:
@@ -85,14 +110,14 @@ class Orphanage:
             else:
                 self._dispatch.add(job.id, owner, parcel)
         if ours:
-            self._master.take_back(job.id, ours)
+            self._mailbox.take_back(job.id, ours)
         self._dispatch.flush()
         await settled.wait()
 
     async def _settle_note(self, note: HostNote) -> None:
         async def learn(owner: NodeId | None) -> bool:
             if owner is None:
-                self._learn([note])
+                self.learn([note])
                 return True
             return _is_taken(await self._peers.ask(owner, Merge(0, [], [note])))
 
@@ -101,10 +126,10 @@ class Orphanage:
     async def _settle_end(self, job: Job, row: Row) -> None:
         async def merge(owner: NodeId | None) -> bool:
             if owner is None:
-                return _is_taken(await self._master.merge([row]))
-            return _is_taken(await self._peers.ask(owner, Merge(0, [row], opened=self._master.opened([job.id]))))
+                return _is_taken(await self.merge([row]))
+            return _is_taken(await self._peers.ask(owner, Merge(0, [row], opened=self._openings.known([job.id]))))
 
-        await self._tell(self._master.bucket_of_row(row), merge)
+        await self._tell(self._own_rows.bucket_of(row), merge)
 
     async def _tell(self, bucket: int, tell: Callable[[NodeId | None], Awaitable[bool]]) -> None:
         """Returns when the bucket's owner has taken it; None is this master itself."""

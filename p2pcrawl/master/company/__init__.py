@@ -1,0 +1,1 @@
+"""Whether a master is alone or among others: what its parts stand on, and what they ask of those among whom it is."""

@@ -1,0 +1,172 @@
+"""The other masters, as the parts of one see them: who owns what, and how links, copies and loans come there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
+
+from p2pcrawl.core.bench.candidate import Candidate
+from p2pcrawl.core.bench.seat import Seat
+from p2pcrawl.core.buckets.copy_ledger import Copying
+from p2pcrawl.core.buckets.ownership import Ownership, Router
+from p2pcrawl.core.control import Control
+from p2pcrawl.frontier.records.batch import Committed
+from p2pcrawl.master.company.company import failure_of
+from p2pcrawl.master.company.ground import Ground
+from p2pcrawl.master.company.orphans import Orphanage
+from p2pcrawl.master.copies.copier import Copier
+from p2pcrawl.master.copies.excess import Excess
+from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.master.copies.own_rows import OwnRows
+from p2pcrawl.master.copies.replication import EndedPage, Replication
+from p2pcrawl.master.copies.spool import Spool
+from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.links.dispatch import Deliver, Dispatch, Parcel
+from p2pcrawl.master.loans.budgets import Budgets
+from p2pcrawl.master.neighbours.host_notes import HostNotes
+from p2pcrawl.master.neighbours.recalls import Recalls
+from p2pcrawl.master.neighbours.remarks import Remarks
+from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.cluster.placement import RingName
+from p2pcrawl.model.crawl.page_link import Link
+from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.overlay.peers import Peers
+from p2pcrawl.wire.messages.peer_messages import Discover, Settled
+from p2pcrawl.wire.messages.slave_messages import Bye, Orphans
+
+
+class Neighbours:
+    """A company of others. ``copies``: how many are wanted, our own included."""
+
+    others_bring_jobs = True
+    sessions_end_by_time = True
+
+    def __init__(self, folder: Path, settings: Settings, peers: Peers, copies: int, ring: RingName) -> None:
+        self.ownership = Ownership(peers.me, copies, ring, keeps=True)
+        self.remarks, self.recalls = Remarks(), Recalls(self.ownership)
+        seated = self.recalls.seated
+        self.ground = ground = Ground(folder, settings, clustered=True, remark=self.remarks, seated=seated)
+        self.peers = peers
+        self.holdings = Holdings(folder, ground.fate.fail)
+        self.router: Router = self.ownership
+        self.own_rows = OwnRows(ground.jobs, ground.keys, ground.recorder, ground.mailbox)
+        self.host_notes = HostNotes(ground.workbench, self.remarks)
+        self.copying = Copying(peers.me, copies)
+        self.excess = Excess(peers, self.ownership, self.copying, ground.jobs, ground.openings)
+        self.copier = Copier(self.copying, self.excess.carry)
+        self._replication = Replication(self.copier, self.ownership)
+        deliver = _delivery(peers, ground)
+        self.spool = Spool(self.holdings, self.ownership, self.copying, ground.jobs, ground.mailbox, deliver)
+        self.dispatch = Dispatch(
+            self.ownership.owner, deliver, ground.mailbox.take_back, keep=self.spool.keep, on_settled=ground.wake.set
+        )
+        self.orphanage = Orphanage(ground, peers, self.ownership, self.dispatch, self.own_rows, self.host_notes)
+        self.budgets = Budgets(ground.workbench, ground.jobs, self.ownership, peers)
+
+    async def close(self) -> None:
+        """Ends what is under way."""
+        await self.copier.close()
+        await self.dispatch.close()
+        await self.budgets.close()
+
+    # -- jobs ---------------------------------------------------------------------------------
+
+    def begins_with(self, control: Control) -> Control:
+        """Returns it as it is: jobs go on by themselves."""
+        return control
+
+    def is_over(self, job: Job) -> bool:
+        """Says no: all masters decide that together (:mod:`p2pcrawl.master.jobs.completion`)."""
+        return False
+
+    def slave_left(self, bye: Bye) -> None:
+        """Ends the job that a slave cannot run, or the master if it is not a job's fault."""
+        if bye.job:
+            self.ground.lifecycle.refuse(bye.job, bye.reason)
+        else:
+            self.ground.fate.fail(failure_of(bye))
+
+    async def adopt(self, pid: int, orphans: Orphans) -> None:
+        """Brings to their owners what a slave has found out for another master."""
+        await self.orphanage.take(pid, orphans)
+
+    # -- hosts --------------------------------------------------------------------------------
+
+    def serves(self, bucket: int) -> bool:
+        """Tells whether this master may grant what is in a bucket."""
+        return self.ownership.serves(bucket)
+
+    def permit(self, seat: Seat, candidate: Candidate) -> bool:
+        """Tells whether a request may begin now, as far as others are concerned; counts it if so."""
+        return self.budgets.permit(seat, candidate)
+
+    def ended(self, seat: Seat, *, pause_s: float = 0.0, slow_down: bool = False) -> None:
+        """Takes note that a request of this host ended here."""
+        self.budgets.ended(seat, pause_s=pause_s, slow_down=slow_down)
+
+    def withdraw(self, buckets: Collection[int]) -> None:
+        """Begins nothing more of hosts in these buckets that others have lent to us."""
+        self.budgets.borrowing.withdraw(buckets)
+
+    def lent_of(self) -> Iterable[int]:
+        """Returns the buckets of hosts that are lent to others."""
+        return self.budgets.lending.lent_of()
+
+    # -- links --------------------------------------------------------------------------------
+
+    @property
+    def full(self) -> bool:
+        """Tells whether so much is under way to others that no new work should be begun."""
+        return self.dispatch.full or self.copier.full
+
+    @property
+    def strained(self) -> bool:
+        """Tells whether it soon will be, if what can wait does not."""
+        return self.dispatch.strained or self.copier.strained
+
+    def send(self, job: int, owner: NodeId, parcel: Parcel) -> None:
+        """Takes a link that another master owns; it leaves with the next :meth:`flush`."""
+        self.dispatch.add(job, owner, parcel)
+
+    def flush(self) -> None:
+        """Sends what waits."""
+        self.dispatch.flush()
+
+    def pending(self, job: int) -> int:
+        """Counts the links of a job that are on their way to others."""
+        return self.dispatch.pending(job)
+
+    @property
+    def under_way(self) -> int:
+        """The links of all jobs that are on their way to others."""
+        return self.dispatch.under_way
+
+    # -- copies -------------------------------------------------------------------------------
+
+    def replicate(self, ended: list[EndedPage], committed: Committed) -> None:
+        """Sends to those that hold copies what has changed in a turn, and is durable here."""
+        self._replication.replicate(ended, committed)
+
+    def when_safe(self, then: Callable[[], None]) -> None:
+        """Calls ``then`` when all links up to now have as many copies as can be had."""
+        self.copier.when_safe(then)
+
+    def provisional(self, bucket: int) -> bool:
+        """Tells whether links in a bucket have fewer copies than they should."""
+        return self.copying.provisional(bucket)
+
+    def doubt(self, buckets: Collection[int]) -> None:
+        """Has the copies of these buckets compared: they have not heard of all that changed."""
+        self.copying.doubt(buckets)
+
+
+def _delivery(peers: Peers, ground: Ground) -> Deliver:
+    jobs = ground.jobs
+
+    async def deliver(owner: NodeId, number: int, links: list[Link]) -> Settled:
+        """Takes links of a job to their owner, with the hosts that it has opened."""
+        job = jobs.get(number)
+        opened = list(job.spec.opened) if job is not None else []
+        return await peers.ask(owner, Discover(0, number, links, opened))
+
+    return deliver

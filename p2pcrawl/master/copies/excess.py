@@ -1,0 +1,101 @@
+"""What others hold of ours and need not: they are told to drop it, when enough others have it.
+
+Everybody else is told once in each view, and again when buckets have moved, or when copies were made that may have come
+after the word to drop them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from p2pcrawl.core.buckets.bitmaps import bitmap_of
+from p2pcrawl.core.buckets.copy_ledger import Copying
+from p2pcrawl.core.buckets.ownership import Ownership
+from p2pcrawl.master.jobs.job import KnownJobs
+from p2pcrawl.master.jobs.openings import Openings
+from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.overlay.peers import Peers
+from p2pcrawl.wire.messages.peer_messages import Copy, CopyRow, Drop, Dropped, HostNote
+
+
+class Excess:
+    """Knows who was told, and carries copies: what comes to one that is no holder any more is excess."""
+
+    def __init__(
+        self, peers: Peers, ownership: Ownership, copying: Copying, jobs: KnownJobs, openings: Openings
+    ) -> None:
+        self._peers = peers
+        self._ownership = ownership
+        self._copying = copying
+        self._jobs = jobs
+        self._openings = openings
+        self.dropped_for: dict[NodeId, int] = {}
+        """The view for which each other has dropped what it need not hold."""
+        self._empty_of: dict[NodeId, set[int]] = {}
+        """Buckets of ours of which each other holds nothing, and was not to hold anything since it said so."""
+        self._moves = 0
+        """How often either of these was called in doubt."""
+        self._all_told_at = 0, -1
+        """The view, and how many moves there had been, when nobody was left who had to be told."""
+
+    def restarted(self, node: NodeId) -> None:
+        """Forgets what another was told: it may have lost it."""
+        self._moves += 1
+        self.dropped_for.pop(node, None)
+        self._empty_of.pop(node, None)
+
+    def moved(self, buckets: Collection[int] = ()) -> None:
+        """Takes into account that buckets have moved: what was dropped of those that came or went may have been copied
+        since, and others may hold what they did not hold before."""
+        self._moves += 1
+        self.dropped_for.clear()
+        for empty in self._empty_of.values():
+            empty.difference_update(buckets)
+
+    def emptied(self, node: NodeId, buckets: Collection[int]) -> None:
+        """Notes that another holds nothing of these buckets of ours that it is not to hold."""
+        self._empty_of.setdefault(node, set()).update(buckets)
+
+    def holders_changed(self, living: Collection[NodeId]) -> None:
+        """Forgets who had nothing of what it is to hold from now on."""
+        self._empty_of = {
+            node: empty - self._copying.held(node) for node, empty in self._empty_of.items() if node in living
+        }
+
+    async def carry(self, node: NodeId, rows: list[CopyRow], notes: list[HostNote]) -> None:
+        """Carries copies to a holder, with the hosts that their jobs have opened; they are durable there on return."""
+        try:
+            opened = self._openings.known({row.job for row in rows})
+            await self._peers.ask(node, Copy(0, rows, notes, opened))
+        finally:
+            if any(node not in self._ownership.holders(row.bucket) for row in rows):
+                # It was a holder when this was lined up, and may have been told to drop these before they came.
+                self.restarted(node)
+
+    async def tell_to_drop(self) -> None:
+        """Tells the others, when everything of ours is synced, and again when buckets have moved."""
+        view = self._ownership.view
+        if self._all_told_at == (view, self._moves):
+            return
+        if self._copying.lacking() or self._ownership.syncing or not self._ownership.complete:
+            return
+        others = [m for m in self._peers.others() if self.dropped_for.get(m.id) != view]
+        if not others:
+            self._all_told_at = view, self._moves
+            return
+        complete = self._copying.complete()
+        # Those that leave wait for it; one that does not answer must not hold them up.
+        for member in sorted(others, key=lambda m: not m.leaving):
+            # One that leaves waits till it has nothing: it is told of all, whatever is known of it. So are all when
+            # there are jobs: copies that a former owner made may have been under way when it said that it had none.
+            trusted = not member.leaving and not self._jobs
+            empty = self._empty_of.get(member.id, set()) if trusted else set()
+            free = [b for b in complete if b not in empty and member.id not in self._ownership.holders(b)]
+            moves = self._moves
+            answer = await self._peers.ask(member.id, Drop(0, view, bitmap_of(free))) if free else Dropped(0, True)
+            few = self._copying.owned() - complete if member.leaving else ()
+            if few and answer.agreed:
+                answer = await self._peers.ask(member.id, Drop(0, view, bitmap_of(few), few=True))
+            if answer.agreed and self._moves == moves:
+                self.dropped_for[member.id] = view
+                self.emptied(member.id, free)

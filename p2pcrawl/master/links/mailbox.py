@@ -1,0 +1,59 @@
+"""What other masters send, and what comes back from them, until the next turn of the cycle takes it in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from p2pcrawl.master.links.dispatch import Parcel
+from p2pcrawl.model.crawl.page_link import Link
+from p2pcrawl.wire.messages.peer_messages import Row, Settled
+
+
+@dataclass(slots=True)
+class Arrival:
+    """Links of one job that another master found, and what it is to be told of them."""
+
+    job: int
+    links: list[Link]
+    answer: asyncio.Future[Settled]
+    refused: list[int]
+    unknown: bool = False
+    buckets: dict[int, int] = field(default_factory=dict)
+    """The bucket of each link that was taken, by its position."""
+
+
+class Mailbox:
+    """Lines up what arrives. ``wake`` is called whenever there is something for the next turn."""
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
+        self.arrivals: list[Arrival] = []
+        self.returned: list[tuple[int, list[Parcel]]] = []
+        self.adoptions: list[tuple[list[Row], asyncio.Future[None]]] = []
+
+    @property
+    def waiting(self) -> bool:
+        """Tells whether there is something for the next turn."""
+        return bool(self.arrivals or self.returned or self.adoptions)
+
+    def arrive(self, job: int, links: list[Link]) -> asyncio.Future[Settled]:
+        """Takes links that another master found; answered when they are durable."""
+        self._wake()
+        answer: asyncio.Future[Settled] = asyncio.get_running_loop().create_future()
+        self.arrivals.append(Arrival(job, links, answer, []))
+        return answer
+
+    def take_back(self, job: int, parcels: list[Parcel]) -> None:
+        """Takes links on their way elsewhere that turn out to be ours."""
+        self._wake()
+        self.returned.append((job, parcels))
+
+    def adopt(self, rows: list[Row]) -> asyncio.Future[None]:
+        """Takes records of buckets that are ours; done when they are durable. LinkError when they are another's by
+        then."""
+        self._wake()
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.adoptions.append((rows, done))
+        return done
