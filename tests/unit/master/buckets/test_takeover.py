@@ -112,7 +112,7 @@ def spoil(folder: Path) -> tuple[set[str], set[int]]:
     """Changes some rows on the disk of a holder; which pages they are of, and which buckets."""
     with closing(sqlite3.connect(folder / "copies.db", isolation_level=None)) as db:
         rows = db.execute("SELECT b.id, h.bucket, b.row FROM body b JOIN held h USING (id)").fetchall()
-        planted = [(id, bucket, decode(row).url) for id, bucket, row in rows if b"planted" in row]
+        planted = [(id, bucket, decode(row).link.url) for id, bucket, row in rows if b"planted" in row]
         hit = sorted(planted, key=lambda row: row[2])[:3]
         for id, _, _ in hit:
             db.execute("UPDATE body SET row = substr(row, 1, 3) WHERE id = ?", (id,))
