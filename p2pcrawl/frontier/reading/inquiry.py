@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +17,9 @@ from typing import Any, Self
 from p2pcrawl.core.hosts.politeness import RobotsEntry
 from p2pcrawl.frontier.database.integrity import phase_of
 from p2pcrawl.frontier.database.schema import FILE, LOCK, MappedErrors, damaged, open_for_reading
-from p2pcrawl.model.crawl.fingerprint import fingerprint, halves, pack_halves
+from p2pcrawl.frontier.records.columns import KNOWN, link_of
+from p2pcrawl.model.crawl.fingerprint import fingerprint, halves
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.errors import DamagedError, StorageError
 
@@ -41,31 +43,23 @@ class JobRow:
 
 @dataclass(frozen=True, slots=True)
 class RecordRow:
-    """One URL of one job."""
+    """One URL of one job. The referer of its ``link`` is told if another master crawled that page."""
 
     id: int
+    link: Link
     job: int
-    url: str
     host: int
-    kind: str
-    priority: int
-    depth: int
-    seed: bool
-    callback: str
+    bucket: int
     parent: int
     found: int
     phase: Phase
     attempts: int
     losses: int
+    visit: int
     status: int
     reason: str
     size: int
     ended: int
-    bucket: int
-    referer: str
-    """The page that led to it, if another master crawled that one."""
-    visit: int
-    fingerprint: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +86,6 @@ class RobotsRow:
     known: int
 
 
-_COLUMNS = (
-    "id, job, url, host, kind, priority, depth, seed, callback, parent, found, phase, attempts, losses, status, reason,"
-    " size, ended, bucket, coalesce(referer, ''), visit, hi, lo"
-)
-
-
 class Inquiry:
     """Open it with ``with``. Raises ConfigurationError for a folder that is none of ours, or damaged."""
 
@@ -105,6 +93,7 @@ class Inquiry:
         self._folder = folder
         self._errors = MappedErrors(folder)
         self._db = open_for_reading(folder)
+        self._db.row_factory = sqlite3.Row
 
     def __enter__(self) -> Self:
         with self._errors:
@@ -132,10 +121,7 @@ class Inquiry:
     def jobs(self) -> list[JobRow]:
         rows = self._all("SELECT id, name, spec, state, reason FROM job ORDER BY id")
         tallies = "SELECT name, count FROM tally WHERE job = ?"
-        return [
-            JobRow(number, name, spec, state, reason, dict(self._all(tallies, number)))
-            for number, name, spec, state, reason in rows
-        ]
+        return [JobRow(**row, tallies={name: count for name, count in self._all(tallies, row["id"])}) for row in rows]
 
     def find(self, url: str) -> list[RecordRow]:
         """The records of a plain GET of ``url``, one at most in each job."""
@@ -143,7 +129,7 @@ class Inquiry:
         found = []
         for table in ("seen", "seen_young"):
             for (number,) in self._all(f"SELECT id FROM {table} WHERE hi = ? AND lo = ?", hi, lo):
-                found += self._records("id = ?", number)
+                found += self._records("r.id = ?", number)
         return sorted(found, key=lambda record: record.job)
 
     def lineage(self, record: RecordRow) -> list[RecordRow]:
@@ -151,7 +137,7 @@ class Inquiry:
         line: list[RecordRow] = []
         parent = record.parent
         while parent and len(line) < LINEAGE_MAX:
-            above = self._records("id = ?", parent)
+            above = self._records("r.id = ?", parent)
             if not above:
                 break
             line.append(above[0])
@@ -160,10 +146,11 @@ class Inquiry:
 
     def attempts(self, record: RecordRow) -> list[AttemptRow]:
         rows = self._all(
-            "SELECT number, ended, reason, status, latency, detail FROM attempt WHERE record = ? ORDER BY number",
+            "SELECT number, ended, reason, status, latency AS latency_s, detail FROM attempt WHERE record = ?"
+            " ORDER BY number",
             record.id,
         )
-        return [AttemptRow(*row) for row in rows]
+        return [AttemptRow(**row) for row in rows]
 
     def leased(self, record: RecordRow) -> bool:
         return bool(self._all("SELECT 1 FROM lease WHERE record = ?", record.id))
@@ -175,11 +162,12 @@ class Inquiry:
 
     def robots(self, host: int, origin: str) -> list[RobotsRow]:
         rows = self._all(
-            "SELECT agent, verdict, body, reason, crawl_delay, known FROM host WHERE key = ? AND origin = ?",
+            "SELECT agent, verdict, body AS packed, reason, crawl_delay AS crawl_delay_s, known FROM host"
+            " WHERE key = ? AND origin = ?",
             host,
             origin,
         )
-        return [RobotsRow(r[0], r[1], RobotsEntry(r[1], r[2], "", 0, 0).body, *r[3:]) for r in rows]
+        return [_robots_of(**row) for row in rows]
 
     def pause_s(self, host: int) -> float:
         """How much longer the host asked to be left alone."""
@@ -188,7 +176,7 @@ class Inquiry:
 
     def place(self, record: RecordRow) -> tuple[int, int] | None:
         """Its position in its host's queue, from 1, and that queue's length; None when it is not queued."""
-        key = (record.job, record.host, record.kind)
+        key = (record.job, record.host, record.link.kind)
         where = "WHERE job = ? AND host = ? AND kind = ?"
         rank = None
         for table in ("queue_young", "queue"):
@@ -204,7 +192,7 @@ class Inquiry:
 
     def same_url(self, url: str) -> list[RecordRow]:
         """Records of this URL that are not plain GETs (a POST, dont_filter); none when the search takes too long."""
-        return self._typed(self._search(f"SELECT {_COLUMNS} FROM record WHERE url = ?", url))
+        return self._told(self._search(f"SELECT {KNOWN} FROM record AS r WHERE r.url = ?", url))
 
     def urls_of(self, host: int) -> list[str]:
         """Some URLs of a host; none when the search takes too long."""
@@ -214,17 +202,17 @@ class Inquiry:
     # -- inside -------------------------------------------------------------------------------
 
     def _records(self, where: str, *values: Any) -> list[RecordRow]:
-        return self._typed(self._all(f"SELECT {_COLUMNS} FROM record WHERE {where}", *values))
+        return self._told(self._all(f"SELECT {KNOWN} FROM record AS r WHERE {where}", *values))
 
-    def _typed(self, rows: Sequence[tuple[Any, ...]]) -> list[RecordRow]:
+    def _told(self, rows: Iterable[sqlite3.Row]) -> list[RecordRow]:
         with self._errors:
-            return [RecordRow(*_typed(row)) for row in rows]
+            return [_record_of(row) for row in rows]
 
-    def _all(self, sql: str, *values: Any) -> list[Any]:
+    def _all(self, sql: str, *values: Any) -> list[sqlite3.Row]:
         with self._errors:
             return self._db.execute(sql, values).fetchall()
 
-    def _search(self, sql: str, *values: Any) -> list[Any]:
+    def _search(self, sql: str, *values: Any) -> list[sqlite3.Row]:
         """A query that has no index and is given up when it takes too long."""
         deadline = time.monotonic() + SEARCH_S
         self._db.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
@@ -239,9 +227,25 @@ class Inquiry:
             self._db.set_progress_handler(None, 0)
 
 
-def _typed(row: tuple[Any, ...]) -> list[Any]:
-    values = list(row)
-    values[7] = bool(values[7])
-    values[11] = phase_of(values[11])
-    *values, hi, lo = values
-    return [*values, pack_halves(hi, lo)]
+def _record_of(row: sqlite3.Row) -> RecordRow:
+    return RecordRow(
+        id=row["id"],
+        link=link_of(row),
+        job=row["job"],
+        host=row["host"],
+        bucket=row["bucket"],
+        parent=row["parent"],
+        found=row["found"],
+        phase=phase_of(row["phase"]),
+        attempts=row["attempts"],
+        losses=row["losses"],
+        visit=row["visit"],
+        status=row["status"],
+        reason=row["reason"],
+        size=row["size"],
+        ended=row["ended"],
+    )
+
+
+def _robots_of(verdict: str, packed: bytes, **facts: Any) -> RobotsRow:
+    return RobotsRow(verdict=verdict, body=RobotsEntry(verdict, packed, "", 0, 0).body, **facts)

@@ -12,6 +12,7 @@ from sys import intern
 from typing import Any
 
 from p2pcrawl.core.bench.candidate import Candidate, Rank
+from p2pcrawl.frontier.database.integrity import Nonsense
 from p2pcrawl.frontier.records.batch import NewLink
 from p2pcrawl.model.crawl.fingerprint import pack_halves
 from p2pcrawl.model.crawl.page_link import Link
@@ -49,12 +50,20 @@ def link_of(row: sqlite3.Row) -> Link:
         fingerprint=pack_halves(row["hi"], row["lo"]),
         depth=row["depth"],
         priority=row["priority"],
-        kind=intern(row["kind"]),
-        callback=intern(row["callback"]),
+        kind=_shared(row["kind"]),
+        callback=_shared(row["callback"]),
         seed=bool(row["seed"]),
         referer=row["referer"],
         extra=row["extra"] or b"",
     )
+
+
+def _shared(text: str) -> str:
+    """Returns the one object of all that are equal. Raises Nonsense for what is no text."""
+    try:
+        return intern(text)
+    except TypeError as error:
+        raise Nonsense(f"a record has {text!r:.20} where a text should be") from error
 
 
 def candidate_of(row: sqlite3.Row, rank: Rank) -> Candidate:

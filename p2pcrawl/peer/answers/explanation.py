@@ -91,7 +91,7 @@ class Explanation:
         ownership = self._cluster.ownership
         seat = standing = None
         if record.phase is Phase.QUEUED:
-            seat = self._master.workbench.seats.get(key_hash(host_of(record.url)))
+            seat = self._master.workbench.seats.get(key_hash(host_of(record.link.url)))
         if seat is not None:
             standing = host_state(seat, self._master.now)
         lease = None
@@ -128,14 +128,14 @@ class Explanation:
 
     async def _stamp_at(self, node: NodeId, record: RecordRow) -> int | None:
         """Asks a holder for its stamp of a record. -1: it has no such row. None: it did not answer."""
-        prefix = int.from_bytes(record.fingerprint[:8], "big") >> 4
+        prefix = int.from_bytes(record.link.fingerprint[:8], "big") >> 4
         request = ListKeys(0, [Range(record.bucket, _DEPTH, prefix)])
         try:
             listed = await self._peers.ask(node, request, COPY_S)
         except P2PCrawlError:
             return None
         for number, (job, stamp) in enumerate(zip(listed.jobs, listed.stamps, strict=False)):
-            if job == record.job and listed.keys[16 * number : 16 * number + 16] == record.fingerprint:
+            if job == record.job and listed.keys[16 * number : 16 * number + 16] == record.link.fingerprint:
                 return stamp
         return -1
 

@@ -49,26 +49,26 @@ def history(inquiry: Inquiry, url: str, only: Collection[int] | None = None) -> 
 
 def _record(inquiry: Inquiry, job: JobRow, record: RecordRow) -> dict[str, Any]:
     lineage = inquiry.lineage(record)
-    found_on = [above.url for above in lineage if not above.url.startswith(START_URL)]
-    if (oldest := [record, *lineage][-1].referer).startswith("http"):
+    found_on = [above.link.url for above in lineage if not above.link.url.startswith(START_URL)]
+    if (oldest := [record, *lineage][-1].link.referer).startswith("http"):
         # That page is another master's.
         found_on.append(oldest)
     return {
         "job": job.id,
         "name": job.name,
         "job_state": job.state,
-        "url": record.url,
+        "url": record.link.url,
         "phase": record.phase.name.lower(),
         "leased": inquiry.leased(record),
         "reason": record.reason,
         "status": record.status,
         "bytes": record.size,
         "items": inquiry.items(record) if record.phase is Phase.DONE else 0,
-        "depth": record.depth,
-        "priority": record.priority,
-        "kind": record.kind,
-        "callback": record.callback or "parse",
-        "start_url": record.seed,
+        "depth": record.link.depth,
+        "priority": record.link.priority,
+        "kind": record.link.kind,
+        "callback": record.link.callback or "parse",
+        "start_url": record.link.seed,
         "found": record.found,
         "ended": record.ended,
         "found_on": found_on,
@@ -85,20 +85,20 @@ def _host(inquiry: Inquiry, job: JobRow, record: RecordRow) -> dict[str, Any]:
     _, settings = spec_of(inquiry, job)
     agent = settings.robots_agent
     host: dict[str, Any] = {
-        "name": host_of(record.url),
-        "pause_s": round(inquiry.pause_s(key_hash(host_of(record.url))), 1),
+        "name": host_of(record.link.url),
+        "pause_s": round(inquiry.pause_s(key_hash(host_of(record.link.url))), 1),
         "robots": "not obeyed" if not settings.robotstxt_obey else "unknown",
         "robots_known": 0,
         "robots_reason": "",
         "crawl_delay_s": 0.0,
     }
-    for row in inquiry.robots(key_hash(host_of(record.url)), origin_of(record.url)):
+    for row in inquiry.robots(key_hash(host_of(record.link.url)), origin_of(record.link.url)):
         if row.agent != agent:
             continue
         # The verdict is made of these words only; anything else would be a damaged table.
         verdict: Any = row.verdict
         rules = RobotsRules(RobotsText(verdict, row.body, row.reason), agent)
         if settings.robotstxt_obey:
-            host["robots"] = "allowed" if rules.allowed(record.url) else "forbidden"
+            host["robots"] = "allowed" if rules.allowed(record.link.url) else "forbidden"
         host |= {"robots_known": row.known, "robots_reason": row.reason, "crawl_delay_s": row.crawl_delay_s}
     return host
