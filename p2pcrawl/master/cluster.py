@@ -27,6 +27,7 @@ from p2pcrawl.master.own_standing import OwnStanding
 from p2pcrawl.model.cluster.node import Member
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.overlay.port import Port
+from p2pcrawl.overlay.tasks import end
 
 log = logging.getLogger(__name__)
 
@@ -108,9 +109,7 @@ class Cluster:
             self._tasks.append(asyncio.create_task(self.mandate.run(founds=founds)))
 
     async def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end(self._tasks)
         if self.mandate is not None:
             await self.mandate.suffrage.close()
         await self.takeover.close()

@@ -21,6 +21,7 @@ from p2pcrawl.master.jobs.job import FINISHED, INCOMPLETE, Job
 from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.model.cluster.node import Member
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from p2pcrawl.overlay.tasks import end
 from p2pcrawl.wire.sealed.identity import Identity
 
 log = logging.getLogger(__name__)
@@ -53,8 +54,7 @@ class Steering:
 
     async def close(self) -> None:
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await end([self._task])
 
     # -- what a person asks for ---------------------------------------------------------------
 

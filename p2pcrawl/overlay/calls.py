@@ -16,6 +16,7 @@ from p2pcrawl.model.cluster.node import Address, NodeId, parse_address
 from p2pcrawl.model.errors import ConfigurationError, LinkError, P2PCrawlError
 from p2pcrawl.overlay.antechamber import Antechamber
 from p2pcrawl.overlay.link import Link
+from p2pcrawl.overlay.tasks import end
 from p2pcrawl.wire.messages.ask import Answered, Answers, R, Reply, Request, due
 from p2pcrawl.wire.messages.codec import AnyMessage
 from p2pcrawl.wire.messages.peer_messages import Introduce, Query
@@ -327,7 +328,4 @@ class _IncomingLink:
 
     async def close(self) -> None:
         self.link.abort()
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end(self._tasks.values())

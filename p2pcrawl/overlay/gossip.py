@@ -12,6 +12,7 @@ from p2pcrawl.model.cluster.gossip import Ack
 from p2pcrawl.model.cluster.node import Address, NodeId, format_address
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.overlay.port import GOSSIP, Port
+from p2pcrawl.overlay.tasks import Tasks
 from p2pcrawl.wire.messages.gossip import decode_gossip, decode_push_pull, encode_gossip, encode_push_pull
 from p2pcrawl.wire.sealed.datagrams import Opened
 
@@ -36,7 +37,7 @@ class GossipDriver:
         self._on_event = on_event
         self._timer: asyncio.TimerHandle | None = None
         self._due_at = float("inf")
-        self._exchanges: set[asyncio.Task[None]] = set()
+        self._exchanges = Tasks()
         self._loop = asyncio.get_running_loop()
         self._closed = False
         self.malformed = 0
@@ -65,9 +66,7 @@ class GossipDriver:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        for task in self._exchanges:
-            task.cancel()
-        await asyncio.gather(*self._exchanges, return_exceptions=True)
+        await self._exchanges.close()
 
     def update_me(self, **fields: object) -> None:
         """Tells something new of this member."""
@@ -109,9 +108,7 @@ class GossipDriver:
             self._port.send_to(GOSSIP, encode_gossip(message), address)
         for address in output.sync_with:
             if len(self._exchanges) < EXCHANGES_MAX:
-                task = self._loop.create_task(self._compare(address))
-                self._exchanges.add(task)
-                task.add_done_callback(self._exchanges.discard)
+                self._exchanges.start(self._compare(address))
         for event in output.events:
             log.info("%s %s at %s", event.member.id[:8], event.kind, event.member.address)
             self._on_event(event)

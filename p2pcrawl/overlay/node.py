@@ -17,6 +17,7 @@ from p2pcrawl.overlay.directory import Directory
 from p2pcrawl.overlay.door import Door
 from p2pcrawl.overlay.gossip import GossipDriver
 from p2pcrawl.overlay.port import Port
+from p2pcrawl.overlay.tasks import end
 from p2pcrawl.overlay.tls import TlsContexts
 from p2pcrawl.wire.messages.ask import Answers
 from p2pcrawl.wire.messages.peer_messages import Sync, Synced
@@ -135,8 +136,7 @@ class OverlayNode:
 
     async def close(self) -> None:
         if self._upkeep is not None:
-            self._upkeep.cancel()
-            await asyncio.gather(self._upkeep, return_exceptions=True)
+            await end([self._upkeep])
         await self.gossip.close()
         self._caller.close()
         await self._reception.close()

@@ -25,6 +25,7 @@ from p2pcrawl.model.cluster.node import Address
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.overlay.calls import Caller
 from p2pcrawl.overlay.node import Credentials
+from p2pcrawl.overlay.tasks import end
 from p2pcrawl.peer.config import PeerConfig
 from p2pcrawl.slave.following import Follow, Lost, follow
 from p2pcrawl.slave.session import LEAVE_S
@@ -101,10 +102,7 @@ class Helper:
             leaving.extend(self._tasks)
         if leaving:
             await asyncio.wait(leaving, timeout=LEAVE_S + GRACE_S)
-        tasks = [*self._tasks, *([self._informed] if self._informed is not None else [])]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end([*self._tasks, *([self._informed] if self._informed is not None else [])])
 
     def abort(self) -> None:
         """Kills the slave processes, when this process is about to end without :meth:`close`."""

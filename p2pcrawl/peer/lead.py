@@ -32,6 +32,7 @@ from p2pcrawl.model.errors import ConfigurationError, DamagedError, P2PCrawlErro
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.door import Door
 from p2pcrawl.overlay.node import Credentials, OverlayNode
+from p2pcrawl.overlay.tasks import end
 from p2pcrawl.peer.acquaintances import AGES_S, Acquaintances
 from p2pcrawl.peer.answers.questions import Questions
 from p2pcrawl.peer.answers.submission import Submission, module_digest
@@ -217,9 +218,7 @@ class Lead:
         await self.notes.close()
         await self.steering.close()
         await self.cluster.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end(self._tasks)
         await self._note_acquaintances()
         await self.node.close()
         await self._close_stores()

@@ -38,6 +38,7 @@ from p2pcrawl.model.errors import (
 from p2pcrawl.overlay.calls import Caller
 from p2pcrawl.overlay.identity_file import load_or_create
 from p2pcrawl.overlay.node import Credentials
+from p2pcrawl.overlay.tasks import end
 from p2pcrawl.peer.answers.results import Gathering
 from p2pcrawl.peer.answers.submission import Submission, submission_of
 from p2pcrawl.peer.api.routes import Api
@@ -147,9 +148,7 @@ class Peer:
 
     async def __aexit__(self, *_: object) -> None:
         self._presence.close()
-        for task in self._watches:
-            task.cancel()
-        await asyncio.gather(*self._watches, return_exceptions=True)
+        await end(self._watches)
         await self._opened.aclose()
         self._unlock()
         if self._temporary is not None:

@@ -14,6 +14,7 @@ from enum import Enum, auto
 from typing import Any
 
 from p2pcrawl.model.errors import LinkError
+from p2pcrawl.overlay.tasks import end
 from p2pcrawl.slave.link.fence import Fence, Fenced
 from p2pcrawl.slave.link.orphans import Orphanage
 from p2pcrawl.slave.link.outbox import Outbox
@@ -97,8 +98,7 @@ class Session:
         finally:
             self._over()
             if self._leaving is not None:
-                self._leaving.cancel()
-                await asyncio.gather(self._leaving, return_exceptions=True)
+                await end([self._leaving])
         if not self._outlives:
             for worker in workers:
                 worker.cancel()

@@ -21,6 +21,7 @@ from p2pcrawl.fetch.connection.client import Client
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.overlay.link import OnClose
+from p2pcrawl.overlay.tasks import end
 from p2pcrawl.slave.link.orphans import Orphanage
 from p2pcrawl.slave.link.post import Post, PostApart, PostThread
 from p2pcrawl.slave.session import End, Session
@@ -201,7 +202,5 @@ class Slave:
             self._session.end(End.FAILED)
 
     async def _close_jobs(self) -> None:
-        for task in self._stragglers:
-            task.cancel()
-        await asyncio.gather(*self._stragglers, return_exceptions=True)
+        await end(self._stragglers)
         await self._jobs.close()

@@ -14,6 +14,7 @@ from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.core.bench.seat import HostState
 from p2pcrawl.crawler import Crawler
 from p2pcrawl.model.printable import on_one_line
+from p2pcrawl.overlay.tasks import end
 
 REFRESH_S = 0.5
 
@@ -31,8 +32,7 @@ async def progress(terminal: Terminal, crawler: Crawler) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        showing.cancel()
-        await asyncio.gather(showing, return_exceptions=True)
+        await end([showing])
         terminal.end()
 
 

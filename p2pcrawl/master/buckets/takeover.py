@@ -29,6 +29,7 @@ from p2pcrawl.master.jobs.admission import Admission
 from p2pcrawl.model.cluster.node import NodeId, Status
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.overlay.peers import SOON_S
+from p2pcrawl.overlay.tasks import Tasks, end
 from p2pcrawl.wire.messages import peer_messages as wire
 from p2pcrawl.wire.messages.peer_messages import (
     Claim,
@@ -74,7 +75,7 @@ class Takeover:
         self._claims: dict[NodeId, asyncio.Task[None]] = {}
         self._asking: dict[NodeId, asyncio.Future[Released]] = {}
         """Claims that are not answered yet."""
-        self._beginnings: set[asyncio.Task[None]] = set()
+        self._beginnings = Tasks()
         self._let_go_of: dict[NodeId, frozenset[int]] = {}
         """What each claimer may tell us to give up."""
         self._unclaimed: frozenset[int] = frozenset()
@@ -103,9 +104,7 @@ class Takeover:
             # A claim holds in one view: who waits to come to it need not answer any more.
             call.cancel()
         if change.ready:
-            task = asyncio.create_task(self._begin_with(change.ready))
-            self._beginnings.add(task)
-            task.add_done_callback(self._beginnings.discard)
+            self._beginnings.start(self._begin_with(change.ready))
         for node in change.ask:
             self._claim_from(node)
 
@@ -137,10 +136,7 @@ class Takeover:
                 await self._peers.ask(node, Offer(0, bitmap_of(buckets)), SOON_S)
 
     async def close(self) -> None:
-        tasks = [*self._claims.values(), *self._beginnings]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end([*self._claims.values(), *self._beginnings])
 
     def _claim_from(self, node: NodeId) -> None:
         task = self._claims.get(node)

@@ -20,6 +20,7 @@ from p2pcrawl.core.buckets.copy_ledger import Copying
 from p2pcrawl.master.neighbours.lane import Lane
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.overlay.tasks import Tasks
 from p2pcrawl.wire.messages.peer_messages import CopyRow, HostNote
 
 log = logging.getLogger(__name__)
@@ -65,7 +66,7 @@ class Copier:
         self._waiting: dict[NodeId, _Lane] = {}
         """Those with something in them."""
         self._transfers: deque[_Transfer] = deque()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks()
         self._under_way = 0
         self._bytes = 0
         """Of the rows in the lanes and of the ends that wait."""
@@ -142,16 +143,12 @@ class Copier:
                 notes = dict(islice(lane.notes.items(), ROWS_MAX))
                 lane.notes = dict(islice(lane.notes.items(), ROWS_MAX, None))
                 lane.in_flight += 1
-                task = asyncio.create_task(self._carry(node, lane, batch, notes))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+                self._tasks.start(self._carry(node, lane, batch, notes))
             if not lane.rows and not lane.notes:
                 del self._waiting[node]
 
     async def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._tasks.close()
 
     def _line_up(self, row: CopyRow, transfer: _Transfer | None) -> int:
         """To how many holders it goes."""

@@ -17,6 +17,7 @@ from p2pcrawl.master.copies.copier import BYTES_MAX, ROWS_MAX
 from p2pcrawl.master.copies.looking import Looking
 from p2pcrawl.model.crawl.fingerprint import SIZE, halves, pack_halves
 from p2pcrawl.model.errors import LinkError, StorageError
+from p2pcrawl.overlay.tasks import end
 from p2pcrawl.wire.messages import peer_messages as wire
 from p2pcrawl.wire.messages.peer_messages import (
     Compare,
@@ -60,8 +61,7 @@ class Holdings:
         self._looking = asyncio.create_task(Looking(self._folder / LAYOUT.file, self._failed).run())
 
     async def close(self) -> None:
-        self._looking.cancel()
-        await asyncio.gather(self._looking, return_exceptions=True)
+        await end([self._looking])
         try:
             await self._in_thread(self._store.close)
         finally:

@@ -22,6 +22,7 @@ from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.fingerprint import SIZE, halves, pack_halves
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.overlay.peers import Peers
+from p2pcrawl.overlay.tasks import end
 from p2pcrawl.wire.messages import peer_messages as wire
 from p2pcrawl.wire.messages.peer_messages import (
     Compare,
@@ -78,9 +79,7 @@ class Syncing:
                 self._rounds[node] = asyncio.create_task(self._round(node))
 
     async def close(self) -> None:
-        for task in self._rounds.values():
-            task.cancel()
-        await asyncio.gather(*self._rounds.values(), return_exceptions=True)
+        await end(self._rounds.values())
 
     async def patrol(self, nodes: Sequence[NodeId]) -> None:
         """One step of the slow round over what is synced: mends what differs all the same."""

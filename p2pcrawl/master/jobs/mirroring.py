@@ -20,6 +20,7 @@ from p2pcrawl.master.jobs.job import Job, KnownJobs, spec_of_wire
 from p2pcrawl.model.cluster.node import Member, NodeId
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.overlay.peers import SOON_S, Peers
+from p2pcrawl.overlay.tasks import end
 from p2pcrawl.wire.messages.peer_messages import JobMarks, JobsDiffering, Mirrored, MirrorJob
 
 log = logging.getLogger(__name__)
@@ -86,9 +87,7 @@ class Mirroring:
             try:
                 done, _ = await asyncio.wait(tasks, timeout=SPREAD_S)
             finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+                await end(tasks)
             answers = [task.result() for task in done if task.exception() is None]
             if refusals := [answer for answer in answers if answer]:
                 return refusals

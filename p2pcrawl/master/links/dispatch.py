@@ -8,7 +8,6 @@ again and finds its links again.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
@@ -18,6 +17,7 @@ from p2pcrawl.master.neighbours.lane import Lane
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import P2PCrawlError, StorageError
+from p2pcrawl.overlay.tasks import Tasks
 from p2pcrawl.wire.messages.peer_messages import Settled
 
 log = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ class Dispatch:
         self._lanes: dict[NodeId, _Lane] = {}
         self._waiting: dict[NodeId, _Lane] = {}
         """Those with something in them."""
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks()
         self._under_way: Counter[int] = Counter()
         self.sent: dict[int, int] = defaultdict(int)
         """Links per job that were settled elsewhere."""
@@ -109,9 +109,7 @@ class Dispatch:
                 else:
                     del lane.parcels[job]
                 lane.in_flight += 1
-                task = asyncio.create_task(self._send(owner, lane, job, batch))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+                self._tasks.start(self._send(owner, lane, job, batch))
             if not lane.parcels:
                 del self._waiting[owner]
 
@@ -145,9 +143,7 @@ class Dispatch:
         return self._under_way[job]
 
     async def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._tasks.close()
 
     def _to_fill(self, owner: NodeId) -> _Lane:
         """Its lane, which is about to have something in it."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from time import monotonic
 
@@ -26,6 +26,7 @@ from p2pcrawl.master.loans.boots import Lives
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.overlay.peers import Peers
+from p2pcrawl.overlay.tasks import Tasks
 from p2pcrawl.wire.messages.peer_messages import Borrow, Repay
 
 log = logging.getLogger(__name__)
@@ -70,7 +71,7 @@ class Borrowing:
         """What an owner has not heard yet, by the host's key."""
         self._saying: set[tuple[int, NodeId]] = set()
         """Of these: what is on its way."""
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks()
 
     # -- loans --------------------------------------------------------------------------------
 
@@ -88,7 +89,7 @@ class Borrowing:
             return True
         if loan is None and host.key not in self._asking:
             self._asking.add(host.key)
-            self._start(self._borrow(seat, owner, job))
+            self._tasks.start(self._borrow(seat, owner, job))
         return False
 
     def ended(self, seat: Seat, *, pause_s: float, slow_down: bool) -> bool:
@@ -184,7 +185,7 @@ class Borrowing:
     def _say(self, debt: tuple[int, NodeId]) -> None:
         if debt not in self._saying:
             self._saying.add(debt)
-            self._start(self._send(debt, self._owed[debt]))
+            self._tasks.start(self._send(debt, self._owed[debt]))
 
     async def _send(self, debt: tuple[int, NodeId], repay: Repay) -> None:
         key, owner = debt
@@ -200,14 +201,5 @@ class Borrowing:
         finally:
             self._saying.discard(debt)
 
-    # -- tasks --------------------------------------------------------------------------------
-
-    def _start(self, work: Awaitable[None]) -> None:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
     async def close(self) -> None:
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._tasks.close()

@@ -19,6 +19,7 @@ from p2pcrawl.model.cluster.consent import Decision, Poll, Version, Vote, Voters
 from p2pcrawl.model.cluster.node import NodeId, Status
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.overlay.peers import Peers
+from p2pcrawl.overlay.tasks import Tasks, end
 from p2pcrawl.wire.messages.peer_messages import AskElectorate, Canvassed, Elected, Voted
 
 log = logging.getLogger(__name__)
@@ -57,7 +58,7 @@ class Suffrage:
         self._round = 0
         self._pending = False
         """Somebody has accepted a version that is not decided, as far as we know."""
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks()
         self._pulling: set[NodeId] = set()
 
     @property
@@ -77,12 +78,10 @@ class Suffrage:
     def heard_of(self, version: Version, node: NodeId) -> None:
         """This one speaks of that version: it is asked for it if we know less."""
         if self._electorate.behind(version) and node not in self._pulling:
-            self._start(self._pull(node, version))
+            self._tasks.start(self._safely(self._pull(node, version)))
 
     async def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._tasks.close()
 
     def tend(self) -> None:
         """Begins what has to be decided, if that falls to us."""
@@ -108,7 +107,7 @@ class Suffrage:
                 self._pending = True
                 return
         if wanted is not None:
-            self._start(self._canvass(wanted))
+            self._tasks.start(self._safely(self._canvass(wanted)))
 
     # -- what others ask ----------------------------------------------------------------------
 
@@ -155,9 +154,7 @@ class Suffrage:
             except TimeoutError:
                 log.debug("too few answers to a ballot on who has a vote")
             finally:
-                for task in asked:
-                    task.cancel()
-                await asyncio.gather(*asked, return_exceptions=True)
+                await end(asked)
         self._round = canvass.round_seen
         if canvass.decision is not None:
             await self._learn(canvass.decision)
@@ -198,11 +195,6 @@ class Suffrage:
         names = ", ".join(node[:8] for node in sorted(decision.voters))
         log.info("version %d of the electorate: %s", decision.version.number, names)
         self._learnt()
-
-    def _start(self, work: Awaitable[None]) -> None:
-        task = asyncio.create_task(self._safely(work))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     async def _safely(self, work: Awaitable[None]) -> None:
         try:

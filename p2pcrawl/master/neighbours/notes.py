@@ -23,6 +23,7 @@ from p2pcrawl.master.neighbours.recalls import RECALL_S, Recalls
 from p2pcrawl.master.neighbours.remarks import Remarks
 from p2pcrawl.model.cluster.node import Address
 from p2pcrawl.overlay.directory import Directory
+from p2pcrawl.overlay.tasks import end
 
 log = logging.getLogger(__name__)
 
@@ -64,9 +65,7 @@ class Notes:
         self._tasks += [asyncio.create_task(self._ask()) for _ in range(RECALLS_AT_ONCE)]
 
     async def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end(self._tasks)
 
     # -- what is asked ------------------------------------------------------------------------
 

@@ -40,6 +40,7 @@ from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.link import Link, open_link
+from p2pcrawl.overlay.tasks import Tasks
 from p2pcrawl.wire.messages.bounds import ENDPOINTS_MAX
 from p2pcrawl.wire.messages.codec import AnyMessage
 from p2pcrawl.wire.messages.slave_messages import (
@@ -101,7 +102,7 @@ class Slaves:
         self._session_last = 0
         self._leaving = False
         self._loop = asyncio.get_running_loop()
-        self._adoptions: set[asyncio.Task[None]] = set()
+        self._adoptions = Tasks()
         self.sessions: dict[int, Session] = {}
         self.void: dict[int, Session] = {}
         """Over, while their links wait for a Hello."""
@@ -334,9 +335,7 @@ class Slaves:
         if session.adopting:
             raise LinkError("a slave does not say more orphans before the last are adopted")
         session.adopting = True
-        task = asyncio.create_task(self._make_safe(session, orphans))
-        self._adoptions.add(task)
-        task.add_done_callback(self._adoptions.discard)
+        self._adoptions.start(self._make_safe(session, orphans))
 
     async def _make_safe(self, session: Session, orphans: Orphans) -> None:
         while self.on_orphans is not None:

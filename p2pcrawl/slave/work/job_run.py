@@ -32,6 +32,7 @@ from p2pcrawl.model.crawl.url import origin_of
 from p2pcrawl.model.errors import CloseSpider, ConfigurationError, DropItem, FetchError, IgnoreRequest, TooSlow
 from p2pcrawl.model.outcome import Drop, Failure
 from p2pcrawl.model.packing import PACKED_MAX, UNPACKED_MAX
+from p2pcrawl.overlay.tasks import end
 from p2pcrawl.slave.link.fence import Fence, Fenced
 from p2pcrawl.slave.link.outbox import Outbox
 from p2pcrawl.slave.work.complaints import Complaints
@@ -189,8 +190,7 @@ class JobRun:
         try:
             return await self._collect(result, harvest, outbox, outcome, None)
         finally:
-            early.cancel()
-            await asyncio.gather(early, return_exceptions=True)
+            await end([early])
 
     async def _send_early(self, harvest: Harvest, outbox: Outbox) -> None:
         """What a ``start()`` has yielded does not wait for what that waits for; for ever."""
