@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 
 from p2pcrawl.core.hosts.politeness import PENALTY_MAX_S, HostNote
 from p2pcrawl.core.ring.rendezvous import BUCKETS
-from p2pcrawl.model.cluster.node import ADDRESS_CHARS_MAX, WEIGHT_MAX, Member, is_address
+from p2pcrawl.model.cluster.node import ADDRESS_CHARS_MAX, Member, is_address
 from p2pcrawl.wire.sealed.signed import SignedRecord
 
 PEER: Final = "peer"
@@ -29,15 +29,14 @@ Seconds = Annotated[float, Meta(ge=0.0, le=DAY_S)]
 
 
 class PeerBody(Struct, frozen=True, array_like=True):
-    """The addresses and the weight of a node."""
+    """The addresses of a node."""
 
     address: AddressText
     api: AddressText
-    weight: Annotated[int, Meta(ge=1, le=WEIGHT_MAX)]
 
     @classmethod
     def of(cls, member: Member) -> PeerBody:
-        return cls(member.address, str(member.api), member.weight)
+        return cls(member.address, str(member.api))
 
 
 class OwnerBody(Struct, frozen=True, array_like=True):

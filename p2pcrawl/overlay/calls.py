@@ -39,9 +39,8 @@ OnSlave = Callable[[Link, Hello], None]
 class Caller:
     """Outgoing links, by address."""
 
-    def __init__(self, seal: Callable[[], Seal], role: str) -> None:
+    def __init__(self, seal: Callable[[], Seal]) -> None:
         self._seal = seal
-        self._role = role
         self._lines: dict[Address, _OutgoingLink] = {}
         self._last = 0
         self._due: dict[int, tuple[float, asyncio.Future[Reply]]] = {}
@@ -56,7 +55,7 @@ class Caller:
         request.id = self._last
         line = self._lines.get(address)
         if line is None or line.closed:
-            line = self._lines[address] = _OutgoingLink(address, self._seal, self._role)
+            line = self._lines[address] = _OutgoingLink(address, self._seal)
         number, until = request.id, asyncio.get_running_loop().time() + timeout_s
         answer = line.ask(request)
         self._due[number] = until, answer
@@ -121,10 +120,9 @@ class Caller:
 class _OutgoingLink:
     """One outgoing link and the answers that it waits for."""
 
-    def __init__(self, address: Address, seal: Callable[[], Seal], role: str) -> None:
+    def __init__(self, address: Address, seal: Callable[[], Seal]) -> None:
         self._address = address
         self._seal = seal
-        self._role = role
         self._waiting: dict[int, asyncio.Future[Reply]] = {}
         self._unsent: list[Request[Reply]] = []
         """They wait for the link to open."""
@@ -187,7 +185,7 @@ class _OutgoingLink:
             self._lost(LinkError(f"cannot reach {self._address}: {error or 'no answer'}"))
             return None
         self._link = link
-        link.send(Introduce(self._role))
+        link.send(Introduce())
         unsent, self._unsent = self._unsent, []
         for request in unsent:
             if request.id in self._waiting:

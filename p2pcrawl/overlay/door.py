@@ -24,7 +24,7 @@ class Door:
 
     def __init__(self, me: NodeId, seal: Callable[[], Seal]) -> None:
         self.me = me
-        self.caller = Caller(seal, "master")
+        self.caller = Caller(seal)
         self._alive: Sequence[Member] = ()
         self._members: list[Member] = []
         """These, by id."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
@@ -20,7 +19,7 @@ from p2pcrawl.frontier.copies.set_aside import rename_damaged
 from p2pcrawl.model.cluster.gossip import Entry
 from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status, parse_address
 from p2pcrawl.model.errors import P2PCrawlError
-from p2pcrawl.private.folders import private
+from p2pcrawl.private.secrets import replace_secret
 
 log = logging.getLogger(__name__)
 
@@ -72,14 +71,9 @@ class Acquaintances:
         if text == self._written:
             return
         for name in (FILE, SECOND):
-            draft = self._folder / f".{name}.new"
             try:
-                with open(draft, "w", opener=private) as file:
-                    file.write(text)
-                    file.flush()
-                    # Else a power cut may leave an empty file, and nobody would be missed.
-                    os.fsync(file.fileno())
-                draft.replace(self._folder / name)
+                # Synced, or a power cut may leave an empty file, and nobody would be missed.
+                replace_secret(self._folder / name, text.encode())
             except OSError as error:
                 log.warning("cannot write %s: %s", self._folder / name, error)
                 return

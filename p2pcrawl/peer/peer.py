@@ -124,7 +124,7 @@ class Peer:
                 raise ConfigurationError(text) from error
             identity = load_or_create(self.folder / IDENTITY_FILE)
             self._credentials = Credentials(identity, ring, config.realm, os.urandom(BOOT_BYTES), tls)
-            self._caller = Caller(self._credentials.client, "client")
+            self._caller = Caller(self._credentials.client)
             self._opened.callback(self._caller.close)
             self._opened.push_async_callback(self._close_role)
             self.token = load_or_make_token(self.folder)

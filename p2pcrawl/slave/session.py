@@ -75,7 +75,7 @@ class Session:
         self._orphanage = orphanage
         self._tasks: asyncio.Queue[Task | RobotsTask | None] = asyncio.Queue()
         self._fence = Fence(welcome.fence_s, asked_at, lambda: self.end(End.FENCED))
-        self._pulse = Pulse(welcome.session, self._fence, lambda: (self._open, self._tasks.qsize()), welcome.silence_s)
+        self._pulse = Pulse(welcome.session, self._fence, welcome.silence_s)
         self._outbox = Outbox(post, self._tasks.empty, numbers, orphanage if welcome.fence_s else None)
         self._open = 0
         self._outlives = welcome.fence_s > 0

@@ -209,7 +209,7 @@ def _robots_unasked(liar: Liar) -> AnyMessage | None:
     if not liar.tasks:
         return None
     origin = "/".join(random.choice(liar.tasks).link.url.split("/", 3)[:3])
-    forbids = RobotsResult(1 << 40, origin, "*", "allow", "User-agent: *\nDisallow: /\n", "")
+    forbids = RobotsResult(1 << 40, origin, "allow", "User-agent: *\nDisallow: /\n", "")
     return Report(liar.sequence, [], [forbids])
 
 

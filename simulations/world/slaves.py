@@ -57,7 +57,7 @@ class SlaveMachine(PeerMachine):
         self._helper = Helper(
             config,
             credentials,
-            Caller(credentials.client, "client"),
+            Caller(credentials.client),
             list(self.rejoin),
             make_slave=lambda: make_slave(credentials, self._open_fetcher),
         )

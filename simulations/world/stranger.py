@@ -127,7 +127,7 @@ class Stranger:
         credentials = Credentials(Identity(dice.randbytes(32)), ring, CLUSTER, dice.randbytes(BOOT_BYTES))
         while True:
             await asyncio.sleep(dice.expovariate(1.0 / PATIENCE_S))
-            caller = Caller(credentials.client, "client")
+            caller = Caller(credentials.client)
             try:
                 await caller.query(format_address(*dice.choice(self._ports)), "ask:status", timeout_s=PATIENCE_S)
             except P2PCrawlError:

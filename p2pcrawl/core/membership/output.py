@@ -71,4 +71,4 @@ def changes(before: Member | None, after: Member | None) -> list[Event]:
 
 
 def _said(member: Member) -> tuple[object, ...]:
-    return (member.address, member.weight, member.boot, member.store, member.holds, member.leaving, member.api)
+    return (member.address, member.weight, member.boot, member.store, member.leaving, member.api)

@@ -214,7 +214,7 @@ class Membership:
         return self._end(now, out)
 
     def update_me(self, now: float, **fields: Any) -> MembershipOutput:
-        """Changes what this member says of itself (address, weight, holds, leaving, api, store).
+        """Changes what this member says of itself (address, weight, leaving, api, store).
 
         Raises ValueError when a value cannot travel. Without a change nothing is sent.
         """

@@ -158,14 +158,13 @@ class View:
             self._members[id] = replace(line.facts, incarnation=line.incarnation, status=line.status)
 
 
-def _rank(facts: Member) -> tuple[int, bytes, str, bytes, int, bytes, bool, str]:
+def _rank(facts: Member) -> tuple[int, bytes, str, bytes, int, bool, str]:
     return (
         facts.incarnation,
         facts.boot,
         facts.address,
         facts.store,
         facts.weight,
-        facts.holds,
         facts.leaving,
         facts.api,
     )

@@ -41,7 +41,7 @@ class Alive:
     @property
     def size_max(self) -> int:
         member = self.member
-        return 84 + len(member.address.encode()) + len(member.api.encode()) + len(member.holds)
+        return 81 + len(member.address.encode()) + len(member.api.encode())
 
 
 @dataclass(frozen=True, slots=True)

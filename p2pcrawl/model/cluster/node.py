@@ -19,7 +19,6 @@ DEFAULT_PORT = 7117
 NODE_ID_BYTES = 20
 BOOT_BYTES = 8
 STORE_BYTES = 16
-HOLDS_BYTES_MAX = 512
 """A bitmap of 4,096 buckets."""
 WEIGHT_MAX = 16
 ADDRESS_CHARS_MAX = 261
@@ -58,8 +57,6 @@ class Member:
     """Eight random bytes, new with each start of the process."""
     store: bytes
     """Sixteen random bytes, new with each new data folder: another one is an empty copy."""
-    holds: bytes = b""
-    """A bitmap of the buckets of which the member holds a copy; may be empty."""
     leaving: bool = False
     """The member gives its buckets away and takes none. Whether others have them already is not said with it."""
     api: Address | str = ""
@@ -84,8 +81,6 @@ class Member:
             raise ValueError(f"a weight is 1 to {WEIGHT_MAX}, not {self.weight}")
         if len(self.boot) != BOOT_BYTES or len(self.store) != STORE_BYTES:
             raise ValueError(f"a boot id has {BOOT_BYTES} bytes and a store id {STORE_BYTES}")
-        if len(self.holds) > HOLDS_BYTES_MAX:
-            raise ValueError(f"a bitmap of {len(self.holds)} bytes is over the limit of {HOLDS_BYTES_MAX}")
 
 
 def parse_address(text: str, default_port: int | None = None) -> tuple[str, int]:

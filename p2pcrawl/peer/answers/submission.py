@@ -35,7 +35,6 @@ class Submission:
     qualname: str = ""
     arguments: dict[str, str] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
-    outputs: list[str] = field(default_factory=list)
 
     def plain(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -46,11 +45,11 @@ class Submission:
         unknown = set(data) - set(cls.__slots__)
         if unknown:
             raise ConfigurationError(f"a submission has no field {sorted(unknown)[0]!r}")
-        kinds = {"urls": list, "outputs": list, "arguments": dict, "settings": dict}
+        kinds = {"urls": list, "arguments": dict, "settings": dict}
         for name, value in data.items():
             if not isinstance(value, kinds.get(name, str)):
                 raise ConfigurationError(f"field {name!r} of a submission must be a {kinds.get(name, str).__name__}")
-        for name in ("urls", "outputs", "arguments"):
+        for name in ("urls", "arguments"):
             held = data.get(name, ())
             if not all(isinstance(each, str) for each in (held.values() if isinstance(held, dict) else held)):
                 raise ConfigurationError(f"field {name!r} of a submission holds texts only")

@@ -50,12 +50,10 @@ how much longer than its master has patience a process may compute that lets no 
 class Pulse:
     """The beats of one session, and what their answers mean. Belongs to the loop of the link."""
 
-    def __init__(self, session: int, fence: Fence, load: Callable[[], tuple[int, int]], silence_s: float) -> None:
-        """``load``: how many pages are being worked on, and how many wait; only looks. ``silence_s``: for how long the
-        loop may stand still."""
+    def __init__(self, session: int, fence: Fence, silence_s: float) -> None:
+        """``silence_s``: for how long the loop may stand still."""
         self._session = session
         self._fence = fence
-        self._load = load
         self._number = 0
         self.silence_s = silence_s
 
@@ -64,7 +62,7 @@ class Pulse:
         self._number += 1
         self._fence.sent(self._number)
         rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        return Beat(*self._load(), rss, self._session, self._number, held_up_s)
+        return Beat(rss, self._session, self._number, held_up_s)
 
     def answered(self, message: Renewed) -> None:
         if message.session == self._session:

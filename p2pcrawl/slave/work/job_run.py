@@ -155,7 +155,7 @@ class JobRun:
         if rules.crawl_delay is not None:
             delay = rules.crawl_delay
         reason = _sendable(text.reason)
-        return RobotsResult(task.lease, task.origin, task.agent, text.verdict, text.body, reason, delay)
+        return RobotsResult(task.lease, task.origin, text.verdict, text.body, reason, delay)
 
     # -- pages --------------------------------------------------------------------------------
 

@@ -15,7 +15,6 @@ from p2pcrawl.model.cluster import gossip
 from p2pcrawl.model.cluster.node import (
     ADDRESS_CHARS_MAX,
     BOOT_BYTES,
-    HOLDS_BYTES_MAX,
     INCARNATION_MAX,
     NODE_ID_BYTES,
     STORE_BYTES,
@@ -51,7 +50,6 @@ class _Member(_Row):
     weight: Annotated[int, Meta(ge=1, le=WEIGHT_MAX)]
     boot: _Boot
     store: _Store
-    holds: Annotated[bytes, Meta(max_length=HOLDS_BYTES_MAX)]
     leaving: bool
     api: _Text
 
@@ -240,14 +238,14 @@ def _unpack_update(row: _Update) -> gossip.Update:
 def _pack_member(member: Member) -> _Member:
     return _Member(
         _raw(member.id), member.address, member.incarnation, member.weight,
-        member.boot, member.store, member.holds, member.leaving, member.api,
+        member.boot, member.store, member.leaving, member.api,
     )  # fmt: skip
 
 
 def _unpack_member(row: _Member) -> Member:
     return Member(
         _id(row.id), _address(row.address), row.incarnation, Status.ALIVE, row.weight,
-        row.boot, row.store, row.holds, row.leaving, _address(row.api) if row.api else "",
+        row.boot, row.store, row.leaving, _address(row.api) if row.api else "",
     )  # fmt: skip
 
 

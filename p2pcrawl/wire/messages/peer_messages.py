@@ -40,10 +40,7 @@ Electors = Annotated[dict[NodeName, Seat], Meta(max_length=VOTERS_MAX)]
 
 
 class Introduce(Struct, array_like=True, tag=20):
-    """First on a link between peers: who calls, and as what (``master``, ``slave`` or ``client``)."""
-
-    role: str
-    pid: int = 0
+    """First on a link between peers: requests follow, and no Hello of a slave."""
 
 
 class Synced(Reply, tag=22):
@@ -89,7 +86,6 @@ class MirrorJob(Request[Mirrored], tag=25):
     state: str
     reason: str
     version: Number
-    outputs: list[str] = []
     certificate: bytes = b""
     """How it ended; see master.certificate."""
 

@@ -131,7 +131,6 @@ class RobotsResult(Record):
 
     lease: Number
     origin: str
-    agent: str
     verdict: str
     body: str
     reason: str
@@ -190,8 +189,6 @@ class ReportsDurable(Struct, array_like=True, tag=6):
 class Beat(Struct, array_like=True, tag=7):
     """Slave to master, every second: still here."""
 
-    open: int
-    waiting: int
     rss_bytes: int = 0
     session: int = 0
     """The session that is to go on."""

@@ -89,7 +89,7 @@ class Slaves:
         robots: Callable[[RobotsTask], RobotsResult | None] | None = None,
     ) -> None:
         self.answer = answer
-        self.robots = robots or (lambda t: RobotsResult(t.lease, t.origin, t.agent, "allow", "", ""))
+        self.robots = robots or (lambda t: RobotsResult(t.lease, t.origin, "allow", "", ""))
         self.lives = 0
         self.session = 0
         self.granted: list[Task] = []
@@ -116,7 +116,7 @@ class Slaves:
                 async with asyncio.timeout(BEAT_S):
                     await self._end.wait()
             beats += 1
-            self._link.send(Beat(0, 0, 0, self.session, beats))
+            self._link.send(Beat(0, self.session, beats))
         self._link.abort()
 
     def die(self) -> None:

@@ -146,7 +146,7 @@ async def test_robots_txt_in_the_hands_of_a_slave_that_dies_is_asked_for_again(t
     def robots(task) -> RobotsResult | None:
         if slaves.lives == 1:
             raise Death
-        return RobotsResult(task.lease, task.origin, task.agent, "allow", "", "")
+        return RobotsResult(task.lease, task.origin, "allow", "", "")
 
     slaves = Slaves(site, robots)
     job, census = await crawl(tmp_path, slaves, robotstxt_obey=True)
@@ -161,7 +161,7 @@ async def test_robots_txt_that_kills_every_slave_is_given_up(tmp_path: Path) -> 
     def robots(task) -> RobotsResult | None:
         if task.origin == "http://bad.example":
             raise Death
-        return RobotsResult(task.lease, task.origin, task.agent, "allow", "", "")
+        return RobotsResult(task.lease, task.origin, "allow", "", "")
 
     def answer(task: Task) -> Page | None:
         if task.link.url == "http://bad.example/":
@@ -283,7 +283,7 @@ async def test_bucket_whose_host_is_asked_for_its_robots_txt_is_not_let_go_of(tm
             await master.handover.released({(bucket + 1) % BUCKETS}),
         )
         (task,) = slaves.robots_in_hand
-        slaves.report(robots=[RobotsResult(task.lease, task.origin, task.agent, "disallow", "", "")])
+        slaves.report(robots=[RobotsResult(task.lease, task.origin, "disallow", "", "")])
         await until(lambda: not any(session.robots for session in master.sessions.values()))
         after_it = await master.handover.released({bucket})
         master.drain()

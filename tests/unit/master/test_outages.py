@@ -76,7 +76,7 @@ async def test_robots_txt_is_asked_for_as_often_as_the_failure_deserves(
 
     def robots(task: RobotsTask) -> RobotsResult:
         asked.append(task)
-        return RobotsResult(task.lease, task.origin, task.agent, "disallow", "", f"{failure}: it was not read")
+        return RobotsResult(task.lease, task.origin, "disallow", "", f"{failure}: it was not read")
 
     def answer(task: Task) -> Page:
         if task.link.url.startswith(START_URL):

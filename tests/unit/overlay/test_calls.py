@@ -43,7 +43,7 @@ def answering_after(stuck: asyncio.Event) -> Seen:
 )
 async def test_wrong_key_or_name_is_told_in_one_clear_message(other, text: str) -> None:
     async with node() as one:
-        caller = Caller(other().client, "client")
+        caller = Caller(other().client)
         with pytest.raises(LinkError) as error:
             await caller.query(one.address, "ask:members")
         caller.close()
@@ -88,7 +88,7 @@ async def test_hostile_streams_end_their_connection_and_nothing_else() -> None:
             writer.close()
         await until(lambda: one.counters()["links"]["open"] == 0)
 
-        caller = Caller(credentials().client, "client")
+        caller = Caller(credentials().client)
         assert await caller.query(one.address, "ask:anything") == b"{}"
         caller.close()
 
@@ -97,7 +97,7 @@ async def test_member_that_asks_too_much_at_once_loses_its_link_and_leaves_no_ta
     stuck = asyncio.Event()
     seen = answering_after(stuck)
     async with node(seen=seen) as one:
-        caller = Caller(credentials().client, "client")
+        caller = Caller(credentials().client)
         asked = [asyncio.create_task(caller.query(one.address, "x")) for _ in range(calls.OPEN_MAX + 10)]
         done = await asyncio.gather(*asked, return_exceptions=True)
 
@@ -123,7 +123,7 @@ async def test_nobody_at_the_address_is_a_link_error_that_names_it() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{closed.getsockname()[1]}"
-        caller = Caller(credentials().client, "client")
+        caller = Caller(credentials().client)
         with pytest.raises(LinkError, match=address):
             await caller.query(address, "ask:members")
         caller.close()
@@ -136,7 +136,7 @@ async def test_call_that_is_given_up_while_the_link_opens_leaves_nothing_behind(
         silent.bind(("127.0.0.1", 0))
         silent.listen(0)
         address = f"127.0.0.1:{silent.getsockname()[1]}"
-        caller = Caller(credentials().client, "client")
+        caller = Caller(credentials().client)
         with pytest.raises(LinkError, match="did not answer"):
             await caller.query(address, "x", timeout_s=0.05)
         assert caller.counters()["calls"] == 0
@@ -157,7 +157,7 @@ async def test_answer_of_the_other_is_its_own_words() -> None:
 
     seen.answer = refuse
     async with node(seen=seen) as one:
-        caller = Caller(credentials().client, "client")
+        caller = Caller(credentials().client)
         with pytest.raises(P2PCrawlError, match="not today"):
             await caller.query(one.address, "x")
         caller.close()
@@ -171,7 +171,7 @@ async def test_failing_request_says_so_without_its_insides(caplog: pytest.LogCap
 
     seen.answer = fail
     async with node(seen=seen) as one:
-        caller = Caller(credentials().client, "client")
+        caller = Caller(credentials().client)
         with pytest.raises(P2PCrawlError) as error:
             await caller.query(one.address, "x")
         assert "secret" not in str(error.value)
@@ -192,7 +192,7 @@ async def test_link_on_which_nothing_comes_is_given_up_and_the_next_call_opens_a
     stuck = asyncio.Event()
     seen = answering_after(stuck)
     async with node(seen=seen) as one:
-        caller = Caller(credentials().client, "client")
+        caller = Caller(credentials().client)
         with pytest.raises(LinkError, match="did not answer"):
             await caller.query(one.address, "ask:anything", timeout_s=0.1)
         lines = caller.counters()["open"]
@@ -207,7 +207,7 @@ async def test_request_that_is_too_long_fails_alone_though_it_waited_for_the_lin
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with node() as one:
-        caller = Caller(credentials().client, "client")
+        caller = Caller(credentials().client)
         monkeypatch.setattr(codec, "FRAME_MAX", 1_000)
 
         long, short = await asyncio.gather(
@@ -226,7 +226,7 @@ async def test_request_that_is_too_long_fails_alone_though_it_waited_for_the_lin
 async def test_call_that_may_take_less_time_ends_before_one_that_began_earlier() -> None:
     stuck = asyncio.Event()
     async with node(seen=answering_after(stuck)) as one:
-        caller = Caller(credentials().client, "client")
+        caller = Caller(credentials().client)
         patient = asyncio.create_task(caller.query(one.address, "ask:anything", timeout_s=30.0))
         await asyncio.sleep(0)
 
@@ -246,7 +246,7 @@ async def test_calls_that_have_waited_in_vain_fail_when_their_peer_shows_that_it
     stuck = asyncio.Event()
     seen = answering_after(stuck)
     async with node(seen=seen) as one:
-        caller = Caller(credentials().client, "client")
+        caller = Caller(credentials().client)
         waiting = asyncio.create_task(caller.query(one.address, "ask:anything"))
         await until(lambda: len(seen.requests) == 1)
 

@@ -16,7 +16,7 @@ from tests.unit.overlay.nodes import credentials, node, until
 async def test_view_sent_in_the_name_of_another_is_refused() -> None:
     async with node() as one, node(join=(one.address,)) as two:
         await until(lambda: len(one.members()) == len(two.members()) == 2)
-        liar = Caller(credentials().client, "master")
+        liar = Caller(credentials().client)
         view = encode_push_pull(two.membership.push_pull_message(asyncio.get_running_loop().time()))
 
         with pytest.raises(LinkError, match="refused Sync"):

@@ -30,7 +30,7 @@ def clock() -> Clock:
 
 
 BODIES = {
-    "peer": PeerBody("127.0.0.1:7117", "", 1),
+    "peer": PeerBody("127.0.0.1:7117", ""),
     "owner": OwnerBody("127.0.0.1:7117"),
     "host": HostBody(5.0, 0.0, 0.0),
 }

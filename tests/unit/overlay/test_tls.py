@@ -36,7 +36,7 @@ def with_tls(authority: Authority) -> Credentials:
 
 @contextlib.asynccontextmanager
 async def calling(who: Credentials):
-    caller = Caller(who.client, "client")
+    caller = Caller(who.client)
     try:
         async with asyncio.timeout(10):
             yield caller

@@ -77,7 +77,7 @@ async def test_report_that_cannot_be_sent_ends_the_link_instead_of_waiting_for_e
     link = FakeLink()
     outbox = Outbox(link)
 
-    outbox.put_robots(RobotsResult(1, "http://a.example", "agent", "allow", "", "\udc80"))
+    outbox.put_robots(RobotsResult(1, "http://a.example", "allow", "", "\udc80"))
     outbox.put(Page(1, 1, 1, outcome=Outcome(3, detail="\udc80")), task_of())
     outbox.flush()
 

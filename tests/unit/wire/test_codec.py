@@ -82,7 +82,7 @@ messages: st.SearchStrategy[Message] = st.one_of(
         Report,
         numbers,
         st.lists(pages, max_size=2),
-        st.lists(st.builds(RobotsResult, stored, text, text, text, text, text, waits), max_size=2),
+        st.lists(st.builds(RobotsResult, stored, text, text, text, text, waits), max_size=2),
     ),
     st.builds(ReportsDurable, numbers),
     st.builds(Beat, numbers, numbers, numbers),

@@ -49,7 +49,6 @@ members = st.builds(
     weight=st.integers(1, 16),
     boot=boots,
     store=st.binary(min_size=16, max_size=16),
-    holds=st.one_of(st.binary(max_size=512), st.just(b"\xff" * 512)),
     leaving=st.booleans(),
     api=st.one_of(st.just(""), addresses),
 )
@@ -111,9 +110,7 @@ def test_messages_are_never_larger_than_those_who_pack_them_believe(message: gos
 
 def test_largest_member_fits_into_a_packet() -> None:
     longest = Address("h" * (ADDRESS_CHARS_MAX - 6) + ":65535")
-    most = Member(
-        NodeId("f" * 40), longest, INCARNATION_MAX, Status.ALIVE, 16, b"b" * 8, b"s" * 16, b"\xff" * 512, True, longest
-    )
+    most = Member(NodeId("f" * 40), longest, INCARNATION_MAX, Status.ALIVE, 16, b"b" * 8, b"s" * 16, True, longest)
 
     assert is_address(longest)
     assert gossip.Alive(most).size_max <= gossip.MEMBER_SIZE_MAX
@@ -166,7 +163,7 @@ ID, BOOT, STORE = b"i" * 20, b"b" * 8, b"s" * 16
 def row(**fields: Any) -> list[Any]:
     whole = {
         "id": ID, "address": "h:1", "incarnation": 1, "weight": 1, "boot": BOOT, "store": STORE,
-        "holds": b"", "leaving": False, "api": "",
+        "leaving": False, "api": "",
     }  # fmt: skip
     return list((whole | fields).values())
 
@@ -184,7 +181,6 @@ def row(**fields: Any) -> list[Any]:
         pytest.param([4, ID, [[3, ID, 1]] * 65], id="too-many-updates"),
         pytest.param([4, ID, [[0, row(weight=0)]]], id="weight-zero"),
         pytest.param([4, ID, [[0, row(weight=17)]]], id="weight-over-the-limit"),
-        pytest.param([4, ID, [[0, row(holds=b"x" * 513)]]], id="bitmap-over-the-limit"),
         pytest.param([4, ID, [[0, row(address="no port")]]], id="bad-address"),
         pytest.param([4, ID, [[0, row(address="h:0")]]], id="port-zero"),
         pytest.param([4, ID, [[0, row(address="h\n:1")]]], id="control-character-in-address"),

@@ -19,6 +19,10 @@ from tests.unit.core.membership.membership_world import Node, World, deaths, mem
 FIRST = Address("10.0.0.1:7117")
 
 
+LONG = Address("h" * 253 + ":7118")
+"""Makes a large member."""
+
+
 def agree(nodes: list[Node]) -> bool:
     return len({node.machine.view_digest for node in nodes}) == 1
 
@@ -357,11 +361,11 @@ def test_update_of_one_member_reaches_all() -> None:
     world = World(1)
     nodes = world.cluster(10)
 
-    nodes[0].do(lambda: nodes[0].machine.update_me(world.now, weight=9, leaving=True, holds=b"\x01" * 512))
+    nodes[0].do(lambda: nodes[0].machine.update_me(world.now, weight=9, leaving=True))
     world.run(3.0)
 
-    seen = {(m.weight, m.leaving, m.holds) for n in nodes[1:] for m in [n.machine.members[nodes[0].machine.me.id]]}
-    assert seen == {(9, True, b"\x01" * 512)}
+    seen = {(m.weight, m.leaving) for n in nodes[1:] for m in [n.machine.members[nodes[0].machine.me.id]]}
+    assert seen == {(9, True)}
     assert all(len(node.happened(EventKind.UPDATED)) == 1 for node in nodes[1:])
     assert agree(nodes)
 
@@ -410,9 +414,9 @@ def test_idle_member_stays_below_twenty_messages_and_ten_kilobytes_a_second() ->
 
 def test_packets_of_two_hundred_members_stay_below_1400_bytes() -> None:
     world = World(1)
-    node = world.spawn(member(1, world.rng, holds=b"\xff" * 512))
+    node = world.spawn(member(1, world.rng, api=LONG))
     node.machine.load = b"x" * 200
-    others = [member(n, world.rng, holds=b"\xff" * 512 if n % 3 == 0 else b"") for n in range(2, 201)]
+    others = [member(n, world.rng, api=LONG if n % 3 == 0 else "") for n in range(2, 201)]
     known = PushPull(others[0].id, others[0].boot, False, tuple(Entry(m, m.incarnation, m.status) for m in others))
     node.do(lambda: node.machine.receive_push_pull(world.now, others[0].address, known))
 
@@ -438,8 +442,7 @@ def test_packets_of_two_hundred_members_stay_below_1400_bytes() -> None:
 def test_two_hundred_members_find_each_other_in_small_packets() -> None:
     world = World(1, loss=0.05)
     nodes = [
-        world.spawn(member(n, world.rng, holds=b"\xff" * 512 if n % 2 else b""), [FIRST] if n > 1 else [])
-        for n in range(1, 201)
+        world.spawn(member(n, world.rng, api=LONG if n % 2 else ""), [FIRST] if n > 1 else []) for n in range(1, 201)
     ]
 
     world.run_until(lambda: all(len(node.machine.alive()) == 200 for node in nodes), 120.0)

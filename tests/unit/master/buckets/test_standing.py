@@ -104,7 +104,7 @@ async def test_new_robots_txt_is_told_to_the_slaves_that_knew_the_old_one(tmp_pa
         seat = seat_of()
         seat.host.begin()
         reader.robots[7] = RobotsLease(7, 1, "http://a.example", "agent", seat)
-        reader.inbox.append(Report(1, [], [RobotsResult(7, "http://a.example", "agent", "rules", "", "")]))
+        reader.inbox.append(Report(1, [], [RobotsResult(7, "http://a.example", "rules", "", "")]))
 
         master.reports.take(reader, Batch(), 0.0)
 
@@ -158,7 +158,7 @@ async def interrupted(
         return site(task) if task.link.url.startswith("p2pcrawl") else None
 
     site = Site(urls(2))
-    slaves = Slaves(answer, lambda t: RobotsResult(t.lease, t.origin, t.agent, "rules", "", "", crawl_delay_s))
+    slaves = Slaves(answer, lambda t: RobotsResult(t.lease, t.origin, "rules", "", "", crawl_delay_s))
     async with master_of(folder, slaves) as master:
         job = await master.submit(spec_of(**settings))
         running = asyncio.create_task(master.run())

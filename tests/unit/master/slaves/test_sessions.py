@@ -107,7 +107,7 @@ async def test_each_beat_is_answered_and_its_session_goes_on() -> None:
         session.renewed_at -= 1.0
         before = session.renewed_at
 
-        slave.say(Beat(0, 0, 0, session.id, 1))
+        slave.say(Beat(0, session.id, 1))
         answer = await slave.told(Renewed)
 
     assert slave.welcomes[0].fence_s == TIMINGS.fence_s
@@ -118,7 +118,7 @@ async def test_each_beat_is_answered_and_its_session_goes_on() -> None:
 async def test_on_a_single_machine_sessions_are_not_renewed_and_not_void() -> None:
     slaves = slaves_of(fenced=False)
     async with here(slaves) as slave:
-        slave.say(Hello(PROTOCOL, 1), Beat(0, 0, 77, 1, 1))
+        slave.say(Hello(PROTOCOL, 1), Beat(77, 1, 1))
         await until(lambda: only(slaves).rss_bytes == 77)
 
         overdue = slaves.overdue(time.monotonic() + 1000.0)
@@ -151,7 +151,7 @@ async def test_beat_that_comes_too_late_is_not_answered() -> None:
         session = only(slaves)
         session.renewed_at -= TIMINGS.void_s + 0.1
 
-        slave.say(Beat(0, 0, 5, session.id, 1))
+        slave.say(Beat(5, session.id, 1))
         await until(lambda: session.rss_bytes == 5)
         overdue = slaves.overdue(time.monotonic())
 
@@ -223,10 +223,10 @@ async def test_beats_of_a_slave_whose_loop_stands_still_renew_its_session_and_do
         session = only(slaves)
         silence_s = Settings().slave_silence
 
-        slave.say(Beat(1, 0, 0, session.id, 1, silence_s + 1.0))
+        slave.say(Beat(0, session.id, 1, silence_s + 1.0))
         await slave.told(Renewed)
         silent = slaves.silent(time.monotonic(), 0.0)
-        slave.say(Beat(1, 0, 0, session.id, 2, silence_s - 5.0))
+        slave.say(Beat(0, session.id, 2, silence_s - 5.0))
         await slave.told(Renewed, 2)
         patient = slaves.silent(time.monotonic(), 0.0)
 
