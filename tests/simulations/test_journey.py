@@ -162,6 +162,17 @@ def test_recording_changes_nothing_of_a_run(
     assert PageJourney(SEED).play().trace == played[1].trace
 
 
+LONGEST = {"functions": 180, "carriers": 32, "carriers_themselves": 12, "encodings": 12}
+"""A little above what it is: who makes the way of a URL longer should know, and say why."""
+
+
+@pytest.mark.slow
+def test_way_of_a_url_does_not_grow_unnoticed(played: tuple[PageJourney, Report]) -> None:
+    figures = played[0].figures()
+
+    assert {name: figures[name] for name, most in LONGEST.items() if figures[name] > most} == {}
+
+
 # -- the page that tells of it
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "journey.md"
