@@ -7,9 +7,12 @@ import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec.json import Decoder
+
 from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
-from p2pcrawl.overlay.peers import ASK_S, SOON_S
+from p2pcrawl.overlay.door import decoded
+from p2pcrawl.overlay.peers import ASK_S, SOON_S, T
 from p2pcrawl.wire.messages.ask import R, Reply, Request, due
 from p2pcrawl.wire.messages.peer_messages import Query
 
@@ -62,8 +65,10 @@ class FakePeers:
         except TimeoutError:
             raise LinkError(f"{node[:8]} did not answer") from None
 
-    async def query(self, node: NodeId, what: str, arguments: Mapping[str, object], timeout_s: float = SOON_S) -> Any:
+    async def query(
+        self, node: NodeId, what: str, arguments: Mapping[str, object], due: Decoder[T], timeout_s: float = SOON_S
+    ) -> T:
         answered = await self.ask(node, Query(0, what, json.dumps(arguments).encode()), timeout_s)
         if answered.error:
             raise P2PCrawlError(answered.error)
-        return json.loads(answered.body)
+        return decoded(node[:8], what, answered.body, due)

@@ -12,7 +12,9 @@ import asyncio
 import json
 import logging
 from collections import Counter
-from typing import Any
+from typing import Any, TypedDict
+
+from msgspec.json import Decoder
 
 from p2pcrawl.core.control import RETRY, RUNNING, refusal, steered
 from p2pcrawl.master.cluster import Cluster
@@ -33,6 +35,16 @@ too, and is known as such when its bucket is where it belongs."""
 ASK_S = 10.0
 RETRY_S = 45.0
 STORE_S = 15.0
+
+
+class Retried(TypedDict):
+    """The number of failed pages that a master has queued anew."""
+
+    retried: int
+
+
+_RETRIED = Decoder(Retried)
+_PART = Decoder(Part)
 
 
 class Steering:
@@ -90,11 +102,11 @@ class Steering:
         if member.id == self._peers.me:
             return await self.retry_here(job)
         try:
-            answer = await self._peers.query(member.id, "tell:retry-here", {"job": job.id}, RETRY_S)
+            answer = await self._peers.query(member.id, "tell:retry-here", {"job": job.id}, _RETRIED, RETRY_S)
         except P2PCrawlError as error:
             name = member.id[:8]
             raise P2PCrawlError(f"{name} did not queue its failed pages anew ({error}); ask again") from error
-        return int(answer["retried"])
+        return answer["retried"]
 
     # -- the end ------------------------------------------------------------------------------
 
@@ -120,7 +132,7 @@ class Steering:
         on their way and be counted at both ends."""
         try:
             answers = await asyncio.gather(
-                *(self._peers.query(m.id, "ask:part", {"job": job.id}, ASK_S) for m in self._peers.others())
+                *(self._peers.query(m.id, "ask:part", {"job": job.id}, _PART, ASK_S) for m in self._peers.others())
             )
             parts: list[Part] = [self.part(job), *answers]
         except P2PCrawlError as error:

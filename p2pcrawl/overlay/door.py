@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+
+import msgspec
+from msgspec.json import Decoder
 
 from p2pcrawl.core.membership.swim import Membership
 from p2pcrawl.model.cluster.node import Address, Member, NodeId
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.overlay.calls import Caller
-from p2pcrawl.overlay.peers import ASK_S, SOON_S
+from p2pcrawl.overlay.peers import ASK_S, SOON_S, T
 from p2pcrawl.wire.messages.ask import R, Request
 from p2pcrawl.wire.sealed.tls import Seal
 
@@ -69,17 +71,23 @@ class Door:
         """Returns the other's reply to a request. Raises LinkError when there is none of the type that is due."""
         return await self.caller.call(self._address_of(node), request, timeout_s)
 
-    async def query(self, node: NodeId, what: str, arguments: Mapping[str, object], timeout_s: float = SOON_S) -> Any:
-        """Returns the other's decoded answer to a question of faces. Raises LinkError, or what the other raised."""
+    async def query(
+        self, node: NodeId, what: str, arguments: Mapping[str, object], due: Decoder[T], timeout_s: float = SOON_S
+    ) -> T:
+        """Returns the other's answer to a question of faces. Raises LinkError, or what the other raised."""
         asked = json.dumps(arguments).encode()
-        answer = await self.caller.query(self._address_of(node), what, asked, timeout_s)
-        try:
-            return json.loads(answer)
-        except (ValueError, RecursionError) as error:
-            raise LinkError(f"{node[:8]} answered {what} with what is not JSON") from error
+        return decoded(node[:8], what, await self.caller.query(self._address_of(node), what, asked, timeout_s), due)
 
     def _address_of(self, node: NodeId) -> Address:
         member = self.living(node)
         if member is None:
             raise LinkError(f"{node[:8]} is not a member any more")
         return member.address
+
+
+def decoded(who: str, what: str, answer: bytes, due: Decoder[T]) -> T:
+    """Returns an answer to a question of faces. Raises LinkError when it is not what was due."""
+    try:
+        return due.decode(answer)
+    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
+        raise LinkError(f"{who} answered {what} with what cannot be: {error}") from error

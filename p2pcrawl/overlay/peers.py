@@ -7,10 +7,14 @@ masters run; ``tests/peers.py`` is it where a test plays the others.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
+
+from msgspec.json import Decoder
 
 from p2pcrawl.model.cluster.node import Member, NodeId
 from p2pcrawl.wire.messages.ask import R, Request
+
+T = TypeVar("T")
 
 ASK_S = 30.0
 """How long a reply is waited for: it may have to wait for a disk, for rows on their way, or for its turn."""
@@ -51,8 +55,11 @@ class Peers(Protocol):
         else.
         """
 
-    async def query(self, node: NodeId, what: str, arguments: Mapping[str, object], timeout_s: float = SOON_S) -> Any:
-        """Returns the decoded JSON with which the other answers a question of faces.
+    async def query(
+        self, node: NodeId, what: str, arguments: Mapping[str, object], due: Decoder[T], timeout_s: float = SOON_S
+    ) -> T:
+        """Returns the other's answer to a question of faces, in JSON. ``due`` tells what it must be.
 
-        Raises LinkError as :meth:`ask` does, and what the other raised in its own words.
+        Raises LinkError as :meth:`ask` does, also for an answer that is anything else, and what the other raised in its
+        own words.
         """

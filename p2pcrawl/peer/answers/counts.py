@@ -13,18 +13,45 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict, TypeVar
+
+from msgspec.json import Decoder
 
 from p2pcrawl.core.control import FINISHED, INCOMPLETE
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.jobs.job import Job, certificate_sum
 from p2pcrawl.master.neighbours.absences import Absences
-from p2pcrawl.model.cluster.node import Member, NodeId
+from p2pcrawl.model.cluster.node import NodeId
+
+T = TypeVar("T")
 
 ASK_S = 5.0
 SETTLING = "settling"
 
-Stamps = dict[NodeId, dict[str, Any]]
+
+class Here(TypedDict):
+    """The part of a job that is at one master."""
+
+    master: str
+    counts: dict[str, Any]
+    not_whole: list[int]
+    moving: int
+
+
+class Stamp(TypedDict):
+    """Values that stay the same as long as no row comes to a master from another one, or goes to one."""
+
+    view: str
+    turn: int
+    taken: int
+    given: int
+    settled: bool
+
+
+Stamps = dict[NodeId, Stamp]
+_HERE: Decoder[Here | None] = Decoder(Here | None)
+"""None: the job is not known there."""
+_STAMP = Decoder(Stamp)
 
 
 class Counts:
@@ -43,7 +70,7 @@ class Counts:
         away = self._absences.missing()
         return [_judged(each, settled) | {"away": away} for each in sums]
 
-    def here(self, job: Job) -> dict[str, Any]:
+    def here(self, job: Job) -> Here:
         """Returns what this master has of a job."""
         ownership = self._cluster.ownership
         return {
@@ -53,8 +80,8 @@ class Counts:
             "moving": ownership.syncing,
         }
 
-    def stamp(self) -> dict[str, Any]:
-        """Returns values that stay the same as long as no row comes here from another master, or goes to one."""
+    def stamp(self) -> Stamp:
+        """Returns what this master says of rows that come and go."""
         ownership, takeover = self._cluster.ownership, self._cluster.takeover
         moving = ownership.syncing > 0 or not ownership.complete or takeover.unclaimed
         return {
@@ -65,19 +92,19 @@ class Counts:
             "settled": not moving and ownership.view == self._peers.view_digest,
         }
 
-    async def ask_others(self, what: str, arguments: dict[str, Any]) -> list[tuple[Member, Any]]:
-        """Asks each other member a question. Returns each answer, or the error of the member that gave none."""
-        others = self._peers.others()
-        calls = (self._peers.query(member.id, f"ask:{what}", arguments, ASK_S) for member in others)
-        return list(zip(others, await asyncio.gather(*calls, return_exceptions=True), strict=True))
+    async def ask_others(
+        self, what: str, arguments: dict[str, Any], due: Decoder[T]
+    ) -> tuple[dict[NodeId, T], list[NodeId]]:
+        """Asks each other member a question. Returns what each answers, and who does not."""
+        others = [member.id for member in self._peers.others()]
+        calls = (self._peers.query(node, f"ask:{what}", arguments, due, ASK_S) for node in others)
+        answers = zip(others, await asyncio.gather(*calls, return_exceptions=True), strict=True)
+        told = {node: answer for node, answer in answers if not isinstance(answer, BaseException)}
+        return told, [node for node in others if node not in told]
 
     async def _of(self, job: Job) -> dict[str, Any]:
-        parts, missing = [self.here(job)], []
-        for member, answer in await self.ask_others("counts", {"job": job.id}):
-            if isinstance(answer, dict):
-                parts.append(answer)
-            elif answer is not None:
-                missing.append(member.id)
+        told, missing = await self.ask_others("counts", {"job": job.id}, _HERE)
+        parts = [self.here(job), *(here for here in told.values() if here is not None)]
         return {
             **certificate_sum([part["counts"] for part in parts]),
             "masters": {part["master"]: part["counts"]["pages"] for part in parts},
@@ -89,8 +116,7 @@ class Counts:
 
     async def _stamps(self) -> Stamps:
         """Collects the stamps of all that answer; that others do not is told with the counts."""
-        answers = await self.ask_others("stamp", {})
-        told = {member.id: answer for member, answer in answers if isinstance(answer, dict)}
+        told, _ = await self.ask_others("stamp", {}, _STAMP)
         return {**told, self._peers.me: self.stamp()}
 
 

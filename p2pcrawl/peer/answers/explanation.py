@@ -11,6 +11,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from msgspec.json import Decoder
+
 from p2pcrawl.core.bench.seat import host_state
 from p2pcrawl.core.ring.rendezvous import key_hash
 from p2pcrawl.frontier.reading.inquiry import Inquiry, RecordRow
@@ -24,6 +26,7 @@ from p2pcrawl.spiders.page.typed_urls import checked_url
 from p2pcrawl.wire.messages.peer_messages import ListKeys, Range
 
 ASK_S = 10.0
+_TOLD = Decoder(dict[str, Any])
 COPY_S = 3.0
 _DEPTH = 15
 """Hexadecimal digits of a fingerprint that name a single row, but for chance."""
@@ -80,8 +83,7 @@ class Explanation:
     async def _of_owner(self, owner: NodeId, url: str, jobs: list[int]) -> dict[str, Any]:
         if owner == self._peers.me:
             return await self.here(url, jobs)
-        told: dict[str, Any] = await self._peers.query(owner, "ask:why-here", {"url": url, "jobs": jobs}, ASK_S)
-        return told
+        return await self._peers.query(owner, "ask:why-here", {"url": url, "jobs": jobs}, _TOLD, ASK_S)
 
     def _read(self, url: str, jobs: list[int]) -> tuple[dict[str, Any], list[RecordRow]]:
         with Inquiry(self._folder) as inquiry:

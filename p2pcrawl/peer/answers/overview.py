@@ -52,15 +52,12 @@ class Overview:
         """Describes all members that count."""
         return self._members(self._node.members())
 
-    def status(self, others: Iterable[tuple[Member, Any]]) -> dict[str, Any]:
-        """Describes the whole cluster; ``others`` are the other members' answers to ``figures``, or the errors of those
-        that gave none.
-        """
+    def status(self, others: Iterable[Mapping[str, int]]) -> dict[str, Any]:
+        """Describes the whole cluster; ``others`` are the answers to ``figures`` of the members that gave any."""
         membership, copies = self._node.membership, self._cluster.ownership.copies
         figures = self.figures()
-        for _, answer in others:
-            if isinstance(answer, dict):
-                figures = {name: count + int(answer.get(name, 0)) for name, count in figures.items()}
+        for theirs in others:
+            figures = {name: count + theirs.get(name, 0) for name, count in figures.items()}
         living = [member.id for member in self._node.members()]
         missing = self._absences.missing()
         mandate = self._cluster.mandate

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from msgspec.json import Decoder
+
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.frontier.reading.job_items import pages_after
 from p2pcrawl.master.cluster import Cluster
@@ -24,6 +26,9 @@ from p2pcrawl.peer.answers.explanation import Explanation
 from p2pcrawl.peer.answers.overview import Overview
 from p2pcrawl.peer.answers.results import Gathering
 from p2pcrawl.spiders.page.typed_urls import checked_url
+
+_FIGURES = Decoder(dict[str, int])
+_PLAIN = Decoder(dict[str, Any])
 
 
 class Questions:
@@ -49,7 +54,8 @@ class Questions:
             case "members":
                 return {"members": self._overview.members()}
             case "status":
-                return self._overview.status(await self._counts.ask_others("figures", {}))
+                figures, _ = await self._counts.ask_others("figures", {}, _FIGURES)
+                return self._overview.status(figures.values())
             case "local":
                 return self._overview.local()
             case "figures":
@@ -99,8 +105,7 @@ class Questions:
         async def ask(node: NodeId, arguments: dict[str, Any]) -> dict[str, Any]:
             if node == self._peers.me:
                 return await self._pages(arguments["job"], arguments["after"])
-            page: dict[str, Any] = await self._peers.query(node, "ask:pages", arguments)
-            return page
+            return await self._peers.query(node, "ask:pages", arguments, _PLAIN)
 
         async for piece in Gathering(job, members, ask).pieces():
             yield piece
@@ -125,7 +130,7 @@ class Questions:
             return answer
         try:
             asked = {**arguments, "forwarded": True}
-            told: dict[str, Any] = await self._peers.query(answer["owner"], "ask:owner", asked, ASK_S)
+            told = await self._peers.query(answer["owner"], "ask:owner", asked, _PLAIN, ASK_S)
         except P2PCrawlError as error:
             note = f"the owner did not answer ({error}); this is how {self._peers.me[:8]} sees it"
             return {**answer, "note": note, "directory": await self._owner_heard(answer["bucket"])}
