@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Protocol
 
-from p2pcrawl.frontier.records.batch import Batch, Committed
+from p2pcrawl.frontier.records.batch import Batch, Committed, Ending
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.buckets.handover import Handover
 from p2pcrawl.master.company.company import Company
@@ -77,7 +77,7 @@ class Cycle:
             for number, counter in batch.tallies.items():
                 ground.jobs[number].counts.update(counter)
             self._apply(committed, aftermath)
-        await self._follow(committed, aftermath)
+        await self._follow(committed, batch.endings)
         await self.outputs.tend(now, grew)
 
     async def _gather(self, batch: Batch, now: float) -> None:
@@ -93,14 +93,14 @@ class Cycle:
         # Last: all that is taken in before may open something.
         ground.openings.put_into(batch)
 
-    async def _follow(self, committed: Committed, aftermath: Aftermath) -> None:
+    async def _follow(self, committed: Committed, ended: list[Ending]) -> None:
         """Does what follows a commit; the order matters."""
         # Changes of many rows: before anybody is told how it stands.
         await self.aside.run()
         # Whoever asked whether buckets are free of us hears of it when that is durable.
         self.handover.answer()
         # The copies: links of this turn are on their way to them before anybody waits for that.
-        self.company.replicate(aftermath.ended, committed)
+        self.company.replicate(ended, committed)
         # Other masters hear that their links are here when the copies are; pages here that waited for theirs go on.
         self.exchange.answer()
         # Links that others own leave.

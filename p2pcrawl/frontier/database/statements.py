@@ -28,10 +28,15 @@ def run_many(connection: sqlite3.Connection, before: str, rows: Sequence[Row], a
         connection.execute(sql, parameters)
 
 
-def insert_many(connection: sqlite3.Connection, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Inserts rows that name their columns, all of them the same ones in the same order."""
+def insert_many(
+    connection: sqlite3.Connection, table: str, rows: Sequence[Mapping[str, Any]], *, replace: bool = False
+) -> None:
+    """Inserts rows that name their columns, all of them the same ones in the same order. ``replace``: in place of those
+    with the same keys.
+    """
     if rows:
-        run_many(connection, f"INSERT INTO {table} ({', '.join(rows[0])})", [tuple(row.values()) for row in rows])
+        verb = "INSERT OR REPLACE" if replace else "INSERT"
+        run_many(connection, f"{verb} INTO {table} ({', '.join(rows[0])})", [tuple(row.values()) for row in rows])
 
 
 def select_many(

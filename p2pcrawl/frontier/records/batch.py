@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from p2pcrawl.core.bench.candidate import Candidate, Want
 from p2pcrawl.model.crawl.page_link import Link
@@ -32,6 +32,15 @@ class MovedRow(NamedTuple):
     row: Row
 
 
+class ItemRow(NamedTuple):
+    """The items of one page (or a part of it), joined by newlines."""
+
+    record: int
+    job: int
+    number: int
+    data: bytes
+
+
 class Ending(NamedTuple):
     """What a lease came to. ``phase`` QUEUED: back into the queue."""
 
@@ -48,15 +57,8 @@ class Ending(NamedTuple):
     latency_s: float = 0.0
     staged: bool = False
     """Items of its page came ahead of the end."""
-
-
-class ItemRow(NamedTuple):
-    """The items of one page (or a part of it), joined by newlines."""
-
-    record: int
-    job: int
-    number: int
-    data: bytes
+    items: ItemRow | None = None
+    """Those that came with it."""
 
 
 class HostRow(NamedTuple):
@@ -123,7 +125,7 @@ class Committed:
     ended: set[int] = field(default_factory=set)
     """Records that were not in the queue any more when that was thought."""
     loaded: list[tuple[Want, list[Candidate]]] = field(default_factory=list)
-    hosts: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
+    hosts: dict[int, list[HostRow]] = field(default_factory=dict)
     """Rows of ``host`` for the loaded queues."""
     staged: dict[int, tuple[int, bytes]] = field(default_factory=dict)
     """For pages that ended and whose items came in parts: how many items, and all of them as they travel."""

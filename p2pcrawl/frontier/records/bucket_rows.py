@@ -5,16 +5,14 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
-from p2pcrawl.core.bench.candidate import rank_of
 from p2pcrawl.frontier.database import digest
 from p2pcrawl.frontier.database.digest import RECORDS, Range
 from p2pcrawl.frontier.database.schema import Transaction
 from p2pcrawl.frontier.database.statements import run_many, select_many
 from p2pcrawl.frontier.database.tables import RECORD_INDEX
 from p2pcrawl.frontier.records import tallies
-from p2pcrawl.frontier.records.columns import PARENT, TOLD, named, told_of
+from p2pcrawl.frontier.records.columns import PARENT, PLACE, TOLD, named, place_of, told_of
 from p2pcrawl.frontier.records.item_table import ItemTable
 from p2pcrawl.frontier.records.known import GENERATIONS, Key, numbers_of
 from p2pcrawl.model.crawl.record import Order, Phase
@@ -96,27 +94,28 @@ class Buckets:
         """See ``Store.forget``."""
         changes: dict[int, Counter[str]] = defaultdict(Counter)
         self._claim(buckets)
-        while rows := self._db.execute(
-            "SELECT r.id, r.job, r.hi, r.lo, r.host, r.kind, r.priority, r.depth, r.phase, r.reason"
-            f" {_FROM} LIMIT {FORGET_ROWS}"
-        ).fetchall():
+        while rows := (
+            named(self._db)
+            .execute(f"SELECT {PLACE}, r.hi, r.lo, r.phase, r.reason {_FROM} LIMIT {FORGET_ROWS}")
+            .fetchall()
+        ):
             with Transaction(self._db):
                 self._delete(rows, orders, changes)
         return changes
 
-    def _delete(self, rows: list[Any], orders: Mapping[int, Order], changes: dict[int, Counter[str]]) -> None:
+    def _delete(self, rows: list[sqlite3.Row], orders: Mapping[int, Order], changes: dict[int, Counter[str]]) -> None:
         tally: dict[int, Counter[str]] = defaultdict(Counter)
         leaves = []
-        for number, job, _, _, host, kind, priority, depth, phase, reason in rows:
-            tally[job]["discovered"] -= 1
-            tallies.count(tally[job], phase, reason, -1)
-            if phase == Phase.QUEUED:
-                leaves.append((job, host, kind, *rank_of(orders[job], number, priority, depth)))
-        records = [(row[0],) for row in rows]
-        for job, count in self._items.remove([row[0] for row in rows]).items():
+        for row in rows:
+            tally[row["job"]]["discovered"] -= 1
+            tallies.count(tally[row["job"]], row["phase"], row["reason"], -1)
+            if row["phase"] == Phase.QUEUED:
+                leaves.append(place_of(row, orders))
+        records = [(row["id"],) for row in rows]
+        for job, count in self._items.remove([row["id"] for row in rows]).items():
             tally[job]["items"] -= count
         run_many(self._db, "INSERT INTO leave", leaves)
-        run_many(self._db, "INSERT INTO unseen", [(hi, lo, job) for _, job, hi, lo, *_ in rows])
+        run_many(self._db, "INSERT INTO unseen", [(row["hi"], row["lo"], row["job"]) for row in rows])
         for table, column in (("attempt", "record"), ("record", "id")):
             run_many(self._db, f"DELETE FROM {table} WHERE {column} IN (", records, ")")
         tallies.write(self._db, tally)

@@ -1,5 +1,5 @@
-"""The columns of the table ``record`` by their names, and what is made of them: the only place that knows which fact is
-in which column.
+"""The columns of the tables ``record`` and ``host`` by their names, and what is made of them: the only place that knows
+which fact is in which column.
 
 Rows that are read are ``sqlite3.Row``, so that each value is asked for by name; rows that are written are mappings from
 columns to values. No order of columns is relied on anywhere.
@@ -8,29 +8,33 @@ columns to values. No order of columns is relied on anywhere.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from sys import intern
 from typing import Any
 
-from p2pcrawl.core.bench.candidate import Candidate, Rank
+from p2pcrawl.core.bench.candidate import Candidate, Rank, rank_of
 from p2pcrawl.frontier.database.integrity import Nonsense
-from p2pcrawl.frontier.records.batch import NewLink
+from p2pcrawl.frontier.records.batch import HostRow, NewLink
 from p2pcrawl.model.crawl.fingerprint import pack_halves
 from p2pcrawl.model.crawl.page_link import Link
+from p2pcrawl.model.crawl.record import Order
 from p2pcrawl.wire.messages.peer_messages import Row
 
 PARENT = "LEFT JOIN record AS p ON p.id = r.parent"
 """Joins the page that led to a record, which knows its own URL better than to be stored twice."""
-_PLACE = "r.id, r.job, r.visit, r.attempts, r.losses"
+_STATE = "r.id, r.job, r.visit, r.attempts, r.losses"
 _LINK = "r.url, r.hi, r.lo, r.depth, r.priority, r.kind, r.callback, r.seed, r.extra"
 CANDIDATE = (
-    f"{_PLACE}, r.host, r.bucket, {_LINK},"
+    f"{_STATE}, r.host, r.bucket, {_LINK},"
     " CASE WHEN p.reason = 'redirect' THEN '' ELSE coalesce(r.referer, p.url, '') END AS referer"
 )
 """Selects what :func:`candidate_of` reads, from ``record AS r`` with its ``PARENT``."""
-TOLD = f"{_PLACE}, r.phase, r.status, r.reason, r.size, {_LINK}, coalesce(r.referer, p.url, '') AS referer"
+TOLD = f"{_STATE}, r.phase, r.status, r.reason, r.size, {_LINK}, coalesce(r.referer, p.url, '') AS referer"
 """Selects what :func:`told_of` reads, from ``record AS r`` with its ``PARENT``."""
+PLACE = "r.id, r.job, r.host, r.kind, r.priority, r.depth"
+"""Selects what :func:`place_of` reads, from ``record AS r``."""
 KNOWN = (
-    f"{_PLACE}, r.host, r.bucket, r.parent, r.found, r.phase, r.status, r.reason, r.size, r.ended, {_LINK},"
+    f"{_STATE}, r.host, r.bucket, r.parent, r.found, r.phase, r.status, r.reason, r.size, r.ended, {_LINK},"
     " coalesce(r.referer, '') AS referer"
 )
 """Selects what an inquiry tells of a record, from ``record AS r``."""
@@ -85,6 +89,12 @@ def candidate_of(row: sqlite3.Row, rank: Rank) -> Candidate:
     )
 
 
+def place_of(row: sqlite3.Row, orders: Mapping[int, Order]) -> tuple[int, int, str, int, int]:
+    """Returns the place of a record in its queue: the key of the tables ``queue``."""
+    rank = rank_of(orders[row["job"]], row["id"], row["priority"], row["depth"])
+    return (row["job"], row["host"], row["kind"], *rank)
+
+
 def told_of(row: sqlite3.Row, items: int, data: bytes) -> Row:
     """Makes what other masters are told of a record; ``items`` and ``data`` are those of its page."""
     return Row(
@@ -129,4 +139,31 @@ def columns_of(record: int, new: NewLink, hi: int, lo: int, now: int) -> dict[st
         "extra": link.extra or None,
         "bucket": new.bucket,
         "referer": link.referer if new.foreign else None,
+    }
+
+
+def host_of_columns(row: sqlite3.Row) -> HostRow:
+    """Makes what a host told about itself of the columns of the table ``host``."""
+    return HostRow(
+        key=row["key"],
+        origin=row["origin"],
+        agent=row["agent"],
+        verdict=row["verdict"],
+        body=row["body"],
+        reason=row["reason"],
+        crawl_delay_s=row["crawl_delay"],
+    )
+
+
+def host_columns(host: HostRow, now: int) -> dict[str, Any]:
+    """Makes the columns of what a host has just told about itself."""
+    return {
+        "key": host.key,
+        "origin": host.origin,
+        "agent": host.agent,
+        "verdict": host.verdict,
+        "body": host.body,
+        "reason": host.reason,
+        "crawl_delay": host.crawl_delay_s,
+        "known": now,
     }

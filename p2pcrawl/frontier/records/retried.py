@@ -7,10 +7,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from p2pcrawl.core.bench.candidate import rank_of
 from p2pcrawl.frontier.database.schema import Transaction
 from p2pcrawl.frontier.database.statements import run_many, select_many
 from p2pcrawl.frontier.records import tallies
+from p2pcrawl.frontier.records.columns import PLACE, named, place_of
 from p2pcrawl.model.crawl.record import VISIT_MAX, Order, Phase
 from p2pcrawl.model.outcome import Drop, Failure
 
@@ -58,19 +58,16 @@ def _take_up(
 ) -> tuple[Counter[str], set[int]]:
     """``wanted`` is told a record's reason and URL."""
     changes, touched, last = Counter[str](), set[int](), 0
-    while found := db.execute(
-        "SELECT id, host, kind, priority, depth, reason, bucket, url FROM record WHERE id > ? AND job = ? AND phase = ?"
-        " ORDER BY id LIMIT ?",
-        (last, job, int(phase), RETRY_ROWS),
-    ).fetchall():
-        last = found[-1][0]
-        rows = [row for row in found if wanted(row[5], row[7])]
+    asked = f"SELECT {PLACE}, r.reason, r.bucket, r.url FROM record AS r WHERE r.id > ? AND r.job = ? AND r.phase = ?"
+    while found := named(db).execute(f"{asked} ORDER BY r.id LIMIT ?", (last, job, int(phase), RETRY_ROWS)).fetchall():
+        last = found[-1]["id"]
+        rows = [row for row in found if wanted(row["reason"], row["url"])]
         change, queue = Counter[str](), []
-        for record, host, kind, priority, depth, reason, bucket, _ in rows:
-            tallies.count(change, phase, reason, -1)
+        for row in rows:
+            tallies.count(change, phase, row["reason"], -1)
             tallies.count(change, Phase.QUEUED, "", +1)
-            queue.append((job, host, kind, *rank_of(orders[job], record, priority, depth), record))
-            touched.add(bucket)
+            queue.append((*place_of(row, orders), row["id"]))
+            touched.add(row["bucket"])
         if not rows:
             continue
         with Transaction(db):
@@ -78,7 +75,7 @@ def _take_up(
                 db,
                 f"UPDATE record SET visit = min(visit + 1, {VISIT_MAX}), phase = {int(Phase.QUEUED)}, attempts = 0,"
                 " losses = 0, status = 0, reason = '', size = 0, ended = 0, digest = NULL WHERE id IN (",
-                [(row[0],) for row in rows],
+                [(row["id"],) for row in rows],
                 ")",
             )
             run_many(db, "INSERT INTO queue_young", queue)

@@ -21,7 +21,7 @@ from p2pcrawl.frontier.records import candidates, merging, tallies
 from p2pcrawl.frontier.records import retried as aside
 from p2pcrawl.frontier.records.batch import Batch, Committed, NewLink
 from p2pcrawl.frontier.records.bucket_rows import Buckets
-from p2pcrawl.frontier.records.columns import columns_of
+from p2pcrawl.frontier.records.columns import columns_of, host_columns, host_of_columns, named
 from p2pcrawl.frontier.records.endings import write_endings
 from p2pcrawl.frontier.records.item_table import ITEM_BYTES_MAX, ItemTable
 from p2pcrawl.frontier.records.known import Key, numbers_of
@@ -111,7 +111,7 @@ class Store:
         if batch.returned:
             run_many(db, "DELETE FROM lease WHERE record IN (", [(r,) for r in batch.returned], ")")
         if batch.hosts:
-            run_many(db, "INSERT OR REPLACE INTO host", [(*h, now) for h in batch.hosts])
+            insert_many(db, "host", [host_columns(host, now) for host in batch.hosts], replace=True)
         if batch.pauses:
             run_many(
                 db,
@@ -181,7 +181,8 @@ class Store:
 
     def _load(self, want: Want, result: Committed) -> list[Candidate]:
         if want.host not in result.hosts:
-            result.hosts[want.host] = self._db.execute("SELECT * FROM host WHERE key = ?", (want.host,)).fetchall()
+            told = named(self._db).execute("SELECT * FROM host WHERE key = ?", (want.host,))
+            result.hosts[want.host] = [host_of_columns(row) for row in told]
         return candidates.next_of(self._db, want)
 
     def queues_after(self, cursor: tuple[int, int, str] | None, count: int) -> list[tuple[int, int, str]]:

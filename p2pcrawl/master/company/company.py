@@ -15,9 +15,8 @@ from p2pcrawl.core.bench.workbench import Terms, Unshared
 from p2pcrawl.core.buckets import ownership
 from p2pcrawl.core.buckets.ownership import Router
 from p2pcrawl.core.control import PAUSED, RUNNING, Control
-from p2pcrawl.frontier.records.batch import Committed
+from p2pcrawl.frontier.records.batch import Committed, Ending
 from p2pcrawl.master.company.ground import Ground
-from p2pcrawl.master.copies.replication import EndedPage
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.links.dispatch import Parcel
 from p2pcrawl.model.cluster.node import NodeId
@@ -88,7 +87,7 @@ class Company(Terms, Protocol):
 
     # -- copies -------------------------------------------------------------------------------
 
-    def replicate(self, ended: list[EndedPage], committed: Committed) -> None:
+    def replicate(self, ended: list[Ending], committed: Committed) -> None:
         """Sends to those that hold copies what has changed in a turn, and is durable here."""
 
     def when_safe(self, then: Callable[[], None]) -> None:
@@ -155,7 +154,7 @@ class Alone(Unshared):
         """Returns 0."""
         return 0
 
-    def replicate(self, ended: list[EndedPage], committed: Committed) -> None:
+    def replicate(self, ended: list[Ending], committed: Committed) -> None:
         """Nobody holds copies."""
 
     def when_safe(self, then: Callable[[], None]) -> None:

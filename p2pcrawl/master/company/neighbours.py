@@ -10,7 +10,7 @@ from p2pcrawl.core.bench.seat import Seat
 from p2pcrawl.core.buckets.copy_ledger import Copying
 from p2pcrawl.core.buckets.ownership import Ownership, Router
 from p2pcrawl.core.control import Control
-from p2pcrawl.frontier.records.batch import Committed
+from p2pcrawl.frontier.records.batch import Committed, Ending
 from p2pcrawl.master.company.company import failure_of
 from p2pcrawl.master.company.ground import Ground
 from p2pcrawl.master.company.orphans import Orphanage
@@ -18,7 +18,7 @@ from p2pcrawl.master.copies.copier import Copier
 from p2pcrawl.master.copies.excess import Excess
 from p2pcrawl.master.copies.holdings import Holdings
 from p2pcrawl.master.copies.own_rows import OwnRows
-from p2pcrawl.master.copies.replication import EndedPage, Replication
+from p2pcrawl.master.copies.replication import Replication
 from p2pcrawl.master.copies.spool import Spool
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.links.dispatch import Deliver, Dispatch, Parcel
@@ -143,7 +143,7 @@ class Neighbours:
 
     # -- copies -------------------------------------------------------------------------------
 
-    def replicate(self, ended: list[EndedPage], committed: Committed) -> None:
+    def replicate(self, ended: list[Ending], committed: Committed) -> None:
         """Sends to those that hold copies what has changed in a turn, and is durable here."""
         self._replication.replicate(ended, committed)
 

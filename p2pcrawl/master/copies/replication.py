@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.core.buckets.ownership import Router
 from p2pcrawl.frontier.records.batch import Committed, Ending
 from p2pcrawl.master.copies.copier import Copier
 from p2pcrawl.master.copies.row_forms import copy_of_candidate, copy_of_ending
 from p2pcrawl.wire.messages.peer_messages import CopyRow
-
-
-class EndedPage(NamedTuple):
-    """A page whose turn ended in this cycle, with its items if they came whole."""
-
-    ending: Ending
-    items: int = 0
-    data: bytes = b""
 
 
 class Replication:
@@ -28,7 +18,7 @@ class Replication:
         self._copying = copier.copying
         self._router = router
 
-    def replicate(self, ended: list[EndedPage], committed: Committed) -> None:
+    def replicate(self, ended: list[Ending], committed: Committed) -> None:
         """Makes a transfer of links that are new and pages that ended in a turn. Call it once a turn."""
         self._copying.doubt(committed.touched)
         self._copier.transfer(
@@ -43,12 +33,11 @@ class Replication:
             return False
         return bool(self._copying.holders(candidate.bucket))
 
-    def _counts(self, ended: EndedPage, committed: Committed) -> bool:
-        return ended.ending.candidate.record not in committed.ended and bool(
-            self._copying.holders(ended.ending.candidate.bucket)
-        )
+    def _counts(self, ending: Ending, committed: Committed) -> bool:
+        candidate = ending.candidate
+        return candidate.record not in committed.ended and bool(self._copying.holders(candidate.bucket))
 
     @staticmethod
-    def _copy_of(ended: EndedPage, committed: Committed) -> CopyRow:
-        items, data = committed.staged.get(ended.ending.candidate.record, (ended.items, ended.data))
-        return copy_of_ending(ended.ending, items, data)
+    def _copy_of(ending: Ending, committed: Committed) -> CopyRow:
+        came = (ending.items.number, ending.items.data) if ending.items is not None else (0, b"")
+        return copy_of_ending(ending, *committed.staged.get(ending.candidate.record, came))

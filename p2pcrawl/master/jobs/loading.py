@@ -106,9 +106,9 @@ class Loading:
 
     def _recall(self, seat: Seat, job: int, committed: Committed) -> None:
         host, now = seat.host, monotonic()
-        for _, origin, agent, verdict, body, reason, delay, _ in committed.hosts.get(host.key, ()):
+        for row in committed.hosts.get(host.key, ()):
             if host.robots is None:
                 host.robots = {}
-            known = RobotsEntry(verdict, body, reason, delay, now + TIMINGS.robots_ttl_s)
-            host.robots.setdefault((origin, agent), known)
+            known = RobotsEntry(row.verdict, row.body, row.reason, row.crawl_delay_s, now + TIMINGS.robots_ttl_s)
+            host.robots.setdefault((row.origin, row.agent), known)
         self._bench.known.wait_from_start(host, job)

@@ -17,7 +17,6 @@ from p2pcrawl.core.hosts.retry import NO_NAME_TIMES, OURS, OURS_BACKOFF_MAX_S, O
 from p2pcrawl.fetch.connection.guard import opened_by
 from p2pcrawl.frontier.records.batch import Batch, HostRow, ItemRow, NewLink
 from p2pcrawl.master.company.company import Company
-from p2pcrawl.master.copies.replication import EndedPage
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.links.dispatch import Hold, Parcel
 from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
@@ -43,8 +42,6 @@ class Aftermath:
     """Pages that go back to their queues, and when."""
     forgotten: list[int] = field(default_factory=list)
     """Records that have left their queues."""
-    ended: list[EndedPage] = field(default_factory=list)
-    """Pages whose turn is over, for their copies."""
 
 
 class _Ended(NamedTuple):
@@ -208,13 +205,10 @@ class Intake:
             self.aftermath.retries.append((candidate, now + outcome.retry_in_s))
         else:
             self._leave(candidate, phase, outcome.reason, tally)
-        ending = lease.end(outcome)
-        batch.endings.append(ending)
+        batch.endings.append(lease.end(outcome, items))
         if phase is Phase.QUEUED and self._was_deaf(job, lease, outcome, now):
             # The network is away: the attempt shows nothing, and the page has it once more.
             candidate.attempts -= 1
-        number, data = (items.number, items.data) if items is not None else (0, b"")
-        self.aftermath.ended.append(EndedPage(ending, number, data))
 
     def _tell(self, job: Job, outcome: Outcome, tally: dict[str, int]) -> None:
         if outcome.status:
@@ -315,9 +309,7 @@ class Intake:
         if lease.staged:
             batch.unstage.append(candidate.record)
             lease.staged = 0
-        ending = lease.end(Outcome(phase, Failure.SLAVE_LOST, detail))
-        batch.endings.append(ending)
-        self.aftermath.ended.append(EndedPage(ending))
+        batch.endings.append(lease.end(Outcome(phase, Failure.SLAVE_LOST, detail)))
 
     def too_slow(self, lease: Lease, batch: Batch, now: float) -> None:
         """The slave did not come back from its own work on the answer. Nor would another one."""

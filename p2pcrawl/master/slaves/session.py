@@ -9,7 +9,7 @@ from time import monotonic
 from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.core.bench.seat import Seat
 from p2pcrawl.core.bench.workbench import LOSSES_SUSPECT
-from p2pcrawl.frontier.records.batch import Ending
+from p2pcrawl.frontier.records.batch import Ending, ItemRow
 from p2pcrawl.master.links.dispatch import Hold
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.overlay.link import Link
@@ -33,7 +33,7 @@ class Lease:
     version: int = 0
     """Of its job, when it was made: what the slave knew of it at least."""
 
-    def end(self, outcome: Outcome) -> Ending:
+    def end(self, outcome: Outcome, items: ItemRow | None = None) -> Ending:
         """Returns what it came to."""
         return Ending(
             self.candidate,
@@ -47,6 +47,7 @@ class Lease:
             detail=outcome.detail,
             latency_s=outcome.latency_s,
             staged=self.staged > 0,
+            items=items,
         )
 
 

@@ -321,9 +321,9 @@ def test_robots_txt_of_a_host_comes_with_its_queue(store: Store) -> None:
 
     batch.wants = [Want(1, one.host, "index", LOWEST, 10)]
 
-    ((key, origin, *_, delay, _),) = store.commit(batch).hosts[one.host]
+    [told] = store.commit(batch).hosts[one.host]
 
-    assert (key, origin, delay) == (one.host, "http://a.example", 2.0)
+    assert (told.key, told.origin, told.crawl_delay_s) == (one.host, "http://a.example", 2.0)
 
 
 def test_filter_that_is_being_built_again_never_calls_a_known_link_new(tmp_path: Path, monkeypatch) -> None:
