@@ -203,11 +203,50 @@ def filled_from_outside(folder: Path) -> set[str]:
 
 
 def late_slots(graph: Graph, names: set[str]) -> set[str]:
-    """Returns the slots for others that somebody else has filled, after the object was made: ``Class.attribute``."""
+    """Returns the slots for others that were made empty and are filled, by somebody else: ``Class.attribute``."""
     return {
         f"{name_of(one)}.{name}"
         for one in graph.objects.values()
         if _counts(one)
         for name, value in attributes(one)
-        if name in names and name not in _made_by(type(one)) and any(True for _ in _reached(value))
+        if name in names and name in _left_empty_by(type(one)) and any(True for _ in _reached(value))
     }
+
+
+@cache
+def _left_empty_by(kind: type) -> frozenset[str]:
+    """Returns the attributes that a class leaves to others: None, a function that does nothing or stands in, or an
+    argument that need not be given."""
+    empty: set[str] = set()
+    for each in kind.__mro__:
+        if not each.__module__.startswith(OURS):
+            continue
+        tree = ast.parse(textwrap.dedent(inspect.getsource(each)))
+        optional = {name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for name in _optional(node)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign | ast.AnnAssign) and _is_empty(node.value, optional):
+                for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                    if isinstance(target, ast.Attribute):
+                        empty.add(target.attr)
+                    elif isinstance(target, ast.Name) and node in tree.body[0].body:  # type: ignore[attr-defined]
+                        empty.add(target.id)
+    return frozenset(empty)
+
+
+def _is_empty(value: ast.expr | None, optional: set[str]) -> bool:
+    match value:
+        case ast.Constant(value=None) | ast.Lambda():
+            return True
+        case ast.Name(id=name):
+            return name in optional
+        case ast.Attribute(value=ast.Name(id="self")):
+            return True
+    return False
+
+
+def _optional(function: ast.FunctionDef) -> set[str]:
+    """Returns the parameters that are None unless they are given."""
+    arguments = function.args
+    named = [*zip(reversed([*arguments.posonlyargs, *arguments.args]), reversed(arguments.defaults), strict=False)]
+    named += [(a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
+    return {a.arg for a, d in named if isinstance(d, ast.Constant) and d.value is None}

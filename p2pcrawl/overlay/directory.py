@@ -63,7 +63,8 @@ class Directory:
 
     def __init__(self, port: Port, identity: Identity, lives: Callable[[NodeId], bool]) -> None:
         """``lives`` says whether a node is a living member, as far as is known here."""
-        self._port = port
+        self._sender = port.sender
+        self._address = port.address
         self._identity = identity
         loop = asyncio.get_running_loop()
         self._records = RecordStore(loop.time, lives)
@@ -75,7 +76,7 @@ class Directory:
 
     async def join(self, addresses: Iterable[Address]) -> int:
         """Makes contact through any of these; returns how many contacts there are then."""
-        targets = [parse_address(a) for a in addresses if a != self._port.address]
+        targets = [parse_address(a) for a in addresses if a != self._address]
         if targets:
             async with self._calls:
                 try:
@@ -176,7 +177,7 @@ class Directory:
                 return 0
 
     def _send(self, data: bytes, address: tuple[str, int]) -> None:
-        self._port.send(DIRECTORY, data, address)
+        self._sender.send(DIRECTORY, data, address)
 
     def _received(self, opened: Opened, address: tuple[str, int]) -> None:
         self._server.protocol.opened(opened, address)

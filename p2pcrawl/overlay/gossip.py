@@ -32,7 +32,7 @@ class GossipDriver:
 
     def __init__(self, membership: Membership, port: Port, exchange: Exchange, on_event: OnEvent) -> None:
         self.membership = membership
-        self._port = port
+        self._sender = port.sender
         self._exchange = exchange
         self._on_event = on_event
         self._timer: asyncio.TimerHandle | None = None
@@ -105,7 +105,7 @@ class GossipDriver:
             # Something was still on its way.
             return
         for address, message in output.datagrams:
-            self._port.send_to(GOSSIP, encode_gossip(message), address)
+            self._sender.send_to(GOSSIP, encode_gossip(message), address)
         for address in output.sync_with:
             if len(self._exchanges) < EXCHANGES_MAX:
                 self._exchanges.start(self._compare(address))

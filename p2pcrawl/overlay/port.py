@@ -29,16 +29,51 @@ _TRIES = 20
 OnDatagram = Callable[[Opened, tuple[str, int]], None]
 
 
+class Sender:
+    """The way out of a port: whoever only sends need not know who receives."""
+
+    def __init__(self, seal: DatagramSeal) -> None:
+        self.knocks = Knocks(seal, os.urandom(SECRET_BYTES))
+        self.counters = {"sent": 0, "sent_bytes": 0, "received": 0, "received_bytes": 0, "failed": 0}
+        self._transport: asyncio.DatagramTransport | None = None
+
+    def begin(self, transport: asyncio.DatagramTransport) -> None:
+        """Sends over this socket from now on; what was sent before got lost."""
+        self._transport = transport
+        self._loop = asyncio.get_running_loop()
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    def send(self, channel: int, payload: bytes, to: tuple[str, int]) -> None:
+        """Sends one datagram to whoever is there; like any, it may not arrive."""
+        if self._transport is not None:
+            self.write(self.knocks.send(channel, payload, to, self._loop.time()))
+
+    def send_to(self, channel: int, payload: bytes, address: Address) -> None:
+        """Sends one datagram to ``host:port``, where the host is an IP address."""
+        self.send(channel, payload, parse_address(address))
+
+    def write(self, sendings: Iterable[Sending]) -> None:
+        """Sends what is sealed already."""
+        if self._transport is None or self._transport.is_closing():
+            return
+        for data, to in sendings:
+            self.counters["sent"] += 1
+            self.counters["sent_bytes"] += len(data)
+            self._transport.sendto(data, to)
+
+
 class Port(asyncio.DatagramProtocol):
     """Open it with :meth:`open`; ``receivers`` maps channels to who takes their datagrams."""
 
     def __init__(self, seal: DatagramSeal) -> None:
-        self.knocks = Knocks(seal, os.urandom(SECRET_BYTES))
-        self._transport: asyncio.DatagramTransport | None = None
+        self.sender = Sender(seal)
+        self.knocks, self.counters = self.sender.knocks, self.sender.counters
         self._server: asyncio.Server | None = None
         self.receivers: dict[int, OnDatagram] = {}
         self.address = Address("")
-        self.counters = {"sent": 0, "sent_bytes": 0, "received": 0, "received_bytes": 0, "failed": 0}
 
     async def open(self, host: str, port: int, make_link: Callable[[], Link]) -> Address:
         """Binds both sockets; with port 0 any that is free for both. Raises ConfigurationError when it cannot."""
@@ -64,43 +99,25 @@ class Port(asyncio.DatagramProtocol):
     def close(self) -> None:
         if self._server is not None:
             self._server.close()
-        if self._transport is not None:
-            self._transport.close()
-
-    def send(self, channel: int, payload: bytes, to: tuple[str, int]) -> None:
-        """Sends one datagram to whoever is there; like any, it may not arrive."""
-        if self._transport is not None:
-            self._write(self.knocks.send(channel, payload, to, self._loop.time()))
-
-    def send_to(self, channel: int, payload: bytes, address: Address) -> None:
-        """Sends one datagram to ``host:port``, where the host is an IP address."""
-        self.send(channel, payload, parse_address(address))
+        self.sender.close()
 
     # -- called by the transport --------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.DatagramTransport, transport)
         self._loop = asyncio.get_running_loop()
+        self.sender.begin(cast(asyncio.DatagramTransport, transport))
 
     def datagram_received(self, data: bytes, addr: tuple[str | Any, int]) -> None:
         self.counters["received"] += 1
         self.counters["received_bytes"] += len(data)
         source = (str(addr[0]), int(addr[1]))
         opened, sendings = self.knocks.receive(data, source, self._loop.time())
-        self._write(sendings)
+        self.sender.write(sendings)
         if opened is None:
             return
         receiver = self.receivers.get(opened.channel)
         if receiver is not None:
             receiver(opened, source)
-
-    def _write(self, sendings: Iterable[Sending]) -> None:
-        if self._transport is None or self._transport.is_closing():
-            return
-        for data, to in sendings:
-            self.counters["sent"] += 1
-            self.counters["sent_bytes"] += len(data)
-            self._transport.sendto(data, to)
 
     def error_received(self, exc: Exception) -> None:
         # An ICMP answer to some earlier datagram; who it was for will be found out by probing.

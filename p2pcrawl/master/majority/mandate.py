@@ -46,7 +46,7 @@ class Mandate:
         fail: Callable[[Exception], None],
     ) -> None:
         self._peers = peers
-        self._port = port
+        self._sender = port.sender
         self._ownership = ownership
         self._roll = roll
         self._changed = changed
@@ -64,7 +64,8 @@ class Mandate:
         self._asked_at = -inf
         self._repeated = True
         self._through = False
-        ownership.consent = lambda: self._consent.stands(self._loop.time())
+        consent, now = self._consent, self._loop.time
+        ownership.consent = lambda: consent.stands(now())
         port.receivers[CONSENT] = self._received
 
     # -- what the rest of the master tells ----------------------------------------------------
@@ -134,7 +135,7 @@ class Mandate:
             data = encode_consent(self._consent.ask(now))
             for node in sorted(due - {self._peers.me}):
                 if (member := self._peers.known(node)) is not None and member.status is not Status.LEFT:
-                    self._port.send_to(CONSENT, data, member.address)
+                    self._sender.send_to(CONSENT, data, member.address)
             self._review()
 
     def _received(self, opened: Opened, source: tuple[str, int]) -> None:
@@ -147,7 +148,7 @@ class Mandate:
             return
         self.suffrage.seats[sender] = message.seat
         if isinstance(message, ConsentQuestion):
-            self._port.send(CONSENT, encode_consent(self._consent.answer(sender, message, now)), source)
+            self._sender.send(CONSENT, encode_consent(self._consent.answer(sender, message, now)), source)
         else:
             self._consent.heard(sender, message, now)
             self._review()

@@ -136,7 +136,8 @@ class House:
         self.run: asyncio.Task[None] | None = None
         self.refusal = ""
         self.receivers: dict[int, Any] = {}
-        """Who takes the datagrams of each channel: a house is its own port."""
+        """Who takes the datagrams of each channel: a house is its own port, and what it sends by."""
+        self.sender = self
         self._answering: set[asyncio.Task[Any]] = set()
 
     async def answer(self, request: Any, source: NodeId) -> Any:

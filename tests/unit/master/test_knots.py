@@ -29,7 +29,7 @@ def running(**options: object) -> Graph:
     return graphs[0]
 
 
-@pytest.fixture(scope="module", params=[{}], ids=["all"])
+@pytest.fixture(scope="module", params=[{}, {"partition": "majority"}], ids=["all", "majority"])
 def graph(request: pytest.FixtureRequest) -> Graph:
     return running(**request.param)
 

@@ -44,7 +44,7 @@ async def test_member_that_lies_in_the_directory_is_survived(
             if kind == RESPONSE:
                 honest(opened, address)
             else:
-                liar.port.send(DIRECTORY, RESPONSE + number + umsgpack.packb(told), address)
+                liar.port.sender.send(DIRECTORY, RESPONSE + number + umsgpack.packb(told), address)
 
         liar.port.receivers[DIRECTORY] = answer
         for lie in lies:

@@ -11,7 +11,8 @@ import umsgpack
 
 from p2pcrawl.model.cluster.node import parse_address
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.overlay.port import DIRECTORY, GOSSIP
+from p2pcrawl.overlay.link import Link
+from p2pcrawl.overlay.port import DIRECTORY, GOSSIP, Port
 from p2pcrawl.wire.sealed.keys import generate_key
 from tests.unit.overlay.nodes import credentials, node, seal_of, until
 
@@ -59,7 +60,10 @@ def _flipped(data: bytes, dice: Random) -> bytearray:
 
 
 async def test_port_in_use_is_told_in_one_line() -> None:
-    async with node(join=None) as one, node(join=None) as two:
+    def unused() -> Link:
+        raise AssertionError("nobody gets in")
+
+    async with node(join=None) as one:
         host, port = parse_address(one.address)
         with pytest.raises(ConfigurationError, match="in use"):
-            await two.port.__class__(seal_of(credentials()), lambda: None).open(host, port)
+            await Port(seal_of(credentials())).open(host, port, unused)
