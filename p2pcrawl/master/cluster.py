@@ -10,7 +10,7 @@ from p2pcrawl.core.buckets.ownership import Change
 from p2pcrawl.core.membership.output import Event, EventKind
 from p2pcrawl.master.buckets.caution import Caution
 from p2pcrawl.master.buckets.farewell import Farewell
-from p2pcrawl.master.buckets.takeover import CLAIM_RETRY_S, Takeover
+from p2pcrawl.master.buckets.takeover import Takeover
 from p2pcrawl.master.buckets.view_changes import Turn, Views
 from p2pcrawl.master.company.neighbours import Neighbours
 from p2pcrawl.master.copies.syncing import Syncing
@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 
 ROUND_S = 0.5
 """Between two looks at whether a job is finished."""
+HEIRS_LOOK_S = 0.25
+"""Between two looks whether the others have confirmed that they have everything of one that leaves."""
 PART_S = 8.0
 """How long one that leaves is a voter still, at most: a change of the voters may have to wait for the one before."""
 Conclude = Callable[[Job, int], Awaitable[None]]
@@ -235,7 +237,7 @@ class Cluster:
                 return False
             if await self.farewell.complete(heirs):
                 return True
-            await asyncio.sleep(CLAIM_RETRY_S)
+            await asyncio.sleep(HEIRS_LOOK_S)
         return False
 
     async def part(self) -> None:

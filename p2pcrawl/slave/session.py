@@ -77,7 +77,6 @@ class Session:
         self._fence = Fence(welcome.fence_s, asked_at, lambda: self.end(End.FENCED))
         self._pulse = Pulse(welcome.session, self._fence, welcome.silence_s)
         self._outbox = Outbox(post, self._tasks.empty, numbers, orphanage if welcome.fence_s else None)
-        self._open = 0
         self._outlives = welcome.fence_s > 0
         self._leaving: asyncio.Task[None] | None = None
         self._ended: asyncio.Future[End] = asyncio.get_running_loop().create_future()
@@ -157,7 +156,6 @@ class Session:
 
     async def _worker(self) -> None:
         while (task := await self._tasks.get()) is not None:
-            self._open += 1
             try:
                 await self._outbox.room()
                 run = await self._jobs.run_of(task.job)
@@ -169,7 +167,6 @@ class Session:
                 assert isinstance(task, Task)
                 self._post.send(Returned([task.record], [str(missing)]))
             finally:
-                self._open -= 1
                 self._tasks.task_done()
 
     async def _work(self, run: JobRun, task: Task | RobotsTask) -> None:

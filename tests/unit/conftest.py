@@ -19,7 +19,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, seconds in {
         "master.buckets.takeover.CLAIM_RETRY_S": 0.01,
         "master.buckets.takeover.OFFER_S": 0.1,
-        "master.cluster.CLAIM_RETRY_S": 0.01,
+        "master.cluster.HEIRS_LOOK_S": 0.01,
         "master.cluster.ROUND_S": 0.05,
         "master.steering.LOOK_S": 0.05,
         "overlay.node.LOOK_S": 0.05,

@@ -56,6 +56,21 @@ def _value(kind: msgspec.inspect.Type, dice: Random) -> Any:
             return kind.cls(**values)
         case msgspec.inspect.NamedTupleType():
             return kind.cls(**{field.name: _value(field.type, dice) for field in kind.fields})
+        case msgspec.inspect.ListType():
+            return [_value(kind.item_type, dice) for _ in range(2)]
+        case msgspec.inspect.TupleType():
+            return tuple(_value(item, dice) for item in kind.item_types)
+        case msgspec.inspect.DictType():
+            return {_value(kind.key_type, dice): _value(kind.value_type, dice)}
+        case msgspec.inspect.UnionType():
+            return _value(dice.choice(kind.types), dice)
+        case _:
+            return _plain_value(kind, dice)
+
+
+def _plain_value(kind: msgspec.inspect.Type, dice: Random) -> Any:
+    """A value that holds no others."""
+    match kind:
         case msgspec.inspect.IntType():
             return min(kind.le if kind.le is not None else 1 << 32, max(kind.ge or 0, dice.getrandbits(8)))
         case msgspec.inspect.FloatType():
@@ -66,14 +81,6 @@ def _value(kind: msgspec.inspect.Type, dice: Random) -> Any:
             return dice.choice(["", "host", "http://h.example/a?b=c", "\N{SNOWMAN}"])
         case msgspec.inspect.BytesType():
             return dice.randbytes(kind.min_length or dice.randrange(20))
-        case msgspec.inspect.ListType():
-            return [_value(kind.item_type, dice) for _ in range(2)]
-        case msgspec.inspect.TupleType():
-            return tuple(_value(item, dice) for item in kind.item_types)
-        case msgspec.inspect.DictType():
-            return {_value(kind.key_type, dice): _value(kind.value_type, dice)}
-        case msgspec.inspect.UnionType():
-            return _value(dice.choice(kind.types), dice)
         case msgspec.inspect.NoneType() | msgspec.inspect.AnyType():
             return None
         case _:

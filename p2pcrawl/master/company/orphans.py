@@ -55,8 +55,6 @@ class Orphanage:
         self._dispatch = dispatch
         self._own_rows = own_rows
         self._host_notes = host_notes
-        self.adopted = 0
-        """Pages that slaves brought."""
 
     async def take(self, pid: int, orphans: Orphans) -> None:
         """Returns when all of it is settled; pages of jobs that nobody here knows are left out."""

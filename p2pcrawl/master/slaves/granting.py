@@ -167,7 +167,7 @@ class Granting:
         for lease in session.robots.values():
             if lease.seat is turn.seat and lease.origin == turn.robots_origin:
                 delay = turn.seat.host.delay_s(job.pace)
-                grant.robots_tasks.append(RobotsTask(lease.number, job.id, lease.origin, lease.agent, delay))
+                grant.robots_tasks.append(RobotsTask(lease.number, job.id, lease.origin, delay))
 
     def _add_task(self, grant: Grant, session: Session, turn: Turn, job: Job) -> None:
         candidate, link = turn.candidate, turn.candidate.link

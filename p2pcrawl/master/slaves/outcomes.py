@@ -57,8 +57,8 @@ class _Ended(NamedTuple):
 class Intake:
     """Fills a batch. What is to follow its commit gathers in ``aftermath``.
 
-    A page with links that other masters own ends later, when these are settled: it waits in ``_held`` form, as
-    its lease's hold, and comes back through ``_ready``.
+    A page with links that other masters own ends later, when these are settled: till then it waits as its lease's
+    hold, and comes back through ``_ready``.
     """
 
     def __init__(self, company: Company) -> None:

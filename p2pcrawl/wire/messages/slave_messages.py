@@ -55,7 +55,6 @@ class RobotsTask(Record):
     lease: int
     job: int
     origin: str
-    agent: str
     delay_s: float = 0.0
     """What to wait before each redirect within the host."""
 

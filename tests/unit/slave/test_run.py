@@ -453,7 +453,7 @@ async def test_task_that_is_no_request_is_put_aside_and_ends_nobody(change: dict
 
 async def test_robots_txt_of_what_is_no_origin_is_nothing_to_obey() -> None:
     async with opened(Plain) as run:
-        result = await run.robots(RobotsTask(1, 1, "nonsense", "agent"), None, open_fence())
+        result = await run.robots(RobotsTask(1, 1, "nonsense"), None, open_fence())
 
     assert result.verdict == "allow"
     assert "nonsense" in result.reason
@@ -468,7 +468,7 @@ async def test_robots_txt_whose_reason_is_no_text_can_be_reported(monkeypatch: p
     outbox = Outbox(link)
 
     async with opened(Plain) as run:
-        outbox.put_robots(await run.robots(RobotsTask(1, 1, "http://a.example", "agent"), None, open_fence()))
+        outbox.put_robots(await run.robots(RobotsTask(1, 1, "http://a.example"), None, open_fence()))
     outbox.flush()
 
     assert link.reports[0].robots[0].verdict == "disallow"

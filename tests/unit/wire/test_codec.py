@@ -76,7 +76,7 @@ messages: st.SearchStrategy[Message] = st.one_of(
         Grant,
         st.lists(tasks, max_size=2),
         st.lists(st.builds(Robots, text, text, text, text), max_size=2),
-        st.lists(st.builds(RobotsTask, numbers, numbers, text, text, seconds), max_size=2),
+        st.lists(st.builds(RobotsTask, numbers, numbers, text, seconds), max_size=2),
     ),
     st.builds(
         Report,
