@@ -24,7 +24,8 @@ Start = Callable[..., "subprocess.Popen[str]"]
 
 @pytest.fixture(scope="session", autouse=True)
 def forks() -> Iterator[None]:
-    """Ends what forks commands with the tests."""
+    """Starts what forks commands, in the thread of the tests, and ends it with them."""
+    FORKS.begin()
     yield
     FORKS.end()
 

@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -40,44 +41,15 @@ def environment(home: Path | None = None) -> dict[str, str]:
 
 
 class Forks:
-    """Runs commands, one at a time, as forks of a process that is started with the first of them."""
+    """Runs commands, one at a time, as forks of one process."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket
+        self._lock = threading.Lock()
 
-    def end(self) -> None:
-        if self._process is not None:
-            self._socket.close()
-            self._process.wait()
-            self._process = None
-
-    def run(
-        self, arguments: Sequence[str], cwd: Path, env: dict[str, str], typed: TextIO
-    ) -> subprocess.CompletedProcess[str]:
-        """A command to its end, as ``subprocess.run`` does it; ``typed`` is its standard input."""
-        if self._process is None:
-            self._begin()
-        (out, its_out), (err, its_err) = os.pipe(), os.pipe()
-        request = {"arguments": arguments, "cwd": str(cwd), "env": env}
-        try:
-            socket.send_fds(self._socket, [json.dumps(request).encode() + b"\n"], [typed.fileno(), its_out, its_err])
-        finally:
-            os.close(its_out)
-            os.close(its_err)
-        pid = self._answer()
-        try:
-            said = _read_to_the_ends([out, err])
-        except TimeoutError:
-            os.kill(pid, signal.SIGKILL)
-            raise subprocess.TimeoutExpired(list(arguments), ENDS_S) from None
-        finally:
-            os.close(out)
-            os.close(err)
-            code = self._answer()
-        return subprocess.CompletedProcess(list(arguments), code, *said)
-
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Starts the process that forks. It ends with the thread that calls this."""
         self._socket, its = socket.socketpair()
         with its:
             self._process = subprocess.Popen(
@@ -89,6 +61,37 @@ class Forks:
                 pass_fds=[its.fileno()],
                 preexec_fn=ends_with_us(),
             )
+
+    def end(self) -> None:
+        """Ends it."""
+        assert self._process is not None
+        self._socket.close()
+        self._process.wait()
+
+    def run(
+        self, arguments: Sequence[str], cwd: Path, env: dict[str, str], typed: TextIO
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs a command to its end, as ``subprocess.run`` does; ``typed`` is its standard input."""
+        request = {"arguments": arguments, "cwd": str(cwd), "env": env}
+        with self._lock:
+            (out, its_out), (err, its_err) = os.pipe(), os.pipe()
+            try:
+                sent = [typed.fileno(), its_out, its_err]
+                socket.send_fds(self._socket, [json.dumps(request).encode() + b"\n"], sent)
+            finally:
+                os.close(its_out)
+                os.close(its_err)
+            pid = self._answer()
+            try:
+                said = _read_to_the_ends([out, err])
+            except TimeoutError:
+                os.kill(pid, signal.SIGKILL)
+                raise subprocess.TimeoutExpired(list(arguments), ENDS_S) from None
+            finally:
+                os.close(out)
+                os.close(err)
+                code = self._answer()
+        return subprocess.CompletedProcess(list(arguments), code, *said)
 
     def _answer(self) -> int:
         line = b""

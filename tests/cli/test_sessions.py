@@ -18,7 +18,7 @@ from p2pcrawl.master.slaves.session import Session
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.wire.messages.slave_messages import OrphanPage, Orphans
 from tests.cli.conftest import environment
-from tests.cli.peers import Cluster
+from tests.cli.peers import Cluster, asked
 from tests.unit.peer.test_peer import lead_of
 
 pytestmark = pytest.mark.slow
@@ -101,14 +101,14 @@ def cluster(tmp_path: Path, monkeypatch) -> Iterator[Cluster]:
         yield cluster
 
 
-def held_afar(cluster: Cluster, api: str) -> int:
+def held_afar(api: str) -> int:
     """The leases of a master's slaves that are not its own processes."""
-    slaves = cluster.told("status", "--peer", api)["here"]["slaves"]
+    slaves = asked(api, "status")["here"]["slaves"]
     return sum(slave["leases"] for slave in slaves if slave["at"] != "here")
 
 
-def loads(cluster: Cluster, api: str) -> list[int]:
-    return [member["slaves"] for member in cluster.told("status", "--peer", api)["members"]]
+def loads(api: str) -> list[int]:
+    return [member["slaves"] for member in asked(api, "status")["members"]]
 
 
 async def until(condition: Callable[[], bool], what: str) -> None:
@@ -158,11 +158,11 @@ async def test_what_a_slave_could_not_report_to_a_dead_master_reaches_the_next(
         async with Peer(bind="127.0.0.1:0", role="master", slaves=2, join=[first.address]) as second:
             slaves = lead_of(second).master.slaves
             slaves.on_orphans = adopt
-            await until(lambda: max(loads(cluster, first.api)) == 2, "the load of the second is known")
+            await until(lambda: max(loads(first.api)) == 2, "the load of the second is known")
             await asyncio.to_thread(cluster.start, "--slaves", 1, "--role", "slave")
-            await until(lambda: loads(cluster, first.api) == [2, 2], "the slave works for the first")
+            await until(lambda: loads(first.api) == [2, 2], "the slave works for the first")
             await second.submit(str(site.spider(tmp_path)))
-            await until(lambda: held_afar(cluster, first.api) > 3, "the slave has pages of the first")
+            await until(lambda: held_afar(first.api) > 3, "the slave has pages of the first")
 
             first.process.send_signal(signal.SIGSTOP)
             open_then = [visit for visit in site.visits if visit.ended_at is None]

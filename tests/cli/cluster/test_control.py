@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import ALLOWED, until, urls_in
-from tests.cli.peers import Cluster, RunningPeer
+from tests.cli.peers import Cluster, RunningPeer, asked
 
 pytestmark = pytest.mark.slow
 
@@ -55,13 +55,13 @@ def submit(cluster: Cluster, site: dict[str, Any], *arguments: str, at: int = 0)
     return int(told["job"])
 
 
-def job_at(cluster: Cluster, peer: RunningPeer, job: int) -> dict[str, Any]:
-    listed = cluster.told("jobs", "--peer", peer.api)["jobs"]
+def job_at(peer: RunningPeer, job: int) -> dict[str, Any]:
+    listed = asked(peer.api, "jobs")["jobs"]
     return next((each for each in listed if each["job"] == job), {"state": "unknown", "pages": 0, "leased": 0})
 
 
 def until_all_say(cluster: Cluster, job: int, state: str) -> None:
-    until(lambda: all(job_at(cluster, p, job)["state"] == state for p in cluster.peers), f"all say {state}")
+    until(lambda: all(job_at(p, job)["state"] == state for p in cluster.peers), f"all say {state}")
 
 
 @pytest.fixture(scope="module")
@@ -79,12 +79,12 @@ def test_paused_job_survives_kill_9_of_all_and_is_resumed_through_another_peer(
         (tmp_path / "talker.py").write_text(SPIDER)
         one, two, helper = masters_of(cluster)
         job = submit(cluster, site, "-s", "DOWNLOAD_DELAY=0.05")
-        until(lambda: job_at(cluster, one, job)["pages"] >= 10, "ten pages")
+        until(lambda: job_at(one, job)["pages"] >= 10, "ten pages")
 
         answer = cluster.told("pause", job, "--peer", helper.api)
         until_all_say(cluster, job, "paused")
-        until(lambda: job_at(cluster, one, job)["leased"] == 0, "what was open has ended")
-        before = job_at(cluster, one, job)["pages"]
+        until(lambda: job_at(one, job)["leased"] == 0, "what was open has ended")
+        before = job_at(one, job)["pages"]
         assert (answer["was"], answer["state"]) == ("running", "paused") and before < site["pages"]
         assert "1 paused" in cluster.run("status", "--peer", one.api).stdout
 
@@ -93,7 +93,7 @@ def test_paused_job_survives_kill_9_of_all_and_is_resumed_through_another_peer(
         cluster.peers.clear()
         one, two, helper = masters_of(cluster)
         until_all_say(cluster, job, "paused")
-        assert job_at(cluster, two, job)["pages"] == before
+        assert job_at(two, job)["pages"] == before
 
         assert cluster.told("resume", job, "--peer", two.api)["state"] == "running"
         until_all_say(cluster, job, "finished")
@@ -106,12 +106,12 @@ def test_paused_job_survives_kill_9_of_all_and_is_resumed_through_another_peer(
 
 
 def test_retry_visits_failed_pages_again_and_prints_how_many(pair: Cluster, finished: int) -> None:
-    before = job_at(pair, pair.peers[0], finished)
+    before = job_at(pair.peers[0], finished)
 
     answer = pair.told("retry", finished, "--peer", pair.peers[1].api)
     until_all_say(pair, finished, "finished")
 
-    after = job_at(pair, pair.peers[0], finished)
+    after = job_at(pair.peers[0], finished)
     assert answer["retried"] == before["failed"] > 0
     assert after["failed"] == before["failed"] and after["pages"] == before["pages"] and after["conserved"]
     # Each of them was asked for again, as often as it is tried.
@@ -177,7 +177,7 @@ def test_mistake_gets_one_line_and_2(pair: Cluster, arguments: list[str], said: 
 def test_certificate_is_checked_where_it_is_shown(pair: Cluster, finished: int) -> None:
     words = pair.run("certificate", finished, "--peer", pair.peers[2].api)
     certificate = pair.told("certificate", finished, "--peer", pair.peers[0].api)
-    listed = job_at(pair, pair.peers[1], finished)
+    listed = job_at(pair.peers[1], finished)
 
     assert words.returncode == 0, words.stdout + words.stderr
     assert "signed by 2 masters" in words.stdout and "every signature holds" in words.stdout
@@ -251,7 +251,7 @@ def test_certificate_without_a_missing_master_is_not_final_until_it_is_back(
         (tmp_path / "talker.py").write_text(SPIDER)
         one, two, _ = masters_of(cluster)
         job = submit(cluster, site, "-s", "DOWNLOAD_DELAY=0.05")
-        until(lambda: job_at(cluster, one, job)["pages"] >= 10, "ten pages")
+        until(lambda: job_at(one, job)["pages"] >= 10, "ten pages")
 
         two.end(signal.SIGKILL)
         del cluster.peers[1:]

@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 
 from tests.cli.conftest import ALLOWED, until, urls_in
-from tests.cli.peers import Cluster
+from tests.cli.peers import Cluster, asked
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +60,7 @@ def crawled(trio: Cluster, site: Any) -> dict[str, Any]:
 def test_every_peer_tells_the_same_members_and_view(trio: Cluster) -> None:
     def views_of_others() -> set[str]:
         # What a member said of its view last, which may be a moment old.
-        return {m["view"] for m in trio.told("status", "--peer", trio.peers[0].api)["members"]}
+        return {m["view"] for m in asked(trio.peers[0].api, "status")["members"]}
 
     until(lambda: len(views_of_others()) == 1, "all have told of the same view")
     seen = [trio.told("status", "--peer", peer.api) for peer in trio.peers]
@@ -126,12 +126,14 @@ def test_pages_are_those_of_the_hosts_that_a_master_owns(trio: Cluster, crawled:
 
 
 def test_jobs_are_the_same_from_every_peer(trio: Cluster, crawled: dict[str, Any]) -> None:
-    def job_at(api: str) -> dict[str, Any]:
-        listed = trio.told("jobs", "--peer", api)["jobs"]
-        return next(job for job in listed if job["job"] == crawled["job"])
+    def job_in(listed: dict[str, Any]) -> dict[str, Any]:
+        return next(job for job in listed["jobs"] if job["job"] == crawled["job"])
 
-    until(lambda: all(job_at(p.api)["state"] == "finished" for p in trio.peers), "all know that it is finished")
-    jobs = [job_at(peer.api) for peer in trio.peers]
+    def finished_at(api: str) -> bool:
+        return bool(job_in(asked(api, "jobs"))["state"] == "finished")
+
+    until(lambda: all(finished_at(p.api) for p in trio.peers), "all know that it is finished")
+    jobs = [job_in(trio.told("jobs", "--peer", peer.api)) for peer in trio.peers]
     names = ("name", "state", "pages", "queued", "leased", "items", "failed", "dropped")
     assert len({tuple(job[name] for name in names) for job in jobs}) == 1
     assert jobs[0]["name"] == "talker" and jobs[0]["pages"] == crawled["pages"]
@@ -167,7 +169,7 @@ def test_submit_without_wait_answers_with_the_job(trio: Cluster, site: Any) -> N
     job = trio.told(*arguments)["job"]
 
     def state() -> str:
-        listed = trio.told("jobs", "--peer", trio.peers[2].api)["jobs"]
+        listed = asked(trio.peers[2].api, "jobs")["jobs"]
         return next((str(j["state"]) for j in listed if j["job"] == job), "")
 
     until(lambda: state() == "finished", "the job is finished")

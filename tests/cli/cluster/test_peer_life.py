@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import ENDS_S, environment, until
-from tests.cli.peers import Cluster, ends_within, gone
+from tests.cli.peers import Cluster, asked, ends_within, gone
 
 pytestmark = pytest.mark.slow
 
@@ -25,8 +25,8 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         yield cluster
 
 
-def states(cluster: Cluster, api: str) -> dict[str, str]:
-    return {m["id"]: m["state"] for m in cluster.told("status", "--peer", api)["members"]}
+def states(api: str) -> dict[str, str]:
+    return {m["id"]: m["state"] for m in asked(api, "status")["members"]}
 
 
 @pytest.mark.parametrize(("signal_number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
@@ -38,7 +38,7 @@ def test_first_signal_leaves_in_order(cluster: Cluster, signal_number: int, code
     assert second.end(signal_number) == (code, ""), second.log
 
     assert "leaving the cluster" in second.log
-    until(lambda: states(cluster, first.api)[second.ready["id"]] == "left", "it is known to have left")
+    until(lambda: states(first.api)[second.ready["id"]] == "left", "it is known to have left")
     assert "Traceback" not in first.log + second.log, first.log + second.log
 
 
@@ -119,7 +119,7 @@ def test_slave_peer_helps_a_master_and_passes_questions_on(cluster: Cluster, sit
     master = cluster.start("--slaves", 0, "--role", "master")
     slave = cluster.start("--slaves", 1, "--role", "slave", "--data", "helping")
     assert slave.ready["role"] == "slave" and slave.address == master.address
-    until(lambda: _sessions(cluster, master.api) == 2, "the slave's process works for the master")
+    until(lambda: _sessions(master.api) == 2, "the slave's process works for the master")
 
     end = cluster.told("submit", site["start"], "-s", "DEPTH_LIMIT=1", "--wait", "--peer", slave.api, "-o", "out.csv")
 
@@ -131,15 +131,15 @@ def test_slave_peer_helps_a_master_and_passes_questions_on(cluster: Cluster, sit
     assert slave.end(signal.SIGTERM) == (0, "")
 
 
-def _sessions(cluster: Cluster, api: str) -> int:
-    return len(cluster.told("status", "--peer", api)["here"]["slaves"])
+def _sessions(api: str) -> int:
+    return len(asked(api, "status")["here"]["slaves"])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_processes_of_a_killed_slave_peer_end_with_it(cluster: Cluster) -> None:
     master = cluster.start("--slaves", 0, "--role", "master")
     slave = cluster.start("--slaves", 2, "--role", "slave")
-    until(lambda: _sessions(cluster, master.api) == 3, "two processes work for the master")
+    until(lambda: _sessions(master.api) == 3, "two processes work for the master")
     told = cluster.told("status", "--peer", master.api)["here"]["slaves"]
     pids = [s["pid"] for s in told if s["pid"] != master.process.pid]
 

@@ -12,7 +12,7 @@ import pytest
 from p2pcrawl.overlay.tls import TlsFiles
 from tests.certificates import Authority
 from tests.cli.conftest import ALLOWED, ENDS_S, until
-from tests.cli.peers import Cluster
+from tests.cli.peers import Cluster, asked
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +61,7 @@ def test_slave_process_of_another_peer_crawls_for_the_master_over_tls(cluster: C
     ]
 
     def slaves() -> int:
-        [member] = cluster.told("status", "--peer", master.api)["members"]
+        [member] = asked(master.api, "status")["members"]
         count: int = member["slaves"]
         return count
 
