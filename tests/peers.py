@@ -13,14 +13,14 @@ from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.overlay.door import decoded
 from p2pcrawl.overlay.peers import ASK_S, SOON_S, T
-from p2pcrawl.wire.messages.ask import R, Reply, Request, due
+from p2pcrawl.wire.messages.ask import PeerReply, PeerRequest, R, due
 from p2pcrawl.wire.messages.peer_messages import Query
 
-Answer = Callable[[NodeId, Any], Awaitable[Reply]]
+Answer = Callable[[NodeId, Any], Awaitable[PeerReply]]
 """What another master answers to a request; it may raise LinkError."""
 
 
-async def silence(node: NodeId, request: Any) -> Reply:
+async def silence(node: NodeId, request: Any) -> PeerReply:
     raise LinkError(f"{node[:8]} says nothing in this test")
 
 
@@ -56,7 +56,7 @@ class FakePeers:
     def missing(self) -> Sequence[Member]:
         return self.away
 
-    async def ask(self, node: NodeId, request: Request[R], timeout_s: float = ASK_S) -> R:
+    async def ask(self, node: NodeId, request: PeerRequest[R], timeout_s: float = ASK_S) -> R:
         if self.living(node) is None:
             raise LinkError(f"{node[:8]} is not a member any more")
         try:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from p2pcrawl.cli import main
-from p2pcrawl.overlay.link import Link
+from p2pcrawl.overlay.link import PeerLink
 from p2pcrawl.overlay.port import Port
 
 DATAGRAMS, STREAM = "datagrams", "stream-{}"
@@ -60,7 +60,7 @@ def record(folder: Path) -> None:
         return open(folder / STREAM.format(number), "wb") if number < STREAMS_MAX else None
 
     _tap(Port, datagrams, DATAGRAM_BYTES_MAX)
-    _tap(Link, stream, STREAM_BYTES_MAX)
+    _tap(PeerLink, stream, STREAM_BYTES_MAX)
 
 
 def _tap(protocol: Any, open_file: Callable[[], BinaryIO | None], size_max: int) -> None:

@@ -124,7 +124,7 @@ class Server:
         self.port = port
         self.connections = 0
         self._listening: list[asyncio.Server] = []
-        self._open: set[_Connection] = set()
+        self._open: set[_ClientConnection] = set()
         self._none_open = asyncio.Event()
 
     async def start(self) -> int:
@@ -134,7 +134,7 @@ class Server:
         self.port = int(sockets[0].getsockname()[1])
         for address, listener in zip(self._addresses, sockets, strict=True):
             self._listening.append(
-                await loop.create_server(lambda address=address: _Connection(self, address), sock=listener)  # type: ignore[misc]
+                await loop.create_server(lambda address=address: _ClientConnection(self, address), sock=listener)  # type: ignore[misc]
             )
         return self.port
 
@@ -151,11 +151,11 @@ class Server:
             self._none_open.clear()
             await self._none_open.wait()
 
-    def opened(self, connection: _Connection) -> None:
+    def opened(self, connection: _ClientConnection) -> None:
         self.connections += 1
         self._open.add(connection)
 
-    def closed(self, connection: _Connection) -> None:
+    def closed(self, connection: _ClientConnection) -> None:
         self._open.discard(connection)
         if not self._open:
             self._none_open.set()
@@ -164,7 +164,7 @@ class Server:
         return self._handler(asked)
 
 
-class _Connection(asyncio.Protocol):
+class _ClientConnection(asyncio.Protocol):
     """One client's connection: requests are answered one after the other, in order."""
 
     def __init__(self, server: Server, address: str) -> None:

@@ -11,7 +11,7 @@ from p2pcrawl.core.membership.output import Event, EventKind
 from p2pcrawl.master.buckets.caution import Caution
 from p2pcrawl.master.buckets.farewell import Farewell
 from p2pcrawl.master.buckets.takeover import Takeover
-from p2pcrawl.master.buckets.view_changes import Turn, Views
+from p2pcrawl.master.buckets.view_changes import ViewChange, Views
 from p2pcrawl.master.company.neighbours import Neighbours
 from p2pcrawl.master.copies.syncing import Syncing
 from p2pcrawl.master.copies.upkeep import Upkeep
@@ -40,12 +40,14 @@ PART_S = 8.0
 Conclude = Callable[[Job, int], Awaitable[None]]
 """Ends a job of which nothing was left to do in a view."""
 
-Step = Callable[[Turn, Change], None]
+Step = Callable[[ViewChange, Change], None]
 """What a part does when the view changes."""
 
 
 class Cluster:
-    """See the module. ``start`` after the master and the holdings are open; ``close`` before they close."""
+    """The place of a master in its cluster. ``start`` after the master and the holdings are open; ``close`` before they
+    close.
+    """
 
     def __init__(
         self,
@@ -55,7 +57,7 @@ class Cluster:
         *,
         roll: Roll | None = None,
     ) -> None:
-        """With a ``roll`` nothing is granted without the consent of most of those on it."""
+        """Builds the parts. With a ``roll`` nothing is granted without the consent of most of those on it."""
         self.master = master
         self.peers = peers = neighbours.peers
         self.neighbours = neighbours
@@ -64,7 +66,7 @@ class Cluster:
         self.ownership.recall(self.holdings.standings)
         self.copying, self.copier = neighbours.copying, neighbours.copier
         self.dispatch, self.budgets, self.spool = neighbours.dispatch, neighbours.budgets, neighbours.spool
-        self.orphanage = neighbours.orphanage
+        self.adoption = neighbours.adoption
         self._ground = ground = neighbours.ground
         self.syncing = Syncing(
             peers, self.ownership, self.copier, neighbours.excess.carry, neighbours.own_rows, neighbours.host_notes
@@ -85,7 +87,7 @@ class Cluster:
         if roll is not None:
             told = self.caution.agreed, ground.loading.serve_buckets, master.slaves.halt, ground.fate.fail
             self.mandate = Mandate(peers, port, self.ownership, roll, *told)
-        self.views = Views(peers, self.ownership, self.caution, self._turn)
+        self.views = Views(peers, self.ownership, self.caution, self._take_view)
         self.mirroring = Mirroring(ground.jobs, master.admission, peers, self.ownership)
         self.farewell = Farewell(neighbours, master.handover, self.takeover, self.mirroring)
         self.own_standing = OwnStanding(neighbours, master.exchange, self.takeover)
@@ -93,8 +95,9 @@ class Cluster:
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self, *, looking: bool = False, founds: bool = False, conclude: Conclude | None = None) -> None:
-        """Begins. ``looking``: there may be others, who are being looked for. ``founds``: nobody was named to join.
-        ``conclude``: what is done with a job of which nothing is left; without it, it is finished."""
+        """Starts the parts. ``looking``: there may be others, who are being looked for. ``founds``: nobody was named to
+        join.
+        """
         missing = bool(self.peers.missing())
         if missing and self.holdings.standings:
             self.caution.wait_for_missing()
@@ -119,7 +122,7 @@ class Cluster:
         await self.neighbours.close()
 
     def happened(self, event: Event) -> None:
-        """The membership told of something."""
+        """Takes in an event of the membership."""
         if event.kind is EventKind.OUTLIVED:
             self.master.handover.outlive_sessions()
         elif event.kind is EventKind.FORGOTTEN and self.mandate is not None:
@@ -128,25 +131,25 @@ class Cluster:
 
     # -- views --------------------------------------------------------------------------------
 
-    def _turn(self, turn: Turn) -> None:
-        """Acts in a view that was taken: first as to those in it that are not what they were, then as to buckets."""
-        for node in turn.restarted:
+    def _take_view(self, view: ViewChange) -> None:
+        """Tells all who have to know of a view that was taken."""
+        for node in view.restarted:
             # What it was told before may be gone.
             self.mirroring.restarted(node)
             self.neighbours.excess.restarted(node)
             self.budgets.came(node, self.views.boots[node])
-        if turn.wiped:
+        if view.wiped:
             # What was settled there is gone with its disk: slaves may report it again.
             self.master.slaves.forget()
-        if turn.change is None:
+        if view.change is None:
             # The same members, of whom one may have another disk: what it held is brought to it again.
-            self.upkeep.members_changed(turn.members)
+            self.upkeep.members_changed(view.members)
         else:
-            self._change_view(turn, turn.change)
+            self._change_view(view, view.change)
 
-    def _change_view(self, turn: Turn, change: Change) -> None:
+    def _change_view(self, view: ViewChange, change: Change) -> None:
         for step in self._steps():
-            step(turn, change)
+            step(view, change)
 
     def _steps(self) -> tuple[Step, ...]:
         """Lists what follows a change of the view, first to last. A part that has to know of it is one more line here.
@@ -157,46 +160,46 @@ class Cluster:
         return (
             # What was known of the old view is forgotten: views come back, and what others dropped in one may have been
             # copied to them in the next.
-            lambda turn, change: self.neighbours.excess.moved(change.gained | change.lost),
+            lambda view, change: self.neighbours.excess.moved(change.gained | change.lost),
             # Before all who grant or claim: this says whether they may.
-            lambda turn, change: self.caution.view_changed(turn.members),
+            lambda view, change: self.caution.view_changed(view.members),
             # Before holders are told apart anew: this says whether they are brought up to date now, or most are waited
             # for.
-            lambda turn, change: self.upkeep.hold_back(len([m for m in turn.members if not m.leaving])),
+            lambda view, change: self.upkeep.hold_back(len([m for m in view.members if not m.leaving])),
             # What is lost leaves the bench before anything comes to it by the steps below.
-            lambda turn, change: self._ground.loading.buckets_changed(change.gained, change.lost),
+            lambda view, change: self._ground.loading.buckets_changed(change.gained, change.lost),
             # What slaves have reported to the dead may be lost with them.
-            lambda turn, change: self.master.slaves.forget() if turn.gone else None,
+            lambda view, change: self.master.slaves.forget() if view.gone else None,
             # What waited for the dead alone is acknowledged here, as provisional where too few are left: their pages
             # end, and go to the bench that is left.
-            lambda turn, change: self.upkeep.members_changed(turn.members),
+            lambda view, change: self.upkeep.members_changed(view.members),
             # Links go to their new owners; those that have become our own, to the bench.
-            lambda turn, change: self.dispatch.reroute(),
-            # Whoever came back in another life was told apart before (``_turn``), and its loans are over; those of the
-            # dead end when their slaves must have stopped.
-            lambda turn, change: self.budgets.members_changed({m.id for m in turn.members}),
+            lambda view, change: self.dispatch.reroute(),
+            # Whoever came back in another life was told apart before (``_take_view``), and its loans are over; those of
+            # the dead end when their slaves must have stopped.
+            lambda view, change: self.budgets.members_changed({m.id for m in view.members}),
             # After all that may still hold what is lost: whoever claims it is asked for it from here on.
             self._claim,
             # Hosts that a dead master knew are asked about in the directory: of those at the bench, as it is now.
-            lambda turn, change: self.neighbours.recalls.view_changed(change, self._ground.workbench.hosts),
+            lambda view, change: self.neighbours.recalls.view_changed(change, self._ground.workbench.hosts),
             # Last: consent is asked for what is ours by now, when all that is lost has been given up; and where most
             # agree at once all is claimed anew, which must not come before the claims of this view.
             self._seek_consent,
         )
 
-    def _claim(self, turn: Turn, change: Change) -> None:
+    def _claim(self, view: ViewChange, change: Change) -> None:
         if not self.caution.looking:
             # Whoever is alone for a moment only must not begin epochs that nobody else ever hears of.
-            self.takeover.view_changed(change, turn.gone)
+            self.takeover.view_changed(change, view.gone)
 
-    def _seek_consent(self, turn: Turn, change: Change) -> None:
+    def _seek_consent(self, view: ViewChange, change: Change) -> None:
         if self.mandate is not None:
             self.mandate.act(self.ownership.view)
 
     # -- what others ask ----------------------------------------------------------------------
 
     def figures(self) -> dict[str, int]:
-        """For the faces."""
+        """Returns counts for the faces."""
         return {
             "unsynced": self.copying.lacking(),
             "uncopied": self.copier.under_way,
@@ -221,12 +224,13 @@ class Cluster:
         self._ground.lifecycle.finish(job, CANCELLED, reason)
 
     def heirs(self) -> list[Member]:
-        """Those that are there, and stay, and can take what is ours."""
+        """Returns the masters that are there, and stay, and can take what is ours."""
         return [member for member in self.peers.others() if not member.leaving]
 
     async def drain(self, patience_s: float, say_leaving: Callable[[], None]) -> bool:
-        """Gives all buckets to the others; whether they have confirmed that they have everything, so that nothing is
-        missed when we leave. ``say_leaving`` tells them that they are to take what is ours."""
+        """Gives all buckets to the others; returns whether they have confirmed that they have everything, so that
+        nothing is missed when we leave.
+        """
         if not self.heirs():
             return False
         say_leaving()
@@ -241,7 +245,7 @@ class Cluster:
         return False
 
     async def part(self) -> None:
-        """Before we say good-bye, with nothing open any more: the others go on without our consent."""
+        """Parts from the voters, before we say good-bye, with nothing open any more: they go on without our consent."""
         if self.mandate is not None:
             await self.mandate.part(PART_S)
 
@@ -269,10 +273,10 @@ class Cluster:
             await asyncio.sleep(ROUND_S)
             self.budgets.tend()
             self.upkeep.sync()
-            self.upkeep.tell_of_hosts()
+            self.upkeep.send_host_notes()
             try:
-                await self.mirroring.tell_missing()
-                await self.neighbours.excess.tell_to_drop()
+                await self.mirroring.send_missing()
+                await self.neighbours.excess.drop_surplus()
                 await self.takeover.offer_unclaimed()
                 if self.completion.may_ask(asyncio.get_running_loop().time()):
                     for job in [j for j in self.master.jobs.values() if j.state in (RUNNING, INCOMPLETE)]:

@@ -28,7 +28,7 @@ IDLE_S = 1.0
 
 
 class Waiting(Protocol):
-    """Somebody who may wait for the next turn."""
+    """A part that may wait for the next turn."""
 
     @property
     def waiting(self) -> bool:
@@ -37,7 +37,7 @@ class Waiting(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class Cycle:
-    """What takes part in a turn, each for one idea; see their modules."""
+    """One turn after the other. Each part stands for one idea; see their modules."""
 
     company: Company
     """Those among whom we are,"""
@@ -111,7 +111,7 @@ class Cycle:
         self.granting.send()
 
     def _apply(self, committed: Committed, aftermath: Aftermath) -> None:
-        """Has the bench follow what is durable now."""
+        """Lets the bench follow what is durable now."""
         bench = self.company.ground.workbench
         for record in aftermath.forgotten:
             bench.forget(record)

@@ -1,4 +1,4 @@
-"""What a master's cycle exchanges with other masters: links that arrive, links that come back, buckets that move.
+"""The exchange of a master's cycle with other masters: links that arrive, links that come back, buckets that move.
 
 Everything waits here for the next turn of the cycle, takes part in its one transaction, and is answered after the
 commit. So an answer always speaks of what is durable, and nothing overtakes what was accepted before it.
@@ -39,7 +39,7 @@ class Exchange:
         self._adopted: list[asyncio.Future[None]] = []
 
     def busy(self, job: Job) -> int:
-        """Counts the records of a job that are queued or open here, and links of it that are under way."""
+        """Counts the links and records of the job that are neither stored here nor settled elsewhere."""
         if job.closing:
             return job.leased + self.under_way(job.id)
         # A page that is in hand here may be through elsewhere, and so not queued any more.
@@ -47,7 +47,7 @@ class Exchange:
         return waiting + self.under_way(job.id) + len(self._openings.reopened.get(job.id, ()))
 
     def under_way(self, job: int) -> int:
-        """Links and records of the job that are neither stored here nor settled elsewhere."""
+        """Counts the links and records of the job that are neither stored here nor settled elsewhere."""
         mailbox = self._mailbox
         arrived = sum(len(a.links) for a in (*mailbox.arrivals, *self._answered))
         back = len(mailbox.returned) + len(self._settled) + len(mailbox.adoptions) + len(self._adopted) + self._unsafe
@@ -98,7 +98,7 @@ class Exchange:
             if not arrival.answer.done():
                 arrival.answer.set_result(Settled(0, arrival.refused, arrival.unknown, provisional))
         for parcel in settled:
-            parcel.hold.settled()
+            parcel.hold.count_off()
 
     def _take(self, arrival: Arrival, batch: Batch) -> None:
         job = self._jobs.get(arrival.job)

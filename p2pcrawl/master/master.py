@@ -141,7 +141,7 @@ class Master:
     # -- jobs ---------------------------------------------------------------------------------
 
     async def submit(self, spec: JobSpec, outputs: Sequence[Output] = ()) -> Job:
-        """Begins a new job; durable when this returns."""
+        """Submits a new job; durable when this returns."""
         job = await self.admission.submit(spec)
         await self.outputs.open(job, outputs)
         return job
@@ -155,7 +155,7 @@ class Master:
     # -- running ------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Until every job is finished, or ``drain`` has run its course. Raises what makes going on impossible."""
+        """Runs until every job is finished, or ``drain`` has run its course. Raises what makes going on impossible."""
         fate, started_at = self.ground.fate, monotonic()
         self.slaves.group.failed.add_done_callback(self._group_failed)
         watch = asyncio.create_task(self.slaves.watch())
@@ -165,7 +165,7 @@ class Master:
                 self.slaves.group.start()
             while fate.error is None and self._goes_on:
                 await self._cycle.turn()
-                self.lifecycle.settle(monotonic() - started_at, self.company.is_over)
+                self.lifecycle.close_and_finish(monotonic() - started_at, self.company.is_over)
                 if self.draining and not self.sessions and not self.slaves.gone:
                     break
                 if self._goes_on:
@@ -185,7 +185,7 @@ class Master:
         return bool(self.lifecycle.active) or self.draining or self.company.others_bring_jobs
 
     def drain(self) -> None:
-        """No new fetches; what is open ends, is stored, and ``run`` returns."""
+        """Begins no new fetches; what is open ends, is stored, and ``run`` returns."""
         if not self.draining:
             self._cycle.draining = True
             self.slaves.stop()

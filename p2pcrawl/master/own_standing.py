@@ -1,11 +1,11 @@
-"""How a job stands at this master, for the decision that it is finished."""
+"""The state of a job at this master, for the decision that it is finished."""
 
 from __future__ import annotations
 
 from p2pcrawl.master.buckets.takeover import Takeover
 from p2pcrawl.master.company.neighbours import Neighbours
 from p2pcrawl.master.exchange import Exchange
-from p2pcrawl.wire.messages.peer_messages import Standing
+from p2pcrawl.wire.messages.peer_messages import JobAtMaster
 
 
 class OwnStanding:
@@ -22,7 +22,7 @@ class OwnStanding:
         self.starting: set[int] = set()
         """Jobs whose first record is not at its owner yet: they are not finished, though nobody has any of them."""
 
-    def of(self, number: int) -> Standing:
+    def of(self, number: int) -> JobAtMaster:
         """Returns how a job stands here, be it known or not."""
         job = self._jobs.get(number)
         ownership = self._ownership
@@ -30,8 +30,8 @@ class OwnStanding:
         waits = moving or ownership.patient
         busy = int(waits or number in self.starting) + self._copier.under_way + self._copying.lacking()
         if job is None:
-            return Standing(0, False, busy, 0, 0, ownership.view)
-        return Standing(
+            return JobAtMaster(0, False, busy, 0, 0, ownership.view)
+        return JobAtMaster(
             0,
             True,
             busy + self._exchange.busy(job),

@@ -40,7 +40,7 @@ class Aside:
         self._retries: list[tuple[Job, asyncio.Future[int]]] = []
 
     def retry(self, job: Job) -> asyncio.Future[int]:
-        """Queues all failed pages of a job anew, durably; how many."""
+        """Queues all failed pages of a job anew, durably; returns how many."""
         count: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._retries.append((job, count))
         self._wake()
@@ -48,11 +48,13 @@ class Aside:
 
     @property
     def waiting(self) -> bool:
-        """There is something to do in the next turn."""
+        """True if there is something to do in the next turn."""
         return bool(self._retries or self._down or self._reopened)
 
     async def run(self) -> None:
-        """A turn's part: some of what is queued for hosts that are down, all retries, and all that is open by now."""
+        """Does a turn's part: some of what is queued for hosts that are down, all retries, and all that is open by
+        now.
+        """
         for key in list(self._down):
             await self._abandon(*key)
         retries, self._retries = self._retries, []
@@ -68,7 +70,9 @@ class Aside:
             await self._take_up_dropped(self._jobs[number], frozenset(hosts))
 
     def _forget_robots(self, hosts: Collection[str]) -> None:
-        """While a host was closed its robots.txt could not be asked for, and seemed to allow everything."""
+        """Forgets the robots.txt of hosts that were closed: it could not be asked for, and seemed to allow
+        everything.
+        """
         for seat in self._bench.seats.values():
             if seat.host.robots and opened_by(f"http://{seat.host.name}/") in hosts:
                 seat.host.robots = None
@@ -92,7 +96,7 @@ class Aside:
         self._company.doubt(touched)
 
     async def _abandon(self, number: int, host: int) -> None:
-        """Such a host is granted nothing meanwhile."""
+        """Puts the next pages of a host that is down aside, which is granted nothing meanwhile."""
         changes, touched = await self._recorder.run(Store.abandon, number, host, ABANDON_ROWS)
         self._company.doubt(touched)
         if number in self._jobs:

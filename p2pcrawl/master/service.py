@@ -1,4 +1,4 @@
-"""What a master answers the others: one list of requests, each with the part that answers it.
+"""The service of a master for the others: one list of requests, each with the part that answers it.
 
 Where a request concerns several parts their order is here, with its reason.
 """
@@ -21,9 +21,10 @@ from p2pcrawl.wire.messages.peer_messages import (
     Copied,
     Copy,
     Discover,
-    Drop,
+    DropCopies,
     Dropped,
     Forgotten,
+    JobAtMaster,
     JobMarks,
     ListKeys,
     Merge,
@@ -37,7 +38,6 @@ from p2pcrawl.wire.messages.peer_messages import (
     Released,
     Repay,
     Settled,
-    Standing,
     Taken,
     Whole,
 )
@@ -71,7 +71,7 @@ class Service:
             ListKeys.by(lambda request, _: holdings.list_keys(request)),
             PullKeys.by(lambda request, _: holdings.pull_keys(request)),
             Whole.by(lambda request, _: upkeep.whole(request)),
-            Drop.by(self._drop),
+            DropCopies.by(self._drop),
             # Buckets that change hands.
             Claim.by(self._claim),
             Pull.by(lambda request, _: takeover.pull(request)),
@@ -103,17 +103,17 @@ class Service:
 
     async def _merge(self, request: Merge, sender: NodeId) -> Settled:
         # A host that is not ours is refused before anything of the request is written down.
-        self._cluster.orphanage.learn(request.notes)
+        self._cluster.adoption.learn(request.notes)
         # Before the rows: what is open to them is known here when they are.
         await self._cluster.master.admission.learn_opened(request.opened)
-        return await self._cluster.orphanage.merge(request.rows)
+        return await self._cluster.adoption.merge(request.rows)
 
     async def _copy(self, request: Copy, sender: NodeId) -> Copied:
         # Before the rows, as above: whoever takes them over from here must not find a host closed that was open.
         await self._cluster.master.admission.learn_opened(request.opened)
         return await self._cluster.holdings.copy(request)
 
-    async def _drop(self, request: Drop, sender: NodeId) -> Dropped:
+    async def _drop(self, request: DropCopies, sender: NodeId) -> Dropped:
         dropped = await self._cluster.upkeep.drop(request, self._cluster.takeover.left_over)
         if dropped.agreed:
             # Only in the view in which both act: another owner says it again.
@@ -122,7 +122,7 @@ class Service:
 
     async def _claim(self, request: Claim, sender: NodeId) -> Released:
         # Most often the news of its view is under way here: a refusal would cost both a pause.
-        await self._cluster.views.come_to(request.view)
+        await self._cluster.views.wait_for_view(request.view)
         return await self._cluster.takeover.let_go(request, sender)
 
     async def _taken(self, request: Taken, sender: NodeId) -> Forgotten:
@@ -130,7 +130,7 @@ class Service:
         self._cluster.farewell.taken(buckets_of(request.buckets))
         return await self._cluster.takeover.taken(request, sender)
 
-    async def _quiet(self, request: Quiet, sender: NodeId) -> Standing:
+    async def _quiet(self, request: Quiet, sender: NodeId) -> JobAtMaster:
         if request.closing:
             # First: a job that closes has less left to do, and the answer is to say so.
             self._ground.lifecycle.close(request.job, request.closing)

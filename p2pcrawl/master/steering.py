@@ -1,4 +1,4 @@
-"""What is done with jobs as a whole: pause, resume, cancel, retry; and their end, which all masters sign.
+"""The steering of jobs as a whole: pause, resume, cancel, retry; and their end, which all masters sign.
 
 A change is durable here before anybody else hears of it; then all living masters are told, and those that are away
 when they come back (:mod:`p2pcrawl.core.control` says whose change counts).
@@ -18,7 +18,7 @@ from msgspec.json import Decoder
 
 from p2pcrawl.core.control import RETRY, RUNNING, refusal, steered
 from p2pcrawl.master.cluster import Cluster
-from p2pcrawl.master.jobs.certificate import Part, body_of, certificate_of, digest_of, signed_part
+from p2pcrawl.master.jobs.certificate import Part, certificate_of, members_digest, signed_body, signed_part
 from p2pcrawl.master.jobs.job import FINISHED, INCOMPLETE, Job
 from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.model.cluster.node import Member
@@ -48,7 +48,7 @@ _PART = Decoder(Part)
 
 
 class Steering:
-    """See the module. ``start`` and ``close`` with the cluster."""
+    """Steers jobs for people, and ends them. ``start`` and ``close`` with the cluster."""
 
     def __init__(self, cluster: Cluster, absences: Absences, identity: Identity) -> None:
         self._cluster = cluster
@@ -73,16 +73,16 @@ class Steering:
     async def steer(self, job: Job, verb: str) -> dict[str, Any]:
         """Does it in the whole cluster. Raises ConfigurationError when the job is not in a state for it."""
         was = job.state
-        if steered(job.standing, verb) is None:
-            raise ConfigurationError(f"cannot {verb} job {job.id}: {refusal(job.standing, verb)}")
+        if steered(job.control, verb) is None:
+            raise ConfigurationError(f"cannot {verb} job {job.id}: {refusal(job.control, verb)}")
         answer: dict[str, Any] = {"job": job.id, "name": job.spec.name, "was": was}
         idle = False
         if verb == RETRY:
             counts = await asyncio.gather(*(self._retry_at(member, job) for member in self._peers.members()))
             answer["retried"] = sum(counts)
             idle = not answer["retried"]
-        after = steered(job.standing, verb)
-        if after is not None and after != job.standing and not idle:
+        after = steered(job.control, verb)
+        if after is not None and after != job.control and not idle:
             self._master.lifecycle.steer(job, after)
             log.info("job %d: %s, was %s", job.id, job.state, was)
         try:
@@ -95,7 +95,7 @@ class Steering:
         return {**answer, "state": job.state, "missing": away}
 
     async def retry_here(self, job: Job) -> int:
-        """Queues anew what has failed at this master; how many pages."""
+        """Queues anew what has failed at this master; returns how many pages."""
         return await self._master.aside.retry(job)
 
     async def _retry_at(self, member: Member, job: Job) -> int:
@@ -111,10 +111,10 @@ class Steering:
     # -- the end ------------------------------------------------------------------------------
 
     async def conclude(self, job: Job, view: int) -> None:
-        """Nothing of a job was left in this view: it ends with what all masters sign, unless one knows better."""
-        before = job.standing
+        """Ends a job of which nothing was left in this view: with what all masters sign, unless one knows better."""
+        before = job.control
         certificate = await self._certificate(job, view)
-        if certificate is None or job.standing != before:
+        if certificate is None or job.control != before:
             return
         state = INCOMPLETE if certificate["incomplete"] else FINISHED
         if state == job.state and job.signed and _same_end(certificate, json.loads(job.signed)):
@@ -123,13 +123,14 @@ class Steering:
             log.warning("job %d is quiet, but %d buckets are not whole", job.id, len(certificate["incomplete"]))
         signed = json.dumps(certificate, sort_keys=True, separators=(",", ":")).encode()
         reason = job.closing if job.state == RUNNING else job.reason
-        self._master.lifecycle.steer(job, job.standing.then(state, reason, signed))
+        self._master.lifecycle.steer(job, job.control.then(state, reason, signed))
         await self._master.handover.stored()
         await self._cluster.spread(job)
 
     async def _certificate(self, job: Job, view: int) -> dict[str, Any] | None:
-        """None when somebody does not answer, has something left to do, or acts in another view, in which rows may be
-        on their way and be counted at both ends."""
+        """Collects the certificate; None when somebody does not answer, has something left to do, or acts in another
+        view, in which rows may be on their way and be counted at both ends.
+        """
         try:
             answers = await asyncio.gather(
                 *(self._peers.query(m.id, "ask:part", {"job": job.id}, _PART, ASK_S) for m in self._peers.others())
@@ -143,18 +144,18 @@ class Steering:
             return None
         counts = certificate["counts"]
         left = counts["leased"] + (0 if job.closing or job.reason else counts["queued"])
-        names = {body["master"] for part in parts if (body := body_of(part)) is not None}
+        names = {body["master"] for part in parts if (body := signed_body(part)) is not None}
         return certificate if not left and names == set(certificate["members"]) else None
 
     def part(self, job: Job) -> Part:
-        """What this master states of a job."""
+        """Signs what this master states of a job."""
         ownership, members = self._cluster.ownership, self._peers.members()
         missing = self._absences.missing()
         body = {
             "master": self._peers.me,
             "job": job.id,
             "view": f"{ownership.view:016x}",
-            "members": digest_of([m.id for m in members]),
+            "members": members_digest([m.id for m in members]),
             "missing": sorted(missing),
             "since": {node: int(at) for node, at in missing.items()},
             "copies": ownership.copies,
@@ -183,7 +184,7 @@ class Steering:
                     log.exception("looking after job %d failed", job.id)
 
     def _has_news(self, job: Job) -> bool:
-        """Whether there is work here that cannot be somebody's old news any more."""
+        """Tells whether there is work here that cannot be somebody's old news any more."""
         ownership = self._cluster.ownership
         here = job.counts["queued"] > 0 and not ownership.syncing and ownership.complete
         self._news[job.id] = self._news[job.id] + 1 if here else 0
@@ -192,12 +193,12 @@ class Steering:
     async def _open_again(self, job: Job) -> None:
         log.info("job %d runs again: %d pages have come that nobody knew of", job.id, job.counts["queued"])
         del self._news[job.id]
-        self._master.lifecycle.steer(job, job.standing.then(RUNNING))
+        self._master.lifecycle.steer(job, job.control.then(RUNNING))
         await self._master.handover.stored()
         await self._cluster.spread(job)
 
     def _may_be_final(self, job: Job) -> bool:
-        """Whether its certificate was not, and who was missing is here again or forgotten."""
+        """Tells whether a job's certificate was not final, and who was missing is here again or forgotten."""
         if job.state != FINISHED or not self._cluster.completion.falls_to_us() or self._peers.missing():
             return False
         known, final = self._final.get(job.id, (b"", False))
@@ -208,5 +209,5 @@ class Steering:
 
 
 def _same_end(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether a new certificate would tell nothing new."""
+    """Tells whether a new certificate would tell nothing new."""
     return all(one[name] == other.get(name) for name in ("incomplete", "missing", "final"))

@@ -1,6 +1,6 @@
 """The ways in which a page can end: the vocabulary of failures and drops.
 
-A ``Failure`` may be retried, by the policy of :mod:`p2pcrawl.core.hosts.retry`. A ``Drop`` is a decision
+A ``Failure`` may be retried, by the policy of :mod:`p2pcrawl.core.hosts.retry`. A ``DropCopies`` is a decision
 not to fetch or not to keep, and never is. Their values are what people read in summaries.
 """
 

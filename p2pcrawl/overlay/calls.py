@@ -15,9 +15,9 @@ from contextlib import suppress
 from p2pcrawl.model.cluster.node import Address, NodeId, parse_address
 from p2pcrawl.model.errors import ConfigurationError, LinkError, P2PCrawlError
 from p2pcrawl.overlay.antechamber import Antechamber
-from p2pcrawl.overlay.link import Link
+from p2pcrawl.overlay.link import PeerLink
 from p2pcrawl.overlay.tasks import end
-from p2pcrawl.wire.messages.ask import Answered, Answers, R, Reply, Request, due
+from p2pcrawl.wire.messages.ask import Answered, Answers, PeerReply, PeerRequest, R, due
 from p2pcrawl.wire.messages.codec import AnyMessage
 from p2pcrawl.wire.messages.peer_messages import Introduce, Query
 from p2pcrawl.wire.messages.slave_messages import Hello
@@ -33,7 +33,7 @@ that it lives: after a partition TCP repeats too rarely what was lost, while a n
 OPEN_MAX = 256
 """Requests of one link that are being served at once; the next one ends the link."""
 
-OnSlave = Callable[[Link, Hello], None]
+OnSlave = Callable[[PeerLink, Hello], None]
 
 
 class Caller:
@@ -43,12 +43,12 @@ class Caller:
         self._seal = seal
         self._lines: dict[Address, _OutgoingLink] = {}
         self._last = 0
-        self._due: dict[int, tuple[float, asyncio.Future[Reply]]] = {}
+        self._due: dict[int, tuple[float, asyncio.Future[PeerReply]]] = {}
         """Until when each answer is waited for."""
         self._alarm: asyncio.TimerHandle | None = None
         """One for all of them, for most come long before their time."""
 
-    async def call(self, address: Address, request: Request[R], timeout_s: float = CALL_S) -> R:
+    async def call(self, address: Address, request: PeerRequest[R], timeout_s: float = CALL_S) -> R:
         """Returns the reply to ``request``, whose ``id`` is set here. Raises LinkError when there is none in time, and
         for one of another type than the request names."""
         self._last += 1
@@ -123,11 +123,11 @@ class _OutgoingLink:
     def __init__(self, address: Address, seal: Callable[[], Seal]) -> None:
         self._address = address
         self._seal = seal
-        self._waiting: dict[int, asyncio.Future[Reply]] = {}
-        self._unsent: list[Request[Reply]] = []
+        self._waiting: dict[int, asyncio.Future[PeerReply]] = {}
+        self._unsent: list[PeerRequest[PeerReply]] = []
         """They wait for the link to open."""
-        self._link: Link | None = None
-        self._opening: asyncio.Task[Link | None] | None = None
+        self._link: PeerLink | None = None
+        self._opening: asyncio.Task[PeerLink | None] | None = None
         self._error: LinkError | None = None
         self._asked_at: float | None = None
         """Since when answers are due, counted anew with each that comes; None when there are no requests without."""
@@ -143,11 +143,11 @@ class _OutgoingLink:
         """The number of calls that wait for an answer."""
         return len(self._waiting)
 
-    def ask(self, request: Request[Reply]) -> asyncio.Future[Reply]:
+    def ask(self, request: PeerRequest[PeerReply]) -> asyncio.Future[PeerReply]:
         """Sends a request. Returns its answer, or LinkError when the link ends before it. Whoever does not wait any
         longer says ``forget``.
         """
-        answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[PeerReply] = asyncio.get_running_loop().create_future()
         if self.closed:
             answer.set_exception(self._error or LinkError(f"the link to {self._address} is closed"))
             return answer
@@ -164,7 +164,7 @@ class _OutgoingLink:
         """Drops the answer with this number when it comes: the caller does not wait for it any more."""
         self._waiting.pop(number, None)
 
-    def _send(self, link: Link, request: Request[Reply]) -> None:
+    def _send(self, link: PeerLink, request: PeerRequest[PeerReply]) -> None:
         if self._asked_at is None:
             self._asked_at = asyncio.get_running_loop().time()
         try:
@@ -173,13 +173,13 @@ class _OutgoingLink:
             # It is too long, or not to be said at all: that concerns nobody but whoever asked.
             self._waiting[request.id].set_exception(error)
 
-    async def _open(self) -> Link | None:
+    async def _open(self) -> PeerLink | None:
         loop = asyncio.get_running_loop()
         host, port = parse_address(self._address)
         try:
             async with asyncio.timeout(CONNECT_S):
                 _, link = await loop.create_connection(
-                    lambda: Link(self._received, self._lost, self._seal()), host, port
+                    lambda: PeerLink(self._received, self._lost, self._seal()), host, port
                 )
         except (OSError, TimeoutError) as error:
             self._lost(LinkError(f"cannot reach {self._address}: {error or 'no answer'}"))
@@ -201,7 +201,7 @@ class _OutgoingLink:
         self._fail(LinkError(f"the link to {self._address} was closed"))
 
     def _received(self, message: AnyMessage) -> None:
-        if not isinstance(message, Reply):
+        if not isinstance(message, PeerReply):
             raise LinkError(f"{self._address} said {type(message).__name__} where an answer was due")
         future = self._waiting.get(message.id)
         others = len(self._waiting) - (future is not None)
@@ -231,7 +231,7 @@ class Reception:
         self._unproven: Antechamber[_IncomingLink] = Antechamber()
         """Those that have not introduced themselves yet."""
 
-    def make_link(self) -> Link:
+    def make_link(self) -> PeerLink:
         """Makes the link of a new connection, for the server."""
         visitor = _IncomingLink(self._seal(), self._answers, self._on_slave, self._forget)
         visitor.link.on_open = lambda: self._came(visitor)
@@ -270,7 +270,7 @@ class _IncomingLink:
     def __init__(
         self, seal: Seal, answers: Answers, on_slave: OnSlave, on_end: Callable[[_IncomingLink], None]
     ) -> None:
-        self.link = Link(self._first, self._lost, seal)
+        self.link = PeerLink(self._first, self._lost, seal)
         self._answers = answers
         self._on_slave = on_slave
         self._on_end = on_end
@@ -289,14 +289,14 @@ class _IncomingLink:
                 raise LinkError(f"a link begins with an introduction, not with {type(message).__name__}")
 
     def _request(self, message: AnyMessage) -> None:
-        if not isinstance(message, Request):
+        if not isinstance(message, PeerRequest):
             raise LinkError(f"{type(message).__name__} is not a request")
         if len(self._tasks) >= OPEN_MAX:
             raise LinkError(f"more than {OPEN_MAX} requests at once")
         self._requests += 1
         self._tasks[self._requests] = asyncio.create_task(self._answer(self._requests, message))
 
-    async def _answer(self, number: int, request: Request[Reply]) -> None:
+    async def _answer(self, number: int, request: PeerRequest[PeerReply]) -> None:
         peer = self.link.peer
         assert peer is not None
         try:
@@ -311,7 +311,7 @@ class _IncomingLink:
         with suppress(LinkError):
             self.link.send(reply)
 
-    async def _reply(self, request: Request[Reply], asker: NodeId) -> Reply:
+    async def _reply(self, request: PeerRequest[PeerReply], asker: NodeId) -> PeerReply:
         answer = self._answers.get(type(request))
         if answer is None:
             raise P2PCrawlError(f"this master does not know {type(request).__name__}")

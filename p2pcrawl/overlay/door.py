@@ -13,7 +13,7 @@ from p2pcrawl.model.cluster.node import Address, Member, NodeId
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.overlay.calls import Caller
 from p2pcrawl.overlay.peers import ASK_S, SOON_S, T
-from p2pcrawl.wire.messages.ask import R, Request
+from p2pcrawl.wire.messages.ask import PeerRequest, R
 from p2pcrawl.wire.sealed.tls import Seal
 
 
@@ -67,7 +67,7 @@ class Door:
         """Returns those that went without handing over what they have, and are waited for."""
         return self.membership.missing()
 
-    async def ask(self, node: NodeId, request: Request[R], timeout_s: float = ASK_S) -> R:
+    async def ask(self, node: NodeId, request: PeerRequest[R], timeout_s: float = ASK_S) -> R:
         """Returns the other's reply to a request. Raises LinkError when there is none of the type that is due."""
         return await self.caller.call(self._address_of(node), request, timeout_s)
 

@@ -29,7 +29,7 @@ OnMessage = Callable[[AnyMessage], None]
 OnClose = Callable[[Exception | None], None]
 
 
-class Link(asyncio.Protocol):
+class PeerLink(asyncio.Protocol):
     """One end. ``on_message`` and ``on_close`` may be exchanged when it is known who is at the other end."""
 
     def __init__(self, on_message: OnMessage, on_close: OnClose, seal: Seal | None = None) -> None:
@@ -155,9 +155,9 @@ class Link(asyncio.Protocol):
         self._fail(LinkError("the other end did not introduce itself in time"))
 
 
-async def open_link(stream: socket.socket, on_message: OnMessage, on_close: OnClose) -> Link:
+async def open_link(stream: socket.socket, on_message: OnMessage, on_close: OnClose) -> PeerLink:
     """Takes over a connected stream socket, unsealed."""
     stream.setblocking(False)
     loop = asyncio.get_running_loop()
-    _, link = await loop.create_connection(lambda: Link(on_message, on_close), sock=stream)
+    _, link = await loop.create_connection(lambda: PeerLink(on_message, on_close), sock=stream)
     return link

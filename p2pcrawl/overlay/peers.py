@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 from msgspec.json import Decoder
 
 from p2pcrawl.model.cluster.node import Member, NodeId
-from p2pcrawl.wire.messages.ask import R, Request
+from p2pcrawl.wire.messages.ask import PeerRequest, R
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ class Peers(Protocol):
     def missing(self) -> Sequence[Member]:
         """Returns those that went without handing over what they have, and are waited for."""
 
-    async def ask(self, node: NodeId, request: Request[R], timeout_s: float = ASK_S) -> R:
+    async def ask(self, node: NodeId, request: PeerRequest[R], timeout_s: float = ASK_S) -> R:
         """Returns the other's reply, which is of the type that the request names.
 
         Raises LinkError when it does not count as a member, does not answer in time, refuses, or answers with anything

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from p2pcrawl.model.cluster.node import Address, format_address, parse_address
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.overlay.link import Link
+from p2pcrawl.overlay.link import PeerLink
 from p2pcrawl.wire.sealed.datagrams import DatagramSeal, Opened
 from p2pcrawl.wire.sealed.knocks import SECRET_BYTES, Knocks, Sending
 
@@ -75,7 +75,7 @@ class Port(asyncio.DatagramProtocol):
         self.receivers: dict[int, OnDatagram] = {}
         self.address = Address("")
 
-    async def open(self, host: str, port: int, make_link: Callable[[], Link]) -> Address:
+    async def open(self, host: str, port: int, make_link: Callable[[], PeerLink]) -> Address:
         """Binds both sockets; with port 0 any that is free for both. Raises ConfigurationError when it cannot."""
         loop = asyncio.get_running_loop()
         for attempt in range(_TRIES):

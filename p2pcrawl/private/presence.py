@@ -110,7 +110,7 @@ def presence_folder() -> Path:
     return (Path(base) if base else Path.home() / ".local" / "state") / "p2pcrawl" / "peers"
 
 
-class _Listed(NamedTuple):
+class _PeerFile(NamedTuple):
     """The contents of one peer's file."""
 
     api: Address
@@ -118,7 +118,7 @@ class _Listed(NamedTuple):
     listens: tuple[Address, ...]
 
 
-def _running() -> list[_Listed]:
+def _running() -> list[_PeerFile]:
     try:
         paths = sorted(presence_folder().glob("*.json"))
     except (OSError, RuntimeError):
@@ -126,7 +126,7 @@ def _running() -> list[_Listed]:
     return [found for path in paths if (found := _living(path))]
 
 
-def _living(path: Path) -> _Listed | None:
+def _living(path: Path) -> _PeerFile | None:
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), encoding="utf-8") as file:
             status = os.fstat(file.fileno())
@@ -147,7 +147,7 @@ def _living(path: Path) -> _Listed | None:
                 listens = (
                     [Address(each) for each in others if is_address(str(each))] if isinstance(others, list) else []
                 )
-                return _Listed(api, Path(token) if isinstance(token, str) else None, (api, *listens))
+                return _PeerFile(api, Path(token) if isinstance(token, str) else None, (api, *listens))
             path.unlink(missing_ok=True)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass

@@ -29,8 +29,8 @@ from p2pcrawl.wire.sealed.streams import StreamSeal
 from p2pcrawl.wire.sealed.tls import Seal, TlsStream
 
 
-def new_event_loop() -> asyncio.AbstractEventLoop:
-    """uvloop's where there is one."""
+def _new_event_loop() -> asyncio.AbstractEventLoop:
+    """Makes an event loop, uvloop's where there is one."""
     try:
         import uvloop
     except ImportError:  # Windows
@@ -67,7 +67,7 @@ def main() -> int:
     async def serve() -> None:
         tune_collector()
         if asked.connect:
-            slave = Slave(new_loop=new_event_loop, peers_here=addresses_here, desk=desk)
+            slave = Slave(new_loop=_new_event_loop, peers_here=addresses_here, desk=desk)
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, slave.leave)
             tls = TlsFiles(asked.tls_cert, asked.tls_key, asked.tls_ca).load() if asked.tls_cert else None
 
@@ -82,10 +82,10 @@ def main() -> int:
         stream = socket.socket(fileno=asked.fd)
         # What a spider starts must not hold the link: this slave's death would go unnoticed.
         stream.set_inheritable(False)
-        await Slave(new_loop=new_event_loop, peers_here=addresses_here, desk=desk).run(stream)
+        await Slave(new_loop=_new_event_loop, peers_here=addresses_here, desk=desk).run(stream)
 
     try:
-        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        with asyncio.Runner(loop_factory=_new_event_loop) as runner:
             runner.run(serve())
     except (ConfigurationError, LinkError) as error:
         logging.getLogger(__name__).warning("%s", error)

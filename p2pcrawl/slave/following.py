@@ -42,8 +42,9 @@ class Follow(msgspec.Struct):
 async def follow(
     slave: Slave, first: Follow, seal: Callable[[str], Seal], next_master: Callable[[Address], Awaitable[Follow]]
 ) -> None:
-    """Until the slave is to leave. ``seal`` makes that of a new link from the cluster's keys; ``next_master`` is told
-    which one was lost."""
+    """Follows one master after the other until the slave is to leave. ``seal`` makes that of a new link from the
+    cluster's keys; ``next_master`` is told which one was lost.
+    """
     told = first
     try:
         while True:
@@ -85,7 +86,7 @@ class Parent:
         return await self._answer
 
     def _listen(self) -> None:
-        """In a thread of its own, so that a spider which blocks the loop does not outlive the peer."""
+        """Listens in a thread of its own, so that a spider which blocks the loop does not outlive the peer."""
         with suppress(OSError), self._socket.makefile("rb") as lines:
             for line in lines:
                 self._loop.call_soon_threadsafe(self._heard, msgspec.json.decode(line, type=Follow))

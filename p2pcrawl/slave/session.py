@@ -15,7 +15,7 @@ from typing import Any
 
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.overlay.tasks import end
-from p2pcrawl.slave.link.fence import Fence, Fenced
+from p2pcrawl.slave.link.fence import Fence, SessionExpired
 from p2pcrawl.slave.link.orphans import Orphanage
 from p2pcrawl.slave.link.outbox import Outbox
 from p2pcrawl.slave.link.post import Post, Pulse
@@ -43,7 +43,7 @@ LEAVE_S = 10.0
 
 
 class End(Enum):
-    """How a session ended."""
+    """The way in which a session ended."""
 
     LOST = auto()
     """Its link is gone."""
@@ -57,7 +57,7 @@ class End(Enum):
     """A job could not be opened."""
 
 
-class Session:
+class SlaveSession:
     """``asked_at``: when the Hello was sent that ``welcome`` answers."""
 
     def __init__(
@@ -82,7 +82,9 @@ class Session:
         self._ended: asyncio.Future[End] = asyncio.get_running_loop().create_future()
 
     async def run(self) -> tuple[End, list[asyncio.Task[None]]]:
-        """Until it is over: how it ended, and the callbacks that still run. Raises what a worker raised."""
+        """Runs the session until it is over. Returns how it ended, and the callbacks that still run. Raises what a
+        worker raised.
+        """
         workers = [asyncio.create_task(self._worker()) for _ in range(self._slots)]
         for worker in workers:
             worker.add_done_callback(self._worker_ended)
@@ -104,7 +106,7 @@ class Session:
         return how, [w for w in workers if not w.done()]
 
     def end(self, how: End) -> None:
-        """It is over, from this moment on."""
+        """Ends the session, from this moment on."""
         if not self._ended.done():
             self._ended.set_result(how)
             self._over()
@@ -161,7 +163,7 @@ class Session:
                 run = await self._jobs.run_of(task.job)
                 if not self._fence.passed:
                     await self._work(run, task)
-            except Fenced:
+            except SessionExpired:
                 pass
             except MissingRules as missing:
                 assert isinstance(task, Task)
@@ -196,7 +198,7 @@ class Session:
             self._tasks.put_nowait(None)
 
     def _take_back(self) -> list[int]:
-        """The records of the tasks that nobody has begun."""
+        """Takes back the records of the tasks that nobody has begun."""
         records = []
         while not self._tasks.empty():
             task = self._tasks.get_nowait()

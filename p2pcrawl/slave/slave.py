@@ -24,7 +24,7 @@ from p2pcrawl.overlay.link import OnClose
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.slave.link.orphans import Orphanage
 from p2pcrawl.slave.link.post import Post, PostApart, PostThread
-from p2pcrawl.slave.session import End, Session
+from p2pcrawl.slave.session import End, SlaveSession
 from p2pcrawl.slave.work.doors import Doors, PeersHere
 from p2pcrawl.slave.work.jobs import Jobs
 from p2pcrawl.spiders.spider import Spider
@@ -65,8 +65,8 @@ class Slave:
         self._leaving = False
         self.parting: asyncio.Future[None] = self._loop.create_future()
         """Done when it is about to leave."""
-        self._session: Session | None = None
-        self._welcomed: asyncio.Future[Session | None] = self._loop.create_future()
+        self._session: SlaveSession | None = None
+        self._welcomed: asyncio.Future[SlaveSession | None] = self._loop.create_future()
 
     async def run(self, stream: socket.socket) -> None:
         """Serves one link until it is stopped or lost."""
@@ -97,7 +97,7 @@ class Slave:
 
     @property
     def leaving(self) -> bool:
-        """It works for nobody any more."""
+        """True once it works for nobody any more."""
         return self._leaving or self._failure is not None
 
     async def close(self) -> None:
@@ -110,7 +110,7 @@ class Slave:
     # -- one link -----------------------------------------------------------------------------
 
     async def _serve(self, seal: Seal | None, patience_s: float | None, **where: Any) -> None:
-        """``patience_s``: how long the master may take to answer; None: it is this slave's only one."""
+        """Serves one master. ``patience_s``: how long it may take to answer; None: it is this slave's only one."""
         gone: asyncio.Future[Exception | None] = self._loop.create_future()
 
         def lost(error: Exception | None) -> None:
@@ -125,7 +125,7 @@ class Slave:
                 await post.connect(**where)
         except OSError as error:
             raise LinkError(f"cannot be reached: {error.strerror or error or 'no answer'}") from error
-        session: Session | None = None
+        session: SlaveSession | None = None
         parting: Bye | None = None
         try:
             while True:
@@ -168,7 +168,7 @@ class Slave:
         self._asked_at = self._loop.time()
         self._welcomed = self._loop.create_future()
 
-    async def _work(self, session: Session) -> End:
+    async def _work(self, session: SlaveSession) -> End:
         try:
             how, still_running = await session.run()
         finally:
@@ -188,7 +188,9 @@ class Slave:
             # What was reported under another session may be lost with it.
             self._jobs.forget()
             # At once, for what follows the Welcome belongs to the session.
-            self._session = Session(self._post, message, self._asked_at, self._jobs, self._orphanage, self._numbers)
+            self._session = SlaveSession(
+                self._post, message, self._asked_at, self._jobs, self._orphanage, self._numbers
+            )
             self._welcomed.set_result(self._session)
 
     def _part(self) -> None:

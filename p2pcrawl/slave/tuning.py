@@ -1,4 +1,4 @@
-"""What makes a process that parses HTML all day faster, measured.
+"""The tuning of a process that parses HTML all day, measured.
 
 glibc gives memory back to the kernel after every page and takes it again for the next; keeping it
 saves a third of the CPU of a crawl. The collector has little to find here and is asked less often.
@@ -16,7 +16,7 @@ _PAD_BYTES = 16 << 20
 
 
 def tune_memory() -> None:
-    """For slaves: keep freed memory in the process. Does nothing where the C library knows no mallopt."""
+    """Keeps freed memory in the process, for slaves. Does nothing where the C library knows no mallopt."""
     if sys.platform != "linux":
         return
     try:
@@ -29,7 +29,7 @@ def tune_memory() -> None:
 
 
 def tune_collector() -> None:
-    """After start-up: what is loaded stays, and new garbage is looked for less often."""
+    """Lets what is loaded stay after start-up, and looks for new garbage less often."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 50)

@@ -34,7 +34,7 @@ _certificate = Job.certificate
 
 
 async def _idle_here(self: Completion, job: Job) -> int | None:
-    own = self._standing(job.id)
+    own = self._job_here(job.id)
     return None if own.busy else own.view
 
 

@@ -114,7 +114,7 @@ CONTROLS = {
         "buckets are handed over while their leases are open",
         "fetches",
         Options(scenario="rolling", masters=3, pages=60, hosts=12, limit_s=LIMIT_S),
-        (swap(Handover.released, _at_once),),
+        (swap(Handover.can_release, _at_once),),
     ),
     "hash-mod-n": Control(
         "buckets go by hash % n",

@@ -30,7 +30,7 @@ from p2pcrawl.wire.messages.slave_messages import (
     Beat,
     Bye,
     Grant,
-    Links,
+    LinkColumns,
     OrphanPage,
     Orphans,
     Outcome,
@@ -225,7 +225,7 @@ def _links_of_nonsense(liar: Liar) -> AnyMessage | None:
     if not liar.held:
         return None
     prints = b"".join(blake2b(url.encode(), digest_size=SIZE).digest() for url in NOWHERE)
-    links = Links(Link("", bytes(SIZE), -7, 1 << 40, "?"), [*NOWHERE], prints)
+    links = LinkColumns(Link("", bytes(SIZE), -7, 1 << 40, "?"), [*NOWHERE], prints)
     return Report(liar.sequence, [Page(1, 1, liar.job, [links])])
 
 
@@ -245,7 +245,7 @@ def _of_no_phase(liar: Liar) -> AnyMessage | None:
 
 
 def _links_cut_short(liar: Liar) -> AnyMessage | None:
-    links = Links(Link("", bytes(SIZE), 1), [*NOWHERE], bytes(SIZE * len(NOWHERE)))
+    links = LinkColumns(Link("", bytes(SIZE), 1), [*NOWHERE], bytes(SIZE * len(NOWHERE)))
     # It would not be made like that.
     links.fingerprints = links.fingerprints[:9]
     return Report(liar.sequence, [Page(1, 1, liar.job, [links])])

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from p2pcrawl.model.crawl.fingerprint import SIZE
-from p2pcrawl.wire.messages.slave_messages import Links
+from p2pcrawl.wire.messages.slave_messages import LinkColumns
 
 NESTED = (b"\x91", b"\x81\xa1a", b"\x92\x01")
 ENDLESS = (b"\xdd", b"\xdf", b"\xc6", b"\xdb", b"\xc9")
@@ -51,7 +51,7 @@ def _value(kind: msgspec.inspect.Type, dice: Random) -> Any:
     match kind:
         case msgspec.inspect.StructType():
             values = {field.name: _value(field.type, dice) for field in kind.fields}
-            if kind.cls is Links:
+            if kind.cls is LinkColumns:
                 values["fingerprints"] = dice.randbytes(SIZE * len(values["urls"]))
             return kind.cls(**values)
         case msgspec.inspect.NamedTupleType():

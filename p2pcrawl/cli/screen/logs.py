@@ -15,7 +15,7 @@ QUIET = ("asyncio", "charset_normalizer", "kademlia", "markdown_it", "rpcudp")
 """Libraries whose lines below a warning help nobody here."""
 
 
-class _LogLines(logging.Handler):
+class _TerminalLog(logging.Handler):
     """Log lines among the lines of the terminal, so that a live display stays whole."""
 
     def __init__(self, terminal: Terminal) -> None:
@@ -32,7 +32,7 @@ class _LogLines(logging.Handler):
 @contextmanager
 def log_to(terminal: Terminal, level: str, path: str = "") -> Iterator[int | None]:
     """Logs to the file, or else to the terminal. Gives the file's descriptor, for slaves to write to as well."""
-    descriptor, handler = None, _LogLines(terminal)
+    descriptor, handler = None, _TerminalLog(terminal)
     root = logging.getLogger()
     level_before = root.level
     if path:

@@ -32,7 +32,7 @@ LOSSES_SUSPECT = 2
 
 
 @dataclass(slots=True)
-class Turn:
+class Pick:
     """The result of asking a host at the bench: a candidate to fetch, or the robots.txt that must come first."""
 
     seat: Seat
@@ -170,7 +170,7 @@ class Workbench:
 
     def take(
         self, now: float, choose: Callable[[Seat, bool], int], limit: int, capacity: int, terms: Terms = UNSHARED
-    ) -> list[Turn]:
+    ) -> list[Pick]:
         """Takes up to ``limit`` candidates of hosts that are due, to be granted.
 
         ``choose(seat, suspect)`` names the slave session for a host. A session with a minus is busy: the host is
@@ -182,7 +182,7 @@ class Workbench:
         for candidate in self.hot.due(now):
             back = self.seating.seat_of(candidate)
             self.hot.push(back, self.seating.queue(back, candidate.job, candidate.link.kind), candidate)
-        turns: list[Turn] = []
+        turns: list[Pick] = []
         while len(turns) < limit and (seat := lines.next()) is not None:
             queue = self._pick(seat)
             if queue is None:
@@ -228,7 +228,7 @@ class Workbench:
             else:
                 self.hot.pop(seat, queue)
                 lines.line_up(seat)
-            turns.append(Turn(seat, candidate, session, origin))
+            turns.append(Pick(seat, candidate, session, origin))
         return turns
 
     def _pick(self, seat: Seat) -> Queue | None:

@@ -59,7 +59,7 @@ class Router(Protocol):
     def serves(self, bucket: int) -> bool: ...
 
 
-class Alone:
+class SoleOwner:
     """A master without an overlay owns everything."""
 
     def owner(self, bucket: int) -> NodeId | None:

@@ -72,7 +72,7 @@ _Place = tuple[int, int, int, int]
 
 
 class NoteRow(NamedTuple):
-    """What a host asks of whoever visits it. ``pause_s``: for how much longer it wants to be left alone."""
+    """A host's wishes. ``pause_s``: for how much longer it wants to be left alone."""
 
     key: int
     bucket: int
@@ -92,7 +92,9 @@ class SpoolRow(NamedTuple):
 
 
 class CopyStore:
-    """See the module. Raises as ``schema.open_database`` does."""
+    """Keeps the copies that a master holds for others, their hosts' notes, its standings and its spool. Raises as
+    ``schema.open_database`` does.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._db = open_database(folder, LAYOUT)
@@ -113,20 +115,20 @@ class CopyStore:
             self._db.close()
 
     def count(self) -> int:
-        """The rows that are held."""
+        """Counts the rows that are held."""
         return self._count
 
     @property
     def bare(self) -> bool:
-        """Whether neither rows nor notes are here. Costs nothing, and may be asked in any thread."""
+        """True if neither rows nor notes are here. Costs nothing, and may be asked in any thread."""
         return not self._count and not self._noted
 
     def has_rows(self, buckets: Collection[int]) -> bool:
-        """Whether a row of any of these buckets is here."""
+        """Tells whether a row of any of these buckets is here."""
         return bool(self._count) and self._has("held", buckets)
 
     def sizes(self, buckets: Collection[int]) -> Counter[int]:
-        """How many rows and notes are here of each of these buckets of which there are any."""
+        """Counts the rows and notes that are here of each of these buckets of which there are any."""
         found = Counter[int]()
         with self._errors:
             self._ask(buckets)
@@ -163,7 +165,7 @@ class CopyStore:
         return len(won)
 
     def digests(self, nonce: bytes, ranges: Sequence[Range]) -> list[tuple[int, int]]:
-        """For each range: how many rows, and their sum under a key of 16 bytes.
+        """Counts the rows of each range, and sums them under a key of 16 bytes.
 
         Raises LinkError for a range that there is not.
         """
@@ -171,12 +173,13 @@ class CopyStore:
             return digest.digests(self._db, HELD, nonce, ranges)
 
     def keys(self, ranges: Sequence[Range]) -> list[tuple[int, int, int, int]]:
-        """(hi, lo, job, stamp) of all rows in these ranges. Raises LinkError for a range that there is not."""
+        """Returns (hi, lo, job, stamp) of all rows in these ranges. Raises LinkError for a range that there is not."""
         with self._errors:
             return digest.keys(self._db, HELD, ranges)
 
     def rows(self, buckets: Collection[int], after: bytes, limit: int, bytes_max: int) -> tuple[list[CopyRow], bytes]:
-        """The next rows of these buckets in the order of their keys, and the place behind them; the first is empty.
+        """Returns the next rows of these buckets in the order of their keys, and the place behind them; the first is
+        empty.
 
         Stops behind ``bytes_max``. No rows: there are no more. Raises LinkError for a place that there is not.
         """
@@ -206,7 +209,7 @@ class CopyStore:
         return found, after
 
     def rows_of(self, bucket: int, keys: Sequence[Key]) -> list[CopyRow]:
-        """Those of these rows (hi, lo, job) of a bucket that are here."""
+        """Returns those of these rows (hi, lo, job) of a bucket that are here."""
         with self._errors:
             found = select_many(
                 named(self._db),
@@ -229,7 +232,7 @@ class CopyStore:
     # -- hosts --------------------------------------------------------------------------------
 
     def notes(self, buckets: Collection[int]) -> list[NoteRow]:
-        """What the hosts in these buckets ask."""
+        """Returns what the hosts in these buckets ask."""
         with self._errors:
             self._ask(buckets)
             rows = self._db.execute(
@@ -251,7 +254,7 @@ class CopyStore:
     # -- standings ----------------------------------------------------------------------------
 
     def standings(self) -> dict[int, Standing]:
-        """What is known of each bucket that anything is known of."""
+        """Returns the standing of each bucket of which anything is known."""
         with self._errors:
             rows = self._db.execute("SELECT bucket, epoch, lack, base, pieces FROM standing").fetchall()
             return {bucket: Standing(epoch, lack, base, _pieces_read(text)) for bucket, epoch, lack, base, text in rows}
@@ -272,7 +275,7 @@ class CopyStore:
                 run_many(self._db, "INSERT INTO spool (job, hi, lo, bucket, link)", rows)
 
     def spooled(self, after: int, limit: int) -> list[tuple[int, SpoolRow]]:
-        """The next links with their numbers, behind a number."""
+        """Returns the next links with their numbers, behind a number."""
         with self._errors:
             rows = self._db.execute(
                 "SELECT id, job, hi, lo, bucket, link FROM spool WHERE id > ? ORDER BY id LIMIT ?", (after, limit)
@@ -280,20 +283,20 @@ class CopyStore:
         return [(number, SpoolRow(*columns)) for number, *columns in rows]
 
     def unspool(self, numbers: Sequence[int]) -> None:
-        """These links need not be kept any more."""
+        """Deletes spooled links that need not be kept any more."""
         if numbers:
             with self._errors, self._transaction:
                 run_many(self._db, "DELETE FROM spool WHERE id IN (", [(n,) for n in numbers], ")")
 
     def spool_size(self) -> int:
-        """How many links are kept."""
+        """Counts the links that are kept."""
         with self._errors:
             return int(self._db.execute("SELECT count(*) FROM spool").fetchone()[0])
 
     # -- inside -------------------------------------------------------------------------------
 
     def _here(self, places: Iterable[_Place]) -> dict[_Place, tuple[int, int]]:
-        """The stamp and the number of those of these rows that are here."""
+        """Returns the stamp and the number of those of these rows that are here."""
         found = select_many(
             self._db,
             "WITH asked (bucket, hi, lo, job) AS (",

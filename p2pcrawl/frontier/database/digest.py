@@ -54,14 +54,14 @@ RECORDS = Rows(
 
 
 def split(range_: Range) -> list[Range]:
-    """The 16 parts of a range. Raises ValueError for one that is only one half of a fingerprint."""
+    """Returns the 16 parts of a range. Raises ValueError for one that is only one half of a fingerprint."""
     if range_.depth >= DEPTH_MAX:
         raise ValueError(f"a range of depth {range_.depth} has no parts")
     return [Range(range_.bucket, range_.depth + 1, range_.prefix << 4 | digit) for digit in range(16)]
 
 
 def bounds(range_: Range) -> tuple[int, int]:
-    """The least and the greatest first half in a range, signed as they are stored.
+    """Returns the least and the greatest first half in a range, signed as they are stored.
 
     Raises LinkError for a range that there is not: ranges come from other masters.
     """
@@ -76,7 +76,7 @@ def bounds(range_: Range) -> tuple[int, int]:
 
 
 def digests(db: sqlite3.Connection, rows: Rows, nonce: bytes, ranges: Sequence[Range]) -> list[tuple[int, int]]:
-    """For each range: how many rows, and their sum under the 16 bytes of ``nonce``."""
+    """Counts the rows of each range, and sums them under the 16 bytes of ``nonce``."""
     encrypt = Cipher(algorithms.AES(nonce), modes.ECB()).encryptor().update  # nosec B305  # keyed hashing
     inhabited = _inhabited(db, rows, {range_.bucket for range_ in ranges})
     found = []
@@ -95,7 +95,7 @@ def digests(db: sqlite3.Connection, rows: Rows, nonce: bytes, ranges: Sequence[R
 
 
 def keys(db: sqlite3.Connection, rows: Rows, ranges: Sequence[Range]) -> list[tuple[int, int, int, int]]:
-    """(hi, lo, job, stamp) of all rows in the ranges."""
+    """Returns (hi, lo, job, stamp) of all rows in the ranges."""
     found: list[tuple[int, int, int, int]] = []
     for range_ in ranges:
         found += db.execute(
@@ -106,7 +106,9 @@ def keys(db: sqlite3.Connection, rows: Rows, ranges: Sequence[Range]) -> list[tu
 
 
 def _inhabited(db: sqlite3.Connection, rows: Rows, buckets: Collection[int]) -> set[int]:
-    """Those of these buckets that have any rows. In most crawls few have: one look is enough for all the others."""
+    """Returns those of these buckets that have any rows. In most crawls few have: one look is enough for all the
+    others.
+    """
     found = select_many(
         db,
         "WITH asked (bucket) AS (",
@@ -117,7 +119,7 @@ def _inhabited(db: sqlite3.Connection, rows: Rows, buckets: Collection[int]) -> 
 
 
 def _chunks(db: sqlite3.Connection, rows: Rows, bucket: int, low: int, high: int) -> Iterator[tuple[int, str, str]]:
-    """How many rows, and their two blocks each, in hexadecimal."""
+    """Yields pieces of a range: how many rows, and their two blocks each, in hexadecimal."""
     while low <= high:
         edge = db.execute(
             f"SELECT hi FROM {rows.table} WHERE bucket = ? AND hi BETWEEN ? AND ? ORDER BY hi"

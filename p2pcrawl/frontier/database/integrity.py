@@ -1,4 +1,4 @@
-"""Whether a database still holds what was written to it.
+"""Checks whether a database still holds what was written to it.
 
 SQLite notices a page that makes no sense only when it comes across it, somewhere in the middle of something else. So a
 database is looked through when it is opened, for a bounded time, and as a whole beside the crawl, once in a while.
@@ -25,11 +25,11 @@ _STEPS = 10_000
 
 
 class Nonsense(ValueError):
-    """What was read from a database was never written there."""
+    """Raised for what was read from a database and was never written there."""
 
 
-def phase_of(number: int) -> Phase:
-    """A record's phase, as it is stored. Raises Nonsense."""
+def stored_phase(number: int) -> Phase:
+    """Reads a record's phase, as it is stored. Raises Nonsense."""
     try:
         return Phase(number)
     except ValueError as error:
@@ -61,7 +61,7 @@ def look_through(
 
 
 def look_through_beside(path: Path, stopped: Callable[[], bool]) -> Finding:
-    """The same of a database that somebody else writes to meanwhile, and whom that does not hold up: all of it.
+    """Looks through the whole of a database that somebody else writes to meanwhile, without holding that up.
 
     Its log cannot be begun anew till this is over, and grows by what is written in that time.
     """

@@ -1,4 +1,4 @@
-"""Whether the log that a crash has left beside a database is whole.
+"""Checks whether the log that a crash has left beside a database is whole.
 
 SQLite takes from a log what comes before the first frame whose sum is wrong, and drops the rest without a word: after a
 power cut the last transaction may have been written in part. But each commit is synced before the next begins. So
@@ -28,7 +28,9 @@ _TAKEN_AT: Final = 16
 
 
 def broken_log(path: Path) -> str:
-    """What is wrong with a database's log, or "". Nothing is changed. Raises OSError and sqlite3.DatabaseError."""
+    """Returns what is wrong with a database's log, or "". Nothing is changed. Raises OSError and
+    sqlite3.DatabaseError.
+    """
     log = path.with_name(f"{path.name}-wal")
     try:
         with open(log, "rb") as file:
@@ -48,7 +50,7 @@ def broken_log(path: Path) -> str:
 
 
 def _whole(header: bytes) -> bool:
-    """Whether the sums are those of what is before them."""
+    """Tells whether the sums are those of what is before them."""
     magic, *_, first, second = _HEADER.unpack(header)
     if magic not in _MAGICS:
         return False
@@ -61,7 +63,7 @@ def _whole(header: bytes) -> bool:
 
 
 def _commits(file: BinaryIO, header: bytes) -> Iterator[int]:
-    """The numbers of the frames, from 1, that end a transaction of this log; older ones may follow."""
+    """Yields the numbers of the frames, from 1, that end a transaction of this log; older ones may follow."""
     _, _, page, _, *salts, _, _ = _HEADER.unpack(header)
     number = 0
     while True:

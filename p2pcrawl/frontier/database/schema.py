@@ -1,4 +1,4 @@
-"""How the files of a data folder are made, opened, checked and locked.
+"""Makes, opens, checks and locks the files of a data folder.
 
 ``frontier.tables`` says what is in them.
 """
@@ -27,7 +27,7 @@ OURS = frozenset({FILE, LOCK, "identity", "token"})
 
 
 def open_database(folder: Path, layout: Layout = FRONTIER) -> sqlite3.Connection:
-    """The folder's database, made if it is not there, and brought to this format if it is of an older one.
+    """Opens the folder's database, made if it is not there, and brought to this format if it is of an older one.
 
     Raises DamagedError for a damaged one, as far as that shows in ``OPENING_S``, ConfigurationError for one of a newer
     format or someone else's, StorageError when the disk refuses.
@@ -52,7 +52,7 @@ def open_database(folder: Path, layout: Layout = FRONTIER) -> sqlite3.Connection
 
 
 def open_for_reading(folder: Path) -> sqlite3.Connection:
-    """The frontier, for questions beside a live crawl, or after it."""
+    """Opens the frontier for questions beside a live crawl, or after it."""
     path = folder / FILE
     if not path.is_file():
         raise ConfigurationError(f"{folder} is not a p2pcrawl data folder (there is no {FILE} in it)")
@@ -70,8 +70,9 @@ def open_for_reading(folder: Path) -> sqlite3.Connection:
 
 
 class Transaction:
-    """Everything inside ``with`` is written, durably, or nothing of it. One object serves any number, one after the
-    other."""
+    """A block of which everything is written, durably, or nothing. One object serves any number, one after the
+    other.
+    """
 
     __slots__ = ("_connection",)
 
@@ -113,7 +114,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, layout: Layout) -> None
 
 
 def _make(path: Path, layout: Layout) -> None:
-    """A new database. It gets its name when it is whole, so that an empty one is always a damaged one."""
+    """Makes a new database. It gets its name when it is whole, so that an empty one is always a damaged one."""
     new = path.with_name(f"{path.name}.new")
     if path.with_name(f"{path.name}-wal").exists():
         raise damaged(path, f"it is missing, and {path.name}-wal is there")
@@ -134,13 +135,13 @@ def _make(path: Path, layout: Layout) -> None:
 
 
 def _check_size(path: Path) -> None:
-    """SQLite takes an empty file for a new database."""
+    """Refuses an empty file, which SQLite takes for a new database."""
     if not path.stat().st_size:
         raise damaged(path, "it is empty")
 
 
 def _format(connection: sqlite3.Connection, path: Path, layout: Layout) -> int:
-    """The database's format, if this version knows what to do with it."""
+    """Returns the database's format, if this version knows what to do with it."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if application != layout.application:
@@ -179,7 +180,7 @@ class MappedErrors:
 
 
 def damaged(path: Path, how: str) -> DamagedError:
-    """What to say of a file of a data folder that does not hold what was written there."""
+    """Makes the error for a file of a data folder that does not hold what was written there."""
     return DamagedError(f"{path} is damaged ({how}); restore it, or use another --data folder", path.name, how)
 
 
@@ -204,7 +205,7 @@ _NO_TEXT = "Could not decode to UTF-8"
 
 
 def _no_room(folder: Path) -> bool:
-    """Some file systems report a full disk as an I/O error."""
+    """Tells whether the disk is full: some file systems report that as an I/O error."""
     try:
         stat = os.statvfs(folder)
     except OSError:

@@ -42,7 +42,7 @@ def insert_many(
 def select_many(
     connection: sqlite3.Connection | sqlite3.Cursor, before: str, rows: Sequence[Row], after: str = ""
 ) -> list[Any]:
-    """The same for a statement that answers rows."""
+    """Runs a statement that answers rows over many parameters, many in one statement, and returns all rows."""
     found: list[Any] = []
     for sql, parameters in _statements(before, rows, after):
         found += connection.execute(sql, parameters)
@@ -50,7 +50,7 @@ def select_many(
 
 
 def _statements(before: str, rows: Sequence[Row], after: str) -> Iterator[tuple[str, list[Any]]]:
-    """The statements and their parameters."""
+    """Yields the statements and their parameters."""
     start, end = 0, len(rows)
     while start < end:
         size = _size(end - start, len(rows[0]))
@@ -59,7 +59,7 @@ def _statements(before: str, rows: Sequence[Row], after: str) -> Iterator[tuple[
 
 
 def _size(left: int, width: int) -> int:
-    """How many rows the next statement has."""
+    """Returns how many rows the next statement has."""
     if left <= _FEW:
         return left
     return next(size for size in _SIZES if size <= left and size * width <= _VARIABLES_MAX)

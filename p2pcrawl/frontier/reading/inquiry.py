@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from p2pcrawl.core.hosts.politeness import RobotsEntry
-from p2pcrawl.frontier.database.integrity import phase_of
+from p2pcrawl.frontier.database.integrity import stored_phase
 from p2pcrawl.frontier.database.schema import FILE, LOCK, MappedErrors, damaged, open_for_reading
 from p2pcrawl.frontier.records.columns import KNOWN, link_of
 from p2pcrawl.model.crawl.fingerprint import fingerprint, halves
@@ -76,7 +76,7 @@ class AttemptRow:
 
 @dataclass(frozen=True, slots=True)
 class RobotsRow:
-    """What an origin's robots.txt said to one agent."""
+    """An origin's robots.txt, as it spoke to one agent."""
 
     agent: str
     verdict: str
@@ -106,7 +106,7 @@ class Inquiry:
         self._db.close()
 
     def writer(self) -> int:
-        """The process that has the folder open, or 0."""
+        """Returns the process that has the folder open, or 0."""
         try:
             pid = int((self._folder / LOCK).read_text() or 0)
             os.kill(pid, 0)
@@ -115,7 +115,7 @@ class Inquiry:
         return pid
 
     def damaged(self, how: str) -> DamagedError:
-        """What to raise where something that was read here makes no sense."""
+        """Makes the error to raise where something that was read here makes no sense."""
         return damaged(self._folder / FILE, how)
 
     def jobs(self) -> list[JobRow]:
@@ -124,7 +124,7 @@ class Inquiry:
         return [JobRow(**row, tallies={name: count for name, count in self._all(tallies, row["id"])}) for row in rows]
 
     def find(self, url: str) -> list[RecordRow]:
-        """The records of a plain GET of ``url``, one at most in each job."""
+        """Returns the records of a plain GET of ``url``, one at most in each job."""
         hi, lo = halves(fingerprint(url))
         found = []
         for table in ("seen", "seen_young"):
@@ -133,7 +133,7 @@ class Inquiry:
         return sorted(found, key=lambda record: record.job)
 
     def lineage(self, record: RecordRow) -> list[RecordRow]:
-        """The page that led to it, the page that led to that, and so on, at most LINEAGE_MAX."""
+        """Returns the page that led to a record, the page that led to that, and so on, at most LINEAGE_MAX."""
         line: list[RecordRow] = []
         parent = record.parent
         while parent and len(line) < LINEAGE_MAX:
@@ -156,7 +156,7 @@ class Inquiry:
         return bool(self._all("SELECT 1 FROM lease WHERE record = ?", record.id))
 
     def items(self, record: RecordRow) -> int | None:
-        """How many items it gave; None when that would take too long to find out."""
+        """Counts the items that a record gave; None when that would take too long."""
         rows = self._search("SELECT coalesce(sum(count), 0) FROM item WHERE record = ?", record.id)
         return rows[0][0] if rows else None
 
@@ -170,12 +170,14 @@ class Inquiry:
         return [_robots_of(**row) for row in rows]
 
     def pause_s(self, host: int) -> float:
-        """How much longer the host asked to be left alone."""
+        """Returns for how much longer the host asked to be left alone."""
         rows = self._all("SELECT until FROM pause WHERE key = ?", host)
         return max(0.0, rows[0][0] - time.time()) if rows else 0.0
 
     def place(self, record: RecordRow) -> tuple[int, int] | None:
-        """Its position in its host's queue, from 1, and that queue's length; None when it is not queued."""
+        """Returns a record's position in its host's queue, from 1, and that queue's length; None when it is not
+        queued.
+        """
         key = (record.job, record.host, record.link.kind)
         where = "WHERE job = ? AND host = ? AND kind = ?"
         rank = None
@@ -191,11 +193,13 @@ class Inquiry:
         return before + 1, length
 
     def same_url(self, url: str) -> list[RecordRow]:
-        """Records of this URL that are not plain GETs (a POST, dont_filter); none when the search takes too long."""
+        """Returns records of this URL that are not plain GETs (a POST, dont_filter); none when the search takes too
+        long.
+        """
         return self._told(self._search(f"SELECT {KNOWN} FROM record AS r WHERE r.url = ?", url))
 
     def urls_of(self, host: int) -> list[str]:
-        """Some URLs of a host; none when the search takes too long."""
+        """Returns some URLs of a host; none when the search takes too long."""
         rows = self._search("SELECT url FROM record WHERE host = ? LIMIT ?", host, _HOST_URLS_MAX)
         return [row[0] for row in rows]
 
@@ -213,7 +217,7 @@ class Inquiry:
             return self._db.execute(sql, values).fetchall()
 
     def _search(self, sql: str, *values: Any) -> list[sqlite3.Row]:
-        """A query that has no index and is given up when it takes too long."""
+        """Runs a query that has no index, and gives it up when it takes too long."""
         deadline = time.monotonic() + SEARCH_S
         self._db.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
         try:
@@ -236,7 +240,7 @@ def _record_of(row: sqlite3.Row) -> RecordRow:
         bucket=row["bucket"],
         parent=row["parent"],
         found=row["found"],
-        phase=phase_of(row["phase"]),
+        phase=stored_phase(row["phase"]),
         attempts=row["attempts"],
         losses=row["losses"],
         visit=row["visit"],

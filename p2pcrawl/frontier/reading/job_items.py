@@ -21,7 +21,7 @@ PageItems = tuple[int, bytes, bytes]
 
 
 def pages_after(folder: Path, job: int, after: int) -> list[PageItems]:
-    """The next pages of a job with items, behind a place that is 0 at first; none: there are no more so far.
+    """Returns the next pages of a job with items, behind a place that is 0 at first; none: there are no more so far.
 
     Raises as every reading of a data folder does.
     """

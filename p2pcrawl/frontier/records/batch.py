@@ -1,4 +1,4 @@
-"""What one commit holds, and what comes back from it."""
+"""Batches: what one commit holds, and what comes back from it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ItemRow(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """What a lease came to. ``phase`` QUEUED: back into the queue."""
+    """The end of a lease. ``phase`` QUEUED: back into the queue."""
 
     candidate: Candidate
     phase: Phase
@@ -62,7 +62,7 @@ class Ending(NamedTuple):
 
 
 class HostRow(NamedTuple):
-    """What a host told about itself."""
+    """A host's robots.txt, as it is kept."""
 
     key: int
     origin: str
@@ -75,7 +75,7 @@ class HostRow(NamedTuple):
 
 @dataclass(slots=True)
 class Batch:
-    """All that is to be written at once."""
+    """The things that are to be written at once."""
 
     links: list[NewLink] = field(default_factory=list)
     endings: list[Ending] = field(default_factory=list)
@@ -119,7 +119,7 @@ class Batch:
 
 @dataclass(slots=True)
 class Committed:
-    """What the caller learns from a commit."""
+    """The results of a commit, for the caller."""
 
     fresh: list[Candidate] = field(default_factory=list)
     ended: set[int] = field(default_factory=set)

@@ -45,7 +45,9 @@ class Buckets:
             db.execute(RECORD_INDEX)
 
     def rows(self, buckets: Collection[int], after: int, limit: int, bytes_max: int) -> tuple[list[Row], int]:
-        """See ``Store.rows_of``. They come by bucket, then by fingerprint; the place is the last one's number."""
+        """Returns the next records, as ``Store.rows_of``. They come by bucket, then by fingerprint; the place is the
+        last one's number.
+        """
         place = self._db.execute("SELECT bucket, hi, lo, job FROM record WHERE id = ?", (after,)).fetchone()
         bucket, *start = place or (-1, *_BEFORE)
         self._claim(buckets)
@@ -68,12 +70,12 @@ class Buckets:
         return found, after
 
     def sizes(self, buckets: Collection[int]) -> Counter[int]:
-        """How many records there are in each of these buckets that has any."""
+        """Counts the records in each of these buckets that has any."""
         self._claim(buckets)
         return Counter(dict(self._db.execute(f"SELECT r.bucket, count(*) {_FROM} GROUP BY r.bucket").fetchall()))
 
     def rows_by_key(self, bucket: int, keys: Sequence[Key]) -> list[Row]:
-        """Those of these records of a bucket that are here."""
+        """Returns those of these records of a bucket that are here."""
         found = select_many(
             named(self._db),
             f"SELECT {TOLD} FROM record AS r {PARENT} WHERE r.bucket = {int(bucket)} AND r.id IN (",
@@ -83,15 +85,15 @@ class Buckets:
         return [self._told(columns) for columns in found]
 
     def digests(self, nonce: bytes, ranges: Sequence[Range]) -> list[tuple[int, int]]:
-        """For each range: how many records, and their sum under a key of 16 bytes."""
+        """Counts the records of each range, and sums them under a key of 16 bytes."""
         return digest.digests(self._db, RECORDS, nonce, ranges)
 
     def keys(self, ranges: Sequence[Range]) -> list[tuple[int, int, int, int]]:
-        """(hi, lo, job, stamp) of all records in these ranges."""
+        """Returns (hi, lo, job, stamp) of all records in these ranges."""
         return digest.keys(self._db, RECORDS, ranges)
 
     def forget(self, buckets: Collection[int], orders: Mapping[int, Order]) -> dict[int, Counter[str]]:
-        """See ``Store.forget``."""
+        """Deletes these buckets' records, as ``Store.forget``, in bounded transactions."""
         changes: dict[int, Counter[str]] = defaultdict(Counter)
         self._claim(buckets)
         while rows := (

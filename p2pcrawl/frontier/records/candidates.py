@@ -14,7 +14,7 @@ _PART = "SELECT prio, seq, id FROM {} WHERE job = ? AND host = ? AND kind = ? AN
 
 
 def next_of(db: sqlite3.Connection, want: Want) -> list[Candidate]:
-    """Returns what follows in a queue, in rank order."""
+    """Loads what follows in a queue, in rank order."""
     key = (want.job, want.host, want.kind, *want.after)
     rows = named(db).execute(
         f"SELECT q.prio, q.seq, {CANDIDATE} FROM ("
@@ -26,7 +26,7 @@ def next_of(db: sqlite3.Connection, want: Want) -> list[Candidate]:
 
 
 def queued(db: sqlite3.Connection, records: Collection[int], orders: Mapping[int, Order]) -> list[Candidate]:
-    """Returns these records, which are queued."""
+    """Loads these records, which are queued, as candidates."""
     rows = select_many(
         named(db),
         f"SELECT {CANDIDATE} FROM record AS r {PARENT} WHERE r.id IN (",

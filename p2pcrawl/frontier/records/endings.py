@@ -1,4 +1,4 @@
-"""How a turn of a record ends: with its page over, or back in its queue.
+"""Ends visits of records: with the page over, or back in its queue.
 
 An ending speaks of one visit. If the record has moved on meanwhile (another master had ended it, or a new visit has
 begun), the ending changes nothing: what the batch counts for it is taken back, and its items are not kept, for those

@@ -15,7 +15,9 @@ ITEM_BYTES_MAX = 8 * 1024 * 1024
 
 
 class ItemTable:
-    """Its methods are called inside a transaction, the reading ones anywhere."""
+    """Reads and writes the items of pages. Writing methods are called inside a transaction, the reading ones
+    anywhere.
+    """
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -43,12 +45,12 @@ class ItemTable:
         run_many(self._db, "DELETE FROM staged WHERE record IN (", [(r,) for r in records], ")")
 
     def of(self, record: int) -> tuple[int, bytes]:
-        """The items of a page: how many, and all of them as they travel."""
+        """Returns how many items a page has, and all of them as they travel."""
         rows = self._db.execute("SELECT count, data FROM item WHERE record = ? ORDER BY id", (record,)).fetchall()
         return sum(count for count, _ in rows), packed(data for _, data in rows)
 
     def remove(self, records: Collection[int]) -> Counter[int]:
-        """Deletes the items of these pages. How many there were, by job."""
+        """Deletes the items of these pages. Returns how many there were, by job."""
         gone: Counter[int] = Counter()
         asked = [(record,) for record in records]
         found = "SELECT job, sum(count) FROM item WHERE record IN ("
@@ -58,7 +60,7 @@ class ItemTable:
         return gone
 
     def after(self, job: int, last: int, limit: int, bytes_max: int) -> list[tuple[int, bytes]]:
-        """The next rows of a job: (number, items joined by newlines). Stops behind ``bytes_max``."""
+        """Returns the next rows of a job: (number, items joined by newlines). Stops behind ``bytes_max``."""
         rows: list[tuple[int, bytes]] = []
         size = 0
         found = self._db.execute(

@@ -1,4 +1,4 @@
-"""Which record a fingerprint belongs to: the two generations of the table of what was seen."""
+"""Finds the record that a fingerprint belongs to: the two generations of the table of what was seen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GENERATIONS = ("seen_young", "seen")
 
 
 def numbers_of(db: sqlite3.Connection, keys: Sequence[Key]) -> dict[Key, int]:
-    """The record of each key that is known."""
+    """Returns the record of each key that is known."""
     numbers: dict[Key, int] = {}
     for table in GENERATIONS:
         keys = [key for key in keys if key not in numbers]

@@ -26,7 +26,7 @@ _HERE = f"{PLACE}, r.bucket, r.reason, r.visit, r.phase, r.attempts, r.losses"
 
 
 def by_key(moved: Iterable[MovedRow]) -> dict[Key, MovedRow]:
-    """Returns of each record that comes the row that wins."""
+    """Returns for each record that comes the row that wins."""
     best: dict[Key, MovedRow] = {}
     for each in moved:
         key = (*halves(each.row.link.fingerprint), each.row.job)
@@ -38,7 +38,9 @@ def by_key(moved: Iterable[MovedRow]) -> dict[Key, MovedRow]:
 def merge(
     db: sqlite3.Connection, items: ItemTable, moved: dict[Key, MovedRow], batch: Batch, result: Committed, now: int
 ) -> None:
-    """``moved`` are all known here by now, the new ones as if they had just been found."""
+    """Merges rows with what is here. ``moved`` are all known here by now, the new ones as if they had just been
+    found.
+    """
     numbers = numbers_of(db, [key for key, each in moved.items() if each.row.stamp])
     rows = {record: moved[key].row for key, record in numbers.items()}
     found = select_many(
@@ -69,7 +71,7 @@ def _stamp_of(here: sqlite3.Row) -> int:
 
 
 def _move_in_queue(db: sqlite3.Connection, won: list[tuple[sqlite3.Row, Row]], batch: Batch, result: Committed) -> None:
-    """The queue, the counters and the workbench follow the phases."""
+    """Lets the queue, the counters and the workbench follow the phases."""
     new = {candidate.record for candidate in result.fresh}
     leaves, enters = [], []
     for here, row in won:

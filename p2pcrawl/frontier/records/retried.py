@@ -19,7 +19,7 @@ RETRY_ROWS = 5_000
 
 
 def abandon(db: sqlite3.Connection, job: int, host: int, limit: int) -> tuple[Counter[str], set[int]]:
-    """See ``Store.abandon``."""
+    """Fails the next queued records of a host that is down, as ``Store.abandon``."""
     key, change = (job, host), Counter[str]()
     part = "SELECT kind, prio, seq, id FROM {} WHERE job = ? AND host = ? AND id NOT IN (SELECT record FROM lease)"
     rows = db.execute(
@@ -42,21 +42,21 @@ def abandon(db: sqlite3.Connection, job: int, host: int, limit: int) -> tuple[Co
 
 
 def retry(db: sqlite3.Connection, job: int, orders: Mapping[int, Order]) -> tuple[Counter[str], set[int]]:
-    """See ``Store.retry``."""
+    """Queues all failed records of a job again, as ``Store.retry``."""
     return _take_up(db, job, Phase.FAILED, lambda reason, url: True, orders)
 
 
 def take_up_dropped(
     db: sqlite3.Connection, job: int, is_open: Callable[[str], bool], orders: Mapping[int, Order]
 ) -> tuple[Counter[str], set[int]]:
-    """See ``Store.take_up_dropped``."""
+    """Queues records again that were dropped for their network, as ``Store.take_up_dropped``."""
     return _take_up(db, job, Phase.DROPPED, lambda reason, url: reason == Drop.PRIVATE_NETWORK and is_open(url), orders)
 
 
 def _take_up(
     db: sqlite3.Connection, job: int, phase: Phase, wanted: Callable[[str, str], bool], orders: Mapping[int, Order]
 ) -> tuple[Counter[str], set[int]]:
-    """``wanted`` is told a record's reason and URL."""
+    """Begins a new visit of the records in a phase that are ``wanted``, which is given a record's reason and URL."""
     changes, touched, last = Counter[str](), set[int](), 0
     asked = f"SELECT {PLACE}, r.reason, r.bucket, r.url FROM record AS r WHERE r.id > ? AND r.job = ? AND r.phase = ?"
     while found := named(db).execute(f"{asked} ORDER BY r.id LIMIT ?", (last, job, int(phase), RETRY_ROWS)).fetchall():

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from p2pcrawl.core.bench.candidate import Candidate, Want, rank_of
 from p2pcrawl.frontier.database.digest import Range
-from p2pcrawl.frontier.database.integrity import phase_of
+from p2pcrawl.frontier.database.integrity import stored_phase
 from p2pcrawl.frontier.database.schema import FolderLock, MappedErrors, Transaction, open_database
 from p2pcrawl.frontier.database.statements import insert_many, run_many
 from p2pcrawl.frontier.records import candidates, merging, tallies
@@ -135,7 +135,7 @@ class Store:
             )
 
     def _discover(self, links: Sequence[NewLink], batch: Batch, result: Committed, now: int) -> None:
-        """New links become records and are queued."""
+        """Makes new links records, and queues them."""
         new = self._new_links(links)
         records, seen, queue = [], [], []
         for (hi, lo, job), found in new:
@@ -154,7 +154,7 @@ class Store:
         self._young += len(new)
 
     def _adopt(self, batch: Batch, result: Committed, now: int) -> None:
-        """Records that come with their bucket: new here, or merged with what is here."""
+        """Takes in records that come with their bucket: new here, or merged with what is here."""
         moved = merging.by_key(batch.moved)
         self._discover([each.new for each in moved.values()], batch, result, now)
         result.touched.update(candidate.bucket for candidate in result.fresh)
@@ -162,7 +162,7 @@ class Store:
         merging.merge(self._db, self._items, moved, batch, result, now)
 
     def _new_links(self, links: Sequence[NewLink]) -> Collection[tuple[Key, NewLink]]:
-        """Returns those that are not in the table, each once, in their order, with their keys."""
+        """Returns the links that are not in the table, each once, in their order."""
         first: dict[Key, NewLink] = {}
         doubtful: list[Key] = []
         for new in links:
@@ -186,7 +186,7 @@ class Store:
         return candidates.next_of(self._db, want)
 
     def queues_after(self, cursor: tuple[int, int, str] | None, count: int) -> list[tuple[int, int, str]]:
-        """The next (job, host, kind) that have something queued, in key order."""
+        """Returns the next (job, host, kind) that have something queued, in key order."""
         found: list[tuple[int, int, str]] = []
         with self._errors:
             while len(found) < count:
@@ -207,14 +207,14 @@ class Store:
     # -- items --------------------------------------------------------------------------------
 
     def items_after(self, job: int, last: int, limit: int, bytes_max: int = ITEM_BYTES_MAX) -> list[tuple[int, bytes]]:
-        """The next rows of items of a job: (number, items joined by newlines). Stops behind ``bytes_max``."""
+        """Returns the next rows of items of a job: (number, items joined by newlines). Stops behind ``bytes_max``."""
         with self._errors:
             return self._items.after(job, last, limit, bytes_max)
 
     # -- upkeep -------------------------------------------------------------------------------
 
     def _tend(self) -> None:
-        """A bounded step of what is done in the background."""
+        """Takes a bounded step of what is done in the background."""
         if not self._filter.complete and self._rebuilt < self._rebuild_until:
             self._rebuild_step()
         if self._young >= self._young_max and not self._merging:
@@ -258,12 +258,12 @@ class Store:
     # -- jobs and recovery --------------------------------------------------------------------
 
     def jobs(self) -> list[tuple[int, str, bytes, str, str]]:
-        """All jobs: (id, name, spec, state, reason)."""
+        """Returns all jobs: (id, name, spec, state, reason)."""
         with self._errors:
             return self._db.execute("SELECT id, name, spec, state, reason FROM job ORDER BY id").fetchall()
 
     def add_job(self, job: int, name: str, spec: bytes, start: NewLink | None, order: Batch) -> Committed:
-        """A new job with its first record, if that is ours, in one transaction."""
+        """Adds a job with its first record, if that is ours, in one transaction."""
         with self._errors:
             result = Committed()
             with self._transaction:
@@ -285,7 +285,7 @@ class Store:
             return aside.abandon(self._db, job, host, limit)
 
     def retry(self, job: int, orders: Mapping[int, Order]) -> tuple[Counter[str], set[int]]:
-        """A new visit for every record of a job that has failed: it is queued as if it had just been found.
+        """Begins a new visit of every record of a job that has failed: it is queued as if it had just been found.
 
         Returns what that changes in the job's counters, and in which buckets. Several transactions: if it raises, some
         are queued and the others as they were.
@@ -296,13 +296,14 @@ class Store:
     def take_up_dropped(
         self, job: int, is_open: Callable[[str], bool], orders: Mapping[int, Order]
     ) -> tuple[Counter[str], set[int]]:
-        """As ``retry`` for records of a job that were dropped for their network, of which ``is_open`` says by their URL
-        that it is open."""
+        """Queues again, as ``retry`` does, records of a job that were dropped for their network, of which ``is_open``
+        says by their URL that it is open.
+        """
         with self._errors:
             return aside.take_up_dropped(self._db, job, is_open, orders)
 
     def sinks(self, job: int) -> list[tuple[str, str, int, str]]:
-        """The job's outputs: (path, spec, last delivered item, position)."""
+        """Returns the job's outputs: (path, spec, last delivered item, position)."""
         with self._errors:
             return self._db.execute("SELECT path, spec, delivered, position FROM sink WHERE job = ?", (job,)).fetchall()
 
@@ -314,7 +315,7 @@ class Store:
             )
 
     def recover(self) -> int:
-        """After a crash: leases that never reported become attempts. Returns how many there were."""
+        """Ends what a crash has left: leases that never reported become attempts. Returns how many there were."""
         with self._errors:
             open_leases = self._db.execute("SELECT record, job, attempt FROM lease").fetchall()
             batch, now = Batch(), int(time.time())
@@ -339,7 +340,7 @@ class Store:
             return len(open_leases)
 
     def pauses(self) -> list[tuple[int, float]]:
-        """Hosts that asked to be left alone, and for how many seconds more."""
+        """Returns the hosts that asked to be left alone, and for how many seconds more."""
         with self._errors:
             now = time.time()
             rows = self._db.execute("SELECT key, until, seconds FROM pause WHERE until > ?", (int(now),)).fetchall()
@@ -351,7 +352,8 @@ class Store:
     def rows_of(
         self, buckets: Collection[int], after: int, limit: int, bytes_max: int = ITEM_BYTES_MAX
     ) -> tuple[list[Row], int]:
-        """The next records of these buckets with their items, and the place behind them; ``after`` is 0 at first.
+        """Returns the next records of these buckets with their items, and the place behind them; ``after`` is 0 at
+        first.
 
         Stops behind ``bytes_max``. No rows: there are no more.
         """
@@ -359,22 +361,22 @@ class Store:
             return self._buckets.rows(buckets, after, limit, bytes_max)
 
     def sizes(self, buckets: Collection[int]) -> Counter[int]:
-        """How many records there are in each of these buckets that has any."""
+        """Counts the records in each of these buckets that has any."""
         with self._errors:
             return self._buckets.sizes(buckets)
 
     def rows_by_key(self, bucket: int, keys: Sequence[Key]) -> list[Row]:
-        """Those of these records (hi, lo, job) of a bucket that are here, told as by ``rows_of``."""
+        """Returns those of these records (hi, lo, job) of a bucket that are here, as ``rows_of`` does."""
         with self._errors:
             return self._buckets.rows_by_key(bucket, keys)
 
     def digests(self, nonce: bytes, ranges: Sequence[Range]) -> list[tuple[int, int]]:
-        """For each range: how many records, and their sum under a key of 16 bytes."""
+        """Counts the records of each range, and sums them under a key of 16 bytes."""
         with self._errors:
             return self._buckets.digests(nonce, ranges)
 
     def keys(self, ranges: Sequence[Range]) -> list[tuple[int, int, int, int]]:
-        """(hi, lo, job, stamp) of all records in these ranges."""
+        """Returns (hi, lo, job, stamp) of all records in these ranges."""
         with self._errors:
             return self._buckets.keys(ranges)
 
@@ -387,30 +389,30 @@ class Store:
             return self._buckets.forget(buckets, orders)
 
     def size(self) -> int:
-        """How many records there are."""
+        """Counts the records."""
         with self._errors:
             return self._one("SELECT count(*) FROM record")
 
     def store_id(self) -> str:
-        """The random id of this store: another one is an empty copy, whatever the identity."""
+        """Returns the random id of this store: another one is an empty copy, whatever the identity."""
         with self._errors:
             return str(self._db.execute("SELECT value FROM meta WHERE name = 'store'").fetchone()[0])
 
     def tallies(self, job: int) -> dict[str, int]:
-        """The job's counters, as of the last commit."""
+        """Returns the job's counters, as of the last commit."""
         with self._errors:
             return dict(self._db.execute("SELECT name, count FROM tally WHERE job = ?", (job,)).fetchall())
 
     def census(self, job: int) -> dict[str, int]:
-        """The records of a job by phase, counted one by one: what the counters must equal."""
+        """Counts the records of a job by phase, one by one: what the counters must equal."""
         with self._errors:
             rows = self._db.execute("SELECT phase, count(*) FROM record WHERE job = ? GROUP BY phase", (job,))
-            counts = {phase_of(phase).name.lower(): n for phase, n in rows}
+            counts = {stored_phase(phase).name.lower(): n for phase, n in rows}
             counts["leased"] = self._one("SELECT count(*) FROM lease WHERE job = ?", job)
             return counts
 
     def troubles(self, job: int, limit: int) -> list[tuple[str, str, str]]:
-        """Some records that failed or were dropped, start URLs first: (url, reason, detail)."""
+        """Returns some records that failed or were dropped, start URLs first: (url, reason, detail)."""
         with self._errors:
             return self._db.execute(
                 "SELECT r.url, r.reason, coalesce(a.detail, '') FROM record AS r LEFT JOIN attempt AS a"

@@ -1,4 +1,5 @@
-"""When a master does not grant what its view calls its own: somebody else may be granting it, or may have more of it.
+"""The reasons why a master does not grant what its view calls its own: somebody else may be granting it, or may have
+more of it.
 
 Nothing is granted while others are being looked for, and, where that is wanted, without the consent of most masters.
 One that was here before waits a while for those that it knew before it serves what they may have more of. Who stood
@@ -20,7 +21,9 @@ log = logging.getLogger(__name__)
 
 
 class Caution:
-    """See the module. ``majority``: nothing is granted till most of the masters agree (:meth:`agreed`)."""
+    """Decides whether anything may be granted, beside the ownership. ``majority``: nothing is granted till most of the
+    masters agree (:meth:`agreed`).
+    """
 
     def __init__(self, neighbours: Neighbours, takeover: Takeover, *, majority: bool) -> None:
         self._peers = neighbours.peers
@@ -34,7 +37,7 @@ class Caution:
         """Most of the masters do not agree with us, where that is asked for."""
 
     def view_changed(self, members: list[Member]) -> None:
-        """What was waited for may have come."""
+        """Judges anew, after a view change, whether anything is still waited for."""
         if len(members) > 1:
             self.looking = False
         self._pause()
@@ -42,17 +45,17 @@ class Caution:
             self._ownership.patient = False
 
     def _pause(self) -> None:
-        """Whether nothing is to be granted, whatever is ours."""
+        """Sets whether nothing is granted, whatever is ours."""
         self._ownership.paused = self.looking or self._apart
 
     # -- others that are looked for -----------------------------------------------------------
 
     def look(self) -> None:
-        """There may be others, who are being looked for."""
+        """Begins to wait for others, who are being looked for."""
         self.looking = self._ownership.new_here = True
 
     def look_no_longer(self) -> None:
-        """Nobody is there, or the claims of the common view say what may be served."""
+        """Ends the wait for others: nobody is there, or the claims of the common view say what may be served."""
         self._ownership.new_here = False
         if self.looking:
             self.looking = False
@@ -62,7 +65,7 @@ class Caution:
     # -- those that were here before ----------------------------------------------------------
 
     def wait_for_missing(self) -> None:
-        """Only what is whole is served till all are back that may have the rest, or long enough were waited for."""
+        """Serves only what is whole till all are back that may have the rest, or long enough were waited for."""
         self._ownership.patient = True
         asyncio.get_running_loop().call_later(TIMINGS.patience_s, self._wait_no_longer)
 
@@ -76,7 +79,7 @@ class Caution:
     # -- when others may have taken over ------------------------------------------------------
 
     def agreed(self, agreed: bool, why: str) -> None:
-        """Most of the masters agree with us from now on; or do not any more, for the reason ``why``."""
+        """Takes in that most of the masters agree with us from now on; or do not any more, for the reason ``why``."""
         self._apart = not agreed
         self._pause()
         if not agreed:
@@ -101,7 +104,7 @@ class Caution:
                 log.debug("nothing is served again: %s", error)
 
     def _claim_anew(self, why: str) -> None:
-        """Others may have taken over what we take for our own."""
+        """Claims all buckets again: others may have taken over what we take for our own."""
         log.warning("%s: all buckets are claimed anew", why)
         change = self._ownership.claim_anew()
         self._excess.moved(change.gained)

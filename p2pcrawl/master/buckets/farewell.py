@@ -1,10 +1,11 @@
-"""When a master that leaves may say that it has handed everything over: when the others have confirmed it, not before.
+"""The condition under which a master that leaves says that it has handed everything over: when the others have
+confirmed it, not before.
 
 That nothing is ours any more is no proof that others have it: whoever took a bucket has the only copy of it until it
 has made others, and may die meanwhile. So what is taken from us stays here as a copy, until the owner of each bucket
-says in this very view that as many as there should be have it (``Drop``); where fewer live, that all who live have it:
-then we keep ours, too, though nobody needs to wait for us. A change of the view makes all that void: others own the
-buckets now, and say it again.
+says in this very view that as many as there should be have it (``DropCopies``); where fewer live, that all who live
+have it: then we keep ours, too, though nobody needs to wait for us. A change of the view makes all that void: others
+own the buckets now, and say it again.
 
 Links that we found and that have too few copies wait here (the spool); when all owners live and have taken them, they
 are where the rest is. What there is of jobs is told to as many as keep copies.
@@ -27,7 +28,7 @@ SAY_S = 1.0
 
 
 class Farewell:
-    """See the module."""
+    """Collects what the others confirm, until nothing is here that they lack."""
 
     def __init__(self, neighbours: Neighbours, handover: Handover, takeover: Takeover, mirroring: Mirroring) -> None:
         self._ownership = neighbours.ownership
@@ -44,7 +45,7 @@ class Farewell:
         """Of these: those that all who live have, though fewer than there should be."""
 
     def confirmed(self, buckets: Collection[int], by: NodeId, *, few: bool) -> None:
-        """The owner of these buckets says, in the view in which we act, that others have them."""
+        """Takes in that the owner of these buckets says, in the view in which we act, that others have them."""
         if self._view != self._ownership.view:
             self._view = self._ownership.view
             self._safe.clear()
@@ -57,11 +58,13 @@ class Farewell:
             self._kept -= theirs
 
     def taken(self, buckets: Collection[int]) -> None:
-        """More has been taken from us: that its owner has it is one copy."""
+        """Voids what was confirmed of these buckets: more has been taken from us, and that its owner has it is one
+        copy.
+        """
         self._safe.difference_update(buckets)
 
     async def complete(self, heirs: Collection[Member]) -> bool:
-        """Whether those that stay have everything. What was found true still is when this returns."""
+        """Tells whether those that stay have everything. What was found true still is when this returns."""
         if not self._all_confirmed():
             return False
         if not await self._mirroring.assured(heirs, self._ownership.copies):

@@ -43,14 +43,15 @@ class Handover:
         self.closed_until = 0.0
         """Till then sessions of an earlier life may hold pages of any bucket: none is let go of."""
 
-    def released(self, buckets: Collection[int]) -> asyncio.Future[bool]:
-        """Whether nothing of these buckets is open here any more; answered after the next turn, by when all that
-        was taken in before the question is durable. Nothing more is begun under loans of their hosts."""
+    def can_release(self, buckets: Collection[int]) -> asyncio.Future[bool]:
+        """Answers, after the next turn, whether nothing of these buckets is open here any more; by then all that was
+        taken in before the question is durable.
+        """
         self._company.withdraw(buckets)
         return self._answered(frozenset(buckets))
 
     def stored(self) -> asyncio.Future[bool]:
-        """Done when what was decided up to now is on disk."""
+        """Waits till what was decided up to now is on disk."""
         return self._answered(frozenset())
 
     def _answered(self, buckets: frozenset[int]) -> asyncio.Future[bool]:
@@ -60,7 +61,7 @@ class Handover:
         return answer
 
     def forget(self, buckets: Collection[int]) -> asyncio.Future[None]:
-        """Another master holds these buckets durably; done when nothing of them is here."""
+        """Forgets these buckets, which another master holds durably; done when nothing of them is here."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._forgets.append((frozenset(buckets), done))
         self._wake()
@@ -79,11 +80,11 @@ class Handover:
 
     @property
     def waiting(self) -> bool:
-        """Somebody waits for the next turn."""
+        """True if anything is to be done in the next turn."""
         return bool(self._releases or self._forgets)
 
     async def begin(self) -> None:
-        """A turn begins."""
+        """Begins a turn: forgets what is to be forgotten."""
         forgets, self._forgets = self._forgets, []
         for buckets, done in forgets:
             tallies = await self._recorder.run(Store.forget, buckets, dict(self._orders))
@@ -96,7 +97,7 @@ class Handover:
         self._releasing, self._releases = self._releases, []
 
     def answer(self) -> None:
-        """The turn's changes are durable."""
+        """Answers what was asked, when the turn's changes are durable."""
         releasing, self._releasing = self._releasing, []
         if not releasing:
             return
@@ -107,7 +108,7 @@ class Handover:
                 answer.set_result(not closed and buckets.isdisjoint(open_))
 
     def _open(self) -> Iterator[int]:
-        """The buckets of what slaves have in hand: of the pages, and of the hosts that are being asked."""
+        """Yields the buckets of what slaves have in hand: of the pages, and of the hosts that are being asked."""
         for session in self._sessions.values():
             for lease in session.leases.values():
                 yield lease.candidate.bucket

@@ -1,4 +1,4 @@
-"""How buckets change hands: by consent, after a death, and when somebody thought that they were its own all along.
+"""The takeover of buckets: by consent, after a death, and when somebody thought that they were its own all along.
 
 When the view changes, every master computes the new table by itself. Who gains a bucket claims it from all others,
 and from its own copies; each lets go once its own view agrees and its leases there have ended, hands over its rows
@@ -58,8 +58,10 @@ Served = Callable[[frozenset[int]], Awaitable[None]]
 
 
 class Takeover:
-    """See the module. ``served`` is told of buckets that are served from now on; of none when somebody has given up
-    what was served all along."""
+    """Claims the buckets that are ours, and lets go of those that are not. ``served`` is called with buckets that are
+    served from now on; with none when somebody has given up what was served all along. ``emptied`` is called with
+    who holds nothing of which buckets of ours, ``filled`` with some of which anybody may hold something.
+    """
 
     def __init__(self, neighbours: Neighbours, admission: Admission, handover: Handover, served: Served) -> None:
         self._peers = neighbours.peers
@@ -115,7 +117,7 @@ class Takeover:
 
     @property
     def unclaimed(self) -> bool:
-        """Whether we still have something that is not ours."""
+        """True while we still have something that is not ours."""
         return bool(self._unclaimed)
 
     @property
@@ -124,7 +126,9 @@ class Takeover:
         return self._unclaimed
 
     async def offer_unclaimed(self) -> None:
-        """An owner whose own view did not change does not know that there is something to claim."""
+        """Offers what is not ours to its owners: one whose own view did not change does not know that there is
+        something to claim.
+        """
         if not self._unclaimed or monotonic() < self._offer_at:
             return
         self._offer_at = monotonic() + OFFER_S
@@ -144,7 +148,7 @@ class Takeover:
             self._claims[node] = asyncio.create_task(self._claim(node))
 
     async def _claim(self, node: NodeId) -> None:
-        """Until ``node`` has let go of all that it is waited for, or does not count any more."""
+        """Claims from ``node`` until it has let go of all that it is waited for, or does not count any more."""
         pause_s = CLAIM_RETRY_S
         while buckets := self._ownership.awaited(node):
             generation = self._ownership.generation
@@ -168,15 +172,16 @@ class Takeover:
                 pause_s = min(CLAIM_PATIENCE * CLAIM_RETRY_S, 2 * pause_s)
 
     async def _promote(self, buckets: frozenset[int], generation: int) -> bool:
-        """Our own copies become the frontier's, and are served portion by portion."""
+        """Makes our own copies the frontier's, and serves them portion by portion."""
         async for portion in self._taking.from_here(buckets, generation):
             if not await self._let_go(self._peers.me, portion, generation):
                 return False
         return True
 
     async def _let_go(self, node: NodeId, portion: frozenset[int], generation: int) -> bool:
-        """``node`` has let go of these, and all that it had is here: serves those for which nobody else is waited.
-        False when it is claimed anew by now."""
+        """Takes in that ``node`` has let go of these, and that all that it had is here: serves those for which nobody
+        else is waited. Returns False when all is claimed anew by now.
+        """
         if self._ownership.generation != generation:
             return False
         if ready := self._ownership.released(node, portion):
@@ -211,7 +216,7 @@ class Takeover:
             # They may be others' by now, who have not pulled what they are about to be told to forget.
             return
         others = self._peers.others()
-        told = await asyncio.gather(*(self._tell_taken(m.id, ready) for m in others), return_exceptions=True)
+        told = await asyncio.gather(*(self._announce_served(m.id, ready) for m in others), return_exceptions=True)
         if self._ownership.generation != generation:
             return
         missed = [m for m, answer in zip(others, told, strict=True) if isinstance(answer, BaseException)]
@@ -226,15 +231,17 @@ class Takeover:
             self._ownership.ask_again(member.id, ready)
             self._claim_from(member.id)
 
-    async def _tell_taken(self, node: NodeId, buckets: frozenset[int]) -> bool:
-        """Whether the other holds nothing of them that it is not to hold. Raises P2PCrawlError without a yes."""
+    async def _announce_served(self, node: NodeId, buckets: frozenset[int]) -> bool:
+        """Tells a master that its buckets are served here; returns whether it holds nothing of them that it is not to
+        hold. Raises P2PCrawlError without a yes.
+        """
         epochs = [self._ownership.counters[bucket] for bucket in sorted(buckets)]
         since = [self._ownership.since(bucket) for bucket in sorted(buckets)]
         request = Taken(0, bitmap_of(buckets), epochs, self._ownership.view, since)
         return (await self._peers.ask(node, request)).empty
 
     async def _take_over(self, node: NodeId, buckets: frozenset[int], generation: int) -> bool:
-        """One attempt; False when the other does not agree yet, or it is claimed anew by now."""
+        """Makes one attempt; returns False when the other does not agree yet, or all is claimed anew by now."""
         released = await self._ask(node, Claim(0, self._ownership.view, bitmap_of(buckets)))
         if released is None or not released.agreed:
             return False
@@ -251,7 +258,7 @@ class Takeover:
         return True
 
     async def _hear(self, node: NodeId, standings: dict[int, Standing]) -> None:
-        """All that another had of these is here: what it has of them, we have. Also of buckets that we serve."""
+        """Joins the standings of another, of which all rows are here now, to ours. Also of buckets that we serve."""
         self._ownership.vouch(standings)
         before = self._ownership.standings(standings)
         for bucket, standing in standings.items():
@@ -263,13 +270,13 @@ class Takeover:
             # Copies are whole under the epoch that they know, or not: they are to know how it is now.
             self._copier.copying.doubt(changed)
         if served := frozenset(b for b in standings if self._ownership.in_service(b)):
-            await self._tell_taken(node, served)
+            await self._announce_served(node, served)
             # It may have had copies of them made anywhere.
             self._excess.moved(served)
             await self._served(frozenset())
 
     async def _ask(self, node: NodeId, claim: Claim) -> Released | None:
-        """The answer to a claim; None as soon as it is claimed anew."""
+        """Sends a claim. Returns the answer; None as soon as all is claimed anew."""
         call = asyncio.ensure_future(self._peers.ask(node, claim))
         self._asking[node] = call
         try:
@@ -286,7 +293,7 @@ class Takeover:
         buckets, generation = buckets_of(claim.buckets), self._ownership.generation
         if claim.view != self._ownership.view or any(self._ownership.owner(b) is None for b in buckets):
             return Released(0, False)
-        if not await self._handover.released(buckets):
+        if not await self._handover.can_release(buckets):
             return Released(0, False)
         # What says that a page is done must not go ahead of the links that the page led to.
         await self._copier.safe()
@@ -303,7 +310,7 @@ class Takeover:
         return Released(0, True, epochs, lacks, self._admission.opened(), rows, bases, pieces)
 
     async def _sizes_of(self, buckets: frozenset[int]) -> Counter[int]:
-        """How much whoever pulled these would get of each."""
+        """Counts how much whoever pulled these would get of each."""
         notes = self._host_notes.of_buckets(buckets)
         sizes = Counter(bucket_of_hash(key) for key in notes) + await self._holdings.sizes(buckets)
         return sizes + await self._own.sizes(buckets)
@@ -318,11 +325,13 @@ class Takeover:
         if not request.after:
             # What we have found out ourselves goes along with what we hold for others.
             for key, note in self._host_notes.of_buckets(buckets).items():
-                page.notes.append(wire.HostNote(key, bucket_of_hash(key), note.delay_s, note.penalty_s, note.pause_s))
+                page.notes.append(
+                    wire.WireHostNote(key, bucket_of_hash(key), note.delay_s, note.penalty_s, note.pause_s)
+                )
         return page
 
     async def taken(self, request: Taken, claimer: NodeId) -> Forgotten:
-        """The claimer has everything: what we had of it becomes a copy, or goes."""
+        """Makes what we had of these buckets copies, or drops it: the claimer has everything."""
         if request.view != self._ownership.view:
             raise LinkError("buckets are taken in the view in which they were claimed")
         released = self._let_go_of.get(claimer, frozenset())
@@ -349,7 +358,7 @@ class Takeover:
         return Offered(0)
 
     async def _demote(self, buckets: frozenset[int]) -> None:
-        """Rows of the frontier become copies: who took them would only have to send them back."""
+        """Makes rows of the frontier copies: who took them would only have to send them back."""
         after = 0
         while buckets:
             rows, after = await self._own.rows_of(buckets, after, DEMOTE_ROWS)

@@ -27,8 +27,9 @@ class ClaimedAnew(LinkError):
 
 
 class Taking:
-    """See the module. Both ways give the buckets of which all rows are durable here; they raise ClaimedAnew. Rows that
-    cannot be read are left out, and their buckets lack something from then on: one row must not hold up the rest."""
+    """Yields, in both ways, the buckets of which all rows are durable here; raises ClaimedAnew. Rows that cannot be
+    read are left out, and their buckets lack something from then on: one row must not hold up the rest.
+    """
 
     def __init__(self, neighbours: Neighbours) -> None:
         self._peers = neighbours.peers
@@ -40,7 +41,7 @@ class Taking:
         """Rows that came from other masters with their buckets."""
 
     async def from_here(self, buckets: frozenset[int], generation: int) -> AsyncIterator[frozenset[int]]:
-        """Our own copies become the frontier's."""
+        """Makes our own copies the frontier's; yields the buckets of which all is there."""
         sizes = await self._holdings.sizes(buckets)
         for portion in portions({bucket: sizes[bucket] for bucket in buckets}, PORTION_ROWS):
             if held := portion & sizes.keys():
@@ -50,8 +51,9 @@ class Taking:
     async def from_other(
         self, node: NodeId, sizes: Mapping[int, int], generation: int
     ) -> AsyncIterator[tuple[frozenset[int], frozenset[int]]]:
-        """What another has let go of, and of which of that not all could be read. ``sizes``: how much it has of each
-        bucket."""
+        """Pulls what another has let go of; yields these buckets, and of which of them not all could be read.
+        ``sizes``: how much it has of each bucket.
+        """
         for portion in portions(sizes, PORTION_ROWS):
             full = [bucket for bucket in portion if sizes[bucket]]
             yield portion, await self._pull(node, bitmap_of(full), generation) if full else frozenset()
@@ -82,7 +84,9 @@ class Taking:
         return await self._pull_copies(node, bitmap, generation)
 
     async def _pull_copies(self, node: NodeId, bitmap: bytes, generation: int) -> frozenset[int]:
-        """What the other holds for the former owner; of which buckets not all of that could be read."""
+        """Pulls what the other holds for the former owner; returns the buckets of which not all of that could be
+        read.
+        """
         place, spoilt = b"", frozenset[int]()
         while True:
             page = await self._peers.ask(node, PullCopies(0, bitmap, place))
@@ -96,7 +100,7 @@ class Taking:
             place = page.place
 
     async def _take_in(self, rows: list[Row], generation: int) -> None:
-        """The rows are durable here. Raises LinkError when that cannot be, as long as a job is not known yet."""
+        """Makes rows durable here. Raises LinkError when that cannot be, as long as a job is not known yet."""
         if self._ownership.generation != generation:
             raise ClaimedAnew("the view has changed meanwhile")
         await self._own.take_in(rows)

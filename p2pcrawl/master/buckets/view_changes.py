@@ -1,4 +1,4 @@
-"""In which view of the members a master acts: it follows the membership's, though not at each newcomer.
+"""The view of the members in which a master acts: it follows the membership's, though not at each newcomer.
 
 Each view costs a word with every other master. So while one newcomer follows the other, those that came are taken into
 the view together; nothing waits when one comes alone or when anybody has gone. Whoever claims in a view that is not
@@ -35,8 +35,8 @@ COME_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """What was found when the view was taken."""
+class ViewChange:
+    """A view that was taken, and what has changed with it."""
 
     members: list[Member]
     restarted: list[NodeId]
@@ -49,9 +49,11 @@ class Turn:
 
 
 class Views:
-    """See the module. ``taken`` is told of each view that is taken, when the ownership knows of it."""
+    """Takes views when they have come to rest. ``taken`` is called with each, when the ownership knows of it."""
 
-    def __init__(self, peers: Peers, ownership: Ownership, caution: Caution, taken: Callable[[Turn], None]) -> None:
+    def __init__(
+        self, peers: Peers, ownership: Ownership, caution: Caution, taken: Callable[[ViewChange], None]
+    ) -> None:
         self._peers = peers
         self._ownership = ownership
         self._caution = caution
@@ -61,7 +63,7 @@ class Views:
         self._stores: dict[NodeId, bytes] = {}
         """The disk of everybody who was ever a member."""
         self._changed = asyncio.Event()
-        self._turned = asyncio.Event()
+        self._view_taken = asyncio.Event()
         """Set for a moment when a view is taken."""
         self._expected: Counter[int] = Counter()
         """The views in which others claim, and wait for us to come to them."""
@@ -76,7 +78,7 @@ class Views:
         self.take()
 
     def happened(self, event: Event) -> None:
-        """The membership told of something."""
+        """Takes in an event of the membership."""
         if event.kind is not EventKind.SUSPECTED:
             self._changed.set()
 
@@ -84,13 +86,13 @@ class Views:
         """Takes one view after the other; for ever."""
         while True:
             await self._changed.wait()
-            await self._let_them_come()
+            await self._debounce_joins()
             self._changed.clear()
             self.take()
             await asyncio.sleep(VIEW_S)
 
-    async def come_to(self, view: int) -> None:
-        """Somebody claims in this view: waits a while till it is ours, for most often the news is under way."""
+    async def wait_for_view(self, view: int) -> None:
+        """Waits a while till a view, in which somebody claims, is ours, for most often the news is under way."""
         if view == self._ownership.view:
             return
         self._expected[view] += 1
@@ -99,7 +101,7 @@ class Views:
                 self._changed.set()
             async with asyncio.timeout(COME_S):
                 while view != self._ownership.view:
-                    await self._turned.wait()
+                    await self._view_taken.wait()
         except TimeoutError:
             log.debug("did not come to view %016x", view)
         finally:
@@ -122,8 +124,8 @@ class Views:
         change = None
         if view != self._ownership.view or not self._ownership.table:
             change = self._ownership.change(members, view)
-            self._turned.set()
-            self._turned.clear()
+            self._view_taken.set()
+            self._view_taken.clear()
             log.info(
                 "view %016x of %d masters: %d buckets gained, %d lost",
                 view,
@@ -131,10 +133,10 @@ class Views:
                 len(change.gained),
                 len(change.lost),
             )
-        self._taken(Turn(members, restarted, wiped, gone, change))
+        self._taken(ViewChange(members, restarted, wiped, gone, change))
 
     def _meet(self, members: list[Member]) -> tuple[list[NodeId], bool]:
-        """Who has restarted, or is new; whether any has another disk than before."""
+        """Returns who has restarted, or is new; and whether any has another disk than before."""
         restarted = [member.id for member in members if self.boots.get(member.id) != member.boot]
         wiped = any(self._stores.get(member.id, member.store) != member.store for member in members)
         self.boots.update((member.id, member.boot) for member in members)
@@ -149,8 +151,8 @@ class Views:
 
     # -- newcomers ----------------------------------------------------------------------------
 
-    async def _let_them_come(self) -> None:
-        """While one newcomer follows the other, waits till nobody came for a moment: each view costs a word with all.
+    async def _debounce_joins(self) -> None:
+        """Waits, while one newcomer follows the other, till nobody came for a moment: each view costs a word with all.
 
         Nothing is waited for when one comes alone, when anybody has gone, or when somebody claims in the view that we
         would take.
@@ -171,7 +173,7 @@ class Views:
         self._came_at = now()
 
     def _only_come(self) -> bool:
-        """Whether all that our view has are there as they were, and others besides."""
+        """Tells whether all that our view has are there as they were, and others besides."""
         living = {member.id: member for member in self._peers.members()}
         had = self._ownership.weights
         return len(living) > len(had) and all(

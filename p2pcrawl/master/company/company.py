@@ -1,4 +1,4 @@
-"""What being alone, or among other masters, means for a master.
+"""The company of a master: what being alone, or among other masters, means for it.
 
 The parts of a master ask its company, and need not know which it is: :class:`Alone` owns everything, waits for nobody
 and is through when its jobs are; :class:`p2pcrawl.master.company.neighbours.Neighbours` shares all that with others.
@@ -26,7 +26,7 @@ from p2pcrawl.wire.messages.slave_messages import Bye, Orphans
 
 
 class Company(Terms, Protocol):
-    """Those among whom a master is, as its own parts see them."""
+    """The masters among whom a master is, as its own parts see them."""
 
     ground: Ground
     router: Router
@@ -116,7 +116,7 @@ class Alone(Unshared):
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self.ground = Ground(folder, settings)
-        self.router: Router = ownership.Alone()
+        self.router: Router = ownership.SoleOwner()
 
     def begins_with(self, control: Control) -> Control:
         """Returns it paused: it runs when it is resumed; till then it has no part in this crawl."""
@@ -134,10 +134,10 @@ class Alone(Unshared):
         """Forgets it, to be fetched again."""
 
     def ended(self, seat: Seat, *, pause_s: float = 0.0, slow_down: bool = False) -> None:
-        """Nothing is lent."""
+        """Does nothing: nothing is lent."""
 
     def withdraw(self, buckets: Collection[int]) -> None:
-        """Nothing is borrowed."""
+        """Does nothing: nothing is borrowed."""
 
     def lent_of(self) -> Iterable[int]:
         """Returns none."""
@@ -148,14 +148,14 @@ class Alone(Unshared):
         raise LookupError(f"there is no master {owner[:8]}")
 
     def flush(self) -> None:
-        """Nothing waits."""
+        """Does nothing: no link waits."""
 
     def pending(self, job: int) -> int:
         """Returns 0."""
         return 0
 
     def replicate(self, ended: list[Ending], committed: Committed) -> None:
-        """Nobody holds copies."""
+        """Does nothing: nobody holds copies."""
 
     def when_safe(self, then: Callable[[], None]) -> None:
         """Calls it at once: one copy is all that can be had."""
@@ -166,4 +166,4 @@ class Alone(Unshared):
         return False
 
     def doubt(self, buckets: Collection[int]) -> None:
-        """Nobody holds copies."""
+        """Does nothing: nobody holds copies."""

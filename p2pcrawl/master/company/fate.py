@@ -1,4 +1,4 @@
-"""Whether a master can go on, as all its parts may find out."""
+"""The fate of a master: whether it can go on, as all its parts may find out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What the parts of a master stand on: what it knows in memory, its records, and what waits for its next turn."""
+"""The ground on which the parts of a master stand: what it knows in memory, its records, and what waits for its next
+turn.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from p2pcrawl.model.crawl.settings import Settings
 
 
 class Ground:
-    """Makes them for one data folder."""
+    """Makes the parts that all others stand on, for one data folder."""
 
     def __init__(
         self,

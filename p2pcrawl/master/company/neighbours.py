@@ -13,7 +13,7 @@ from p2pcrawl.core.control import Control
 from p2pcrawl.frontier.records.batch import Committed, Ending
 from p2pcrawl.master.company.company import failure_of
 from p2pcrawl.master.company.ground import Ground
-from p2pcrawl.master.company.orphans import Orphanage
+from p2pcrawl.master.company.orphans import Adoption
 from p2pcrawl.master.copies.copier import Copier
 from p2pcrawl.master.copies.excess import Excess
 from p2pcrawl.master.copies.holdings import Holdings
@@ -60,7 +60,7 @@ class Neighbours:
         self.dispatch = Dispatch(
             self.ownership.owner, deliver, ground.mailbox.take_back, keep=self.spool.keep, on_settled=ground.wake.set
         )
-        self.orphanage = Orphanage(ground, peers, self.ownership, self.dispatch, self.own_rows, self.host_notes)
+        self.adoption = Adoption(ground, peers, self.ownership, self.dispatch, self.own_rows, self.host_notes)
         self.budgets = Budgets(ground.workbench, ground.jobs, self.ownership, peers)
 
     async def close(self) -> None:
@@ -88,7 +88,7 @@ class Neighbours:
 
     async def adopt(self, pid: int, orphans: Orphans) -> None:
         """Brings to their owners what a slave has found out for another master."""
-        await self.orphanage.take(pid, orphans)
+        await self.adoption.take(pid, orphans)
 
     # -- hosts --------------------------------------------------------------------------------
 

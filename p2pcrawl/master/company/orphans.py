@@ -1,4 +1,4 @@
-"""What slaves of a dead master bring with them: pages that were fetched and never reported.
+"""The orphans that slaves of a dead master bring with them: pages that were fetched and never reported.
 
 They are facts like any others: their links go to the owners of their buckets, and when these are settled the pages'
 ends follow, with their items, to the owners of theirs. Before all that, whoever owns a page's host is told what it
@@ -25,7 +25,7 @@ from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.overlay.peers import Peers
-from p2pcrawl.wire.messages.peer_messages import HostNote, Merge, Row, Settled
+from p2pcrawl.wire.messages.peer_messages import Merge, Row, Settled, WireHostNote
 from p2pcrawl.wire.messages.slave_messages import OrphanPage, Orphans, Outcome
 
 log = logging.getLogger(__name__)
@@ -33,8 +33,8 @@ log = logging.getLogger(__name__)
 RETRY_S = 0.5
 
 
-class Orphanage:
-    """See the module."""
+class Adoption:
+    """Takes in orphans' pages: sends their links and ends to those that own them."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Orphanage:
         await self._mailbox.adopt([row for n, row in enumerate(rows) if n not in others])
         return Settled(0, refused)
 
-    def learn(self, notes: Sequence[HostNote]) -> None:
+    def learn(self, notes: Sequence[WireHostNote]) -> None:
         """Takes in what hosts of ours have told somebody else. Raises LinkError if one is not ours."""
         if any(self._ownership.owner(bucket_of_hash(note.key)) is not None for note in notes):
             raise LinkError("another master owns that host")
@@ -112,14 +112,14 @@ class Orphanage:
         self._dispatch.flush()
         await settled.wait()
 
-    async def _settle_note(self, note: HostNote) -> None:
+    async def _settle_note(self, note: WireHostNote) -> None:
         async def learn(owner: NodeId | None) -> bool:
             if owner is None:
                 self.learn([note])
                 return True
             return _is_taken(await self._peers.ask(owner, Merge(0, [], [note])))
 
-        await self._tell(note.bucket, learn)
+        await self._deliver(note.bucket, learn)
 
     async def _settle_end(self, job: Job, row: Row) -> None:
         async def merge(owner: NodeId | None) -> bool:
@@ -127,13 +127,13 @@ class Orphanage:
                 return _is_taken(await self.merge([row]))
             return _is_taken(await self._peers.ask(owner, Merge(0, [row], opened=self._openings.known([job.id]))))
 
-        await self._tell(self._own_rows.bucket_of(row), merge)
+        await self._deliver(self._own_rows.bucket_of(row), merge)
 
-    async def _tell(self, bucket: int, tell: Callable[[NodeId | None], Awaitable[bool]]) -> None:
+    async def _deliver(self, bucket: int, deliver: Callable[[NodeId | None], Awaitable[bool]]) -> None:
         """Returns when the bucket's owner has taken it; None is this master itself."""
         while True:
             try:
-                if await tell(self._ownership.owner(bucket)):
+                if await deliver(self._ownership.owner(bucket)):
                     return
             except P2PCrawlError as error:
                 log.debug("something of bucket %d must wait: %s", bucket, error)
@@ -145,13 +145,13 @@ def _is_taken(settled: Settled) -> bool:
     return not settled.refused and not settled.unknown_job
 
 
-def _note_of(url: str, outcome: Outcome, pause_s_max: float) -> HostNote | None:
-    """What the page's host asked for, if it did."""
+def _note_of(url: str, outcome: Outcome, pause_s_max: float) -> WireHostNote | None:
+    """Returns what the page's host asked for, if it did."""
     if not outcome.host_pause_s and not outcome.slow_down:
         return None
     key = host_key(url)
     pause_s = min(outcome.host_pause_s, pause_s_max)
-    return HostNote(key, bucket_of_hash(key), 0.0, 0.0 if pause_s else PENALTY_START_S, pause_s)
+    return WireHostNote(key, bucket_of_hash(key), 0.0, 0.0 if pause_s else PENALTY_START_S, pause_s)
 
 
 def _row_of(orphan: OrphanPage) -> Row:

@@ -1,5 +1,5 @@
-"""What an owner does so that the holders of its buckets have what it has: every change goes to them, in an order that
-loses nothing.
+"""The owner's sending of changes to the holders of its buckets: every change goes to them, in an order that loses
+nothing.
 
 Each turn of the master's cycle makes a *transfer*: the links that were new in it, then the ends of its pages. The
 links go out at once; the ends follow when the links of this transfer, and of all before it, are acknowledged. So no
@@ -21,7 +21,7 @@ from p2pcrawl.master.neighbours.lane import Lane
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.overlay.tasks import Tasks
-from p2pcrawl.wire.messages.peer_messages import CopyRow, HostNote
+from p2pcrawl.wire.messages.peer_messages import CopyRow, WireHostNote
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ UNDER_WAY_BYTES_MAX = 64 * 1024 * 1024
 RETRY_FIRST_S = 0.1
 RETRY_MAX_S = 2.0
 
-Send = Callable[[NodeId, list[CopyRow], list[HostNote]], Awaitable[None]]
+Send = Callable[[NodeId, list[CopyRow], list[WireHostNote]], Awaitable[None]]
 """Carries rows and notes to a holder, and returns when they are durable there. Raises P2PCrawlError."""
 
 
@@ -48,22 +48,24 @@ class _Transfer:
 
 
 @dataclass(slots=True)
-class _Lane(Lane):
-    """What waits for one holder."""
+class _HolderLane(Lane):
+    """The rows and notes that wait for one holder."""
 
     rows: deque[tuple[CopyRow, _Transfer | None]] = field(default_factory=deque)
-    notes: dict[int, HostNote] = field(default_factory=dict)
+    notes: dict[int, WireHostNote] = field(default_factory=dict)
     closed: bool = False
 
 
 class Copier:
-    """See the module. ``send`` carries a message to a holder; it raises P2PCrawlError when that does not answer."""
+    """Sends changes to holders. ``send`` carries a message to a holder; it raises P2PCrawlError when that does not
+    answer.
+    """
 
     def __init__(self, copying: Copying, send: Send) -> None:
         self.copying = copying
         self._send = send
-        self._lanes: dict[NodeId, _Lane] = {}
-        self._waiting: dict[NodeId, _Lane] = {}
+        self._lanes: dict[NodeId, _HolderLane] = {}
+        self._waiting: dict[NodeId, _HolderLane] = {}
         """Those with something in them."""
         self._transfers: deque[_Transfer] = deque()
         self._tasks = Tasks()
@@ -75,7 +77,7 @@ class Copier:
     # -- what the cycle tells -----------------------------------------------------------------
 
     def transfer(self, links: Sequence[CopyRow], ends: Sequence[CopyRow]) -> None:
-        """A turn's changes, which are durable here. Call it once a turn, before ``when_safe``."""
+        """Sends a turn's changes, which are durable here. Call it once a turn, before ``when_safe``."""
         if not links and not ends:
             return
         transfer = _Transfer(0, ends)
@@ -100,8 +102,8 @@ class Copier:
         self.when_safe(done.set)
         await done.wait()
 
-    def note(self, note: HostNote) -> None:
-        """What whoever owns this host next must know."""
+    def note(self, note: WireHostNote) -> None:
+        """Sends what whoever owns this host next must know."""
         for node in self.copying.holders(note.bucket):
             self._to_fill(node).notes[note.key] = note
         self.flush()
@@ -115,7 +117,7 @@ class Copier:
 
     @property
     def full(self) -> bool:
-        """So much waits that no new work should be begun."""
+        """True if so much waits that no new work should be begun."""
         return self.under_way > UNDER_WAY_MAX or self._bytes > UNDER_WAY_BYTES_MAX
 
     @property
@@ -126,7 +128,7 @@ class Copier:
     # -- the lanes ----------------------------------------------------------------------------
 
     def gone(self, nodes: Sequence[NodeId]) -> None:
-        """These do not live any more: nothing is waited for from them."""
+        """Waits for nothing any more from these, which do not live."""
         for node in nodes:
             lane = self._lanes.pop(node, None)
             self._waiting.pop(node, None)
@@ -151,7 +153,7 @@ class Copier:
         await self._tasks.close()
 
     def _line_up(self, row: CopyRow, transfer: _Transfer | None) -> int:
-        """To how many holders it goes."""
+        """Lines a row up for its holders, and returns to how many it goes."""
         nodes = self.copying.holders(row.bucket)
         for node in nodes:
             self._to_fill(node).rows.append((row, transfer))
@@ -159,16 +161,20 @@ class Copier:
         self._bytes += _size(row) * len(nodes)
         return len(nodes)
 
-    def _to_fill(self, node: NodeId) -> _Lane:
-        """Its lane, which is about to have something in it."""
+    def _to_fill(self, node: NodeId) -> _HolderLane:
+        """Returns the lane of a holder, which is about to have something in it."""
         lane = self._lanes.get(node)
         if lane is None:
-            lane = self._lanes[node] = _Lane(RETRY_FIRST_S, RETRY_MAX_S)
+            lane = self._lanes[node] = _HolderLane(RETRY_FIRST_S, RETRY_MAX_S)
         self._waiting[node] = lane
         return lane
 
     async def _carry(
-        self, node: NodeId, lane: _Lane, batch: list[tuple[CopyRow, _Transfer | None]], notes: dict[int, HostNote]
+        self,
+        node: NodeId,
+        lane: _HolderLane,
+        batch: list[tuple[CopyRow, _Transfer | None]],
+        notes: dict[int, WireHostNote],
     ) -> None:
         try:
             await self._send(node, [row for row, _ in batch], list(notes.values()))
@@ -210,7 +216,7 @@ class Copier:
 
 
 def _taken(rows: deque[tuple[CopyRow, _Transfer | None]]) -> list[tuple[CopyRow, _Transfer | None]]:
-    """The next message's worth."""
+    """Takes the next message's worth of rows."""
     batch: list[tuple[CopyRow, _Transfer | None]] = []
     size = 0
     while rows and len(batch) < ROWS_MAX and (not batch or size < BYTES_MAX):

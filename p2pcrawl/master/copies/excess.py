@@ -1,4 +1,4 @@
-"""What others hold of ours and need not: they are told to drop it, when enough others have it.
+"""The excess of copies: what others hold of ours and need not; they are told to drop it, when enough others have it.
 
 Everybody else is told once in each view, and again when buckets have moved, or when copies were made that may have come
 after the word to drop them.
@@ -15,7 +15,7 @@ from p2pcrawl.master.jobs.job import KnownJobs
 from p2pcrawl.master.jobs.openings import Openings
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.overlay.peers import Peers
-from p2pcrawl.wire.messages.peer_messages import Copy, CopyRow, Drop, Dropped, HostNote
+from p2pcrawl.wire.messages.peer_messages import Copy, CopyRow, DropCopies, Dropped, WireHostNote
 
 
 class Excess:
@@ -62,7 +62,7 @@ class Excess:
             node: empty - self._copying.held(node) for node, empty in self._empty_of.items() if node in living
         }
 
-    async def carry(self, node: NodeId, rows: list[CopyRow], notes: list[HostNote]) -> None:
+    async def carry(self, node: NodeId, rows: list[CopyRow], notes: list[WireHostNote]) -> None:
         """Carries copies to a holder, with the hosts that their jobs have opened; they are durable there on return."""
         try:
             opened = self._openings.known({row.job for row in rows})
@@ -72,7 +72,7 @@ class Excess:
                 # It was a holder when this was lined up, and may have been told to drop these before they came.
                 self.restarted(node)
 
-    async def tell_to_drop(self) -> None:
+    async def drop_surplus(self) -> None:
         """Tells the others, when everything of ours is synced, and again when buckets have moved."""
         view = self._ownership.view
         if self._all_told_at == (view, self._moves):
@@ -92,10 +92,12 @@ class Excess:
             empty = self._empty_of.get(member.id, set()) if trusted else set()
             free = [b for b in complete if b not in empty and member.id not in self._ownership.holders(b)]
             moves = self._moves
-            answer = await self._peers.ask(member.id, Drop(0, view, bitmap_of(free))) if free else Dropped(0, True)
+            answer = (
+                await self._peers.ask(member.id, DropCopies(0, view, bitmap_of(free))) if free else Dropped(0, True)
+            )
             few = self._copying.owned() - complete if member.leaving else ()
             if few and answer.agreed:
-                answer = await self._peers.ask(member.id, Drop(0, view, bitmap_of(few), few=True))
+                answer = await self._peers.ask(member.id, DropCopies(0, view, bitmap_of(few), few=True))
             if answer.agreed and self._moves == moves:
                 self.dropped_for[member.id] = view
                 self.emptied(member.id, free)

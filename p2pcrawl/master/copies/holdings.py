@@ -1,4 +1,4 @@
-"""What a master keeps for others: the copies that it holds, and what it knows of how good its buckets are."""
+"""The holdings of a master: the copies that it keeps for others, and what it knows of how good its buckets are."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Holdings:
         return self._loop.run_in_executor(self._thread, self._judged, call, *arguments)
 
     def _judged(self, call: Callable[..., T], *arguments: Any) -> T:
-        """In the thread: the same call, whose failure is told though nobody may wait for it any more."""
+        """Makes a call, in the thread, and reports its failure though nobody may wait for it any more."""
         try:
             return call(*arguments)
         except StorageError as error:
@@ -81,7 +81,7 @@ class Holdings:
     # -- what owners ask ----------------------------------------------------------------------
 
     async def copy(self, message: Copy) -> Copied:
-        """Durable when this returns."""
+        """Stores copies, durably when this returns."""
         notes = [NoteRow(n.key, n.bucket, n.delay_s, n.penalty_s, n.pause_s) for n in message.notes]
         await self._in_thread(self._store.put, message.rows, notes)
         return Copied(0)
@@ -114,25 +114,27 @@ class Holdings:
     async def pull(self, buckets: Collection[int], message: PullCopies) -> PulledCopies:
         rows, place = await self.rows(buckets, message.after)
         notes = [] if message.after else await self._in_thread(self._store.notes, buckets)
-        return PulledCopies(0, rows, place, [wire.HostNote(*note) for note in notes])
+        return PulledCopies(0, rows, place, [wire.WireHostNote(*note) for note in notes])
 
     # -- what this master does with them ------------------------------------------------------
 
     async def rows(self, buckets: Collection[int], after: bytes) -> tuple[list[CopyRow], bytes]:
-        """The next copies behind a place, and the next place."""
+        """Returns the next copies behind a place, and the next place."""
         return await self._in_thread(self._store.rows, buckets, after, ROWS_MAX, BYTES_MAX)
 
     async def notes(self, buckets: Collection[int]) -> dict[int, HostNote]:
-        """What is known of hosts in these buckets, by their keys."""
+        """Returns what is known of hosts in these buckets, by their keys."""
         rows = await self._in_thread(self._store.notes, buckets)
         return {note.key: HostNote(note.delay_s, note.penalty_s, note.pause_s) for note in rows}
 
     async def has_rows(self, buckets: Collection[int]) -> bool:
-        """Whether a copy of any of these buckets is here."""
+        """Tells whether a copy of any of these buckets is here."""
         return bool(self._store.count()) and await self._in_thread(self._store.has_rows, buckets)
 
     async def sizes(self, buckets: Collection[int]) -> Counter[int]:
-        """How much is here of each of these buckets of which there is anything: copies, and what their hosts ask."""
+        """Counts how much is here of each of these buckets of which there is anything: copies, and what their hosts
+        ask.
+        """
         return Counter() if self._store.bare else await self._in_thread(self._store.sizes, buckets)
 
     async def keep(self, rows: Sequence[CopyRow]) -> None:
@@ -143,7 +145,9 @@ class Holdings:
         await self._in_thread(self._store.drop, buckets)
 
     async def note(self, standings: Mapping[int, Standing]) -> None:
-        """Durable when this returns. An epoch that is known here is not forgotten for an older one."""
+        """Stores standings, durably when this returns. An epoch that is known here is not forgotten for an older
+        one.
+        """
         here = self.standings
         newer = {b: s for b, s in standings.items() if b not in here or s.epoch >= here[b].epoch}
         self.standings.update(newer)
@@ -155,13 +159,13 @@ class Holdings:
 
     @property
     def new(self) -> bool:
-        """Nothing was ever held or known here."""
+        """True if nothing was ever held or known here."""
         return self._store.bare and not self.standings
 
     # -- the spool ----------------------------------------------------------------------------
 
     async def spool(self, rows: Sequence[SpoolRow]) -> None:
-        """Links that are provisional at their owners: durable here when this returns."""
+        """Stores links that are provisional at their owners, durably when this returns."""
         await self._in_thread(self._store.spool, rows)
 
     async def spooled(self, after: int, limit: int) -> list[tuple[int, SpoolRow]]:

@@ -21,7 +21,9 @@ EVERY_S = 3600.0
 
 
 class Looking:
-    """See the module. ``failed`` is told of what is damaged: going on would make it worse."""
+    """Looks a database through, once in a while. ``failed`` is called with what is damaged: going on would make it
+    worse.
+    """
 
     def __init__(self, path: Path, failed: Callable[[StorageError], None]) -> None:
         self._path = path
@@ -29,7 +31,7 @@ class Looking:
         self._stopped = threading.Event()
 
     async def run(self) -> None:
-        """Until it is cancelled, or something is damaged."""
+        """Looks until it is cancelled, or something is damaged."""
         delay_s = FIRST_S
         try:
             while True:

@@ -17,7 +17,7 @@ from p2pcrawl.wire.messages.peer_messages import Row
 
 
 class OwnRows:
-    """Reads them from the records; what comes in waits in the mailbox for the next turn."""
+    """The interface of the owner's store, as syncing asks it."""
 
     def __init__(self, jobs: KnownJobs, keys: Keys, recorder: Recorder, mailbox: Mailbox) -> None:
         self._jobs = jobs

@@ -1,4 +1,4 @@
-"""Which of a turn's changes go to the holders of copies, as soon as they are durable here."""
+"""The replication of turns: which of a turn's changes go to the holders of copies, as soon as they are durable here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from p2pcrawl.wire.messages.peer_messages import CopyRow
 
 
 class Replication:
-    """See the module. ``copier`` brings to the holders what is theirs."""
+    """Makes rows of a turn's changes. ``copier`` brings to the holders what is theirs."""
 
     def __init__(self, copier: Copier, router: Router) -> None:
         self._copier = copier

@@ -24,7 +24,7 @@ from p2pcrawl.master.links.mailbox import Mailbox
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.fingerprint import halves
 from p2pcrawl.model.errors import P2PCrawlError
-from p2pcrawl.wire.messages.bounds import Link
+from p2pcrawl.wire.messages.bounds import WireLink
 from p2pcrawl.wire.messages.peer_messages import Settled
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ ROWS_MAX = 1_000
 
 
 class Spool:
-    """See the module."""
+    """Keeps provisional links, and sends them again when that may help."""
 
     def __init__(
         self,
@@ -52,13 +52,13 @@ class Spool:
         self._mailbox = mailbox
         self._deliver = deliver
         self.size = 0
-        self._said_at = -1
-        """The change of who lives after which all up to ``_said_to`` were said, and answered."""
-        self._said_to = 0
+        self._sent_at = -1
+        """The change of who lives after which all up to ``_sent_to`` were said, and answered."""
+        self._sent_to = 0
         """The last of them that is still kept."""
 
     async def keep(self, job: int, parcels: Sequence[Parcel]) -> None:
-        """Durable here when this returns."""
+        """Keeps links, durably when this returns."""
         rows = [SpoolRow(job, *halves(p.link.fingerprint), p.bucket, msgspec.msgpack.encode(p.link)) for p in parcels]
         await self._holdings.spool(rows)
         self.size += len(rows)
@@ -68,33 +68,35 @@ class Spool:
         self.size = await self._holdings.spool_size()
         while True:
             await asyncio.sleep(AGAIN_S)
-            await self.say_again()
+            await self.send_again()
 
-    async def say_again(self) -> None:
+    async def send_again(self) -> None:
         """Says what is kept once more, but for what was said in vain and would be again."""
         if not self.size:
             return
         changes = self._copying.changes
-        if not self._copying.short or changes != self._said_at:
-            self._said_to = 0
-        answered, after = True, self._said_to
+        if not self._copying.short or changes != self._sent_at:
+            self._sent_to = 0
+        answered, after = True, self._sent_to
         while rows := await self._holdings.spooled(after, ROWS_MAX):
             after = rows[-1][0]
-            answered = await self._say(rows) and answered
-        self._said_at = changes if answered else -1
+            answered = await self._send(rows) and answered
+        self._sent_at = changes if answered else -1
         self.size = await self._holdings.spool_size()
 
     async def taken(self) -> bool:
-        """Says all of it once more; whether the owners of this moment have taken everything that is kept here."""
-        await self.say_again()
-        return not self.size or self._said_at == self._copying.changes
+        """Sends all of it once more; tells whether the owners of this moment have taken everything that is kept
+        here.
+        """
+        await self.send_again()
+        return not self.size or self._sent_at == self._copying.changes
 
-    async def _say(self, rows: list[tuple[int, SpoolRow]]) -> bool:
-        """Whether their owners have taken them all, be it provisionally."""
+    async def _send(self, rows: list[tuple[int, SpoolRow]]) -> bool:
+        """Sends links to their owners again; tells whether these have taken them all, be it provisionally."""
         answered = True
-        groups: dict[tuple[int, NodeId | None], list[tuple[int, Link]]] = defaultdict(list)
+        groups: dict[tuple[int, NodeId | None], list[tuple[int, WireLink]]] = defaultdict(list)
         for number, row in rows:
-            link = msgspec.msgpack.decode(row.link, type=Link)
+            link = msgspec.msgpack.decode(row.link, type=WireLink)
             groups[(row.job, self._ownership.owner(row.bucket))].append((number, link))
         for (job, owner), links in groups.items():
             batch = [link for _, link in links]
@@ -118,5 +120,5 @@ class Spool:
             await self._holdings.unspool([number for n, (number, _) in enumerate(links) if n not in waiting])
             # Not one that is gone: its number may be another's before long.
             kept = (number for n, (number, _) in enumerate(links) if n in waiting)
-            self._said_to = max(self._said_to, max(kept, default=0))
+            self._sent_to = max(self._sent_to, max(kept, default=0))
         return answered

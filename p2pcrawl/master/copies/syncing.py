@@ -54,7 +54,7 @@ Key = tuple[int, int, int]
 
 
 class Syncing:
-    """See the module."""
+    """Brings the holders of our buckets to what we have."""
 
     def __init__(
         self, peers: Peers, ownership: Ownership, copier: Copier, send: Send, own_rows: OwnRows, host_notes: HostNotes
@@ -82,7 +82,7 @@ class Syncing:
         await end(self._rounds.values())
 
     async def patrol(self, nodes: Sequence[NodeId]) -> None:
-        """One step of the slow round over what is synced: mends what differs all the same."""
+        """Takes one step of the slow round over what is synced: mends what differs all the same."""
         synced = [(node, held) for node in sorted(nodes) if (held := sorted(self._copying.counted(node)))]
         if self._patrol_next >= len(synced):
             self._patrol_next = 0
@@ -94,7 +94,7 @@ class Syncing:
             await self._bring(node, held[start : start + SLICE])
 
     async def _round(self, node: NodeId) -> None:
-        """Until the holder has all that it is to have, or lives no more."""
+        """Brings buckets to a holder until it has all that it is to have, or lives no more."""
         size = SLICE
         while (generation := self._copying.generation(node)) is not None:
             buckets = self._waiting(node)[:size]
@@ -127,14 +127,14 @@ class Syncing:
         return sorted(b for b in self._copying.unsynced(node) if self._ownership.in_service(b))
 
     async def _bring(self, node: NodeId, buckets: Sequence[int]) -> int:
-        """Makes the holder's copies of these buckets what we have; how many rows that was about."""
+        """Makes the holder's copies of these buckets what we have; returns about how many rows that took."""
         nonce = os.urandom(16)
         ranges = [Range(bucket, 0, 0) for bucket in buckets]
         rows = 0
         while ranges:
             ours = await self._own.digests(nonce, ranges)
             rows = rows or sum(count for count, _ in ours)
-            asked = [wire.Range(*r) for r in ranges]
+            asked = [wire.WireRange(*r) for r in ranges]
             compared = await self._peers.ask(
                 node, Compare(0, nonce, asked, [count for count, _ in ours], [total for _, total in ours])
             )
@@ -161,7 +161,7 @@ class Syncing:
         return rows
 
     async def _send_all(self, node: NodeId, buckets: list[int]) -> None:
-        """The holder has nothing of these."""
+        """Sends all rows of these buckets to a holder that has nothing of them."""
         after = 0
         while True:
             rows, after = await self._own.rows_of(buckets, after, SEND_ROWS)
@@ -171,7 +171,7 @@ class Syncing:
 
     async def _mend(self, node: NodeId, where: Range) -> None:
         """Lists both sides of a small range; sends what they lack, takes in what we lack."""
-        listed = await self._peers.ask(node, ListKeys(0, [wire.Range(*where)]))
+        listed = await self._peers.ask(node, ListKeys(0, [wire.WireRange(*where)]))
         theirs = _keys_of(listed)
         ours = {(hi, lo, job): stamp for hi, lo, job, stamp in await self._own.keys([where])}
         lacking = [key for key, stamp in ours.items() if theirs.get(key, -1) < stamp]

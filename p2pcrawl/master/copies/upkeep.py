@@ -23,7 +23,7 @@ from p2pcrawl.master.neighbours.host_notes import HostNotes
 from p2pcrawl.model.cluster.node import Member
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.overlay.peers import Peers
-from p2pcrawl.wire.messages.peer_messages import Drop, Dropped, HostNote, Noted, Whole
+from p2pcrawl.wire.messages.peer_messages import DropCopies, Dropped, Noted, Whole, WireHostNote
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ STABLE_S = 60.0
 
 
 class Upkeep:
-    """See the module."""
+    """Keeps the copies of what is ours. ``copies``: how many are wanted, the owner's included."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Upkeep:
     # -- views --------------------------------------------------------------------------------
 
     def members_changed(self, members: list[Member]) -> None:
-        """Who holds copies of ours now."""
+        """Decides who holds copies of ours now."""
         table, me = self._ownership.table, self._peers.me
         known = sum(1 for m in members if not m.leaving) + len(self._peers.missing())
         holders = (self._ownership.view, known, [(m.boot, m.store) for m in members])
@@ -111,7 +111,7 @@ class Upkeep:
         self._syncing.begin(self._copying.behind())
 
     async def patrol(self) -> None:
-        """The slow round over what is synced; for ever."""
+        """Makes the slow round over what is synced; for ever."""
         while True:
             await asyncio.sleep(PATROL_S)
             try:
@@ -122,7 +122,7 @@ class Upkeep:
                 log.exception("the patrol failed")
 
     async def whole(self, request: Whole) -> Noted:
-        """An owner has brought us to what it has."""
+        """Takes in that an owner has brought us to what it has."""
         buckets = sorted(buckets_of(request.buckets))
         if len(request.counters) != len(buckets):
             raise LinkError("as many epochs as buckets are needed")
@@ -134,20 +134,22 @@ class Upkeep:
         await self._holdings.note(self._ownership.standings(buckets))
         return Noted(0)
 
-    def tell_of_hosts(self) -> None:
-        """What remarkable hosts ask goes to those that may own them next."""
+    def send_host_notes(self) -> None:
+        """Sends what remarkable hosts ask to those that may own them next."""
         remarked = list(self._host_notes.remarked)
         self._host_notes.remarked.clear()
         for key in remarked:
             bucket = bucket_of_hash(key)
             note = self._host_notes.of_host(key)
             if note is not None and self._ownership.owner(bucket) is None:
-                self._copier.note(HostNote(key, bucket, note.delay_s, note.penalty_s, note.pause_s))
+                self._copier.note(WireHostNote(key, bucket, note.delay_s, note.penalty_s, note.pause_s))
 
     # -- what need not be held any more -------------------------------------------------------
 
-    async def drop(self, request: Drop, left_over: frozenset[int]) -> Dropped:
-        """An owner says that enough others hold these. ``left_over``: it may not have what we know of them."""
+    async def drop(self, request: DropCopies, left_over: frozenset[int]) -> Dropped:
+        """Drops copies of which an owner says that enough others hold them. ``left_over``: it may not have what we know
+        of them.
+        """
         if request.view != self._ownership.view:
             return Dropped(0, False)
         buckets = buckets_of(request.buckets)

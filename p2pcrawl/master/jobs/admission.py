@@ -1,4 +1,6 @@
-"""How jobs come to a master: from a person, from another master, or from an earlier run of its data folder."""
+"""The ways in which jobs come to a master: from a person, from another master, or from an earlier run of its data
+folder.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ from p2pcrawl.private.folders import inner_folder, private
 
 
 def start_of(job: Job) -> Link:
-    """The record that a job begins with: its spider's ``start()``."""
+    """Makes the record that a job begins with: its spider's ``start()``."""
     url = f"{START_URL}{job.id}"
     return Link(url, fingerprint(url, salt=f"job {job.id}"), seed=True)
 
@@ -69,7 +71,7 @@ class Admission:
     # -- of this data folder ------------------------------------------------------------------
 
     async def recover(self) -> None:
-        """The jobs that an earlier run left. Raises DamagedError for one that cannot be read."""
+        """Opens the jobs that an earlier run left. Raises DamagedError for one that cannot be read."""
         for number, name, packed, state, reason in await self._recorder.run(Store.jobs):
             try:
                 spec, control = unpack_spec(packed), unpack_control(packed, state, reason)
@@ -87,7 +89,7 @@ class Admission:
         self._bench.known.resumed_at = monotonic()
 
     async def submit(self, spec: JobSpec) -> Job:
-        """A new job; durable when this returns."""
+        """Submits a new job; durable when this returns."""
         number = JobId(max(self._jobs, default=0) + 1)
         spec = replace(spec, id=number)
         job = job_of(spec)
@@ -118,7 +120,7 @@ class Admission:
     # -- of the cluster -----------------------------------------------------------------------
 
     async def add(self, spec: JobSpec, control: Control | None = None) -> Job:
-        """A job of the cluster, durable here when this returns; its start is somebody's record."""
+        """Adds a job of the cluster, durable here when this returns; its start is somebody's record."""
         job = job_of(with_code(self._recorder.folder, spec), control or Control())
         await self._recorder.run(Store.add_job, spec.id, spec.name, pack_job(job), None, Batch())
         if job.state != RUNNING:
@@ -141,7 +143,7 @@ class Admission:
             await self.add(spec, control)
             return ""
         await self.learn_opened({job.id: spec.opened})
-        if merged(job.standing, control) != job.standing:
+        if merged(job.control, control) != job.control:
             self._lifecycle.steer(job, control)
             await self._stored()
         return ""
@@ -156,13 +158,15 @@ class Admission:
         return self._openings.known(self._jobs)
 
     async def learn_opened(self, opened: Mapping[int, Collection[str]]) -> None:
-        """What start URLs have opened, as another master knows; durable here when this returns."""
+        """Takes in what start URLs have opened, as another master knows; durable here when this returns."""
         if self._openings.learn(opened):
             await self._stored()
 
 
 def with_code(folder: Path, spec: JobSpec) -> JobSpec:
-    """The job, with its spider's file in the data folder, where local slaves find it and nobody else can change it."""
+    """Returns the job, with its spider's file in the data folder, where local slaves find it and nobody else can change
+    it.
+    """
     if not spec.code:
         return spec
     name = Path(spec.spider.file).name

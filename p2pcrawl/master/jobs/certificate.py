@@ -29,20 +29,20 @@ _PURPOSE = "certificate 1"
 _SUMMARY = ("counts", "conserved", "view", "members", "missing", "since", "copies", "incomplete", "final")
 
 
-def digest_of(members: Collection[NodeId]) -> str:
-    """What a part says of the members."""
+def members_digest(members: Collection[NodeId]) -> str:
+    """Digests the members that a part speaks of."""
     return blake2b("\n".join(sorted(members)).encode(), digest_size=16).hexdigest()
 
 
 def signed_part(identity: Identity, body: dict[str, Any]) -> Part:
-    """A master's own statement."""
+    """Signs a master's own statement."""
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     signature = identity.sign(_PURPOSE, text.encode())
     return {"body": text, "key": identity.public_key.hex(), "signature": signature.hex()}
 
 
-def body_of(part: Part) -> dict[str, Any] | None:
-    """What a part states; None unless the master that it names has signed it."""
+def signed_body(part: Part) -> dict[str, Any] | None:
+    """Reads what a part states; None unless the master that it names has signed it."""
     try:
         key, signature, text = bytes.fromhex(part["key"]), bytes.fromhex(part["signature"]), part["body"]
         if not verify(key, signature, _PURPOSE, text.encode()):
@@ -54,15 +54,15 @@ def body_of(part: Part) -> dict[str, Any] | None:
 
 
 def certificate_of(parts: Sequence[Part], members: Collection[NodeId]) -> dict[str, Any] | None:
-    """The parts of all masters as one; None unless each is signed and all speak of one job, one view, these members."""
-    bodies = [body_of(part) for part in parts]
+    """Joins the parts of all masters; None unless each is signed and all speak of one job, one view, these members."""
+    bodies = [signed_body(part) for part in parts]
     stated = [body for body in bodies if body is not None]
     if not stated or len(stated) < len(bodies):
         return None
     try:
         if len({(body["job"], body["view"], body["members"]) for body in stated}) != 1:
             return None
-        if stated[0]["members"] != digest_of(members):
+        if stated[0]["members"] != members_digest(members):
             return None
         ordered = sorted(stated, key=lambda body: str(body["master"]))
         return {"job": ordered[0]["job"], **_come_to(ordered, sorted(members)), "parts": list(parts)}
@@ -90,17 +90,19 @@ def _come_to(bodies: Sequence[dict[str, Any]], members: list[NodeId]) -> dict[st
 
 
 def _since(node: str, bodies: Sequence[dict[str, Any]]) -> list[int]:
-    """What each of the masters that misses another says of when that began. A body of an older version says nothing."""
+    """Collects what each of the masters that misses another says of when that began. A body of an older version says
+    nothing.
+    """
     return [body["since"][node] for body in bodies if node in body.get("since", ())]
 
 
 def flaws(certificate: dict[str, Any]) -> Iterator[str]:
-    """What is wrong with a certificate, in words; nothing when it is sound."""
+    """Yields in words what is wrong with a certificate; nothing when it is sound."""
     parts = certificate.get("parts")
     if not isinstance(parts, list) or not parts:
         yield "nobody has signed it"
         return
-    bodies = [body_of(part) for part in parts]
+    bodies = [signed_body(part) for part in parts]
     if None in bodies:
         yield f"{bodies.count(None)} of {len(bodies)} signatures do not hold"
         return

@@ -1,4 +1,4 @@
-"""When a job is finished, and who says so.
+"""The decision that a job is finished, and who makes it.
 
 Two rounds, the second begun after the first ended, find every member idle, with equal counts, in one view. The member
 with the smallest id asks; every other answers for itself. While the one that was found busiest is busy still, no round
@@ -14,7 +14,7 @@ from math import inf
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.model.cluster.node import Member, NodeId
 from p2pcrawl.overlay.peers import SOON_S, Peers
-from p2pcrawl.wire.messages.peer_messages import Quiet, Standing
+from p2pcrawl.wire.messages.peer_messages import JobAtMaster, Quiet
 
 Round = tuple[int, int, int]
 """Links sent, links received, and the view."""
@@ -26,11 +26,11 @@ CLOSING_S = 2.0
 
 
 class Completion:
-    """``standing`` is our own answer, ``close`` is told of a job that a spider somewhere has closed."""
+    """``job_here`` gives our own answer, ``close`` is told of a job that a spider somewhere has closed."""
 
-    def __init__(self, peers: Peers, standing: Callable[[int], Standing], close: Callable[[int, str], None]) -> None:
+    def __init__(self, peers: Peers, job_here: Callable[[int], JobAtMaster], close: Callable[[int, str], None]) -> None:
         self._peers = peers
-        self._standing = standing
+        self._job_here = job_here
         self._close = close
         self._rest_until = 0.0
         self._busiest: dict[int, NodeId] = {}
@@ -38,16 +38,18 @@ class Completion:
         self._round_at: dict[int, float] = {}
 
     def falls_to_us(self) -> bool:
-        """The member with the smallest id decides; nobody, when the last one has said good-bye."""
+        """Tells whether the decision is ours: the member with the smallest id decides; nobody, when the last one has
+        said good-bye.
+        """
         members = self._peers.members()
         return bool(members) and members[0].id == self._peers.me
 
     def may_ask(self, now: float) -> bool:
-        """Whether it falls to us, and others were not asked so much lately that they should have a rest."""
+        """Tells whether it falls to us, and others were not asked so much lately that they should have a rest."""
         return now >= self._rest_until and self.falls_to_us()
 
     async def finished_in(self, job: Job) -> int | None:
-        """The view in which it is finished; None while it is not."""
+        """Returns the view in which the job is finished; None while it is not."""
         if await self._is_known_to_go_on(job):
             return None
         first = await self._round(job)
@@ -63,13 +65,13 @@ class Completion:
             return False
         busiest = self._busiest.get(job.id)
         if busiest == self._peers.me:
-            return self._standing(job.id).busy > 0
+            return self._job_here(job.id).busy > 0
         reply, *_ = await self._ask(job, [m for m in self._peers.members() if m.id == busiest]) or [None]
         return reply is not None and reply.busy > 0
 
     async def _round(self, job: Job) -> Round | None:
-        """What it found if everyone is idle and agrees on the view, else None."""
-        own = self._standing(job.id)
+        """Asks all once. Returns what it found if everyone is idle and agrees on the view, else None."""
+        own = self._job_here(job.id)
         others = self._peers.others()
         self._round_at[job.id] = asyncio.get_running_loop().time()
         replies = await self._ask(job, others)
@@ -82,20 +84,20 @@ class Completion:
         self._busiest.pop(job.id, None)
         if any(reply is None or not reply.known or reply.view != own.view for reply in replies):
             return None
-        if any(standing.opened != own.opened for standing, _ in answered):
+        if any(reply.opened != own.opened for reply, _ in answered):
             # Somebody may have dropped what another knows to be open.
             return None
         return sum(s.sent for s, _ in answered), sum(s.received for s, _ in answered), own.view
 
-    async def _ask(self, job: Job, members: Sequence[Member]) -> list[Standing | None]:
-        """How the job stands at these. Whoever does not answer has no word in it."""
+    async def _ask(self, job: Job, members: Sequence[Member]) -> list[JobAtMaster | None]:
+        """Asks these how the job stands. Whoever does not answer has no word in it."""
         now = asyncio.get_running_loop().time()
         self._rest_until = max(now, self._rest_until) + len(members) / QUESTIONS_PER_S
         replies = await asyncio.gather(
             *(self._peers.ask(m.id, Quiet(0, job.id, job.closing), SOON_S) for m in members), return_exceptions=True
         )
-        standings = [None if isinstance(reply, BaseException) else reply for reply in replies]
-        for standing in standings:
-            if standing is not None and standing.closing:
-                self._close(job.id, standing.closing)
-        return standings
+        heard = [None if isinstance(reply, BaseException) else reply for reply in replies]
+        for reply in heard:
+            if reply is not None and reply.closing:
+                self._close(job.id, reply.closing)
+        return heard

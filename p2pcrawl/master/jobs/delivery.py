@@ -22,7 +22,7 @@ ROWS = 500
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where items are to go: a path (or "-"), and whether what is there is replaced."""
+    """The destination of items: a path (or "-"), and whether what is there is replaced."""
 
     path: str
     replace: bool = False

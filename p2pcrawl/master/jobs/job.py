@@ -20,7 +20,7 @@ from p2pcrawl.wire.messages.slave_messages import WireJob as WireSpec
 
 @dataclass(slots=True)
 class Job:
-    """Its specification, its counters and its state.
+    """A job's specification, its counters and its state.
 
     ``counts`` is what the store's counters are, as of the last commit.
     """
@@ -36,7 +36,7 @@ class Job:
     """Raised whenever slaves must be told of a change."""
     closing: str = ""
     """Why it is being closed before its queue is empty."""
-    control: int = 0
+    control_version: int = 0
     """The version of its state, for the masters that mirror it: the greater one wins."""
     signed: bytes = b""
     """The certificate of its end; see master.certificate."""
@@ -56,28 +56,31 @@ class Job:
         return self.counts["queued"] - self.leased
 
     @property
-    def standing(self) -> Control:
-        """Its state as it travels between masters."""
-        return Control(self.control, self.state, self.reason, self.signed)
+    def control(self) -> Control:
+        """The state of the job as it travels between masters."""
+        return Control(self.control_version, self.state, self.reason, self.signed)
 
-    @standing.setter
-    def standing(self, control: Control) -> None:
-        self.control, self.state, self.reason, self.signed = control
+    @control.setter
+    def control(self, control: Control) -> None:
+        self.control_version, self.state, self.reason, self.signed = control
 
     @property
     def mark(self) -> bytes:
-        """The same at all masters that know the same of its state and of what it has opened."""
-        known = msgspec.msgpack.encode((self.standing, self.spec.opened))
+        """A short value that is equal at all masters that know the same of the job's state and of what it has
+        opened.
+        """
+        known = msgspec.msgpack.encode((self.control, self.spec.opened))
         return blake2b(known, digest_size=8).digest()
 
     @property
     def opened_mark(self) -> bytes:
-        """The same at all masters that know the same of what it has opened."""
+        """A short value that is equal at all masters that know the same of what the job has opened."""
         return blake2b(msgspec.msgpack.encode(self.spec.opened), digest_size=8).digest()
 
     def learn_opened(self, hosts: Collection[str]) -> set[str]:
-        """Its start URLs open these; those that are news, which slaves must be told. Of too many the first in order
-        count, so that all masters come to the same, whatever they learn first."""
+        """Takes in that its start URLs open these hosts; returns those that are news, which slaves must be told. Of too
+        many the first in order count, so that all masters come to the same, whatever they learn first.
+        """
         before = self.opened_in
         if before.keys() >= set(hosts):
             return set()
@@ -106,7 +109,7 @@ class Job:
         )
 
     def certificate(self) -> dict[str, Any]:
-        """The conservation count: everything discovered is somewhere."""
+        """Returns the conservation count: everything discovered is somewhere."""
         counts = self.counts
         by = {
             group: {k.partition(":")[2]: n for k, n in sorted(counts.items()) if k.startswith(group + ":") and n}
@@ -146,12 +149,12 @@ class KnownJobs(dict[int, Job]):
 
     @property
     def running(self) -> list[Job]:
-        """Those of which something may be granted."""
+        """The jobs of which something may be granted."""
         return [job for job in self.values() if job.state == RUNNING]
 
 
 def spec_of_wire(wire: WireSpec) -> JobSpec:
-    """The specification that another master sent."""
+    """Reads the specification that another master sent."""
     return JobSpec(
         JobId(wire.id),
         wire.name,
@@ -165,7 +168,7 @@ def spec_of_wire(wire: WireSpec) -> JobSpec:
 
 
 def certificate_sum(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """One job's certificates of all masters as one."""
+    """Sums one job's certificates of all masters."""
     whole = dict(parts[0])
     for part in parts[1:]:
         for name, value in part.items():
@@ -183,21 +186,21 @@ def certificate_sum(parts: list[dict[str, Any]]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Stored(JobSpec):
-    """What the job table's specification holds besides: it changes in one transaction with the job's state."""
+    """A specification as the job table holds it, with what changes in one transaction with the job's state."""
 
     control: int = 0
     certificate: bytes = b""
 
 
 def pack_spec(spec: JobSpec, control: Control = Control()) -> bytes:  # noqa: B008 - it cannot be changed
-    """For the job table."""
+    """Packs a specification for the job table."""
     plain = {each.name: getattr(spec, each.name) for each in fields(JobSpec)}
     return msgspec.msgpack.encode(_Stored(**plain, control=control.version, certificate=control.certificate))
 
 
 def pack_job(job: Job) -> bytes:
-    """The same for a job that is under way."""
-    return pack_spec(job.spec, job.standing)
+    """Packs a job that is under way for the job table."""
+    return pack_spec(job.spec, job.control)
 
 
 def unpack_spec(data: bytes) -> JobSpec:
@@ -206,7 +209,7 @@ def unpack_spec(data: bytes) -> JobSpec:
 
 
 def unpack_control(data: bytes, state: str, reason: str) -> Control:
-    """A job's control, of what the job table has of it. Raises as ``unpack_spec`` does."""
+    """Reads a job's control from what the job table has of it. Raises as ``unpack_spec`` does."""
     stored = msgspec.msgpack.decode(data, type=_Stored)
     return Control(stored.control, state, reason, stored.certificate)
 
@@ -214,12 +217,14 @@ def unpack_control(data: bytes, state: str, reason: str) -> Control:
 def job_of(spec: JobSpec, control: Control = Control()) -> Job:  # noqa: B008 - it cannot be changed
     settings = Settings().updated(spec.settings)
     job = Job(spec, settings, Pace.of(settings))
-    job.standing = control
+    job.control = control
     return job
 
 
 def lasting_delay_s(host: Host, jobs: Iterable[Job]) -> float:
-    """The longest delay that a running one of these jobs keeps at a host, without what passes with its trouble."""
+    """Returns the longest delay that a running one of these jobs keeps at a host, without what passes with its
+    trouble.
+    """
     return max((host.lasting_delay_s(job.pace) for job in jobs if job.state == RUNNING), default=0.0)
 
 

@@ -1,4 +1,4 @@
-"""What state the jobs of a master are in: how they are opened, steered, closed at their limits and finished.
+"""The states of the jobs of a master: how they are opened, steered, closed at their limits and finished.
 
 A change is in force at once, and on disk with the next turn of the master's cycle, which takes it along
 (:meth:`Lifecycle.put_into`).
@@ -43,7 +43,7 @@ class Lifecycle:
         return self._jobs.running
 
     def open(self, job: Job) -> None:
-        """The job is this master's, or has other settings than it had."""
+        """Opens a job at the bench: it is this master's, or has other settings than it had."""
         self._jobs[job.id] = job
         self.orders[job.id] = job.settings.queue_order
         self._bench.open_job(job.id, job.pace)
@@ -60,7 +60,7 @@ class Lifecycle:
         self._specs.add(job.id)
 
     def put_into(self, batch: Batch) -> None:
-        """What has changed since the last turn."""
+        """Puts what has changed since the last turn into the batch."""
         batch.states, self._states = self._states, {}
         batch.specs.update({number: pack_job(self._jobs[number]) for number in self._specs})
         self._specs.clear()
@@ -69,7 +69,7 @@ class Lifecycle:
 
     def steer(self, job: Job, control: Control) -> None:
         """Puts a job into another state: on disk after the next turn."""
-        job.standing = control
+        job.control = control
         self.save_state(job)
         self.save_spec(job)
         if job.state == RUNNING:
@@ -81,10 +81,10 @@ class Lifecycle:
         self._wake()
 
     def finish(self, job: Job, state: str, reason: str) -> None:
-        self.steer(job, job.standing.then(state, reason))
+        self.steer(job, job.control.then(state, reason))
 
     def refuse(self, number: int, reason: str) -> None:
-        """A job's spider cannot be opened: that ends the job, not this master."""
+        """Cancels a job whose spider cannot be opened: that ends the job, not this master."""
         job = self._jobs.get(number)
         if job is not None and job.state == RUNNING:
             log.error("job %s cannot be run: %s", job.spec.name, reason)
@@ -97,7 +97,7 @@ class Lifecycle:
             job.closing = reason
             self._bench.halt_job(number)
 
-    def settle(self, ran_s: float, is_over: Callable[[Job], bool]) -> None:
+    def close_and_finish(self, ran_s: float, is_over: Callable[[Job], bool]) -> None:
         """Closes jobs that reached a limit, finishes those that have nothing left."""
         for job in self.active:
             if not job.closing:
@@ -111,7 +111,7 @@ class Lifecycle:
 
 
 def limit_reached(job: Job, ran_s: float) -> str:
-    """The setting that says that the job is to be closed, or ""."""
+    """Returns the setting that says that the job is to be closed, or ""."""
     settings, counts = job.settings, job.counts
     if settings.closespider_pagecount and counts["pages"] >= settings.closespider_pagecount:
         return "closespider_pagecount"

@@ -1,5 +1,5 @@
-"""What is brought from the store to the workbench: queues that run low, queues that the bench does not know, and what
-is known of their hosts.
+"""The loading from the store to the workbench: queues that run low, queues that the bench does not know, and what is
+known of their hosts.
 
 A *sweep* goes over all queues on disk, in the order of their keys. It is made after a start, when buckets have come
 over, and whenever there are more hosts than seats and some seats have come free.
@@ -41,7 +41,7 @@ class Loading:
         self._room_at = 0.0
 
     def sweep_all(self) -> None:
-        """There may be queues on disk that the bench does not know."""
+        """Begins a sweep: there may be queues on disk that the bench does not know."""
         self._seating.dormant = self._sweeping = True
         self._seating.sweeping()
         self._cursor = None
@@ -61,7 +61,7 @@ class Loading:
         self._wake()
 
     async def wants(self) -> list[Want]:
-        """What is to be loaded with this turn's commit."""
+        """Returns what is to be loaded with this turn's commit."""
         wants = self._bench.wants(LOADS_MAX)
         if self._sweeping:
             wants += await self._sweep()
@@ -76,13 +76,13 @@ class Loading:
                 self._recall(seat, want.job, committed)
 
     def due_at(self, now: float) -> float | None:
-        """When there is something to load, as far as that is known."""
+        """Returns when there is something to load, as far as that is known."""
         if (self._sweeping and self._seating.room) or self._bench.hot.wanting:
             return now
         return self._room_at if self._seating.dormant else None
 
     def seat_more(self, now: float) -> None:
-        """When hosts have no seat: those that are through give up theirs, and a sweep looks for the others."""
+        """Seats hosts that have no seat: those that are through give up theirs, and a sweep looks for the others."""
         seating = self._seating
         if seating.dormant and now >= self._room_at:
             self._room_at = now + max(ROOM_EVERY_S, seating.hosts_max / ROOM_SEATS_PER_S)

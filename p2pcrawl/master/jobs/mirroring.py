@@ -1,8 +1,8 @@
 """Every master mirrors every job: who has been told of which, and who is to be told.
 
 Whoever begins or changes a job tells all others (:meth:`Mirroring.spread`). That it gets to everybody else too, whether
-who began it dies in the middle or somebody comes later, is made sure of by a few tellings from each master to those in
-its charge (:meth:`Mirroring.tell_missing`). To ask what another knows costs a mark of each job; a job itself may be
+who began it dies in the middle or somebody comes later, is made sure of by a few sendings from each master to those in
+its charge (:meth:`Mirroring.send_missing`). To ask what another knows costs a mark of each job; a job itself may be
 long, with its code and its certificate, and goes only to those that lack it.
 """
 
@@ -32,21 +32,21 @@ SPREAD_AGAIN_S = 0.25
 
 
 class Mirroring:
-    """See the module."""
+    """Tells other masters of jobs, and takes in what they tell. ``members``: those that the last view has."""
 
     def __init__(self, jobs: KnownJobs, admission: Admission, peers: Peers, ownership: Ownership) -> None:
         self._jobs = jobs
         self._admission = admission
         self._peers = peers
         self._ownership = ownership
-        self.told: dict[NodeId, dict[int, tuple[Control, tuple[str, ...]]]] = {}
+        self.sent: dict[NodeId, dict[int, tuple[Control, tuple[str, ...]]]] = {}
         """What each member was told of each job: its state, and the hosts that its start URLs have opened."""
         self.refusals: dict[NodeId, str] = {}
         """Why a member cannot run a job that it was told of."""
 
     def restarted(self, node: NodeId) -> None:
-        """What it was told before may be gone."""
-        self.told.pop(node, None)
+        """Forgets what a member was told: it may have lost that."""
+        self.sent.pop(node, None)
 
     # -- what others tell ---------------------------------------------------------------------
 
@@ -58,7 +58,7 @@ class Mirroring:
         refusal = await self._admission.mirror(spec, control)
         if sender in self._ownership.weights:
             # It need not be told what it told us.
-            self.told.setdefault(sender, {})[spec.id] = control, spec.opened
+            self.sent.setdefault(sender, {})[spec.id] = control, spec.opened
         return Mirrored(0, refusal)
 
     def compare(self, request: JobMarks, sender: NodeId) -> JobsDiffering:
@@ -68,7 +68,7 @@ class Mirroring:
             if job is None or job.mark != mark:
                 differing.append(number)
             elif sender in self._ownership.weights:
-                self.told.setdefault(sender, {})[number] = job.standing, job.spec.opened
+                self.sent.setdefault(sender, {})[number] = job.control, job.spec.opened
         return JobsDiffering(0, differing)
 
     # -- what we tell others ------------------------------------------------------------------
@@ -81,7 +81,7 @@ class Mirroring:
         """
         while True:
             others = self._peers.others()
-            tasks = [asyncio.create_task(self._tell(m, job)) for m in others]
+            tasks = [asyncio.create_task(self._send(m, job)) for m in others]
             if not tasks:
                 return []
             try:
@@ -95,56 +95,58 @@ class Mirroring:
                 return []
             await asyncio.sleep(SPREAD_AGAIN_S)
 
-    async def tell_missing(self) -> None:
-        """To all that are in our charge at once: one that does not answer holds up no other."""
-        tellings = []
+    async def send_missing(self) -> None:
+        """Tells all that are in our charge, at once, what they do not know: one that does not answer holds up no
+        other.
+        """
+        sendings = []
         for member in charges(self._peers.members(), self._peers.me):
-            if untold := self._untold(member):
-                tellings.append(self._tell_all(member, untold))
-        await asyncio.gather(*tellings)
+            if unsent := self._unsent(member):
+                sendings.append(self._send_all(member, unsent))
+        await asyncio.gather(*sendings)
 
     async def assured(self, members: Collection[Member], enough: int) -> bool:
-        """Whether so many of these, or all, know every job as it stands; tells some that do not."""
+        """Tells whether so many of these, or all, know every job as it stands; sends jobs to some that do not."""
         wanted = min(enough, len(members))
-        knowing = [member for member in members if not self._untold(member)]
-        ignorant = [member for member in members if self._untold(member)]
+        knowing = [member for member in members if not self._unsent(member)]
+        ignorant = [member for member in members if self._unsent(member)]
         if len(knowing) < wanted:
-            tellings = (self._tell_all(m, self._untold(m)) for m in ignorant[: wanted - len(knowing)])
-            await asyncio.gather(*tellings)
-            knowing = [member for member in members if not self._untold(member)]
+            sendings = (self._send_all(m, self._unsent(m)) for m in ignorant[: wanted - len(knowing)])
+            await asyncio.gather(*sendings)
+            knowing = [member for member in members if not self._unsent(member)]
         return len(knowing) >= wanted
 
-    def _untold(self, member: Member) -> list[Job]:
-        told = self.told.get(member.id, {})
-        return [j for j in self._jobs.values() if told.get(j.id) != (j.standing, j.spec.opened)]
+    def _unsent(self, member: Member) -> list[Job]:
+        sent = self.sent.get(member.id, {})
+        return [j for j in self._jobs.values() if sent.get(j.id) != (j.control, j.spec.opened)]
 
-    async def _tell_all(self, member: Member, jobs: list[Job]) -> None:
-        """What it does not know yet."""
-        known = {job.id: (job.standing, job.spec.opened) for job in jobs}
+    async def _send_all(self, member: Member, jobs: list[Job]) -> None:
+        """Sends a member those of the jobs of which its mark differs."""
+        known = {job.id: (job.control, job.spec.opened) for job in jobs}
         try:
             answer = await self._peers.ask(member.id, JobMarks(0, list(known), [job.mark for job in jobs]))
             for job in jobs:
                 if job.id in answer.jobs:
-                    await self._tell(member, job)
+                    await self._send(member, job)
                 else:
-                    self.told.setdefault(member.id, {})[job.id] = known[job.id]
+                    self.sent.setdefault(member.id, {})[job.id] = known[job.id]
         except P2PCrawlError as error:
             log.debug("%s was not told of all jobs: %s", member.id[:8], error)
 
-    async def _tell(self, member: Member, job: Job) -> str:
-        now, opened = job.standing, job.spec.opened
+    async def _send(self, member: Member, job: Job) -> str:
+        now, opened = job.control, job.spec.opened
         request = MirrorJob(0, job.wire(), now.state, now.reason, now.version, certificate=now.certificate)
         reply = await self._peers.ask(member.id, request, SOON_S)
         if reply.refusal:
             self.refusals[member.id] = reply.refusal
         else:
             self.refusals.pop(member.id, None)
-            self.told.setdefault(member.id, {})[job.id] = now, opened
+            self.sent.setdefault(member.id, {})[job.id] = now, opened
         return reply.refusal
 
 
 def charges(members: list[Member], me: NodeId) -> list[Member]:
-    """Those that come 1, 2, 4, 8 ... places after us in the order of ids, as in a ring.
+    """Returns the members that come 1, 2, 4, 8 ... places after us in the order of ids, as in a ring.
 
     Were all to tell all others of each change, a cluster would pay for it with the square of its size. So everybody
     hears of it within as many steps as the cluster's size has binary digits.

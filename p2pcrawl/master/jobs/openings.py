@@ -1,4 +1,4 @@
-"""What the start URLs of jobs open: a fact of the job, settled before anything that needs it is granted.
+"""The openings of jobs: what their start URLs open, settled before anything that needs it is granted.
 
 Which host a start URL opens is read from the URL alone (``fetch.guard.opened_by``). So every master that takes in a
 start URL's link knows what it opens, and notes it in the transaction that makes the link durable: a part of a page sent
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class Openings:
-    """See the module. ``put_into`` belongs to each turn, after all that it takes in."""
+    """Keeps what the start URLs of jobs have opened. ``put_into`` belongs to each turn, after all that it takes in."""
 
     def __init__(self, jobs: KnownJobs) -> None:
         self._jobs = jobs
@@ -39,32 +39,32 @@ class Openings:
         """By job: hosts of which pages may have been dropped before it was known that they are open."""
 
     def note(self, job: Job, seeds: Iterable[str]) -> None:
-        """These start URLs of the job are taken in this turn."""
+        """Takes in these start URLs of the job with this turn."""
         self._learn(job, {host for url in seeds if (host := opened_by(url))})
 
     def learn(self, opened: Mapping[int, Collection[str]]) -> bool:
-        """What others know, by job; whether any of it is news."""
+        """Takes in what others know, by job; tells whether any of it is news."""
         return any([self._learn(self._jobs[job], hosts) for job, hosts in opened.items() if job in self._jobs])
 
     def known(self, jobs: Collection[int]) -> dict[int, list[str]]:
-        """What those of these jobs have opened that have opened anything."""
+        """Returns what those of these jobs have opened that have opened anything."""
         specs = [self._jobs[job].spec for job in jobs if job in self._jobs]
         return {spec.id: list(spec.opened) for spec in specs if spec.opened}
 
     def moved(self, job: Job, row: Row) -> None:
-        """A record comes here; whoever dropped it may not have known what is open."""
+        """Notes a record that comes here: whoever dropped it may not have known what is open."""
         if row.phase == Phase.DROPPED and row.reason == Drop.PRIVATE_NETWORK:
             host = opened_by(row.link.url)
             if host in job.opened_in:
                 self.reopened.setdefault(job.id, set()).add(host)
 
     def recovered(self, job: Job) -> None:
-        """A crash may have come between a fact and what follows from it."""
+        """Opens again what a job has opened: a crash may have come between a fact and what follows from it."""
         if job.spec.opened:
             self.reopened.setdefault(job.id, set()).update(job.spec.opened)
 
     def put_into(self, batch: Batch) -> None:
-        """What has been learnt since the last turn."""
+        """Puts what has been learnt since the last turn into the batch."""
         batch.specs.update({number: pack_job(self._jobs[number]) for number in self._news})
         self._news.clear()
 

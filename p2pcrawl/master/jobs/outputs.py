@@ -29,7 +29,9 @@ class Outputs:
         self.deliver_at = 0.0
 
     async def open(self, job: Job, outputs: Iterable[Output]) -> None:
-        """Those asked for and those that the store knows. Raises ConfigurationError for one that cannot work."""
+        """Opens the outputs that were asked for, and those that the store knows. Raises ConfigurationError for one that
+        cannot work.
+        """
         wanted = {o.path: o for o in outputs}
         for path, *_ in await self._recorder.run(Store.sinks, job.id):
             wanted.setdefault(path, Output(path))
@@ -40,24 +42,24 @@ class Outputs:
 
     @property
     def due_at(self) -> float | None:
-        """When the next step is due; None while there is nothing to deliver."""
+        """The time at which the next step is due; None while there is nothing to deliver."""
         return self.deliver_at if self._undelivered else None
 
     def take_delivered(self) -> list[tuple[int, str, int, str]]:
-        """For the batch: how far each output has come."""
+        """Takes, for the batch, how far each output has come."""
         delivered, self._delivered = self._delivered, []
         return delivered
 
     async def tend(self, now: float, grew: bool) -> None:
-        """After a commit, which brought items if it ``grew``."""
+        """Delivers after a commit, which brought items if it ``grew``."""
         self._undelivered = self._undelivered or grew
         if self._undelivered and now >= self.deliver_at:
             await self.deliver()
         if grew:
-            self._tell()
+            self._wake_readers()
 
     async def deliver(self) -> None:
-        """One step of every output; what came of it is stored with the next commit."""
+        """Takes one step of every output; what came of it is stored with the next commit."""
         more = behind = False
         for delivery in self._deliveries:
             told = await self._recorder.run(delivery.step)
@@ -84,7 +86,7 @@ class Outputs:
             await self._recorder.in_thread(delivery.close)
 
     async def items_after(self, job: Job, last: int) -> list[tuple[int, bytes]]:
-        """The next items of a job, waiting for them; empty when the crawl has ended and there are no more."""
+        """Returns the next items of a job, waiting for them; empty when the crawl has ended and there are no more."""
         while True:
             # Looked at before the store is, so that nothing can come in between unnoticed.
             ended, grew = self._ended, self._grew
@@ -94,15 +96,15 @@ class Outputs:
             await grew.wait()
 
     def end(self) -> None:
-        """No more items will come."""
+        """Ends the outputs: no more items will come."""
         self._ended = True
-        self._tell()
+        self._wake_readers()
 
     async def counts(self, job: Job) -> dict[str, int]:
-        """Items written so far, by output."""
+        """Counts the items written so far, by output."""
         rows = await self._recorder.run(Store.sinks, job.id)
         return {path: int(json.loads(position).get("count", 0)) for path, _, _, position in rows}
 
-    def _tell(self) -> None:
+    def _wake_readers(self) -> None:
         self._grew.set()
         self._grew = asyncio.Event()

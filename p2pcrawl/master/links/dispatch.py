@@ -45,8 +45,8 @@ class Hold:
     waiting: int = 0
     then: Callable[[], None] | None = None
 
-    def settled(self) -> bool:
-        """One more link is; whether the page may go on."""
+    def count_off(self) -> bool:
+        """Counts off one link that is settled; tells whether the page may go on."""
         self.waiting -= 1
         if self.waiting or self.then is None:
             return False
@@ -64,14 +64,14 @@ class Parcel:
 
 
 @dataclass(slots=True)
-class _Lane(Lane):
-    """What waits for one owner, by job."""
+class _OwnerLane(Lane):
+    """The links that wait for one owner, by job."""
 
     parcels: dict[int, list[Parcel]] = field(default_factory=lambda: defaultdict(list))
 
 
 class Dispatch:
-    """See the module. ``deliver`` carries a batch to its owner; ``take_back`` gets what became our own."""
+    """Sends links to their owners. ``deliver`` carries a batch to its owner; ``take_back`` gets what became our own."""
 
     def __init__(
         self, route: Route, deliver: Deliver, take_back: TakeBack, *, keep: Keep, on_settled: Callable[[], None]
@@ -83,8 +83,8 @@ class Dispatch:
         self._take_back = take_back
         self._keep = keep
         self._on_settled = on_settled
-        self._lanes: dict[NodeId, _Lane] = {}
-        self._waiting: dict[NodeId, _Lane] = {}
+        self._lanes: dict[NodeId, _OwnerLane] = {}
+        self._waiting: dict[NodeId, _OwnerLane] = {}
         """Those with something in them."""
         self._tasks = Tasks()
         self._under_way: Counter[int] = Counter()
@@ -92,7 +92,7 @@ class Dispatch:
         """Links per job that were settled elsewhere."""
 
     def add(self, job: int, owner: NodeId, parcel: Parcel) -> None:
-        """One more link for ``owner``; it leaves with the next :meth:`flush`."""
+        """Adds one more link for ``owner``; it leaves with the next :meth:`flush`."""
         parcel.hold.waiting += 1
         self._under_way[job] += 1
         self._to_fill(owner).parcels[job].append(parcel)
@@ -114,7 +114,7 @@ class Dispatch:
                 del self._waiting[owner]
 
     def reroute(self) -> None:
-        """The view has changed: what waits may have other owners now."""
+        """Routes what waits anew: the view has changed, so it may have other owners now."""
         waiting = [(job, p) for lane in self._lanes.values() for job, ps in lane.parcels.items() for p in ps]
         self._waiting.clear()
         for lane in self._lanes.values():
@@ -139,21 +139,21 @@ class Dispatch:
         return self._under_way.total()
 
     def pending(self, job: int) -> int:
-        """Links of the job that are not settled yet."""
+        """Counts the links of the job that are not settled yet."""
         return self._under_way[job]
 
     async def close(self) -> None:
         await self._tasks.close()
 
-    def _to_fill(self, owner: NodeId) -> _Lane:
-        """Its lane, which is about to have something in it."""
+    def _to_fill(self, owner: NodeId) -> _OwnerLane:
+        """Returns the lane of an owner, which is about to have something in it."""
         lane = self._lanes.get(owner)
         if lane is None:
-            lane = self._lanes[owner] = _Lane(RETRY_FIRST_S, RETRY_MAX_S)
+            lane = self._lanes[owner] = _OwnerLane(RETRY_FIRST_S, RETRY_MAX_S)
         self._waiting[owner] = lane
         return lane
 
-    async def _send(self, owner: NodeId, lane: _Lane, job: int, batch: list[Parcel]) -> None:
+    async def _send(self, owner: NodeId, lane: _OwnerLane, job: int, batch: list[Parcel]) -> None:
         try:
             settled = await self._deliver(owner, job, [p.link for p in batch])
         except P2PCrawlError as error:
@@ -183,7 +183,7 @@ class Dispatch:
                 return
         self._under_way[job] -= len(accepted)
         self.sent[job] += len(accepted)
-        freed = [parcel.hold for parcel in accepted if parcel.hold.settled()]
+        freed = [parcel.hold for parcel in accepted if parcel.hold.count_off()]
         if freed:
             self._on_settled()
         self.flush()
@@ -202,7 +202,7 @@ class Dispatch:
 
 
 def _fitting(parcels: list[Parcel]) -> int:
-    """How many of them make the next message."""
+    """Returns how many of these parcels make the next message."""
     size = 0
     for number, parcel in enumerate(parcels[:BATCH_MAX]):
         link = parcel.link

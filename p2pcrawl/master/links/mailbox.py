@@ -1,4 +1,4 @@
-"""What other masters send, and what comes back from them, until the next turn of the cycle takes it in."""
+"""The mail of other masters, and what comes back from them, until the next turn of the cycle takes it in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which bucket a URL is in, by the key of its job."""
+"""The keys that jobs shard by: they say which bucket a URL is in."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Keys:
         self._hosts: dict[str, int] = {}
 
     def host_key(self, url: str) -> int:
-        """The number of the URL's host."""
+        """Returns the number of the URL's host."""
         end = url.find("/", 8)
         authority = url[:end] if end > 0 else url
         key = self._hosts.get(authority)
@@ -47,13 +47,13 @@ class Keys:
 
 @lru_cache(maxsize=_KNOWN_MAX)
 def domain_of(host: str) -> str:
-    """The registrable domain of a host; the host itself where it has none."""
+    """Returns the registrable domain of a host; the host itself where it has none."""
     return _extract()(host) or host
 
 
 @lru_cache(maxsize=1)
 def _extract():  # type: ignore[no-untyped-def]
-    """Loaded when the first job asks for it; the list of public suffixes comes with the package."""
+    """Loads the list of public suffixes, which comes with the package, when the first job asks for it."""
     from tldextract import TLDExtract
 
     extract = TLDExtract(suffix_list_urls=(), cache_dir=None)

@@ -1,5 +1,5 @@
-"""Which masters live, and which life each of them is in: one that restarts begins a new life, and knows nothing of
-what it had on loan or lent in the one before.
+"""The living masters, and which life each of them is in: one that restarts begins a new life, and knows nothing of what
+it had on loan or lent in the one before.
 
 One that died for others may only have been out of reach: it comes back in the same life, with all that it had.
 """
@@ -12,7 +12,9 @@ from p2pcrawl.model.cluster.node import NodeId
 
 
 class Lives:
-    """As far as this master knows. Of the dead it remembers the last life, to tell whether they come back in it."""
+    """The lives of other masters, as far as this one knows. Of the dead it remembers the last life, to tell whether
+    they come back in it.
+    """
 
     def __init__(self) -> None:
         self._living: frozenset[NodeId] = frozenset()
@@ -25,15 +27,17 @@ class Lives:
         return len(self._living)
 
     def change(self, living: Collection[NodeId]) -> None:
-        """These live, and nobody else."""
+        """Takes in that these live, and nobody else."""
         self._living = frozenset(living)
 
     def came(self, node: NodeId, life: bytes) -> bool:
-        """It is there, for the first time or again. Returns whether it was there before, in another life."""
+        """Takes in that a master is there, for the first time or again. Returns whether it was there before, in another
+        life.
+        """
         before = self._last.get(node, life)
         self._last[node] = life
         return before != life
 
     def of(self, node: NodeId) -> bytes | None:
-        """The last life that is known of it."""
+        """Returns the last life that is known of a master."""
         return self._last.get(node)

@@ -37,7 +37,7 @@ RETRY_S = 0.5
 
 @dataclass(slots=True)
 class _Loan:
-    """What this master borrowed for one host. ``number``: of its question."""
+    """A loan that this master has for one host. ``number``: of its question."""
 
     owner: NodeId
     number: int
@@ -51,12 +51,12 @@ class _Loan:
     slow_downs: int = 0
 
     def over(self, seat: Seat, now: float) -> bool:
-        """Whether nothing is open under it, and nothing will be."""
+        """Tells whether nothing is open under the loan, and nothing will be."""
         return seat.drained or (seat.host.open == 0 and (self.left <= 0 or now >= self.until))
 
 
 class Borrowing:
-    """See the module."""
+    """Borrows hosts of other masters, and pays back what is owed."""
 
     def __init__(self, workbench: Workbench, jobs: KnownJobs, router: Router, lives: Lives, peers: Peers) -> None:
         self._bench = workbench
@@ -69,14 +69,14 @@ class Borrowing:
         self._number_last = 0
         self._owed: dict[tuple[int, NodeId], Repay] = {}
         """What an owner has not heard yet, by the host's key."""
-        self._saying: set[tuple[int, NodeId]] = set()
+        self._sending: set[tuple[int, NodeId]] = set()
         """Of these: what is on its way."""
         self._tasks = Tasks()
 
     # -- loans --------------------------------------------------------------------------------
 
     def permit(self, seat: Seat, owner: NodeId, job: int) -> bool:
-        """Whether a request may begin now under a loan; counts it if so, and asks for a loan if there is none.
+        """Tells whether a request may begin now under a loan; counts it if so, and asks for a loan if there is none.
 
         Not to be asked while something is owed to the owner of the host (:meth:`owes`).
         """
@@ -93,7 +93,7 @@ class Borrowing:
         return False
 
     def ended(self, seat: Seat, *, pause_s: float, slow_down: bool) -> bool:
-        """A request of this host ended here. Returns whether it is on loan."""
+        """Takes in that a request of this host ended here. Returns whether it is on loan."""
         loan = self._loans.get(seat.host.key)
         if loan is None:
             return False
@@ -114,7 +114,7 @@ class Borrowing:
             if seat is None or loan.over(seat, now):
                 self._repay(key)
         for debt in [debt for debt in self._owed if debt[1] in self._lives]:
-            self._say(debt)
+            self._send_debt(debt)
 
     def withdraw(self, buckets: Collection[int]) -> None:
         """Begins nothing more under loans of hosts in these buckets: they are claimed by whoever owns them."""
@@ -127,11 +127,11 @@ class Borrowing:
         )
 
     def restarted(self, owner: NodeId) -> None:
-        """It knows nothing of what it lent."""
+        """Voids what an owner lent that knows nothing of it any more."""
         self._void(lambda key, loan: loan.owner == owner)
 
     def _void(self, which: Callable[[int, _Loan], bool]) -> None:
-        """Under these nothing more begins."""
+        """Begins nothing more under these loans."""
         for key, loan in self._loans.items():
             if which(key, loan):
                 loan.left = 0
@@ -165,7 +165,7 @@ class Borrowing:
     # -- debts --------------------------------------------------------------------------------
 
     def owes(self, key: int, owner: NodeId) -> bool:
-        """Whether the owner of a host has not heard yet that a loan is over."""
+        """Tells whether the owner of a host has not heard yet that a loan is over."""
         return (key, owner) in self._owed
 
     def _repay(self, key: int) -> None:
@@ -180,11 +180,11 @@ class Borrowing:
 
     def _owe(self, key: int, owner: NodeId, repay: Repay) -> None:
         self._owed[key, owner] = repay
-        self._say((key, owner))
+        self._send_debt((key, owner))
 
-    def _say(self, debt: tuple[int, NodeId]) -> None:
-        if debt not in self._saying:
-            self._saying.add(debt)
+    def _send_debt(self, debt: tuple[int, NodeId]) -> None:
+        if debt not in self._sending:
+            self._sending.add(debt)
             self._tasks.start(self._send(debt, self._owed[debt]))
 
     async def _send(self, debt: tuple[int, NodeId], repay: Repay) -> None:
@@ -199,7 +199,7 @@ class Borrowing:
         except P2PCrawlError as error:
             log.debug("repaying %s to %s: %s", repay.host, owner[:8], error)
         finally:
-            self._saying.discard(debt)
+            self._sending.discard(debt)
 
     async def close(self) -> None:
         await self._tasks.close()

@@ -41,7 +41,7 @@ class Budgets:
         """Hosts that want to be asked: ours, but not ours alone yet, or with something owed to their owner."""
 
     def permit(self, seat: Seat, candidate: Candidate) -> bool:
-        """Whether a request may begin now, as far as other masters are concerned; counts it if so."""
+        """Tells whether a request may begin now, as far as other masters are concerned; counts it if so."""
         if candidate.link.url.startswith(START_URL):
             return True
         host = seat.host
@@ -56,12 +56,14 @@ class Budgets:
         return False
 
     def ended(self, seat: Seat, *, pause_s: float = 0.0, slow_down: bool = False) -> None:
-        """A request of this host ended here (its ``open`` is already one less)."""
+        """Takes in that a request of this host ended here (its ``open`` is already one less)."""
         if not self.borrowing.ended(seat, pause_s=pause_s, slow_down=slow_down):
             self.lending.ended(seat.host)
 
     def tend(self) -> None:
-        """To be called now and then: what is said once may be lost, and a turn may come to nothing."""
+        """Repeats what is owed, and lets hosts try again. To be called now and then: what is sent once may be lost, and
+        a turn may come to nothing.
+        """
         self.borrowing.tend()
         waiting, self._waiting = self._waiting, set()
         for key in sorted(waiting):
@@ -76,7 +78,9 @@ class Budgets:
         self.lending.members_changed()
 
     def came(self, node: NodeId, life: bytes) -> None:
-        """It is there, for the first time or again. In another life it knows nothing of what it lent or borrowed."""
+        """Takes in that a master is there, for the first time or again. In another life it knows nothing of what it
+        lent or borrowed.
+        """
         if self._lives.came(node, life):
             self.borrowing.restarted(node)
             self.lending.restarted(node)

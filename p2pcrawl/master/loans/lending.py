@@ -38,8 +38,8 @@ WAIT_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Lent:
-    """What this master has lent to one borrower. ``number``: of its question."""
+class _MadeLoan:
+    """A loan that this master has made to one borrower. ``number``: of its question."""
 
     number: int
     slots: int
@@ -61,16 +61,16 @@ class _Asker:
 
 @dataclass(slots=True)
 class _Ledger:
-    """What this master, the owner, has lent of one host."""
+    """The loans that this master, the owner, has made of one host, and those that wait for one."""
 
-    lent: dict[NodeId, _Lent] = field(default_factory=dict)
+    lent: dict[NodeId, _MadeLoan] = field(default_factory=dict)
     """By borrower; on a host with a delay one slot is all."""
     line: deque[_Asker] = field(default_factory=deque)
     own_next: bool = False
     """After a loan it is our own turn first, so that we do not starve on our own host."""
 
     def refuse(self, whom: Callable[[_Asker], bool] = lambda asker: True) -> None:
-        """These wait in vain."""
+        """Answers those of the waiting borrowers with "not granted"."""
         for asker in self.line:
             if whom(asker):
                 _give_up(asker.answer)
@@ -78,7 +78,7 @@ class _Ledger:
 
 
 class Lending:
-    """See the module."""
+    """Lends the hosts of this master, one after the other in line."""
 
     def __init__(self, workbench: Workbench, jobs: KnownJobs, router: Router, lives: Lives) -> None:
         self._bench = workbench
@@ -92,7 +92,7 @@ class Lending:
     # -- borrowers ----------------------------------------------------------------------------
 
     def lend(self, request: Borrow, sender: NodeId) -> asyncio.Future[Lent]:
-        """The answer to a borrower, when its turn has come."""
+        """Answers a borrower, when its turn has come."""
         answer: asyncio.Future[Lent] = asyncio.get_running_loop().create_future()
         key = key_hash(request.host)
         job = self._jobs.get(request.job)
@@ -112,7 +112,7 @@ class Lending:
         return answer
 
     def repaid(self, request: Repay, sender: NodeId) -> Repaid:
-        """A loan is over, with what was learnt."""
+        """Ends a loan that is over, with what was learnt."""
         self._is_new(sender, request.number)
         key = key_hash(request.host)
         ledger, seat = self._ledgers.get(key), self._bench.seats.get(key)
@@ -136,11 +136,11 @@ class Lending:
         return Repaid(0)
 
     def lent_of(self) -> Iterator[int]:
-        """The buckets of hosts of which others have loans."""
+        """Returns the buckets of hosts of which others have loans."""
         return (bucket_of_hash(key) for key, ledger in self._ledgers.items() if ledger.lent)
 
     def _is_new(self, node: NodeId, number: int) -> bool:
-        """Whether nothing that it asked later was heard before."""
+        """Tells whether nothing that the borrower asked later was heard before."""
         if number and number <= self._heard.get(node, 0):
             return False
         self._heard[node] = max(number, self._heard.get(node, 0))
@@ -149,7 +149,7 @@ class Lending:
     # -- the owner itself ---------------------------------------------------------------------
 
     def permit(self, host: Host) -> bool:
-        """Whether it is our own turn to ask a host that we serve; counts it if so."""
+        """Tells whether it is our own turn to ask a host that we serve; counts it if so."""
         ledger = self._ledgers.get(host.key)
         if ledger is None:
             return True
@@ -159,7 +159,7 @@ class Lending:
         return True
 
     def ended(self, host: Host) -> None:
-        """A request of this host ended here."""
+        """Serves those in line: a request of this host ended here."""
         if host.key in self._ledgers:
             self._serve_line(host)
 
@@ -182,12 +182,12 @@ class Lending:
         self._end_later(lambda node: node not in self._lives)
 
     def restarted(self, borrower: NodeId) -> None:
-        """It knows nothing of what it borrowed, and numbers its questions anew."""
+        """Ends the loans of a borrower that knows nothing of them any more, and numbers its questions anew."""
         self._heard.pop(borrower, None)
         self._end_later(lambda node: node == borrower)
 
     def _end_later(self, gone: Callable[[NodeId], bool]) -> None:
-        """The loans of those that are gone end when their slaves must have stopped."""
+        """Ends the loans of those that are gone when their slaves must have stopped."""
         for key, ledger in self._ledgers.items():
             ledger.refuse(lambda asker: gone(asker.node))
             for borrower, lent in ledger.lent.items():
@@ -196,7 +196,7 @@ class Lending:
                 wait_s = max(TIMINGS.loan_dead_s, lent.until - monotonic())
                 asyncio.get_running_loop().call_later(wait_s, self._expire, key, borrower, lent)
 
-    def _expire(self, key: int, borrower: NodeId, lent: _Lent) -> None:
+    def _expire(self, key: int, borrower: NodeId, lent: _MadeLoan) -> None:
         ledger = self._ledgers.get(key)
         if ledger is None or ledger.lent.get(borrower) is not lent:
             return
@@ -209,7 +209,7 @@ class Lending:
             self._serve_line(seat.host)
 
     def _write_off(self, key: int, borrower: NodeId) -> None:
-        """A loan has ended, nobody knows when."""
+        """Ends a loan of which nobody knows when it ended."""
         lent, seat = self._ledgers[key].lent.pop(borrower), self._bench.seats.get(key)
         if seat is not None:
             seat.host.lent -= lent.slots
@@ -218,7 +218,7 @@ class Lending:
     # -- the line -----------------------------------------------------------------------------
 
     def _lends(self, key: int) -> bool:
-        """Whether the host is ours, and nobody else's any more."""
+        """Tells whether the host is ours, and nobody else's any more."""
         bucket = bucket_of_hash(key)
         return self._router.owner(bucket) is None and self._router.serves(bucket)
 
@@ -245,7 +245,7 @@ class Lending:
             wait = max(0.0, host.next_at - now)
             term, waited = wait + TIMINGS.loan_term_s, now - asker.since
             until = now + term * (1.0 + 2 * TIMINGS.drift)
-            ledger.lent[asker.node] = _Lent(asker.request.number, limit, self._lives.of(asker.node), until)
+            ledger.lent[asker.node] = _MadeLoan(asker.request.number, limit, self._lives.of(asker.node), until)
             asker.answer.set_result(Lent(0, True, count, limit, wait, term, self._delay_s(host), waited))
         seat = self._bench.seats.get(host.key)
         if seat is not None:

@@ -31,8 +31,10 @@ NAMED_MAX = 5
 
 
 class Mandate:
-    """See the module. ``changed`` is told, when that changes, whether we may grant, and why not. ``halt`` gives up what
-    is open; ``confirmed`` is told of buckets that may be granted from now on; ``fail`` ends the master."""
+    """Asks for consent, again and again. ``changed`` is called, when that changes, with whether we may grant, and why
+    not. ``halt`` gives up what is open; ``confirmed`` is called with buckets that may be granted from now on;
+    ``fail`` ends the master.
+    """
 
     def __init__(
         self,
@@ -71,13 +73,13 @@ class Mandate:
     # -- what the rest of the master tells ----------------------------------------------------
 
     def act(self, view: int) -> None:
-        """We act in this view from now on."""
+        """Acts in this view from now on, and asks for consent to it."""
         if not self._through:
             self._consent.act(view, self._loop.time())
             self._ask(everybody=True)
 
     async def run(self, *, founds: bool) -> None:
-        """For ever. ``founds``: there is no cluster to join."""
+        """Asks for consent, for ever. ``founds``: there is no cluster to join."""
         if founds:
             try:
                 await self._roll.found()
@@ -98,8 +100,9 @@ class Mandate:
             await asyncio.sleep(TIMINGS.consent_look_s)
 
     async def part(self, patience_s: float) -> None:
-        """We leave, and have nothing open any more: waits till the others do without our vote, and gives up all that
-        was promised to us."""
+        """Waits, when we leave and have nothing open any more, till the others do without our vote, and gives up all
+        that was promised to us.
+        """
         until = self._loop.time() + patience_s
         while self.suffrage.awaited and self._loop.time() < until:  # noqa: ASYNC110 - no event tells of it
             await asyncio.sleep(TIMINGS.consent_look_s)
@@ -109,8 +112,8 @@ class Mandate:
             self._ask(everybody=True)
             await asyncio.sleep(TIMINGS.consent_look_s / 5)
 
-    def standing(self) -> dict[str, Any]:
-        """For the faces."""
+    def figures(self) -> dict[str, Any]:
+        """Describes the consent for the faces."""
         now, voters = self._loop.time(), self._electorate.voters
         return {
             "voters": sorted(voters),
@@ -155,7 +158,7 @@ class Mandate:
         self.suffrage.heard_of(message.version, sender)
 
     def _review(self) -> None:
-        """Whether we may grant, and from what."""
+        """Decides whether we may grant, and from what."""
         now = self._loop.time()
         confirmed = self._consent.confirmed(now)
         if self._granting and (self._consent.lapses != self._lapses or not self._consent.stands(now)):
@@ -179,12 +182,12 @@ class Mandate:
         return self._consent.silent(self._loop.time())
 
     def _learnt(self) -> None:
-        """There is another version of the electorate."""
+        """Counts the answers anew: there is another version of the electorate."""
         self._consent.recount(self._loop.time())
         self._ask(everybody=True)
 
     def _reason(self) -> str:
-        """Why nothing is granted."""
+        """Says why nothing is granted."""
         if not self._electorate.version.founded:
             return "who has a vote is not known here yet: nothing is granted till a master that knows is found"
         now, voters = self._loop.time(), self._electorate.voters

@@ -29,7 +29,7 @@ _DICE_BITS = 12
 
 
 class Roll:
-    """See the module. One at a time changes it."""
+    """Keeps the electorate on disk. One at a time changes it."""
 
     def __init__(self, folder: Path, me: NodeId) -> None:
         self._path = folder / FILE
@@ -49,7 +49,7 @@ class Roll:
                 await self._save()
 
     async def learn(self, decision: Decision) -> bool:
-        """Takes a decision that somebody tells; whether it is news. Raises StorageError."""
+        """Takes a decision that somebody tells; tells whether it is news. Raises StorageError."""
         async with self._turn:
             news = self.electorate.learn(decision, new_seat, _now())
             await self._save()
@@ -81,7 +81,9 @@ class Roll:
         self.electorate.changed = False
 
     def _write(self, content: bytes, number: int) -> None:
-        """In a thread, which goes on when nobody waits for it any more: what is older never replaces what is newer."""
+        """Writes the roll, in a thread, which goes on when nobody waits for it any more: what is older never replaces
+        what is newer.
+        """
         with self._lock:
             if number > self._written:
                 replace_secret(self._path, content)

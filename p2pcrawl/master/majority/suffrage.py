@@ -1,4 +1,4 @@
-"""Who votes, with ``--partition majority``: ballots on the electorate, over links.
+"""The votes, with ``--partition majority``: ballots on the electorate, over links.
 
 :mod:`p2pcrawl.core.majority.electorate` has the rules. Of those that stay, the one with the least id sees to it that
 newcomers
@@ -33,8 +33,9 @@ MARGIN_S = 0.25
 
 
 class Suffrage:
-    """See the module. ``settle_s``: how long each version stands at least. ``silent`` tells of which voters nothing is
-    heard; ``learnt`` is told when there is another version."""
+    """Decides with the others who votes. ``settle_s``: how long each version stands at least. ``silent`` names the
+    voters of which nothing is heard; ``learnt`` is called when there is another version.
+    """
 
     def __init__(
         self,
@@ -63,20 +64,20 @@ class Suffrage:
 
     @property
     def votes(self) -> bool:
-        """Whether our consent counts."""
+        """True if our consent counts."""
         return self._electorate.votes(self._peers.me)
 
     @property
     def awaited(self) -> bool:
-        """We have a vote still, and there are others who may decide that we have not."""
+        """True if we have a vote still, and there are others who may decide that we have not."""
         return self.votes and any(not m.leaving for m in self._peers.others())
 
     def forgotten(self, node: NodeId) -> None:
-        """It has been away for so long that it is not waited for any more."""
+        """Takes in that a master has been away for so long that it is not waited for any more."""
         self._forgotten.add(node)
 
     def heard_of(self, version: Version, node: NodeId) -> None:
-        """This one speaks of that version: it is asked for it if we know less."""
+        """Asks a master for the version that it speaks of, if we know less."""
         if self._electorate.behind(version) and node not in self._pulling:
             self._tasks.start(self._safely(self._pull(node, version)))
 
@@ -125,7 +126,7 @@ class Suffrage:
     # -- inside -------------------------------------------------------------------------------
 
     def _has_vote(self, node: NodeId) -> bool:
-        """Whether it is here, with the disk that it had when it was let in."""
+        """Tells whether a voter is here, with the disk that it had when it was let in."""
         seat = self._electorate.voters[node]
         return self._here(node) and self.seats.get(node, seat) == seat
 
@@ -139,7 +140,7 @@ class Suffrage:
         return member.leaving or member.status is Status.LEFT
 
     async def _canvass(self, wanted: Voters) -> None:
-        """One attempt to decide the next version."""
+        """Makes one attempt to decide the next version."""
         before = self._electorate.decision
         ballot = await self._roll.open_ballot(self._round)
         canvass = Canvass(before, ballot, wanted)
@@ -174,7 +175,7 @@ class Suffrage:
         canvass.voted(node, poll, vote)
 
     async def _pull(self, node: NodeId, version: Version) -> None:
-        """Somebody speaks of a version that we do not know."""
+        """Asks for a version that somebody speaks of and that we do not know."""
         self._pulling.add(node)
         try:
             told = await self._peers.ask(node, AskElectorate(0))

@@ -1,1 +1,1 @@
-"""Other masters: the way to one, who is missing, and what is said in the directory."""
+"""The other masters: the way to one, who is missing, and what is published in the directory."""

@@ -1,4 +1,4 @@
-"""Who is missing, and since when: for people, in the time of clocks on walls, also after a restart."""
+"""The missing masters, and since when: for people, in the time of clocks on walls, also after a restart."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHOWN = 5
 
 
 def absent_told(missing: Mapping[NodeId, float]) -> str:
-    """``1 master is missing (1a2b3c4d since 2026-11-19 01:22:10 UTC)``."""
+    """Writes ``1 master is missing (1a2b3c4d since 2026-11-19 01:22:10 UTC)``."""
     names = ", ".join(f"{node[:8]} since {moment_told(at)}" for node, at in sorted(missing.items())[:SHOWN])
     more = ", ..." if len(missing) > SHOWN else ""
     return f"{len(missing)} {'master is' if len(missing) == 1 else 'masters are'} missing ({names}{more})"
@@ -26,20 +26,20 @@ def moment_told(at: float) -> str:
 
 
 class Absences:
-    """See the module."""
+    """Keeps since when each missing master is missing."""
 
     def __init__(self, membership: Membership) -> None:
         self._membership = membership
         self._since: dict[NodeId, float] = {}
 
     def recall(self, known: Iterable[tuple[Entry, float | None]]) -> None:
-        """What an earlier run knew of others."""
+        """Takes in what an earlier run knew of others."""
         rows = list(known)
         self._membership.remember((entry for entry, _ in rows), asyncio.get_running_loop().time())
         self._since = {entry.member.id: since for entry, since in rows if since is not None}
 
     def known(self) -> Sequence[tuple[Entry, float | None]]:
-        """What a next run should know of others."""
+        """Returns what a next run should know of others."""
         self._forget_the_living()
         entries = self._membership.acquaintances(asyncio.get_running_loop().time())
         return [
@@ -47,14 +47,14 @@ class Absences:
         ]
 
     def missing(self) -> dict[NodeId, float]:
-        """Who is missing, by its id, and since when."""
+        """Returns the missing masters by their ids, and since when they are."""
         self._forget_the_living()
         return {
             member.id: self._gone_since(member.id) for member in sorted(self._membership.missing(), key=lambda m: m.id)
         }
 
     def _gone_since(self, id: NodeId) -> float:
-        """A moment that stays the same till it is back."""
+        """Returns since when a master is gone: a moment that stays the same till it is back."""
         if id not in self._since:
             away_s = self._membership.away_s(id, asyncio.get_running_loop().time())
             self._since[id] = round(time.time() - away_s, 1)

@@ -1,4 +1,4 @@
-"""What hosts ask for beyond the delays of jobs, as masters tell each other."""
+"""The notes of what hosts ask for beyond the delays of jobs, as masters tell each other."""
 
 from __future__ import annotations
 

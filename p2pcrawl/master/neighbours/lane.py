@@ -12,8 +12,9 @@ IN_FLIGHT_MAX = 4
 
 @dataclass(slots=True)
 class Lane:
-    """What waits for one master is up to whoever derives from it. ``rest_first_s``, ``rest_max_s``: how long it
-    rests after a first failure, and at most."""
+    """The pace of messages to one master; what waits for it is up to whoever derives from this. ``rest_first_s``,
+    ``rest_max_s``: how long it rests after a first failure, and at most.
+    """
 
     rest_first_s: float
     rest_max_s: float
@@ -26,15 +27,15 @@ class Lane:
 
     @property
     def open(self) -> bool:
-        """One more message may be sent."""
+        """True if one more message may be sent."""
         return self.in_flight < IN_FLIGHT_MAX and not self.resting
 
     def answered(self) -> None:
-        """The master is there: the next failure is a first one."""
+        """Takes in that the master is there: the next failure is a first one."""
         self._rest_s = self.rest_first_s
 
     def rest(self, then: Callable[[], None]) -> None:
-        """Nothing is sent for a while; calls ``then`` when it is over. No longer than that if it rests already."""
+        """Sends nothing for a while; calls ``then`` when that is over. No longer than that if it rests already."""
         if self.resting:
             return
         self.resting = True

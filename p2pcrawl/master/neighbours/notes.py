@@ -1,4 +1,4 @@
-"""What this master says in the directory of its buckets and hosts, and what it asks there.
+"""The records that this master publishes in the directory of its buckets and hosts, and what it looks up there.
 
 It says, lazily and while a job runs, which buckets it serves and which hosts ask for more patience than others
 (:mod:`p2pcrawl.core.directory_schedule` tells when). It asks when buckets came to it from a master that is gone:
@@ -37,7 +37,9 @@ RECALL_EVERY_S = 0.05
 
 
 class Notes:
-    """See the module. ``crawling`` says whether a job runs; while none does, nothing is said."""
+    """Publishes records, and looks up hosts. ``crawling`` says whether a job runs; while none does, nothing is
+    published.
+    """
 
     def __init__(
         self,
@@ -70,7 +72,7 @@ class Notes:
     # -- what is asked ------------------------------------------------------------------------
 
     async def recall(self, host: str) -> HostNote | None:
-        """What another master said of the host; None when nobody did, or no answer came in time."""
+        """Looks up what another master said of the host; None when nobody did, or no answer came in time."""
         try:
             async with asyncio.timeout(RECALL_S):
                 return await self._directory.host(host)
@@ -130,7 +132,7 @@ class Notes:
             return 0
 
     def _note(self, key: int, now: float) -> HostNote | None:
-        """What a host asks, if it is ours to say."""
+        """Returns what a host asks, if it is ours to say."""
         if self._ownership.owner(bucket_of_hash(key)) is not None:
             return None
         return self._bench.note(key, now)

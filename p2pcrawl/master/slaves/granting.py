@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from p2pcrawl.core.bench.seat import Seat
-from p2pcrawl.core.bench.workbench import Turn
+from p2pcrawl.core.bench.workbench import Pick
 from p2pcrawl.core.ring.rendezvous import preference
 from p2pcrawl.frontier.records.batch import Batch
 from p2pcrawl.master.company.company import Company
@@ -39,7 +39,7 @@ class Granting:
         self._lending = False
         self._may_park = 0
         self._lease_last = 0
-        self._turns: list[Turn] = []
+        self._turns: list[Pick] = []
         self._promised: Counter[int] = Counter()
         self._suspected: set[int] = set()
 
@@ -82,7 +82,7 @@ class Granting:
         for seat in lines.drained():
             self._placing.drained(seat)
 
-    def _take(self, now: float, limit: int) -> list[Turn]:
+    def _take(self, now: float, limit: int) -> list[Pick]:
         bench = self._workbench
         slots = sum(s.slots for s in self._sessions.values())
         self._may_park, self._lending = PARKED_MAX, False
@@ -95,7 +95,7 @@ class Granting:
         return turns
 
     def choose(self, seat: Seat, suspect: bool) -> int:
-        """The session for a host: its own, with a minus if that has no room and no idle one borrows the page.
+        """Returns the session for a host: its own, with a minus if that has no room and no idle one borrows the page.
 
         What was promised in this turn counts, too: the leases are made when all turns are known.
         """
@@ -109,7 +109,7 @@ class Granting:
         return number
 
     def _for_suspect(self, seat: Seat) -> int:
-        """A slave that has no other suspect: should it die, it is clear of what."""
+        """Returns a slave that has no other suspect: should it die, it is clear of what."""
         for number in preference(seat.host.key, self._sessions):
             session = self._sessions[number]
             if self._room(session) > 0 and number not in self._suspected and not session.has_suspect:
@@ -138,11 +138,11 @@ class Granting:
         return max(0, session.idle - self._promised[session.id])
 
     def slave_for(self, host: str) -> int | None:
-        """The session that a host belongs to, or would if it came now."""
+        """Returns the session that a host belongs to, or would if it came now."""
         return self._placing.slave_for(host)
 
     def send(self) -> None:
-        """The leases of the last ``grant`` are durable: the slaves may begin."""
+        """Sends the pages of the last ``grant`` to the slaves, now that their leases are durable."""
         turns, self._turns = self._turns, []
         grants: dict[int, Grant] = {}
         for turn in turns:
@@ -163,13 +163,13 @@ class Granting:
         for number, grant in grants.items():
             self._sessions[number].link.send(grant)
 
-    def _add_robots_task(self, grant: Grant, session: Session, turn: Turn, job: Job) -> None:
+    def _add_robots_task(self, grant: Grant, session: Session, turn: Pick, job: Job) -> None:
         for lease in session.robots.values():
             if lease.seat is turn.seat and lease.origin == turn.robots_origin:
                 delay = turn.seat.host.delay_s(job.pace)
                 grant.robots_tasks.append(RobotsTask(lease.number, job.id, lease.origin, delay))
 
-    def _add_task(self, grant: Grant, session: Session, turn: Turn, job: Job) -> None:
+    def _add_task(self, grant: Grant, session: Session, turn: Pick, job: Job) -> None:
         candidate, link = turn.candidate, turn.candidate.link
         if job.pace.obey_robots and not link.url.startswith(START_URL):
             self._add_rules(grant, session, turn.seat, job, link.url)

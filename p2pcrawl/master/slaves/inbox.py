@@ -1,4 +1,4 @@
-"""What slaves have sent since the last turn, and what those that are gone leave behind.
+"""The messages that slaves have sent since the last turn, and what those that are gone leave behind.
 
 A page may lead to a million links, and come in as many thousand parts. All that is reported is taken at once but for
 such parts: of these a turn takes a few thousand links, so that it stays short, and none while as much is on its way to
@@ -41,7 +41,7 @@ class Reports:
 
     @property
     def waiting(self) -> bool:
-        """There is something to gather."""
+        """True if there is something to gather."""
         if self._gone:
             return True
         held = self._intake.strained
@@ -49,7 +49,7 @@ class Reports:
 
     @property
     def holding(self) -> bool:
-        """There is something that must wait until less is on its way."""
+        """True if there is something that must wait until less is on its way."""
         return any(session.inbox for session in self.sessions.values())
 
     def gather(self, batch: Batch, now: float) -> None:
@@ -63,7 +63,7 @@ class Reports:
         self._intake.release(batch, now)
 
     def acknowledge(self) -> None:
-        """The batch is durable: slaves may forget what they reported."""
+        """Tells slaves that they may forget what they reported: the batch is durable."""
         acks, self._acks = self._acks, []
         for session, sequence in acks:
             session.link.send(ReportsDurable(sequence))
@@ -93,7 +93,7 @@ class Reports:
         return sequence
 
     def bury(self, session: Session, batch: Batch, now: float) -> None:
-        """The slave is gone: what it reported counts, what it held comes back."""
+        """Ends a slave that is gone: what it reported counts, what it held comes back."""
         self.sessions.pop(session.id, None)
         self.take(session, batch, now, all_of_it=True)
         died = "died" if session.hung is None else "was ended"
@@ -115,7 +115,9 @@ class Reports:
         session.robots.clear()
 
     def _spread_rules(self, reader: Session, origin: str) -> None:
-        """An origin has a new robots.txt: all but the slave that read it are to be told, when they next ask there."""
+        """Notes that an origin has a new robots.txt: all but the slave that read it are to be told, when they next ask
+        there.
+        """
         for session in self.sessions.values():
             session.rules.discard(origin)
         # That slave told it to the spider it was read for, not to others that it runs.
@@ -124,7 +126,7 @@ class Reports:
 
 
 def _ahead(message: Report | Returned) -> int:
-    """How many links it holds in pages that are not over, about."""
+    """Counts about how many links a message holds in pages that are not over."""
     if isinstance(message, Returned):
         return 0
     return sum(1 + sum(len(links.urls) for links in page.links) for page in message.pages if page.outcome is None)

@@ -26,7 +26,7 @@ from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.outcome import Drop, Failure
 from p2pcrawl.model.timings import TIMINGS
-from p2pcrawl.wire.messages.slave_messages import Links, Outcome, Page, RobotsResult
+from p2pcrawl.wire.messages.slave_messages import LinkColumns, Outcome, Page, RobotsResult
 
 ROBOTS_TRIES = 3
 ROBOTS_RETRY_S = 2.0
@@ -36,7 +36,7 @@ _ROBOTS_TRIES: dict[str, int] = {Failure.NO_NAME: 1 + NO_NAME_TIMES, **dict.from
 
 @dataclass(slots=True)
 class Aftermath:
-    """What is to follow a commit, when what led to it is durable."""
+    """The consequences of a commit, when what led to them is durable."""
 
     retries: list[tuple[Candidate, float]] = field(default_factory=list)
     """Pages that go back to their queues, and when."""
@@ -77,13 +77,13 @@ class Intake:
 
     @property
     def strained(self) -> bool:
-        """So much is on its way to other masters that parts of pages are to wait."""
+        """True if so much is on its way to other masters that parts of pages are to wait."""
         return self._company.strained
 
     # -- pages --------------------------------------------------------------------------------
 
     def page(self, session: Session, page: Page, batch: Batch, now: float) -> None:
-        """One page report of a live session, or a part of one."""
+        """Takes in one page report of a live session, or a part of one."""
         job = self._jobs.get(page.job)
         if job is None:
             # Nobody granted it; what it led to is nobody's business here.
@@ -105,7 +105,7 @@ class Intake:
         self._over(job, lease, page.outcome, items, batch, now)
 
     def _over(self, job: Job, lease: Lease, outcome: Outcome, items: ItemRow | None, batch: Batch, now: float) -> None:
-        """The page is, but for its links."""
+        """Ends a page, at once or when its links are settled."""
         fetched = self._asked(job, lease, outcome, batch, now)
         if _opened_meanwhile(job, lease, outcome):
             outcome.phase = Phase.QUEUED
@@ -118,7 +118,7 @@ class Intake:
             self._end(ended, batch, now)
 
     def release(self, batch: Batch, now: float) -> None:
-        """Pages whose links have all been settled since end now."""
+        """Ends the pages whose links have all been settled since."""
         ready, self._ready = self._ready, []
         for ended in ready:
             bucket = ended.lease.candidate.bucket
@@ -127,7 +127,7 @@ class Intake:
                 del self.held_in[bucket]
             self._end(ended, batch, now)
 
-    def _links(self, job: Job, parent: int, links: Links, batch: Batch, lease: Lease | None) -> None:
+    def _links(self, job: Job, parent: int, links: LinkColumns, batch: Batch, lease: Lease | None) -> None:
         place, router, shard_key = self._keys.place, self._company.router, job.settings.shard_key
         if links.shared.seed:
             self._openings.note(job, links.urls)
@@ -140,14 +140,14 @@ class Intake:
                 self._send(job, owner, bucket, link, lease)
 
     def _send(self, job: Job, owner: NodeId, bucket: int, link: Link, lease: Lease | None) -> None:
-        """A link that another master owns; the page that led to it waits for it."""
+        """Sends a link that another master owns; the page that led to it waits for it."""
         hold = Hold() if lease is None else (lease.hold or Hold())
         if lease is not None:
             lease.hold = hold
         self._company.send(job.id, owner, Parcel(link, bucket, hold))
 
     def _asked(self, job: Job, lease: Lease, outcome: Outcome, batch: Batch, now: float) -> bool:
-        """The request has ended: its host may be asked again, in its time. Whether the host was asked at all."""
+        """Ends the request: its host may be asked again, in its time. Returns whether the host was asked at all."""
         candidate, host = lease.candidate, lease.seat.host
         start = candidate.link.url.startswith(START_URL)
         fetched = not start and (outcome.answered or outcome.reason not in _UNFETCHED)
@@ -182,13 +182,13 @@ class Intake:
             self._workbench.hearing.heard(now)
 
     def _was_deaf(self, job: Job, lease: Lease, outcome: Outcome, now: float) -> bool:
-        """Whether nobody was heard while a host that used to answer left this page without an answer."""
+        """Tells whether nobody was heard while a host that used to answer left this page without an answer."""
         if outcome.reason not in SILENCES or not lease.seat.host.answered:
             return False
         return self._workbench.hearing.deaf_since(lease.since, now, OUTAGE_TIMES * job.pace.down_after_s)
 
     def _end(self, ended: _Ended, batch: Batch, now: float) -> None:
-        """The page is over: its items and its end go into the batch, together."""
+        """Puts a page's items and its end into the batch, together."""
         job, lease, outcome, items, fetched = ended
         candidate = lease.candidate
         tally = batch.tallies[job.id]
@@ -199,7 +199,7 @@ class Intake:
         if count := (items.number if items is not None else 0) + lease.staged:
             tally["items"] += count
         job.leased -= 1
-        self._tell(job, outcome, tally)
+        self._count_outcome(job, outcome, tally)
         phase = Phase(outcome.phase)
         if phase is Phase.QUEUED:
             self.aftermath.retries.append((candidate, now + outcome.retry_in_s))
@@ -210,7 +210,7 @@ class Intake:
             # The network is away: the attempt shows nothing, and the page has it once more.
             candidate.attempts -= 1
 
-    def _tell(self, job: Job, outcome: Outcome, tally: dict[str, int]) -> None:
+    def _count_outcome(self, job: Job, outcome: Outcome, tally: dict[str, int]) -> None:
         if outcome.status:
             tally[f"statuses:{outcome.status}"] += 1
         tally["bytes"] += outcome.size
@@ -235,7 +235,7 @@ class Intake:
         self.aftermath.forgotten.append(candidate.record)
 
     def _ended(self, seat: Seat, *, pause_s: float = 0.0, slow_down: bool = False) -> None:
-        """A request of the host is over, one way or another."""
+        """Frees the host: a request of it is over, one way or another."""
         self._workbench.ended(seat)
         self._company.ended(seat, pause_s=pause_s, slow_down=slow_down)
 
@@ -284,14 +284,14 @@ class Intake:
 
     @staticmethod
     def _is_closed(job: Job, origin: str) -> bool:
-        """Whether nobody could ask for it: what was found out then is not to be believed when it is open."""
+        """Tells whether nobody could ask for it: what was found out then is not to be believed when it is open."""
         host = opened_by(origin)
         return bool(host) and host not in job.opened_in and not job.settings.allow_private_networks
 
     # -- leases without a report --------------------------------------------------------------
 
     def lost(self, lease: Lease, batch: Batch, now: float, detail: str, *, blamed: bool = True) -> None:
-        """The lease ended without a report. ``blamed``: the slave may have died of the page."""
+        """Ends a lease that ended without a report. ``blamed``: the slave may have died of the page."""
         candidate = lease.candidate
         job = self._jobs[candidate.job]
         candidate.losses += blamed
@@ -312,14 +312,15 @@ class Intake:
         batch.endings.append(lease.end(Outcome(phase, Failure.SLAVE_LOST, detail)))
 
     def too_slow(self, lease: Lease, batch: Batch, now: float) -> None:
-        """The slave did not come back from its own work on the answer. Nor would another one."""
+        """Fails a page of which the slave did not come back from its own work on the answer. Nor would another one."""
         detail = "the slave did not come back from decoding or parsing the answer, or looking for links in it"
         outcome = Outcome(Phase.FAILED, Failure.TOO_SLOW, detail, answered=True)
         self._over(self._jobs[lease.candidate.job], lease, outcome, None, batch, now)
 
     def spared(self, lease: Lease, batch: Batch, now: float) -> None:
-        """The slave ended, and not by this page: no loss and no attempt, and it is fetched as soon as its host may be
-        asked."""
+        """Takes a page back from a slave that ended, and not by this page: no loss and no attempt, and it is fetched as
+        soon as its host may be asked.
+        """
         candidate = lease.candidate
         candidate.attempts -= 1
         job = self._jobs[candidate.job]
@@ -332,7 +333,9 @@ class Intake:
         self.aftermath.retries.append((candidate, now))
 
     def lost_robots(self, lease: RobotsLease, now: float, *, blamed: bool = True) -> None:
-        """The slave ended with the robots.txt in its hands; one that kills every slave is not asked for again."""
+        """Takes back a robots.txt that a slave ended with in its hands; one that kills every slave is not asked for
+        again.
+        """
         host, pace = lease.seat.host, self._jobs[lease.job].pace
         before = host.robots.get((lease.origin, lease.agent)) if host.robots else None
         entry = RobotsEntry("disallow", b"", "the slave died each time it was read", 0.0, now, losses=int(blamed))
@@ -345,7 +348,7 @@ class Intake:
         self._ended(lease.seat)
 
     def returned(self, session: Session, record: int, batch: Batch, now: float) -> None:
-        """The slave did not begin: the attempt did not happen."""
+        """Takes back a page that the slave did not begin: the attempt did not happen."""
         lease = session.leases.pop(record, None)
         if lease is None:
             return
@@ -362,7 +365,7 @@ _UNFETCHED = frozenset({"robots", "robots-unreachable", "crawl-delay", "private-
 
 
 def _opened_meanwhile(job: Job, lease: Lease, outcome: Outcome) -> bool:
-    """Whether a slave dropped a page for want of what its job has opened since the page was granted."""
+    """Tells whether a slave dropped a page for want of what its job has opened since the page was granted."""
     if outcome.reason != Drop.PRIVATE_NETWORK:
         return False
     return job.opened_in.get(opened_by(lease.candidate.link.url), 0) > lease.version

@@ -1,4 +1,4 @@
-"""Which slave of the group a host belongs to, from its first page until it has nothing left."""
+"""The placing of hosts: which slave of the group a host belongs to, from its first page until it has nothing left."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ class Placing(Protocol):
     """Slaves are known by the numbers of their sessions."""
 
     def follow(self, slaves: Collection[int]) -> None:
-        """These are the slaves that take work now. The hosts of those that left are placed anew."""
+        """Takes in which slaves take work now. The hosts of those that left are placed anew."""
         ...
 
     def measure(self, now: float, slaves: Mapping[int, Session]) -> None:
-        """What the slaves have in hand from now until the next turn, and what they have done."""
+        """Takes in what the slaves have in hand from now until the next turn, and what they have done."""
         ...
 
     def place(self, seat: Seat) -> int:
-        """The slave of a host that is due; 0: there is none at all."""
+        """Places a host that is due, and returns its slave; 0: there is none at all."""
         ...
 
     def drained(self, seat: Seat) -> None:
-        """The host has nothing queued or open any more: its place is forgotten."""
+        """Forgets the place of a host that has nothing queued or open any more."""
         ...
 
     def slave_for(self, host: str) -> int | None:
-        """Where the host is, or would be if it came now; None: the group has no slaves."""
+        """Returns the slave where the host is, or would be if it came now; None: the group has no slaves."""
         ...
 
 
@@ -102,7 +102,7 @@ class HostBucketPlacing:
             self._buckets = HostBucket(max(1, len(slaves)))
 
     def measure(self, now: float, slaves: Mapping[int, Session]) -> None:
-        """It knows no weights."""
+        """Does nothing: this placing knows no weights."""
 
     def place(self, seat: Seat) -> int:
         if not self._slaves:

@@ -76,7 +76,7 @@ class Group:
         self._keepers = [asyncio.create_task(k) for k in keepers]
 
     def greeted(self, pid: int) -> None:
-        """This slave said Hello: starting them works."""
+        """Takes in that this slave said Hello: starting them works."""
         self._greeted.add(pid)
         self._stillborn = 0
 
@@ -129,7 +129,7 @@ class Group:
                 await asyncio.wait_for(self._ending.wait(), pause_s)
 
     async def _run_process(self) -> bool:
-        """One slave from birth to death; whether it said Hello."""
+        """Runs one slave from birth to death; returns whether it said Hello."""
         ours, theirs = socket.socketpair()
         desk = Desk.make()
         with ExitStack() as on_failure, theirs:

@@ -12,7 +12,7 @@ from p2pcrawl.core.bench.workbench import LOSSES_SUSPECT
 from p2pcrawl.frontier.records.batch import Ending, ItemRow
 from p2pcrawl.master.links.dispatch import Hold
 from p2pcrawl.model.crawl.record import Phase
-from p2pcrawl.overlay.link import Link
+from p2pcrawl.overlay.link import PeerLink
 from p2pcrawl.wire.messages.slave_messages import Outcome, Report, Returned
 
 RULES_MAX = 20_000
@@ -69,7 +69,7 @@ class Session:
     """One slave, from Hello to the end of its link, or till it was not renewed for too long."""
 
     id: int
-    link: Link
+    link: PeerLink
     window: int
     heard_at: float
     pid: int = 0
@@ -109,14 +109,14 @@ class Session:
     """When parts of its pages were last taken."""
 
     def knows_rules(self, origin: str) -> None:
-        """The slave was told the origin's robots.txt."""
+        """Notes that the slave was told the origin's robots.txt."""
         if len(self.rules) >= RULES_MAX:
             # The slave has dropped some by now; those that it misses it asks for.
             self.rules.clear()
         self.rules.add(origin)
 
     def holds(self, lease: int) -> bool:
-        """Or did when it was over."""
+        """Tells whether the session has this lease, or had it when it was over."""
         return lease in self.robots or any(each.number == lease for each in (*self.leases.values(), *self.held))
 
     @property
@@ -125,7 +125,7 @@ class Session:
 
     @property
     def ended(self) -> int:
-        """How many of the pages that it was given are no longer in its hands."""
+        """The number of the pages that it was given and that are no longer in its hands."""
         return self.granted - len(self.leases)
 
     @property
@@ -138,12 +138,12 @@ class Session:
 
     @property
     def idle(self) -> int:
-        """How many of its workers have nothing to do."""
+        """The number of its workers that have nothing to do."""
         return max(0, self.slots - self.in_hand)
 
     @property
     def slots(self) -> int:
-        """How many of its window it works on at once; the rest waits there, so that it never runs dry."""
+        """The part of its window that it works on at once; the rest waits there, so that it never runs dry."""
         return self.window - self.window // 3 if self.takes_work else 0
 
     @property

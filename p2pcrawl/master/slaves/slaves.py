@@ -39,7 +39,7 @@ from p2pcrawl.master.slaves.session import Session
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.timings import TIMINGS
-from p2pcrawl.overlay.link import Link, open_link
+from p2pcrawl.overlay.link import PeerLink, open_link
 from p2pcrawl.overlay.tasks import Tasks
 from p2pcrawl.wire.messages.bounds import ENDPOINTS_MAX
 from p2pcrawl.wire.messages.codec import AnyMessage
@@ -74,8 +74,9 @@ OnOrphans = Callable[[int, Orphans], Awaitable[None]]
 
 
 class Slaves:
-    """Their sessions by number. What they report waits in the sessions' inboxes for the master's next turn; sessions
-    that have ended wait in ``gone``. ``wake`` is called whenever there is something for that turn."""
+    """The slaves' sessions by number. What they report waits in the sessions' inboxes for the master's next turn;
+    sessions that have ended wait in ``gone``. ``wake`` is called whenever there is something for that turn.
+    """
 
     def __init__(
         self,
@@ -119,7 +120,7 @@ class Slaves:
         )
 
     async def connected(self, stream: socket.socket, pid: int) -> Callable[[], None]:
-        """A slave of this machine, over a socket pair."""
+        """Takes in a slave of this machine, over a socket pair."""
         early: list[AnyMessage] = []
         link = await open_link(stream, early.append, lambda error: None)
         session = self._welcome(link)
@@ -130,8 +131,8 @@ class Slaves:
             self._lost(session, None)
         return link.abort
 
-    def take(self, link: Link, hello: Hello) -> None:
-        """A slave of another machine, over a link that is sealed."""
+    def take(self, link: PeerLink, hello: Hello) -> None:
+        """Takes in a slave of another machine, over a link that is sealed."""
         session = self._welcome(link)
         session.remote = True
         self.received(session, hello)
@@ -195,8 +196,10 @@ class Slaves:
                 session.link.abort()
 
     def hung(self, pid: int, lease: int) -> bool:
-        """Whoever started this slave ends it, for it does not come back from its own work on the answer of this lease.
-        That page is to blame, and nothing else that the slave holds. Whether there is such a slave."""
+        """Takes in that whoever started this slave ends it, for it does not come back from its own work on the answer
+        of this lease. That page is to blame, and nothing else that the slave holds. Returns whether there is such a
+        slave.
+        """
         known = False
         for session in (*self.sessions.values(), *self.void.values()):
             if session.pid == pid and (not lease or session.holds(lease)):
@@ -207,13 +210,13 @@ class Slaves:
         return known
 
     def overdue(self, now: float) -> list[Session]:
-        """The sessions that are void by now."""
+        """Returns the sessions that are void by now."""
         if not self._fenced:
             return []
         return [s for s in self.sessions.values() if s.ready and not s.lost and now - s.renewed_at > TIMINGS.void_s]
 
     def silent(self, now: float, late_s: float) -> list[Session]:
-        """The slaves to be replaced. For the time in which this process itself stood still none is blamed."""
+        """Returns the slaves to be replaced. For the time in which this process itself stood still none is blamed."""
         here = (*self.sessions.values(), *self.void.values())
         for session in here:
             session.heard_at = min(now, session.heard_at + late_s)
@@ -227,9 +230,9 @@ class Slaves:
         elif isinstance(message, Bye):
             self._bye(session, message)
         elif session.id not in self.void:
-            self._said(session, message)
+            self._take_message(session, message)
 
-    def _said(self, session: Session, message: AnyMessage) -> None:
+    def _take_message(self, session: Session, message: AnyMessage) -> None:
         match message:
             case Report() | Returned():
                 session.inbox.append(message)
@@ -249,7 +252,7 @@ class Slaves:
 
     # -- sessions -----------------------------------------------------------------------------
 
-    def _welcome(self, link: Link) -> Session:
+    def _welcome(self, link: PeerLink) -> Session:
         self._session_last += 1
         number = self._session_last
         slots = max(1, -(-self._settings.concurrent_requests // max(1, self._count)))

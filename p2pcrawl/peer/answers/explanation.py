@@ -23,7 +23,7 @@ from p2pcrawl.model.crawl.url import canonical, host_of
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.peer.answers.history import history, nothing_known_of
 from p2pcrawl.spiders.page.typed_urls import checked_url
-from p2pcrawl.wire.messages.peer_messages import ListKeys, Range
+from p2pcrawl.wire.messages.peer_messages import ListKeys, WireRange
 
 ASK_S = 10.0
 _TOLD = Decoder(dict[str, Any])
@@ -131,7 +131,7 @@ class Explanation:
     async def _stamp_at(self, node: NodeId, record: RecordRow) -> int | None:
         """Asks a holder for its stamp of a record. -1: it has no such row. None: it did not answer."""
         prefix = int.from_bytes(record.link.fingerprint[:8], "big") >> 4
-        request = ListKeys(0, [Range(record.bucket, _DEPTH, prefix)])
+        request = ListKeys(0, [WireRange(record.bucket, _DEPTH, prefix)])
         try:
             listed = await self._peers.ask(node, request, COPY_S)
         except P2PCrawlError:

@@ -61,7 +61,7 @@ class Overview:
         living = [member.id for member in self._node.members()]
         missing = self._absences.missing()
         mandate = self._cluster.mandate
-        standing = mandate.standing() if mandate is not None else None
+        standing = mandate.figures() if mandate is not None else None
         warnings = warnings_of(copies, living, missing, figures["not_whole"], self._cluster.mirroring.refusals)
         return {
             "cluster": self._name,

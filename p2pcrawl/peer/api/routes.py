@@ -23,7 +23,7 @@ from p2pcrawl.model.cluster.node import Address, format_address
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.redaction import redacted
 from p2pcrawl.peer.api.listener import BODY_S, Handler, HttpListener
-from p2pcrawl.peer.api.tokens import Doorkeeper, digest_of
+from p2pcrawl.peer.api.tokens import Doorkeeper, body_digest
 
 log = logging.getLogger(__name__)
 _http_log = logging.getLogger(f"{__name__}.http")
@@ -157,7 +157,7 @@ class Api:
                 body = await request.read()
         except TimeoutError:
             return _refusal(408, f"the body did not arrive in {BODY_S:g} s")
-        if request[_DIGEST] not in ("", digest_of(body)):
+        if request[_DIGEST] not in ("", body_digest(body)):
             return _refusal(401, "the body is not the one that was signed")
         try:
             arguments = json.loads(body, parse_constant=_refuse_constant) if body else {}

@@ -68,13 +68,13 @@ def load_or_make_token(folder: Path) -> str:
         raise StorageError(f"cannot use the token file {path}: {error.strerror or error}") from error
 
 
-def digest_of(body: bytes) -> str:
+def body_digest(body: bytes) -> str:
     return sha256(body).hexdigest()
 
 
 def authorization(token: str, nonce: str, method: str, target: str, body: bytes) -> str:
     """Makes the header that shows that whoever makes this call has the token. ``target``: path and query, as sent."""
-    digest = digest_of(body)
+    digest = body_digest(body)
     return f"P2PCrawl {nonce} {digest} {_signature(token, nonce, method, target, digest)}"
 
 

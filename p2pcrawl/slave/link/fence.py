@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class Fenced(Exception):
+class SessionExpired(Exception):
     """The session ended before what was guarded did."""
 
 
@@ -56,11 +56,11 @@ class Fence:
         return monotonic() >= self._until
 
     def sent(self, beat: int) -> None:
-        """This Beat is about to be sent."""
+        """Notes that this Beat is about to be sent."""
         self._sent[beat] = monotonic()
 
     def renewed(self, beat: int) -> None:
-        """The master has answered this Beat."""
+        """Puts the fence off: the master has answered this Beat."""
         sent_at = self._sent.get(beat)
         if sent_at is None:
             return
@@ -70,7 +70,7 @@ class Fence:
                 self._until = max(self._until, sent_at + self._length_s)
 
     def close(self) -> None:
-        """The session is over. What is guarded ends with Fenced."""
+        """Ends the session. What is guarded ends with SessionExpired."""
         with self._lock:
             self._until = -inf
         if self._timer is not None:
@@ -80,7 +80,7 @@ class Fence:
             task.cancel()
 
     def guard(self, work: Coroutine[Any, Any, T]) -> Awaitable[T]:
-        """The same work, as far as it gets. Raises Fenced when the session is over, and leaves nothing open then."""
+        """Runs work as far as it gets. Raises SessionExpired when the session is over, and leaves nothing open then."""
         return self._steps(work) if self._length_s else work
 
     @coroutine
@@ -106,7 +106,7 @@ class Fence:
             return result
         except BaseException as raised:
             if given_up:
-                raise Fenced from raised
+                raise SessionExpired from raised
             raise
         finally:
             if self._open.pop(task) and task.uncancel():

@@ -1,4 +1,4 @@
-"""What a slave found out and could not report: kept for the next master that it works for.
+"""The pages that a slave could not report: kept for the next master that it works for.
 
 A page whose parts were sent ahead is not whole any more, for the master that acknowledged these may be gone: then its
 links are told, which are facts by themselves, and its end is not, so that it is fetched again.
@@ -27,16 +27,16 @@ BATCH_BYTES = 1024 * 1024
 
 
 def orphan_of(task: Task, page: Page, *, whole: bool) -> OrphanPage:
-    """``whole``: the page has its end, and no part of it was sent ahead."""
+    """Makes an orphan of a page. ``whole``: the page has its end, and no part of it was sent ahead."""
     return OrphanPage(task, page if whole else Page(page.lease, page.record, page.job, page.links))
 
 
 def size_of(page: Page) -> int:
-    """About what it takes on the wire."""
+    """Returns about what a page takes on the wire."""
     return sum(map(len, page.items)) + 64 * sum(len(rows.urls) for rows in page.links) + 64
 
 
-class _Kept(NamedTuple):
+class _KeptPage(NamedTuple):
     until: float
     size: int
     orphan: OrphanPage
@@ -47,9 +47,9 @@ class Orphanage:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._kept: deque[_Kept] = deque()
+        self._kept: deque[_KeptPage] = deque()
         self._size = 0
-        self._flying: list[_Kept] = []
+        self._flying: list[_KeptPage] = []
         self._sequence = 0
         self._post: Post | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -65,7 +65,7 @@ class Orphanage:
                 "too much is kept for the next master: %s is dropped, to be fetched again", orphan.task.link.url
             )
             return
-        self._kept.append(_Kept(self._loop.time() + KEEP_S, size, orphan))
+        self._kept.append(_KeptPage(self._loop.time() + KEEP_S, size, orphan))
         self._size += size
         self._empty.clear()
         if self._timer is None:
@@ -73,12 +73,12 @@ class Orphanage:
         self._send()
 
     def attach(self, post: Post) -> None:
-        """There is a master: all that is kept goes to it, and what is still to come."""
+        """Sends all that is kept, and what is still to come, to a master."""
         self._post = post
         self._send()
 
     def detach(self) -> None:
-        """That master is gone, or its session is over."""
+        """Keeps again what was on its way: that master is gone, or its session is over."""
         self._post = None
         self._kept.extendleft(reversed(self._flying))
         self._flying = []
@@ -104,7 +104,7 @@ class Orphanage:
             log.warning("%d pages are dropped that no master took: they will be fetched again", lost)
 
     def _send(self) -> None:
-        """The next batch, when the one before is adopted."""
+        """Sends the next batch, when the one before is adopted."""
         if self._post is None or self._flying or not self._kept:
             return
         size = 0
@@ -121,7 +121,7 @@ class Orphanage:
             self._loop.call_soon(self.adopted, self._sequence)
 
     def _expire(self) -> None:
-        """What a master is about to adopt is left to it."""
+        """Drops what was kept for too long. What a master is about to adopt is left to it."""
         self._timer = None
         now, dropped = self._loop.time(), 0
         while self._kept and self._kept[0].until <= now:

@@ -64,8 +64,9 @@ class Outbox:
         self._empty.set()
 
     def put(self, page: Page, task: Task, *, whole: bool = True) -> int:
-        """``whole``: the page has its end, and no part of it was put before. The how manieth this was, for
-        :meth:`safe`."""
+        """Puts a page into the next report. ``whole``: the page has its end, and no part of it was put before. Returns
+        the how manieth this was, for :meth:`safe`.
+        """
         self._put += 1
         if self._orphanage is not None:
             orphan = orphan_of(task, page, whole=whole)
@@ -87,7 +88,7 @@ class Outbox:
 
     @property
     def copied(self) -> bool:
-        """What is reported has copies with other masters."""
+        """True if what is reported has copies with other masters."""
         return self._orphanage is not None
 
     async def room(self) -> None:
@@ -117,7 +118,7 @@ class Outbox:
             self._empty.set()
 
     def close(self) -> None:
-        """The session is over: nothing more is sent, and nobody has to wait for room."""
+        """Ends with the session: nothing more is sent, and nobody has to wait for room."""
         self._over = True
         if self._timer is not None:
             self._timer.cancel()

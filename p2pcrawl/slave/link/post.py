@@ -31,7 +31,7 @@ from typing import Any
 
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.timings import TIMINGS
-from p2pcrawl.overlay.link import Link, OnClose, OnMessage
+from p2pcrawl.overlay.link import OnClose, OnMessage, PeerLink
 from p2pcrawl.slave.link.fence import Fence
 from p2pcrawl.wire.messages.codec import AnyMessage, encode
 from p2pcrawl.wire.messages.desk import Desk
@@ -58,7 +58,7 @@ class Pulse:
         self.silence_s = silence_s
 
     def beat(self, held_up_s: float) -> Beat:
-        """The next one, which is about to be sent."""
+        """Makes the next Beat, which is about to be sent."""
         self._number += 1
         self._fence.sent(self._number)
         rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -74,7 +74,7 @@ class Post:
 
     def __init__(self, on_message: OnMessage, on_close: OnClose, seal: Seal | None = None) -> None:
         self._on_message = on_message
-        self._link = Link(self._heard, on_close, seal)
+        self._link = PeerLink(self._heard, on_close, seal)
         self._pulse: Pulse | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -95,12 +95,12 @@ class Post:
         self._link.abort(error)
 
     def begin(self, pulse: Pulse) -> None:
-        """A session has begun: from now on there are beats."""
+        """Begins the beats of a session."""
         self._pulse = pulse
         self._timer = asyncio.get_running_loop().call_later(TIMINGS.beat_s, self._beat)
 
     def end(self) -> None:
-        """The session is over."""
+        """Ends the beats: the session is over."""
         self._pulse = None
         if self._timer is not None:
             self._timer.cancel()
@@ -181,7 +181,7 @@ class PostApart(Post):
             self._thread.call_back(self._hand_over)
 
     def _hand_over(self) -> None:
-        """On the slave's loop."""
+        """Hands messages over, on the slave's loop."""
         self._delivering = False
         while self._incoming:
             message = self._incoming.popleft()
@@ -229,7 +229,7 @@ class PostApart(Post):
             self._thread.loop.call_later(ORPHANED_S, self._leave)
 
     def _leave(self) -> None:
-        """The slave has not even heard yet that its master is gone."""
+        """Ends the process if the slave has not even heard yet that its master is gone."""
         if self._only:
             log.warning("the master is gone, and a callback still runs: the slave ends without it")
             os._exit(1)
@@ -251,30 +251,30 @@ class PostThread:
         self._tick()
 
     def call(self, what: Callable[[], None]) -> None:
-        """In the thread, soon."""
+        """Calls in the thread, soon."""
         with suppress(RuntimeError):  # it is closed
             self.loop.call_soon_threadsafe(what)
 
     def call_back(self, what: Callable[[], None]) -> None:
-        """On the slave's loop, soon."""
+        """Calls on the slave's loop, soon."""
         with suppress(RuntimeError):
             self._main.call_soon_threadsafe(what)
 
     def run(self, work: Any) -> Future[None]:
-        """In the thread, to its end."""
+        """Runs work in the thread, to its end."""
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
     def loop_runs(self) -> None:
-        """The slave's loop is not held up."""
+        """Notes that the slave's loop is not held up."""
         self._ran_at = monotonic()
 
     def held_up_s(self) -> float:
-        """For how long the slave's loop has been held up."""
+        """Returns for how long the slave's loop has been held up."""
         held_up_s = monotonic() - self._ran_at
         return held_up_s if held_up_s > 2 * TIMINGS.beat_s else 0.0
 
     def close(self) -> None:
-        """Links that are open end with it. Only what was sent by then is."""
+        """Closes the links that are open with the thread. Only what was sent by then is."""
         self._ticking.cancel()
         # What was queued goes out in the turn that is begun here.
         self.call(self._stop_soon)
@@ -285,7 +285,7 @@ class PostThread:
         self._ticking = self._main.call_later(TIMINGS.beat_s / 2, self._tick)
 
     def expect(self, silence_s: float) -> None:
-        """How long the process may be without a sign."""
+        """Sets for how long the process may be without a sign."""
         self._silence_s = silence_s
         if self._desk is not None:
             self._desk.expect(silence_s)

@@ -1,4 +1,4 @@
-"""What a spider's code raises, in the log: each place with its traceback once, then only counted.
+"""The complaints of spiders' code, in the log: each place with its traceback once, then only counted.
 
 Every page that failed keeps its traceback in the frontier; a million lines of log would say no more.
 """
@@ -22,7 +22,7 @@ class Complaints:
         self._seen: Counter[_Place] = Counter()
 
     def raised(self, url: str, error: BaseException, trace: str) -> None:
-        """The spider raised ``error``, of which ``trace`` tells, on this page."""
+        """Logs that the spider raised ``error``, of which ``trace`` tells, on this page."""
         place = _place_of(error)
         level = logging.DEBUG
         if place in self._seen or len(self._seen) < PLACES_MAX:

@@ -30,7 +30,7 @@ class Doors:
         self._watch: asyncio.Task[None] | None = None
 
     async def add(self, networks: Networks) -> None:
-        """These are closed as well, when this returns and from then on."""
+        """Closes the ports of peers to these networks as well, when this returns and from then on."""
         networks.close(self._told | self._here)
         self._networks.append(networks)
         await self._look()
@@ -43,7 +43,7 @@ class Doors:
         self._close_all()
 
     def close(self) -> None:
-        """Nobody looks any more."""
+        """Ends the watch."""
         if self._watch is not None:
             self._watch.cancel()
 

@@ -1,4 +1,4 @@
-"""What one page yields, filtered and made into rows for the master.
+"""The harvest of one page: what it yields, filtered and made into rows for the master.
 
 Links are dropped as plain strings where possible: lately reported, off site, too deep, too long. Only
 what is left is fingerprinted.
@@ -21,7 +21,7 @@ from p2pcrawl.model.packing import PACKED_MAX, UNPACKED_MAX, packed_size
 from p2pcrawl.slave.work.memory import Memory
 from p2pcrawl.slave.work.travel import packed_request
 from p2pcrawl.spiders.page.links import LinkBatch, normalise
-from p2pcrawl.wire.messages.slave_messages import Links, Page, Task
+from p2pcrawl.wire.messages.slave_messages import LinkColumns, Page, Task
 
 PART_LINKS = 1_000
 PART_BYTES = 1 << 20
@@ -33,7 +33,7 @@ session."""
 
 
 class Scope:
-    """Which hosts a job stays within."""
+    """The hosts that a job stays within."""
 
     def __init__(self, allowed_domains: Iterable[str], enabled: bool = True) -> None:
         if isinstance(allowed_domains, str):
@@ -95,7 +95,7 @@ class Harvest:
         self._memory = memory
         self._seed = start
         self._depth = 0 if start else task.link.depth + 1
-        self._links: list[Links] = []
+        self._links: list[LinkColumns] = []
         self._items: list[bytes] = []
         self._keys: set[str | bytes] = set()
         self._rows = 0
@@ -114,7 +114,7 @@ class Harvest:
 
     @property
     def task(self) -> Task:
-        """What this is the harvest of."""
+        """The task that this is the harvest of."""
         return self._task
 
     @property
@@ -133,7 +133,7 @@ class Harvest:
             yield
 
     def add_links(self, batch: LinkBatch, some: Sequence[str] | None = None) -> None:
-        """A whole batch, or some of its URLs; only these differ, so the rest is looked at once."""
+        """Adds a whole batch, or some of its URLs; only these differ, so the rest is looked at once."""
         if some is None:
             some = batch.urls
         if batch.method != "GET" or batch.body or batch.dont_filter or self._identifying(batch.headers):
@@ -167,7 +167,7 @@ class Harvest:
             self._append(urls, prints, batch, self._depth)
 
     def add_request(self, request: Request, *, redirect: bool = False) -> None:
-        """One request. A redirect stays at its page's depth."""
+        """Adds one request. A redirect stays at its page's depth."""
         url = normalise(request.url)
         settings, depth = self._settings, self._task.link.depth if redirect else self._depth
         if url is None:
@@ -213,7 +213,7 @@ class Harvest:
             self._links[-1].urls.extend(urls)
             self._links[-1].fingerprints += prints
         else:
-            self._links.append(Links(shared, urls, prints))
+            self._links.append(LinkColumns(shared, urls, prints))
         self._rows += len(urls)
         self._size += sum(map(len, urls))
 
@@ -225,12 +225,14 @@ class Harvest:
         return tuple((name, value) for name, value in headers.items() if name.lower() in names)
 
     def _opens(self, url: str) -> bool:
-        """Whether a start URL is more than a link that was reported before: its master must hear that it is one."""
+        """Tells whether a start URL is more than a link that was reported before: its master must hear that it is
+        one.
+        """
         return self._seed and bool(opened_by(url))
 
     @property
     def gathered(self) -> bool:
-        """Whether there is anything that has not been taken."""
+        """True if there is anything that has not been taken."""
         return bool(self._links or self._items)
 
     @property
@@ -239,18 +241,18 @@ class Harvest:
         return self._rows >= PART_LINKS * self._patience or self._size >= PART_BYTES * self._patience
 
     def has_room(self, size: int) -> bool:
-        """Whether an item of this size may be added to what a record has to carry in one message."""
+        """Tells whether an item of this size may be added to what a record has to carry in one message."""
         size += self._size
         return self._items_ahead + size <= UNPACKED_MAX and self._packed_ahead + size <= PACKED_MAX
 
     def take_part(self) -> Page:
-        """The same as :meth:`take`, with more to come."""
+        """Takes what has gathered as :meth:`take` does, with more to come."""
         self._items_ahead += sum(map(len, self._items))
         self._packed_ahead += packed_size(self._items)
         return self.take()
 
     def take(self) -> Page:
-        """What has gathered, as (a part of) the task's page. From here on the links count as reported."""
+        """Takes what has gathered, as (a part of) the task's page. From here on the links count as reported."""
         page = Page(self._task.lease, self._task.record, self._task.job, self._links, self._items)
         self._memory.remember(self._keys)
         self._links, self._items, self._keys = [], [], set()

@@ -33,7 +33,7 @@ from p2pcrawl.model.errors import CloseSpider, ConfigurationError, DropItem, Fet
 from p2pcrawl.model.outcome import Drop, Failure
 from p2pcrawl.model.packing import PACKED_MAX, UNPACKED_MAX
 from p2pcrawl.overlay.tasks import end
-from p2pcrawl.slave.link.fence import Fence, Fenced
+from p2pcrawl.slave.link.fence import Fence, SessionExpired
 from p2pcrawl.slave.link.outbox import Outbox
 from p2pcrawl.slave.work.complaints import Complaints
 from p2pcrawl.slave.work.harvest import Harvest, Scope
@@ -70,7 +70,7 @@ class MissingRules(Exception):
 
 
 class JobRun:
-    """See the module. Use :meth:`open` first and :meth:`close` last."""
+    """One job in one slave. Use :meth:`open` first and :meth:`close` last."""
 
     def __init__(
         self,
@@ -111,8 +111,9 @@ class JobRun:
             self._stack.push_async_callback(_call_closed, closed)
 
     def forget(self) -> None:
-        """What was reported may be lost: it is reported again when it is met. Pages that are at work now go on with
-        the old memory, for what they report may be lost as well."""
+        """Forgets what was reported, for it may be lost: it is reported again when it is met. Pages that are at work
+        now go on with the old memory, for what they report may be lost as well.
+        """
         self.memory = Memory()
 
     async def close(self) -> None:
@@ -138,7 +139,7 @@ class JobRun:
         return rules
 
     async def robots(self, task: RobotsTask, pause: Any, fence: Fence) -> RobotsResult:
-        """Fetches a robots.txt; whatever happens is a verdict, but for Fenced."""
+        """Fetches a robots.txt; whatever happens is a verdict, but for SessionExpired."""
         delay = 0.0
         work.begin(task.lease)
         try:
@@ -160,8 +161,10 @@ class JobRun:
     # -- pages --------------------------------------------------------------------------------
 
     async def work(self, task: Task, outbox: Outbox, fence: Fence) -> None:
-        """One task from request to report. Raises MissingRules when it could not begin, and Fenced when the session
-        ended while it fetched; a callback that runs by then runs on, and its page is put into the outbox."""
+        """Works on one task from request to report. Raises MissingRules when it could not begin, and SessionExpired
+        when the session ended while it fetched; a callback that runs by then runs on, and its page is put into the
+        outbox.
+        """
         work.begin(task.lease)
         start = task.link.url.startswith(START_URL)
         harvest = Harvest(task, self.settings, self._scope, self.memory, start=start)
@@ -193,7 +196,7 @@ class JobRun:
             await end([early])
 
     async def _send_early(self, harvest: Harvest, outbox: Outbox) -> None:
-        """What a ``start()`` has yielded does not wait for what that waits for; for ever."""
+        """Sends what a ``start()`` has yielded without waiting for what that waits for; for ever."""
         while True:
             await asyncio.sleep(EARLY_S)
             if harvest.gathered:
@@ -218,7 +221,7 @@ class JobRun:
                 answered=True,
                 private=is_private(redirect.ip),
             )
-        except (MissingRules, Fenced):
+        except (MissingRules, SessionExpired):
             raise
         except Disallowed as error:
             if error.drop is Drop.ROBOTS_UNREACHABLE:
@@ -371,7 +374,7 @@ class JobRun:
         return outcome
 
     def _raised(self, url: str, outcome: Outcome, error: BaseException) -> Outcome:
-        """The page's end, by what its spider raised. Raises again what the spider did not."""
+        """Makes the page's end by what its spider raised. Raises again what the spider did not."""
         if not is_of_a_spider(error):
             raise error
         outcome.phase, outcome.reason, outcome.detail = Phase.FAILED, Failure.CALLBACK, _sendable(_trace(error))
@@ -386,7 +389,7 @@ async def _next_turn() -> float:
 
 
 async def _patient(things: AsyncIterator[Any], silence_s: float | None) -> AsyncIterator[Any]:
-    """The same things. Raises TimeoutError when the next one is longer in coming than that."""
+    """Yields these things. Raises TimeoutError when the next one is longer in coming than that."""
     while True:
         try:
             async with asyncio.timeout(silence_s):
@@ -403,7 +406,7 @@ async def _call_closed(closed: Any) -> None:
 
 
 def _listed(start_urls: object) -> list[str]:
-    """The start URLs, where looking at them does not use them up."""
+    """Returns the start URLs, where looking at them does not use them up."""
     return [url for url in start_urls if isinstance(url, str)] if isinstance(start_urls, list | tuple) else []
 
 
@@ -418,7 +421,9 @@ def _bare(request: Request) -> Request:
 
 
 def _sendable(text: str) -> str:
-    """Text as it may go into a report: neither endless nor with halves of characters, which pages can bring in."""
+    """Returns text as it may go into a report: neither endless nor with halves of characters, which pages can
+    bring in.
+    """
     text = str(text)
     if len(text) > DETAIL_MAX:
         text = f"{text[: DETAIL_MAX // 2]}\n[...]\n{text[-DETAIL_MAX // 2 :]}"

@@ -59,7 +59,7 @@ class Jobs:
         self._runs[spec.id] = asyncio.create_task(self._make_run(spec, settings, networks))
 
     def run_of(self, job: int) -> Awaitable[JobRun]:
-        """The job, when it is open. Raises what opening it raised."""
+        """Returns the job, when it is open. Raises what opening it raised."""
         return asyncio.shield(self._runs[job])
 
     def learn_rules(self, robots: Robots) -> None:
@@ -67,7 +67,7 @@ class Jobs:
             run.learn_rules(robots.origin, robots.verdict, robots.body, robots.reason)
 
     def forget(self) -> None:
-        """What was reported may be lost with the master that took it."""
+        """Forgets what was reported: it may be lost with the master that took it."""
         for run in self._opened():
             run.forget()
 
@@ -118,7 +118,7 @@ class Jobs:
         return run
 
     def _file_of(self, spec: WireJob) -> str:
-        """A file of the code that travelled. What this machine has under the same name is another file."""
+        """Writes the code that travelled into a file. What this machine has under the same name is another file."""
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="p2pcrawl-slave-")
         code = spec.code.encode()

@@ -1,4 +1,4 @@
-"""What this slave lately reported, so that it is not reported again.
+"""The memory of what this slave lately reported, so that it is not reported again.
 
 Only what is on its way in an ordered report may be remembered: the master makes reports durable in
 order, so a page that leaves a link out is never marked done before that link is safe. Two

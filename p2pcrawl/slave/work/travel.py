@@ -27,8 +27,10 @@ _FIELDS = ("headers", "body", "cookies", "meta", "cb_kwargs", "errback", "dont_f
 
 
 def packed_request(request: Request | LinkBatch, page_policy: str = "") -> bytes:
-    """What a request asks for beyond its URL, callback, kind and priority; b"" for nothing. ``page_policy``: what the
-    page that it was found on says about referrers.
+    """Packs what a request asks for beyond its URL, callback, kind and priority; b"" for nothing. ``page_policy``: what
+    the page that it was found on says about referrers.
+
+    Raises TypeError for meta or cb_kwargs that are not plain data.
 
     Raises TypeError for meta or cb_kwargs that are not plain data.
     """
@@ -50,7 +52,7 @@ def packed_request(request: Request | LinkBatch, page_policy: str = "") -> bytes
 
 
 def request_of(task: Task, policy: ReferrerPolicy = ReferrerPolicy.STRICT_ORIGIN_WHEN_CROSS_ORIGIN) -> Request:
-    """The request that a task stands for, as its callback will see it. ``policy``: how much its Referer tells.
+    """Makes the request that a task stands for, as its callback will see it. ``policy``: how much its Referer tells.
 
     Raises ConfigurationError for what no spider can have asked for.
     """

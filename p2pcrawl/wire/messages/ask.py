@@ -15,16 +15,16 @@ from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import LinkError
 
 
-class Reply(Struct, array_like=True):
+class PeerReply(Struct, array_like=True):
     """An answer of one peer to another."""
 
     id: int
 
 
-R = TypeVar("R", bound=Reply, covariant=True)
+R = TypeVar("R", bound=PeerReply, covariant=True)
 
 
-class Request(Struct, Generic[R], array_like=True):
+class PeerRequest(Struct, Generic[R], array_like=True):
     """A request of one peer to another; ``R`` is the type of its reply."""
 
     id: int
@@ -35,12 +35,12 @@ class Request(Struct, Generic[R], array_like=True):
         return cls, answer
 
 
-Answer = tuple[type[Request[Reply]], Callable[[Any, NodeId], Awaitable[Reply]]]
-Answers = Mapping[type[Request[Reply]], Callable[[Any, NodeId], Awaitable[Reply]]]
-"""What a peer answers: a mapping of such pairs, which :meth:`Request.by` makes of types that fit each other."""
+Answer = tuple[type[PeerRequest[PeerReply]], Callable[[Any, NodeId], Awaitable[PeerReply]]]
+Answers = Mapping[type[PeerRequest[PeerReply]], Callable[[Any, NodeId], Awaitable[PeerReply]]]
+"""What a peer answers: a mapping of such pairs, which :meth:`PeerRequest.by` makes of types that fit each other."""
 
 
-class Answered(Reply, tag=36):
+class Answered(PeerReply, tag=36):
     """Answers a question, in JSON; or says, with an ``error``, why a request of any kind was refused."""
 
     body: bytes
@@ -49,14 +49,14 @@ class Answered(Reply, tag=36):
     """The error is the asker's: what was asked for cannot be."""
 
 
-def reply_type(request: type[Request[R]]) -> type[R]:
+def reply_type(request: type[PeerRequest[R]]) -> type[R]:
     """Returns the type of the reply that requests of this type name."""
     (base,) = request.__orig_bases__  # type: ignore[attr-defined]
     (reply,) = base.__args__
     return cast("type[R]", reply)
 
 
-def due(request: Request[R], reply: Reply, who: str) -> R:
+def due(request: PeerRequest[R], reply: PeerReply, who: str) -> R:
     """Returns the reply of ``who``, if it is of the type that the request names. Raises LinkError for any other."""
     if isinstance(reply, reply_type(type(request))):
         return reply

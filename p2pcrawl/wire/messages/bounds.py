@@ -29,10 +29,10 @@ that names their network in the settings."""
 OpenedHosts = Annotated[list[Annotated[str, Meta(min_length=1, max_length=253)]], Meta(max_length=OPENED_MAX)]
 
 if TYPE_CHECKING:
-    Link = page_link.Link
+    WireLink = page_link.Link
 else:
 
-    class Link(page_link.Link):
+    class WireLink(page_link.Link):
         """A link in a message: the same, and the decoder refuses one that is beyond these bounds."""
 
         __slots__ = ()

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import msgspec
 
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire.messages.ask import Reply, Request
+from p2pcrawl.wire.messages.ask import PeerReply, PeerRequest
 from p2pcrawl.wire.messages.peer_messages import ClusterMessage
 from p2pcrawl.wire.messages.slave_messages import Message
 
@@ -21,7 +21,7 @@ _HEAD = 4
 _encoder = msgspec.msgpack.Encoder()
 AnyMessage = Message | ClusterMessage
 """What may arrive."""
-Said = AnyMessage | Request[Reply] | Reply
+Said = AnyMessage | PeerRequest[PeerReply] | PeerReply
 """What may be said: any of these; who carries requests and replies need not know which they are."""
 
 _decoder: msgspec.msgpack.Decoder[AnyMessage] = msgspec.msgpack.Decoder(AnyMessage)

@@ -39,11 +39,11 @@ _Incarnation = Annotated[int, Meta(ge=0, le=INCARNATION_MAX)]
 _Seq = Annotated[int, Meta(ge=0, le=0xFFFF_FFFF)]
 
 
-class _Row(Struct, array_like=True):
+class _GossipRow(Struct, array_like=True):
     pass
 
 
-class _Member(_Row):
+class _Member(_GossipRow):
     id: _Id
     address: _Text
     incarnation: _Incarnation
@@ -54,23 +54,23 @@ class _Member(_Row):
     api: _Text
 
 
-class _Alive(_Row, tag=0):
+class _Alive(_GossipRow, tag=0):
     member: _Member
 
 
-class _Suspect(_Row, tag=1):
+class _Suspect(_GossipRow, tag=1):
     id: _Id
     incarnation: _Incarnation
     by: _Id
 
 
-class _Dead(_Row, tag=2):
+class _Dead(_GossipRow, tag=2):
     id: _Id
     incarnation: _Incarnation
     by: _Id
 
 
-class _Left(_Row, tag=3):
+class _Left(_GossipRow, tag=3):
     id: _Id
     incarnation: _Incarnation
 
@@ -79,7 +79,7 @@ _Update = _Alive | _Suspect | _Dead | _Left
 _Updates = Annotated[list[_Update], Meta(max_length=gossip.UPDATES_MAX)]
 
 
-class _Ping(_Row, tag=0):
+class _Ping(_GossipRow, tag=0):
     seq: _Seq
     target: _Id
     source: _Id
@@ -88,7 +88,7 @@ class _Ping(_Row, tag=0):
     updates: _Updates
 
 
-class _Ack(_Row, tag=1):
+class _Ack(_GossipRow, tag=1):
     seq: _Seq
     source: _Id
     boot: _Boot
@@ -98,7 +98,7 @@ class _Ack(_Row, tag=1):
     updates: _Updates
 
 
-class _PingRequest(_Row, tag=2):
+class _PingRequest(_GossipRow, tag=2):
     seq: _Seq
     target: _Id
     address: _Text
@@ -106,25 +106,25 @@ class _PingRequest(_Row, tag=2):
     updates: _Updates
 
 
-class _Nack(_Row, tag=3):
+class _Nack(_GossipRow, tag=3):
     seq: _Seq
     source: _Id
     updates: _Updates
 
 
-class _Gossip(_Row, tag=4):
+class _Gossip(_GossipRow, tag=4):
     source: _Id
     updates: _Updates
 
 
-class _Entry(_Row):
+class _Entry(_GossipRow):
     member: _Member
     incarnation: _Incarnation
     status: Annotated[int, Meta(ge=0, le=int(max(Status)))]
     age_s: Annotated[float, Meta(ge=0.0, le=AGE_S_MAX)]
 
 
-class _PushPull(_Row):
+class _PushPull(_GossipRow):
     source: _Id
     boot: _Boot
     joining: bool

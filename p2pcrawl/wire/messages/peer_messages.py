@@ -13,17 +13,17 @@ from msgspec import Meta, Struct
 from p2pcrawl.model.cluster.consent import SEAT_BYTES, VOTERS_MAX
 from p2pcrawl.model.cluster.epoch import PIECES_MAX
 from p2pcrawl.model.crawl.record import stamp_of
-from p2pcrawl.wire.messages.ask import Answered, Reply, Request
+from p2pcrawl.wire.messages.ask import Answered, PeerReply, PeerRequest
 from p2pcrawl.wire.messages.bounds import (
     BucketNumber,
     Count,
     Fingerprint,
     HostHash,
-    Link,
     Number,
     OpenedHosts,
     PhaseNumber,
     Seconds,
+    WireLink,
 )
 from p2pcrawl.wire.messages.slave_messages import Record, WireJob
 
@@ -43,19 +43,19 @@ class Introduce(Struct, array_like=True, tag=20):
     """First on a link between peers: requests follow, and no Hello of a slave."""
 
 
-class Synced(Reply, tag=22):
+class Synced(PeerReply, tag=22):
     """The receiver's view of the membership, as it was before."""
 
     members: bytes
 
 
-class Sync(Request[Synced], tag=21):
+class Sync(PeerRequest[Synced], tag=21):
     """Push/pull of the membership: all that the sender knows, encoded by ``wire.gossip``."""
 
     members: bytes
 
 
-class Settled(Reply, tag=24):
+class Settled(PeerReply, tag=24):
     """The links are durable, except those at ``refused`` (positions): these buckets are not the receiver's."""
 
     refused: list[int] = []
@@ -64,22 +64,22 @@ class Settled(Reply, tag=24):
     """Positions of links that have fewer copies than they should: the sender is to keep them, and say them again."""
 
 
-class Discover(Request[Settled], tag=23):
+class Discover(PeerRequest[Settled], tag=23):
     """Links of one job for the owner of their buckets. Answered when they are durable there."""
 
     job: int
-    links: list[Link]
+    links: list[WireLink]
     opened: OpenedHosts = []
     """The hosts that the job's start URLs have opened, as the sender knows."""
 
 
-class Mirrored(Reply, tag=26):
+class Mirrored(PeerReply, tag=26):
     """``refusal``: why the receiver cannot run the job, if it cannot."""
 
     refusal: str = ""
 
 
-class MirrorJob(Request[Mirrored], tag=25):
+class MirrorJob(PeerRequest[Mirrored], tag=25):
     """A job that every master keeps. Answered when it is durable."""
 
     job: WireJob
@@ -90,13 +90,13 @@ class MirrorJob(Request[Mirrored], tag=25):
     """How it ended; see master.certificate."""
 
 
-class JobsDiffering(Reply, tag=58):
+class JobsDiffering(PeerReply, tag=58):
     """The jobs of which the receiver knows something else, or nothing."""
 
     jobs: list[int] = []
 
 
-class JobMarks(Request[JobsDiffering], tag=57):
+class JobMarks(PeerRequest[JobsDiffering], tag=57):
     """The sender's jobs and what it knows of each, in short. Answered with those of which the receiver knows something
     else.
     """
@@ -106,7 +106,7 @@ class JobMarks(Request[JobsDiffering], tag=57):
     """As many as jobs; see master.job."""
 
 
-class Released(Reply, tag=28):
+class Released(PeerReply, tag=28):
     """``agreed`` False: the receiver's view differs or leases are still open; ask again."""
 
     agreed: bool
@@ -123,7 +123,7 @@ class Released(Reply, tag=28):
     """What is here between these two, of those of which anything is."""
 
 
-class Claim(Request[Released], tag=27):
+class Claim(PeerRequest[Released], tag=27):
     """The sender owns these buckets in its view: the receiver is to let go of them."""
 
     view: int
@@ -131,7 +131,7 @@ class Claim(Request[Released], tag=27):
     """A bitmap."""
 
 
-class Pulled(Reply, tag=30):
+class Pulled(PeerReply, tag=30):
     """``last`` True: there is nothing after this."""
 
     rows: list[Row]
@@ -139,7 +139,7 @@ class Pulled(Reply, tag=30):
     last: bool
 
 
-class Pull(Request[Pulled], tag=29):
+class Pull(PeerRequest[Pulled], tag=29):
     """The next rows of released buckets after a cursor."""
 
     buckets: bytes
@@ -150,7 +150,7 @@ class Row(Record):
     """One record as it moves to another master."""
 
     job: Number
-    link: Link
+    link: WireLink
     phase: PhaseNumber
     attempts: Number
     losses: Number
@@ -169,14 +169,14 @@ class Row(Record):
         return stamp_of(self.visit, self.phase, self.attempts, self.losses)
 
 
-class Forgotten(Reply, tag=32):
+class Forgotten(PeerReply, tag=32):
     """An answer that what was let go of is a copy at the receiver, or gone."""
 
     empty: bool = False
     """The receiver holds nothing of those that it is not to hold."""
 
 
-class Taken(Request[Forgotten], tag=31):
+class Taken(PeerRequest[Forgotten], tag=31):
     """All rows of these buckets are durable with the sender: the receiver may forget them."""
 
     buckets: bytes
@@ -188,7 +188,7 @@ class Taken(Request[Forgotten], tag=31):
     """For each of them the last epoch under which anything may have been acknowledged till now."""
 
 
-class Standing(Reply, tag=34):
+class JobAtMaster(PeerReply, tag=34):
     """The state of a job at one master."""
 
     known: bool
@@ -202,7 +202,7 @@ class Standing(Reply, tag=34):
     """The same at all masters that know of the same hosts that the job has opened."""
 
 
-class Quiet(Request[Standing], tag=33):
+class Quiet(PeerRequest[JobAtMaster], tag=33):
     """Asks how a job stands, for the decision that it is finished."""
 
     job: int
@@ -210,14 +210,14 @@ class Quiet(Request[Standing], tag=33):
     """Why it is being closed before its queue is empty, if it is."""
 
 
-class Query(Request[Answered], tag=35):
+class Query(PeerRequest[Answered], tag=35):
     """A question for a face: ``what`` with JSON arguments."""
 
     what: str
     arguments: bytes = b"{}"
 
 
-class Lent(Reply, tag=38):
+class Lent(PeerReply, tag=38):
     """An answer to a request for a loan: ``count`` requests, at most ``slots`` at once, the first after ``wait_s``,
     none begun after ``term_s``.
     """
@@ -232,7 +232,7 @@ class Lent(Reply, tag=38):
     """How long the question waited for this answer: the term counts from the loan, not from when one hears of it."""
 
 
-class Borrow(Request[Lent], tag=37):
+class Borrow(PeerRequest[Lent], tag=37):
     """Asks the owner of a host for the right to fetch from it. Answered when its turn has come, or in vain."""
 
     host: str
@@ -242,11 +242,11 @@ class Borrow(Request[Lent], tag=37):
     """Of the loan that may come of it. The sender counts them: an earlier one that comes later has been given up."""
 
 
-class Repaid(Reply, tag=40):
+class Repaid(PeerReply, tag=40):
     """The loan is over at the owner, too."""
 
 
-class Repay(Request[Repaid], tag=39):
+class Repay(PeerRequest[Repaid], tag=39):
     """A loan is over, or was not heard of; what was learnt of the host."""
 
     host: str
@@ -258,17 +258,17 @@ class Repay(Request[Repaid], tag=39):
     """Of the question."""
 
 
-class Offered(Reply, tag=42):
+class Offered(PeerReply, tag=42):
     """The offer was heard."""
 
 
-class Offer(Request[Offered], tag=41):
+class Offer(PeerRequest[Offered], tag=41):
     """The sender had these buckets and thinks that they are the receiver's: it is to claim them, if so."""
 
     buckets: bytes
 
 
-class HostNote(Record):
+class WireHostNote(Record):
     """The facts about a host that whoever asks it next must know."""
 
     key: HostHash
@@ -294,19 +294,19 @@ class CopyRow(Record):
     """The items of its page, joined by newlines, and packed if that is long."""
 
 
-class Copied(Reply, tag=44):
+class Copied(PeerReply, tag=44):
     """The facts are durable."""
 
 
-class Copy(Request[Copied], tag=43):
+class Copy(PeerRequest[Copied], tag=43):
     """Facts for a holder of their buckets. Answered when they are durable there."""
 
     rows: list[CopyRow]
-    notes: list[HostNote] = []
+    notes: list[WireHostNote] = []
     opened: Opened = {}
 
 
-class Range(Record):
+class WireRange(Record):
     """The fingerprints of a bucket that begin with these ``depth`` hexadecimal digits."""
 
     bucket: BucketNumber
@@ -314,25 +314,25 @@ class Range(Record):
     prefix: Annotated[int, Meta(ge=0)]
 
 
-class Compared(Reply, tag=46):
+class Compared(PeerReply, tag=46):
     """The positions of the ranges that are not the same here, and how many rows they have here."""
 
     differing: list[int]
     counts: list[int]
 
 
-class Compare(Request[Compared], tag=45):
+class Compare(PeerRequest[Compared], tag=45):
     """A comparison of copies: how many rows the sender has in some ranges, and their sums under a key made for this
     question.
     """
 
     nonce: Annotated[bytes, Meta(min_length=16, max_length=16)]
-    ranges: list[Range]
+    ranges: list[WireRange]
     counts: list[int]
     sums: list[int]
 
 
-class Listed(Reply, tag=48):
+class Listed(PeerReply, tag=48):
     """For each row: its fingerprint (16 bytes in ``keys``), job and stamp."""
 
     keys: bytes
@@ -340,23 +340,23 @@ class Listed(Reply, tag=48):
     stamps: list[int]
 
 
-class ListKeys(Request[Listed], tag=47):
+class ListKeys(PeerRequest[Listed], tag=47):
     """Asks for all keys in some ranges."""
 
-    ranges: list[Range]
+    ranges: list[WireRange]
 
 
-class PulledCopies(Reply, tag=56):
+class PulledCopies(PeerReply, tag=56):
     """A piece of the copies that were pulled. No rows: there is nothing after that place. ``notes`` come with the first
     ones.
     """
 
     rows: list[CopyRow]
     place: bytes = b""
-    notes: list[HostNote] = []
+    notes: list[WireHostNote] = []
 
 
-class PullKeys(Request[PulledCopies], tag=49):
+class PullKeys(PeerRequest[PulledCopies], tag=49):
     """Asks for the rows of a bucket with these keys. Answered with PulledCopies."""
 
     bucket: BucketNumber
@@ -364,18 +364,18 @@ class PullKeys(Request[PulledCopies], tag=49):
     jobs: list[int]
 
 
-class PullCopies(Request[PulledCopies], tag=50):
+class PullCopies(PeerRequest[PulledCopies], tag=50):
     """The next copies of released buckets after a place, which is empty at first."""
 
     buckets: bytes
     after: bytes
 
 
-class Noted(Reply, tag=52):
+class Noted(PeerReply, tag=52):
     """The copies count, and the receiver knows it, durably."""
 
 
-class Whole(Request[Noted], tag=51):
+class Whole(PeerRequest[Noted], tag=51):
     """The sender owns these buckets, and the receiver's copies of them are synced."""
 
     buckets: bytes
@@ -383,13 +383,13 @@ class Whole(Request[Noted], tag=51):
     """The epochs of the buckets, in their order."""
 
 
-class Dropped(Reply, tag=54):
+class Dropped(PeerReply, tag=54):
     """``agreed`` False: the receiver's view differs; ask again."""
 
     agreed: bool
 
 
-class Drop(Request[Dropped], tag=53):
+class DropCopies(PeerRequest[Dropped], tag=53):
     """The sender owns these buckets, all their holders are synced, and the receiver is none of them."""
 
     view: int
@@ -398,16 +398,16 @@ class Drop(Request[Dropped], tag=53):
     """Fewer live than there should be copies, and all of them have these: the receiver leaves, and keeps its own."""
 
 
-class Merge(Request[Settled], tag=55):
+class Merge(PeerRequest[Settled], tag=55):
     """Facts for whoever owns their buckets. Answered with Settled, as links are."""
 
     rows: list[Row]
-    notes: list[HostNote] = []
+    notes: list[WireHostNote] = []
     """What hosts have just asked for."""
     opened: Opened = {}
 
 
-class Voted(Reply, tag=60):
+class Voted(PeerReply, tag=60):
     """A voter's answer, which is durable there."""
 
     seat: Seat
@@ -422,7 +422,7 @@ class Voted(Reply, tag=60):
     """The sender knows a later version than the one that was asked about."""
 
 
-class Canvassed(Request[Voted], tag=59):
+class Canvassed(PeerRequest[Voted], tag=59):
     """A ballot on who is asked for consent from now on: it is prepared; or, with ``voters``, to be accepted."""
 
     founded: Count
@@ -433,7 +433,7 @@ class Canvassed(Request[Voted], tag=59):
     voters: Electors | None = None
 
 
-class Elected(Reply, tag=62):
+class Elected(PeerReply, tag=62):
     """The version that was decided last; without ``voters`` none is known."""
 
     founded: Count
@@ -441,7 +441,7 @@ class Elected(Reply, tag=62):
     voters: Electors
 
 
-class AskElectorate(Request[Elected], tag=61):
+class AskElectorate(PeerRequest[Elected], tag=61):
     """Asks for the version that was decided last, as the receiver knows it."""
 
 
@@ -463,7 +463,7 @@ ClusterMessage = (
     | Taken
     | Forgotten
     | Quiet
-    | Standing
+    | JobAtMaster
     | Query
     | Borrow
     | Lent
@@ -482,7 +482,7 @@ ClusterMessage = (
     | PulledCopies
     | Whole
     | Noted
-    | Drop
+    | DropCopies
     | Dropped
     | Merge
     | Canvassed

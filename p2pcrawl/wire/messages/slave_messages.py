@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from p2pcrawl.model.crawl.fingerprint import SIZE
-from p2pcrawl.wire.messages.bounds import Count, Endpoints, Link, Number, OpenedHosts, PhaseNumber, Seconds
+from p2pcrawl.wire.messages.bounds import Count, Endpoints, Number, OpenedHosts, PhaseNumber, Seconds, WireLink
 
 PROTOCOL = 2
 
@@ -44,7 +44,7 @@ class Task(Record):
     lease: Number
     record: Number
     job: Number
-    link: Link
+    link: WireLink
     attempt: Number
     """1 for the first."""
 
@@ -68,10 +68,10 @@ class Robots(Record):
     reason: str
 
 
-class Links(Struct, array_like=True):
+class LinkColumns(Struct, array_like=True):
     """New links that share everything but their URL."""
 
-    shared: Link
+    shared: WireLink
     """A link as they all are; its URL is empty and its fingerprint says nothing."""
     urls: list[str]
     fingerprints: bytes
@@ -82,11 +82,11 @@ class Links(Struct, array_like=True):
         if len(self.fingerprints) != SIZE * len(self.urls):
             raise ValueError(f"{len(self.urls)} links with {len(self.fingerprints)} bytes of fingerprints")
 
-    def each(self) -> Iterator[Link]:
+    def each(self) -> Iterator[WireLink]:
         """Yields them one by one."""
         prints, shared = self.fingerprints, self.shared[2:]
         for number, url in enumerate(self.urls):
-            yield Link(url, prints[number * SIZE : number * SIZE + SIZE], *shared)
+            yield WireLink(url, prints[number * SIZE : number * SIZE + SIZE], *shared)
 
 
 class Outcome(Struct, array_like=True):
@@ -120,7 +120,7 @@ class Page(Struct, array_like=True):
     lease: Number
     record: Number
     job: Number
-    links: list[Links] = []
+    links: list[LinkColumns] = []
     items: list[bytes] = []
     outcome: Outcome | None = None
 

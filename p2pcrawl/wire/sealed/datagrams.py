@@ -110,8 +110,8 @@ class DatagramSeal:
         self._sealing_key = b""
         self._sealing = ChaCha20Poly1305(bytes(32))
         self._head = b""
-        self._known: OrderedDict[bytes, _Sender] = OrderedDict()
-        self._strangers: OrderedDict[bytes, _Sender] = OrderedDict()
+        self._known: OrderedDict[bytes, _KnownSender] = OrderedDict()
+        self._strangers: OrderedDict[bytes, _KnownSender] = OrderedDict()
         self._known_max = senders_max
         self._strangers_max = max(1, senders_max // 4)
         self.counters: dict[str, int] = dict.fromkeys(REASONS, 0)
@@ -193,14 +193,14 @@ class DatagramSeal:
             return None
         return "misaddressed"
 
-    def _stranger(self, data: bytes) -> _Sender:
+    def _stranger(self, data: bytes) -> _KnownSender:
         """Makes a sender not heard of before; not remembered until something of it opens."""
         key = self._ring.named(data[_KEY_ID])
         assert key is not None
         origin = data[_ORIGIN]
-        return _Sender(_datagram_key(key, origin), NodeId(data[_SENDER].hex()), origin[NODE_ID_BYTES:])
+        return _KnownSender(_datagram_key(key, origin), NodeId(data[_SENDER].hex()), origin[NODE_ID_BYTES:])
 
-    def _remember(self, who: bytes, sender: _Sender, addressed: bool) -> None:
+    def _remember(self, who: bytes, sender: _KnownSender, addressed: bool) -> None:
         if who in self._known:
             self._known.move_to_end(who)
         elif addressed:
@@ -255,7 +255,7 @@ class ReplayWindow:
 _WINDOW_MASK: Final = (1 << WINDOW) - 1
 
 
-class _Sender:
+class _KnownSender:
     """One process that sends under one cluster key."""
 
     __slots__ = ("boot", "key", "node_id", "window")

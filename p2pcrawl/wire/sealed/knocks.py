@@ -72,7 +72,7 @@ class _Known:
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _Unmet:
     """An address at which nobody is known."""
 
     cookie: bytes
@@ -91,7 +91,7 @@ class Knocks:
         self._seal = seal
         self._secret = secret
         self._known: OrderedDict[Source, _Known] = OrderedDict()
-        self._waiting: OrderedDict[Source, _Waiting] = OrderedDict()
+        self._waiting: OrderedDict[Source, _Unmet] = OrderedDict()
         self._asked: dict[bytes, Source] = {}
         """The addresses of ``_waiting`` by their cookies: a machine may answer from another of its addresses."""
         self._retorts: OrderedDict[Source, float] = OrderedDict()
@@ -179,9 +179,9 @@ class Knocks:
         fresh = [payload for sent_at, payload in held if now - sent_at < HELD_S]
         return [(self._seal.seal(channel, payload, takes), address) for channel, payload in fresh]
 
-    def _wait(self, address: Source) -> _Waiting:
+    def _wait(self, address: Source) -> _Unmet:
         cookie = self._cookie(address)
-        waiting = self._waiting[address] = _Waiting(cookie, -math.inf)
+        waiting = self._waiting[address] = _Unmet(cookie, -math.inf)
         self._asked[cookie] = address
         if len(self._waiting) > WAITING_MAX:
             _, given_up = self._waiting.popitem(last=False)

@@ -25,7 +25,7 @@ from p2pcrawl.wire.messages.slave_messages import (
     Bye,
     Grant,
     Hello,
-    Links,
+    LinkColumns,
     Message,
     OpenJob,
     Outcome,
@@ -49,9 +49,9 @@ def spec_of(name: str = "test", **settings: Any) -> JobSpec:
     return JobSpec(JobId(0), name, SpiderRef(module="nowhere", qualname=name), settings=QUICK | settings)
 
 
-def links_to(urls: Sequence[str], depth: int = 0) -> Links:
+def links_to(urls: Sequence[str], depth: int = 0) -> LinkColumns:
     shared = Link("", bytes(SIZE), depth)
-    return Links(shared, list(urls), b"".join(fingerprint(u) for u in urls))
+    return LinkColumns(shared, list(urls), b"".join(fingerprint(u) for u in urls))
 
 
 def page_of(task: Task, links: Sequence[str] = (), items: Sequence[bytes] = (), outcome: Outcome | None = None) -> Page:

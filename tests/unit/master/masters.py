@@ -37,15 +37,15 @@ JOB = JobId(77)
 LIMIT_S = 14.0
 """No test takes longer, whatever it waits for."""
 
-Hook = Callable[["Town", NodeId, NodeId, Any], Awaitable[None]]
+Hook = Callable[["FakeCluster", NodeId, NodeId, Any], Awaitable[None]]
 
 
-class Town:
+class FakeCluster:
     """All masters, what each believes of the others, and what happens to what they say."""
 
     def __init__(self, folder: Path, ring: RingName = RingName.RENDEZVOUS, majority: bool = False) -> None:
         self.folder = folder
-        self.houses: dict[NodeId, House] = {}
+        self.houses: dict[NodeId, FakeMaster] = {}
         self.views: dict[NodeId, list[NodeId]] = {}
         """What each one sees; without an entry all that there are."""
         self.copies = 2
@@ -95,7 +95,7 @@ class Town:
         return over_the_wire(reply)
 
 
-def all_vote(town: Town) -> None:
+def all_vote(town: FakeCluster) -> None:
     """Gives all masters a vote: they have been together for long enough."""
     rolls = {house.id: house.roll.electorate for house in town.houses.values() if house.roll is not None}
     for electorate in rolls.values():
@@ -110,7 +110,7 @@ def over_the_wire(message: Any) -> Any:
 class Others(FakePeers):
     """The others of a town, as one of its masters sees them."""
 
-    def __init__(self, town: Town, me: NodeId) -> None:
+    def __init__(self, town: FakeCluster, me: NodeId) -> None:
         super().__init__(me, answer=partial(town.carry, me))
         self._town = town
 
@@ -121,10 +121,10 @@ class Others(FakePeers):
         return sorted(self._town.missing)
 
 
-class House:
+class FakeMaster:
     """One master."""
 
-    def __init__(self, town: Town, name: str, slaves: Slaves, weight: int = 1) -> None:
+    def __init__(self, town: FakeCluster, name: str, slaves: Slaves, weight: int = 1) -> None:
         self.id = NodeId(f"{name:0<40}")
         self.name = name
         self.town = town
@@ -211,11 +211,13 @@ class House:
 
 
 @asynccontextmanager
-async def town_of(folder: Path, *names: str, answer: Any, setup: Callable[[Town], None] | None = None, **said: Any):
+async def town_of(
+    folder: Path, *names: str, answer: Any, setup: Callable[[FakeCluster], None] | None = None, **said: Any
+):
     """Masters of these names, crawling with slaves that ``answer``. ``said``: what the town is like."""
-    town = Town(folder, **said)
+    town = FakeCluster(folder, **said)
     async with AsyncExitStack() as stack:
-        houses = [House(town, name, Slaves(answer)) for name in names]
+        houses = [FakeMaster(town, name, Slaves(answer)) for name in names]
         for number, house in enumerate(houses):
             house.address = Address(f"127.0.0.1:{10_000 + number}")
             await house.open(stack)
@@ -232,9 +234,9 @@ async def town_of(folder: Path, *names: str, answer: Any, setup: Callable[[Town]
                 await house.close()
 
 
-async def arrive(town: Town, name: str, answer: Any) -> House:
+async def arrive(town: FakeCluster, name: str, answer: Any) -> FakeMaster:
     """Lets one more master come."""
-    house = House(town, name, Slaves(answer))
+    house = FakeMaster(town, name, Slaves(answer))
     house.address = Address(f"127.0.0.1:{10_000 + int(name, 16)}")
     await house.open(town.stack)
     house.start()
@@ -242,7 +244,7 @@ async def arrive(town: Town, name: str, answer: Any) -> House:
     return house
 
 
-async def submit(house: House, number: JobId = JOB, **settings: Any) -> Job:
+async def submit(house: FakeMaster, number: JobId = JOB, **settings: Any) -> Job:
     """Submits a job as a peer does it."""
     spec = replace(spec_of(**settings), id=number)
     starting = house.cluster.own_standing.starting
@@ -262,7 +264,7 @@ async def eventually(condition: Callable[[], bool], limit_s: float = 5.0) -> Non
             await asyncio.sleep(0.01)
 
 
-def settled(houses: Iterable[House]) -> bool:
+def settled(houses: Iterable[FakeMaster]) -> bool:
     """The views are followed, and no bucket is on its way."""
     for house in houses:
         ownership = house.cluster.ownership
@@ -273,11 +275,11 @@ def settled(houses: Iterable[House]) -> bool:
     return True
 
 
-async def finished(houses: Iterable[House], job: int = 77, limit_s: float = 6.0) -> None:
+async def finished(houses: Iterable[FakeMaster], job: int = 77, limit_s: float = 6.0) -> None:
     await eventually(lambda: all(h.master.jobs[job].state == "finished" for h in houses), limit_s)
 
 
-async def books(houses: Iterable[House], job: int = 77) -> Counter[str]:
+async def books(houses: Iterable[FakeMaster], job: int = 77) -> Counter[str]:
     """The counters of all masters together; each must equal what is in its store."""
     whole: Counter[str] = Counter()
     for house in houses:
@@ -295,12 +297,12 @@ async def books(houses: Iterable[House], job: int = 77) -> Counter[str]:
     return whole
 
 
-async def records(house: House, job: int = 77) -> list[tuple[str, int]]:
+async def records(house: FakeMaster, job: int = 77) -> list[tuple[str, int]]:
     """(url, phase) of every record at a master."""
     return await read(house, FRONTIER_FILE, "SELECT url, phase FROM record WHERE job = ?", job)
 
 
-async def read(house: House, file: str, question: str, *values: object) -> list[Any]:
+async def read(house: FakeMaster, file: str, question: str, *values: object) -> list[Any]:
     """What one of its databases has on disk, in the order of its own reads and writes."""
 
     def rows(store: Store) -> list[Any]:

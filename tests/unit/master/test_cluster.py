@@ -13,7 +13,7 @@ import pytest
 from msgspec import structs
 
 from p2pcrawl.core.buckets.bitmaps import bitmap_of, buckets_of
-from p2pcrawl.core.buckets.ownership import Alone
+from p2pcrawl.core.buckets.ownership import SoleOwner
 from p2pcrawl.core.control import Control
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.core.ring.ring_choice import table_of
@@ -30,8 +30,8 @@ from p2pcrawl.wire.messages.peer_messages import Claim, Discover, MirrorJob, Pul
 from p2pcrawl.wire.messages.slave_messages import Forget, Page, Task
 from tests.unit.master.fake_slaves import page_of, urls
 from tests.unit.master.masters import (
-    House,
-    Town,
+    FakeCluster,
+    FakeMaster,
     all_vote,
     arrive,
     books,
@@ -76,7 +76,7 @@ class Web:
         return page_of(task, self.links[task.link.url], [b'{"url":"%s"}' % task.link.url.encode()])
 
 
-async def assert_whole(web: Web, houses: list[House], *, visits: int = 1) -> None:
+async def assert_whole(web: Web, houses: list[FakeMaster], *, visits: int = 1) -> None:
     """Every page once, and the books of all masters together balance."""
     whole = await books(houses)
     assert set(web.visits) == web.reachable
@@ -172,7 +172,7 @@ async def test_finished_job_is_not_declared_before_it_has_begun(tmp_path: Path) 
     async with town_of(tmp_path, "1", "2", answer=web) as (town, houses):
         await eventually(lambda: settled(houses))
 
-        async def slowly(town: Town, source: str, target: str, request: Any) -> None:
+        async def slowly(town: FakeCluster, source: str, target: str, request: Any) -> None:
             if isinstance(request, MirrorJob) and source == houses[1].id:
                 for house in houses:
                     job = house.master.jobs.get(77)
@@ -222,7 +222,7 @@ async def test_links_that_arrive_between_two_rounds_keep_the_job_open(tmp_path: 
         late = next(u for u in (f"http://late{n}.example/" for n in range(100)) if _owner(decider, u) == other.id)
         asked = 0
 
-        async def between(town: Town, source: str, target: str, request: Any) -> None:
+        async def between(town: FakeCluster, source: str, target: str, request: Any) -> None:
             nonlocal asked
             if isinstance(request, Quiet):
                 asked += 1
@@ -263,7 +263,7 @@ async def test_rows_of_a_job_that_the_newcomer_has_not_been_told_of_wait_for_it(
         before = await books([old])
         hold = True
 
-        async def untold(town: Town, source: str, target: str, request: Any) -> None:
+        async def untold(town: FakeCluster, source: str, target: str, request: Any) -> None:
             if isinstance(request, MirrorJob) and hold:
                 raise LinkError("lost")
 
@@ -322,7 +322,7 @@ async def test_busy_master_lets_go_though_pages_of_its_other_buckets_are_always_
         await eventually(lambda: settled(houses))
         stuck = asyncio.Event()
 
-        async def stall(town: Town, source: str, target: str, request: Any) -> None:
+        async def stall(town: FakeCluster, source: str, target: str, request: Any) -> None:
             if isinstance(request, Discover) and source == houses[0].id and target == houses[1].id:
                 await stuck.wait()
 
@@ -335,7 +335,7 @@ async def test_busy_master_lets_go_though_pages_of_its_other_buckets_are_always_
             houses[0].master.bucket_of_url(u, "host") for u in [*web.urls, f"{START_URL}77"]
         }
 
-        assert await houses[0].master.handover.released(free)
+        assert await houses[0].master.handover.can_release(free)
         stuck.set()
 
 
@@ -345,7 +345,7 @@ async def test_page_that_is_held_for_its_links_holds_its_own_bucket(tmp_path: Pa
         await eventually(lambda: settled(houses))
         stuck = asyncio.Event()
 
-        async def stall(town: Town, source: str, target: str, request: Any) -> None:
+        async def stall(town: FakeCluster, source: str, target: str, request: Any) -> None:
             if isinstance(request, Discover) and source == houses[0].id:
                 await stuck.wait()
 
@@ -360,12 +360,12 @@ async def test_page_that_is_held_for_its_links_holds_its_own_bucket(tmp_path: Pa
 
         # The negative control: its links are not at their owner, so it is not done and its bucket does not move.
         assert (mine, int(Phase.QUEUED)) in await records(houses[0])
-        assert not await houses[0].master.handover.released({bucket})
+        assert not await houses[0].master.handover.can_release({bucket})
         stuck.set()
         await task
         await finished(houses)
         assert (mine, int(Phase.DONE)) in await records(houses[0])
-        assert await houses[0].master.handover.released({bucket})
+        assert await houses[0].master.handover.can_release({bucket})
 
 
 async def test_done_record_that_arrives_for_a_queued_one_is_not_fetched_again(tmp_path: Path) -> None:
@@ -455,7 +455,7 @@ async def test_two_clusters_that_were_founded_apart_have_one_electorate_when_the
     monkeypatch.setattr(mandate, "TIMINGS", short)
     monkeypatch.setattr(suffrage, "AGAIN_S", 0.2)
 
-    def found_another(town: Town) -> None:
+    def found_another(town: FakeCluster) -> None:
         later = max(town.houses.values(), key=lambda house: house.id)
         assert later.roll is not None
         later.roll.electorate.found(later.id, 1 << 60, 0.0)
@@ -551,10 +551,10 @@ async def test_bucket_that_comes_back_before_it_was_handed_over_is_crawled_on(tm
         await books([one])
 
 
-async def _plant(house: House, url: str) -> None:
+async def _plant(house: FakeMaster, url: str) -> None:
     """A row in a bucket that is another's, as of one that went there a moment ago."""
     company = house.master.company
-    router, company.router = company.router, Alone()
+    router, company.router = company.router, SoleOwner()
     await house.master.ground.mailbox.adopt([_row(url)])
     company.router = router
 
@@ -625,7 +625,7 @@ async def test_crawl_under_a_stormy_membership_loses_nothing(tmp_path: Path, see
     async with town_of(tmp_path, "1", "2", "3", answer=web) as (town, houses):
         await eventually(lambda: settled(houses))
 
-        async def mischief(town: Town, source: str, target: str, request: Any) -> None:
+        async def mischief(town: FakeCluster, source: str, target: str, request: Any) -> None:
             await asyncio.sleep(dice.random() * 0.01)
             if dice.random() < 0.1 and not isinstance(request, MirrorJob):
                 raise LinkError("lost on the way")
@@ -849,11 +849,11 @@ async def test_refused_job_is_cancelled_everywhere(tmp_path: Path) -> None:
 # -- small things ----------------------------------------------------------------------------------
 
 
-def _owner(house: House, url: str) -> str:
+def _owner(house: FakeMaster, url: str) -> str:
     return house.cluster.ownership.owner_id(house.master.bucket_of_url(url, "host"))
 
 
-def _owner_in_both(houses: list[House], url: str) -> int:
+def _owner_in_both(houses: list[FakeMaster], url: str) -> int:
     """Which of the two owns it when they see each other."""
     from p2pcrawl.core.ring.rendezvous import Rendezvous
 
@@ -884,7 +884,7 @@ def _spec(number: int) -> Any:
 def _only(kind: type, *, times: int = 1 << 30, fails: bool = False) -> Any:
     left = times
 
-    async def lose(town: Town, source: str, target: str, request: Any) -> None:
+    async def lose(town: FakeCluster, source: str, target: str, request: Any) -> None:
         nonlocal left
         if isinstance(request, kind) and left:
             left -= 1
@@ -893,7 +893,7 @@ def _only(kind: type, *, times: int = 1 << 30, fails: bool = False) -> Any:
     return lose
 
 
-async def submit_at_owner(houses: list[House]) -> House:
+async def submit_at_owner(houses: list[FakeMaster]) -> FakeMaster:
     """Begins the job; the submission itself may have to wait."""
     asyncio.get_running_loop().call_soon(lambda: None)
     task = asyncio.create_task(submit(houses[0]))
@@ -914,9 +914,9 @@ async def test_job_that_two_tell_of_at_once_is_noted_once(tmp_path: Path) -> Non
         assert 501 in houses[1].master.jobs
 
 
-def _granted(house: House) -> int:
+def _granted(house: FakeMaster) -> int:
     return sum(session.granted for session in house.master.sessions.values())
 
 
-def _serves_nothing(house: House) -> bool:
+def _serves_nothing(house: FakeMaster) -> bool:
     return not any(house.cluster.ownership.serves(bucket) for bucket in range(BUCKETS))

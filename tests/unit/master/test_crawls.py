@@ -279,13 +279,13 @@ async def test_bucket_whose_host_is_asked_for_its_robots_txt_is_not_let_go_of(tm
         bucket = master.bucket_of_url("http://h0.example/", "host")
 
         while_it_is_open = (
-            await master.handover.released({bucket}),
-            await master.handover.released({(bucket + 1) % BUCKETS}),
+            await master.handover.can_release({bucket}),
+            await master.handover.can_release({(bucket + 1) % BUCKETS}),
         )
         (task,) = slaves.robots_in_hand
         slaves.report(robots=[RobotsResult(task.lease, task.origin, "disallow", "", "")])
         await until(lambda: not any(session.robots for session in master.sessions.values()))
-        after_it = await master.handover.released({bucket})
+        after_it = await master.handover.can_release({bucket})
         master.drain()
         async with asyncio.timeout(10):
             await running
@@ -304,7 +304,7 @@ async def test_bucket_of_a_host_that_is_asked_for_pages_of_other_buckets_is_not_
         await until(lambda: len(slaves.in_hand) == 1)
         page, host = master.bucket_of_url(url, "url"), master.bucket_of_url(url, "host")
 
-        let_go = [await master.handover.released({bucket}) for bucket in (page, host, (host + 1) % BUCKETS)]
+        let_go = [await master.handover.can_release({bucket}) for bucket in (page, host, (host + 1) % BUCKETS)]
         master.drain()
         async with asyncio.timeout(10):
             await running
@@ -335,9 +335,9 @@ async def test_bucket_of_a_host_that_is_lent_is_not_let_go_of(tmp_path: Path) ->
         bucket = master.bucket_of_url("http://h0.example/", "host")
 
         lent = await budgets.lending.lend(Borrow(0, "h0.example", job.id, 0.0, 1), borrower)
-        while_it_is_lent = await master.handover.released({bucket})
+        while_it_is_lent = await master.handover.can_release({bucket})
         budgets.lending.repaid(Repay(0, "h0.example", 0.0, 0.0, 0.0, 0, 1), borrower)
-        after_it = await master.handover.released({bucket})
+        after_it = await master.handover.can_release({bucket})
         master.drain()
         async with asyncio.timeout(10):
             await running

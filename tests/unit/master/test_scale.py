@@ -29,7 +29,7 @@ from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.wire.messages.peer_messages import Compare, Compared, Whole
 from tests.peers import FakePeers
 from tests.unit.master.fake_slaves import spec_of
-from tests.unit.master.masters import JOB, Town, eventually, settled, town_of
+from tests.unit.master.masters import JOB, FakeCluster, eventually, settled, town_of
 from tests.unit.master.test_cluster import Web
 
 ME = NodeId("0" * 40)
@@ -46,7 +46,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "ROUND_S", 0.05)
 
 
-def alone(town: Town) -> None:
+def alone(town: FakeCluster) -> None:
     """Lets nobody have heard of anybody else."""
     town.views = {id: [id] for id in town.houses}
 
@@ -89,7 +89,7 @@ async def test_newcomer_that_waits_for_more_to_come_does_not_begin_alone_meanwhi
     for name, seconds in (("QUIET_S", 60.0), ("COMING_S", 60.0)):
         monkeypatch.setattr(views, name, seconds)
 
-    def looking(town: Town) -> None:
+    def looking(town: FakeCluster) -> None:
         alone(town)
         town.looking = True
 
@@ -162,7 +162,7 @@ async def test_copy_counts_when_its_holder_knows_that_it_does(tmp_path: Path) ->
 async def test_copy_whose_holder_was_not_told_that_it_is_whole_does_not_count(tmp_path: Path) -> None:
     told = asyncio.Event()
 
-    async def keep_it(_town: Town, _source: NodeId, _target: NodeId, request: Any) -> None:
+    async def keep_it(_town: FakeCluster, _source: NodeId, _target: NodeId, request: Any) -> None:
         if isinstance(request, Whole) and not told.is_set():
             raise LinkError("lost")
 
@@ -195,13 +195,13 @@ async def test_master_that_knows_a_job_is_asked_for_its_mark_and_not_told_again(
         await eventually(lambda: settled(houses))
         houses[0].cluster.own_standing.starting.add(JOB)
         await houses[0].master.admission.add(replace(spec_of(), id=JOB))
-        await eventually(lambda: all(len(house.cluster.mirroring.told) >= 3 for house in houses))
+        await eventually(lambda: all(len(house.cluster.mirroring.sent) >= 3 for house in houses))
         told = town.said["MirrorJob"]
 
         for house in houses:
-            house.cluster.mirroring.told.clear()
+            house.cluster.mirroring.sent.clear()
         marks = town.said["JobMarks"]
-        await eventually(lambda: all(len(house.cluster.mirroring.told) >= 3 for house in houses))
+        await eventually(lambda: all(len(house.cluster.mirroring.sent) >= 3 for house in houses))
 
         assert town.said["JobMarks"] > marks
         assert town.said["MirrorJob"] == told

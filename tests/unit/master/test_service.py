@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from p2pcrawl.master.service import Service
-from p2pcrawl.wire.messages.ask import Request
+from p2pcrawl.wire.messages.ask import PeerRequest
 from p2pcrawl.wire.messages.peer_messages import AskElectorate, Canvassed, ClusterMessage, Sync
 from tests.unit.master.fake_slaves import page_of
 from tests.unit.master.masters import town_of
@@ -17,7 +17,7 @@ from tests.unit.master.masters import town_of
 @pytest.mark.parametrize("majority", [False, True])
 async def test_every_request_of_a_master_has_one_that_answers_it(tmp_path: Path, majority: bool) -> None:
     """What is said of membership is answered below, in the overlay; of ballots, only where there are any."""
-    requests = {message for message in ClusterMessage.__args__ if issubclass(message, Request)}
+    requests = {message for message in ClusterMessage.__args__ if issubclass(message, PeerRequest)}
     answered_below = {Sync} if majority else {Sync, Canvassed, AskElectorate}
 
     async def tell(what: str, arguments: bytes) -> bytes:

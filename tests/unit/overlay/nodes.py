@@ -12,7 +12,7 @@ from typing import Any
 from p2pcrawl.core.membership.output import Event
 from p2pcrawl.core.membership.parameters import MembershipConfig
 from p2pcrawl.overlay.node import Credentials, OverlayNode
-from p2pcrawl.wire.messages.ask import Answered, Reply
+from p2pcrawl.wire.messages.ask import Answered, PeerReply
 from p2pcrawl.wire.messages.peer_messages import Query
 from p2pcrawl.wire.sealed.datagrams import DatagramSeal
 from p2pcrawl.wire.sealed.identity import Identity
@@ -36,7 +36,7 @@ class Seen:
         self.slaves: list[Any] = []
         self.answer: Callable[[Any], Any] = lambda request: Answered(0, b"{}")
 
-    async def serve(self, request: Any, sender: str) -> Reply:
+    async def serve(self, request: Any, sender: str) -> PeerReply:
         self.requests.append(request)
         answer = self.answer(request)
         return await answer if asyncio.iscoroutine(answer) else answer

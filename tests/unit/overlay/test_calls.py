@@ -14,7 +14,7 @@ from p2pcrawl.model.cluster.node import parse_address
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.overlay import calls
 from p2pcrawl.overlay.calls import Caller
-from p2pcrawl.overlay.link import Link
+from p2pcrawl.overlay.link import PeerLink
 from p2pcrawl.wire.messages import codec
 from p2pcrawl.wire.messages.ask import Answered
 from p2pcrawl.wire.messages.peer_messages import Query
@@ -110,7 +110,7 @@ async def test_member_that_asks_too_much_at_once_loses_its_link_and_leaves_no_ta
 async def test_first_message_that_is_no_introduction_ends_the_link() -> None:
     async with node() as one:
         lost = asyncio.get_running_loop().create_future()
-        make_link = partial(Link, lambda message: None, lost.set_result, credentials().client())
+        make_link = partial(PeerLink, lambda message: None, lost.set_result, credentials().client())
         _, link = await asyncio.get_running_loop().create_connection(make_link, *parse_address(one.address))
         link.send(Query(1, "x"))
 

@@ -6,7 +6,7 @@ import asyncio
 import socket
 
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.overlay.link import Link, open_link
+from p2pcrawl.overlay.link import PeerLink, open_link
 from p2pcrawl.wire.messages.slave_messages import Bye, Message, ReportsDurable
 
 
@@ -17,7 +17,7 @@ class End:
         self.heard: list[Message] = []
         self.closed: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
 
-    async def open(self, stream: socket.socket) -> Link:
+    async def open(self, stream: socket.socket) -> PeerLink:
         return await open_link(stream, self.heard.append, self.closed.set_result)
 
 

@@ -11,7 +11,7 @@ import umsgpack
 
 from p2pcrawl.model.cluster.node import parse_address
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.overlay.link import Link
+from p2pcrawl.overlay.link import PeerLink
 from p2pcrawl.overlay.port import DIRECTORY, GOSSIP, Port
 from p2pcrawl.wire.sealed.keys import generate_key
 from tests.unit.overlay.nodes import credentials, node, seal_of, until
@@ -60,7 +60,7 @@ def _flipped(data: bytes, dice: Random) -> bytearray:
 
 
 async def test_port_in_use_is_told_in_one_line() -> None:
-    def unused() -> Link:
+    def unused() -> PeerLink:
         raise AssertionError("nobody gets in")
 
     async with node(join=None) as one:

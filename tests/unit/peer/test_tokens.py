@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.peer.api.tokens import NONCE_S, Doorkeeper, authorization, digest_of, load_or_make_token
+from p2pcrawl.peer.api.tokens import NONCE_S, Doorkeeper, authorization, body_digest, load_or_make_token
 
 TOKEN = "3f" * 32
 
@@ -52,7 +52,7 @@ def test_signed_call_is_admitted_once_and_for_its_body_alone() -> None:
     said = authorization(TOKEN, door.nonce(), "POST", "/pause?job=3", b"{}")
 
     assert TOKEN not in said
-    assert door.admits(said, "POST", "/pause?job=3") == digest_of(b"{}")
+    assert door.admits(said, "POST", "/pause?job=3") == body_digest(b"{}")
     assert door.admits(said, "POST", "/pause?job=3") is None
 
 
@@ -82,7 +82,7 @@ def test_signature_cannot_be_moved_to_another_body() -> None:
     door = Doorkeeper(TOKEN)
     scheme, nonce, _, signed = authorization(TOKEN, door.nonce(), "POST", "/submit", b"{}").split()
 
-    assert door.admits(f"{scheme} {nonce} {digest_of(b'other')} {signed}", "POST", "/submit") is None
+    assert door.admits(f"{scheme} {nonce} {body_digest(b'other')} {signed}", "POST", "/submit") is None
 
 
 def test_nonce_of_another_process_or_of_long_ago_or_invented_is_refused() -> None:

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from p2pcrawl.slave.link import fence as fence_module
-from p2pcrawl.slave.link.fence import Fence, Fenced
+from p2pcrawl.slave.link.fence import Fence, SessionExpired
 
 LENGTH_S = 0.2
 
@@ -100,7 +100,7 @@ async def test_what_is_guarded_is_cancelled_when_the_session_ends() -> None:
     async def work() -> str:
         try:
             await fence.guard(fetch())
-        except Fenced:
+        except SessionExpired:
             # The worker itself was not cancelled: it may wait for something else.
             await asyncio.sleep(0)
             return "given up"
@@ -129,7 +129,7 @@ async def test_request_that_was_ready_when_a_callback_blocked_the_loop_does_not_
     connected.set_result(None)
     block(1.5 * LENGTH_S)
 
-    with pytest.raises(Fenced):
+    with pytest.raises(SessionExpired):
         await fetching
     assert sent == []
 
@@ -153,7 +153,7 @@ async def test_work_that_swallows_its_cancellation_gets_no_further() -> None:
     await asyncio.sleep(0)
     fence.close()
 
-    with pytest.raises(Fenced):
+    with pytest.raises(SessionExpired):
         await fetching
 
 

@@ -11,7 +11,7 @@ from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.slave.link import orphans as orphans_module
 from p2pcrawl.slave.link.orphans import BATCH_PAGES, Orphanage, orphan_of
 from p2pcrawl.slave.link.outbox import Outbox
-from p2pcrawl.wire.messages.slave_messages import Links, OrphanPage, Orphans, Outcome, Page
+from p2pcrawl.wire.messages.slave_messages import LinkColumns, OrphanPage, Orphans, Outcome, Page
 from tests.unit.slave.tasks import FakeLink, task_of
 
 DONE = Outcome(1, status=200)
@@ -65,7 +65,7 @@ async def test_page_that_ends_after_the_move_is_told_at_once() -> None:
 
 
 async def test_page_whose_parts_were_sent_ahead_brings_only_its_links() -> None:
-    page = Page(1, 1, 1, [Links(Link("", b"0" * 16, 1), ["http://a.example/2"], b"f" * 16)], [b"{}"], DONE)
+    page = Page(1, 1, 1, [LinkColumns(Link("", b"0" * 16, 1), ["http://a.example/2"], b"f" * 16)], [b"{}"], DONE)
 
     kept = orphan_of(task_of(), page, whole=False)
 

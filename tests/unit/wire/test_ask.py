@@ -7,21 +7,21 @@ from typing import Any
 import pytest
 
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire.messages.ask import Answered, Reply, Request, due, reply_type
+from p2pcrawl.wire.messages.ask import Answered, PeerReply, PeerRequest, due, reply_type
 from p2pcrawl.wire.messages.peer_messages import ClusterMessage, Copied, Copy, Query, Repaid
 
 MESSAGES: list[Any] = list(ClusterMessage.__args__)
-REQUESTS = [message for message in MESSAGES if issubclass(message, Request)]
+REQUESTS = [message for message in MESSAGES if issubclass(message, PeerRequest)]
 
 
 @pytest.mark.parametrize("request_type", REQUESTS)
 def test_every_request_names_a_reply_that_can_arrive(request_type: Any) -> None:
-    assert issubclass(reply_type(request_type), Reply)
+    assert issubclass(reply_type(request_type), PeerReply)
     assert reply_type(request_type) in MESSAGES
 
 
 def test_every_reply_is_that_of_some_request() -> None:
-    replies = {message for message in MESSAGES if issubclass(message, Reply)}
+    replies = {message for message in MESSAGES if issubclass(message, PeerReply)}
 
     assert replies == {reply_type(request) for request in REQUESTS}
 

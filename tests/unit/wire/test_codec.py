@@ -21,7 +21,7 @@ from p2pcrawl.wire.messages.slave_messages import (
     Bye,
     Grant,
     Hello,
-    Links,
+    LinkColumns,
     Message,
     OpenJob,
     Outcome,
@@ -53,7 +53,7 @@ facts = st.builds(Link, text, prints, stored, stored, text, text, flags, text, b
 tasks = st.builds(Task, stored, stored, stored, facts, stored)
 links = st.lists(st.tuples(text, prints), max_size=3).flatmap(
     lambda found: st.builds(
-        Links,
+        LinkColumns,
         facts,
         st.just([url for url, _ in found]),
         st.just(b"".join(print_ for _, print_ in found)),

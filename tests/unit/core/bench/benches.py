@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from p2pcrawl.core.bench.candidate import Candidate, rank_of
 from p2pcrawl.core.bench.seat import Seat
-from p2pcrawl.core.bench.workbench import Turn, Workbench
+from p2pcrawl.core.bench.workbench import Pick, Workbench
 from p2pcrawl.core.hosts.politeness import Pace, RobotsEntry
 from p2pcrawl.core.ring.rendezvous import key_hash
 from p2pcrawl.model.crawl.page_link import Link
@@ -40,7 +40,7 @@ class Frontier:
         self.capacity = capacity
         self.now = now
         self.disk: dict[tuple[int, int, str], dict[int, Candidate]] = {}
-        self.open: dict[int, Turn] = {}
+        self.open: dict[int, Pick] = {}
         self.done: list[int] = []
         self.granted: list[int] = []
         self.busy = 0
@@ -59,7 +59,7 @@ class Frontier:
         done: list[int] = (),
         retried: dict[int, float] | None = None,
         limit: int = 8,
-    ) -> list[Turn]:
+    ) -> list[Pick]:
         """Makes one turn of the master's loop, and returns what was granted."""
         bench, retries = self.bench, []
         for record in done:
@@ -104,7 +104,7 @@ class Frontier:
             self.now += 0.25
         raise AssertionError(f"{self.queued} records are on disk and are never asked for")
 
-    def _end(self, record: int, *, answered: bool = True) -> Turn:
+    def _end(self, record: int, *, answered: bool = True) -> Pick:
         turn = self.open.pop(record)
         turn.seat.host.end(self.now, self.bench.pace(turn.candidate.job), answered=answered)
         self.bench.ended(turn.seat)

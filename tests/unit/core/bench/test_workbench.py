@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from p2pcrawl.core.bench.candidate import host_key
 from p2pcrawl.core.bench.seat import SeatState
-from p2pcrawl.core.bench.workbench import LOSSES_SUSPECT, Turn, Workbench
+from p2pcrawl.core.bench.workbench import LOSSES_SUSPECT, Pick, Workbench
 from p2pcrawl.core.hosts.politeness import HostNote
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash
 from p2pcrawl.model.crawl.record import Order
@@ -341,7 +341,7 @@ def test_host_has_run_dry_when_nothing_came_of_its_last_page() -> None:
     assert bench.lines.drained() == []
 
 
-def answer(turn: Turn, bench: Workbench, *, answered: bool, now: float = 0.0) -> None:
+def answer(turn: Pick, bench: Workbench, *, answered: bool, now: float = 0.0) -> None:
     turn.seat.host.end(now, bench.pace(1), answered=answered)
     bench.ended(turn.seat)
 
@@ -358,7 +358,7 @@ def trusted_and_dead(good: int = 2, dead: int = 50, pages: int = 20) -> Workbenc
     return bench
 
 
-def is_dead(turn: Turn) -> bool:
+def is_dead(turn: Pick) -> bool:
     return turn.candidate.record >= 100_000
 
 

@@ -8,7 +8,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.core.buckets.ownership import COUNTER_MAX, Alone, Change, Ownership
+from p2pcrawl.core.buckets.ownership import COUNTER_MAX, Change, Ownership, SoleOwner
 from p2pcrawl.core.buckets.standings import Standing
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
@@ -200,8 +200,8 @@ def test_all_with_one_view_agree_and_each_bucket_has_one_owner_at_most_one_serve
 
 
 def test_without_an_overlay_everything_is_ours() -> None:
-    assert Alone().owner(5) is None
-    assert Alone().serves(5)
+    assert SoleOwner().owner(5) is None
+    assert SoleOwner().serves(5)
 
 
 # -- what is lacking -------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.frontier.copies.copy_store import LAYOUT
 from p2pcrawl.frontier.database.schema import FILE
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire.messages.peer_messages import Compare, Copy, Drop, MirrorJob, Whole
-from tests.unit.master.masters import House, eventually, finished, read, records, settled, submit, town_of
+from p2pcrawl.wire.messages.peer_messages import Compare, Copy, DropCopies, MirrorJob, Whole
+from tests.unit.master.masters import FakeMaster, eventually, finished, read, records, settled, submit, town_of
 from tests.unit.master.test_cluster import Web
 
 pytestmark = [
@@ -24,7 +24,7 @@ pytestmark = [
 ]
 
 
-async def rows_at(house: House) -> set[str]:
+async def rows_at(house: FakeMaster) -> set[str]:
     """The records that are on its disk, as a frontier's or as copies."""
     held = await read(house, LAYOUT.file, "SELECT DISTINCT hi, lo FROM held")
     own = await read(house, FILE, "SELECT DISTINCT hi, lo FROM record")
@@ -93,7 +93,7 @@ async def test_heir_that_dies_takes_the_hand_over_with_it(tmp_path: Path) -> Non
         reached = asyncio.Event()
 
         async def stall(_: Any, source: str, target: str, request: Any) -> None:
-            if isinstance(request, Drop):
+            if isinstance(request, DropCopies):
                 reached.set()
                 await asyncio.Event().wait()
 
@@ -117,12 +117,12 @@ async def test_jobs_are_told_to_heirs_before_one_leaves(tmp_path: Path) -> None:
         await finished(houses)
         town.before = deaf
         job = houses[0].master.jobs[77]
-        houses[0].master.lifecycle.steer(job, job.standing.then("running"))
+        houses[0].master.lifecycle.steer(job, job.control.then("running"))
         assert not await houses[0].drain(1.0)
 
         town.before = None
         assert await houses[0].drain(8.0)
-        assert houses[1].master.jobs[77].standing.version >= job.standing.version
+        assert houses[1].master.jobs[77].control.version >= job.control.version
 
 
 async def test_only_the_owner_of_a_bucket_confirms_it_and_only_in_this_view(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ async def test_only_the_owner_of_a_bucket_confirms_it_and_only_in_this_view(tmp_
         theirs = {b for b in range(BUCKETS) if leaver.ownership.owner(b) == other}
         leaver.farewell._safe.clear()
 
-        await houses[0].serve(Drop(0, view, bitmap_of(range(BUCKETS))), other)
+        await houses[0].serve(DropCopies(0, view, bitmap_of(range(BUCKETS))), other)
         assert farewell._safe == theirs
-        await houses[0].serve(Drop(0, view + 1, bitmap_of(range(BUCKETS))), houses[2].id)
+        await houses[0].serve(DropCopies(0, view + 1, bitmap_of(range(BUCKETS))), houses[2].id)
         assert farewell._safe == theirs

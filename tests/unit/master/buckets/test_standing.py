@@ -21,13 +21,13 @@ from p2pcrawl.master.slaves.session import RULES_MAX, Lease, RobotsLease, Sessio
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.errors import DamagedError
 from p2pcrawl.model.timings import TIMINGS
-from p2pcrawl.overlay.link import Link
+from p2pcrawl.overlay.link import PeerLink
 from p2pcrawl.wire.messages.slave_messages import Bye, Outcome, Page, Report, RobotsResult, Task
 from tests.unit.master.fake_slaves import Site, Slaves, crawl, master_of, page_of, spec_of, until, urls
 
 
 def session_of(number: int, window: int = 4) -> Session:
-    return Session(number, Link(lambda message: None, lambda error: None), window, 0.0, ready=True)
+    return Session(number, PeerLink(lambda message: None, lambda error: None), window, 0.0, ready=True)
 
 
 def seat_of(number: int = 1) -> Seat:
@@ -124,7 +124,7 @@ def test_origins_that_a_slave_was_told_are_bounded() -> None:
 
 def test_slave_with_a_suspect_in_hand_is_known() -> None:
     session = session_of(1)
-    candidate = Candidate(1, Link("http://a.example/", b""), 1, 1, 0, losses=LOSSES_SUSPECT)
+    candidate = Candidate(1, PeerLink("http://a.example/", b""), 1, 1, 0, losses=LOSSES_SUSPECT)
 
     before = session.has_suspect
     session.leases[1] = Lease(1, candidate, seat_of())

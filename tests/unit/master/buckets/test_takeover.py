@@ -18,7 +18,7 @@ from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.wire.messages.peer_messages import PullCopies, Row, Taken
 from p2pcrawl.wire.messages.slave_messages import Page, Task
 from tests.unit.master.fake_slaves import page_of
-from tests.unit.master.masters import House, Town, arrive, eventually, records, settled, submit, town_of
+from tests.unit.master.masters import FakeCluster, FakeMaster, arrive, eventually, records, settled, submit, town_of
 from tests.unit.master.test_cluster import _owner, _row
 
 PORTION = 20
@@ -39,7 +39,7 @@ class Gate:
         self._through: Counter[NodeId] = Counter()
         self.open = asyncio.Event()
 
-    async def __call__(self, town: Town, source: NodeId, target: NodeId, request: Any) -> None:
+    async def __call__(self, town: FakeCluster, source: NodeId, target: NodeId, request: Any) -> None:
         if source == self._source and isinstance(request, self._kind):
             self._through[target] += 1
             if self._through[target] > self._free:
@@ -50,7 +50,7 @@ def answer(task: Task) -> Page:
     return page_of(task, [])
 
 
-async def plant(houses: list[House], phase: Phase = Phase.DONE, hosts: int = 60, pages: int = 5) -> set[str]:
+async def plant(houses: list[FakeMaster], phase: Phase = Phase.DONE, hosts: int = 60, pages: int = 5) -> set[str]:
     """Pages where they belong, with their copies; what is queued is not granted."""
     await submit(houses[0])
     await eventually(lambda: all(77 in house.master.jobs for house in houses))
@@ -65,12 +65,12 @@ async def plant(houses: list[House], phase: Phase = Phase.DONE, hosts: int = 60,
     return set(urls)
 
 
-async def planted(house: House) -> set[str]:
+async def planted(house: FakeMaster) -> set[str]:
     """Those of them that a master has in its frontier."""
     return {url for url, _ in await records(house) if "planted" in url}
 
 
-def full_and_served(house: House, urls: set[str]) -> set[int]:
+def full_and_served(house: FakeMaster, urls: set[str]) -> set[int]:
     """The buckets of these pages that a master has taken over."""
     buckets = {house.master.bucket_of_url(url, "host") for url in urls}
     return {bucket for bucket in buckets if house.cluster.ownership.in_service(bucket)}

@@ -17,7 +17,7 @@ from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.wire.messages.slave_messages import OrphanPage, Orphans, Outcome, Page, Task
 from tests.unit.master.copies.test_copies import assert_nothing_lost, synced
 from tests.unit.master.fake_slaves import links_to
-from tests.unit.master.masters import House, eventually, finished, settled, submit, town_of
+from tests.unit.master.masters import FakeMaster, eventually, finished, settled, submit, town_of
 from tests.unit.master.test_cluster import Web
 
 pytestmark = [
@@ -35,9 +35,9 @@ def orphan(web: Web, url: str) -> OrphanPage:
     return OrphanPage(task, page)
 
 
-async def take(house: House, *pages: OrphanPage) -> None:
+async def take(house: FakeMaster, *pages: OrphanPage) -> None:
     (session, *_) = house.master.sessions.values()
-    await house.cluster.orphanage.take(session.pid, Orphans(1, list(pages)))
+    await house.cluster.adoption.take(session.pid, Orphans(1, list(pages)))
 
 
 async def test_page_that_a_slave_brings_is_not_fetched_again(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ async def test_pages_of_a_job_that_nobody_knows_are_left_out(tmp_path: Path) -> 
         assert not houses[0].master.jobs
 
 
-def owner_of(houses: Sequence[House], url: str) -> House:
+def owner_of(houses: Sequence[FakeMaster], url: str) -> FakeMaster:
     [owner] = [h for h in houses if h.cluster.ownership.owner(bucket_of_hash(host_key(url))) is None]
     return owner
 

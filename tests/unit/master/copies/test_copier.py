@@ -8,7 +8,7 @@ from p2pcrawl.core.buckets.copy_ledger import Copying
 from p2pcrawl.master.copies.copier import BYTES_MAX, ROWS_MAX, Copier, in_messages
 from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire.messages.peer_messages import CopyRow, HostNote
+from p2pcrawl.wire.messages.peer_messages import CopyRow, WireHostNote
 from tests.unit.master.masters import eventually
 
 ME, B, C = (NodeId(letter * 40) for letter in "abc")
@@ -27,12 +27,12 @@ class Holders:
         self.copying.change(nodes, {1: (B,), 2: (C,)}, 3)
         self.copier = Copier(self.copying, self.send)
         self.got: list[tuple[NodeId, bytes]] = []
-        self.notes: list[HostNote] = []
+        self.notes: list[WireHostNote] = []
         self.silent: set[NodeId] = set()
         self.heard = asyncio.Event()
         self.refusing: set[NodeId] = set()
 
-    async def send(self, node: NodeId, rows: list[CopyRow], notes: list[HostNote]) -> None:
+    async def send(self, node: NodeId, rows: list[CopyRow], notes: list[WireHostNote]) -> None:
         while node in self.silent:
             await self.heard.wait()
         if node in self.refusing:
@@ -108,7 +108,7 @@ async def test_holder_that_has_died_is_not_waited_for() -> None:
 async def test_note_of_a_host_goes_to_those_that_may_own_it_next() -> None:
     holders = Holders()
 
-    holders.copier.note(HostNote(5, 2, 1.5, 0.0, 30.0))
+    holders.copier.note(WireHostNote(5, 2, 1.5, 0.0, 30.0))
 
     await eventually(lambda: len(holders.notes) == 1)
     assert holders.notes[0].pause_s == 30.0
@@ -119,14 +119,14 @@ async def test_many_notes_go_in_several_messages() -> None:
     holders = Holders()
     sent: list[int] = []
 
-    async def send(node: NodeId, rows: list[CopyRow], notes: list[HostNote]) -> None:
+    async def send(node: NodeId, rows: list[CopyRow], notes: list[WireHostNote]) -> None:
         sent.append(len(notes))
         await holders.send(node, rows, notes)
 
     holders.copier = Copier(holders.copying, send)
     holders.silent = {C}
     for key in range(10 * ROWS_MAX):
-        holders.copier.note(HostNote(key, 2, 1.5, 0.0, 0.0))
+        holders.copier.note(WireHostNote(key, 2, 1.5, 0.0, 0.0))
     holders.silent.clear()
     holders.heard.set()
 

@@ -21,7 +21,7 @@ from p2pcrawl.master.copies import syncing
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.messages.peer_messages import Claim, Copy, Forgotten, Offer, Taken
-from tests.unit.master.masters import House, arrive, books, eventually, finished, settled, submit, town_of
+from tests.unit.master.masters import FakeMaster, arrive, books, eventually, finished, settled, submit, town_of
 from tests.unit.master.test_cluster import Web
 
 pytestmark = [
@@ -36,13 +36,13 @@ def _syncs_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(syncing, "RETRY_S", 0.02)
 
 
-def synced(houses: Iterable[House]) -> bool:
+def synced(houses: Iterable[FakeMaster]) -> bool:
     """Every bucket has all the copies that it should have."""
     houses = list(houses)
     return settled(houses) and not any(h.cluster.copying.lacking() or h.cluster.copier.under_way for h in houses)
 
 
-async def items(houses: Iterable[House], job: int = 77) -> Counter[bytes]:
+async def items(houses: Iterable[FakeMaster], job: int = 77) -> Counter[bytes]:
     """All items of a job, from all masters."""
     found: Counter[bytes] = Counter()
     for house in houses:
@@ -54,7 +54,7 @@ async def items(houses: Iterable[House], job: int = 77) -> Counter[bytes]:
     return found
 
 
-async def assert_nothing_lost(web: Web, houses: list[House], *, refetched: int) -> None:
+async def assert_nothing_lost(web: Web, houses: list[FakeMaster], *, refetched: int) -> None:
     whole = await books(houses)
     assert set(web.visits) == web.reachable
     assert sum(web.visits.values()) - len(web.visits) <= refetched, web.visits.most_common(5)
@@ -63,7 +63,7 @@ async def assert_nothing_lost(web: Web, houses: list[House], *, refetched: int) 
     assert found == Counter(b'{"url":"%s"}' % url.encode() for url in web.reachable)
 
 
-async def assert_copies_equal(houses: list[House]) -> None:
+async def assert_copies_equal(houses: list[FakeMaster]) -> None:
     """Asserts that each holder has of each bucket what its owner has."""
     await eventually(lambda: synced(houses))
     by_id = {house.id: house for house in houses}

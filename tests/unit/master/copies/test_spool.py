@@ -74,11 +74,11 @@ async def test_links_are_said_again_until_enough_have_them(tmp_path: Path) -> No
     async with keeper(tmp_path) as it:
         it.live([member(ME), member(OTHER)])
         await it.keep("a", "b")
-        await it.spool.say_again()
+        await it.spool.send_again()
         kept = it.spool.size
 
         it.live([member(ME), member(OTHER), member(THIRD)])
-        await it.spool.say_again()
+        await it.spool.send_again()
 
     assert kept == 2
     assert it.spool.size == 0
@@ -91,7 +91,7 @@ async def test_while_too_few_live_each_link_is_said_once_more_and_not_again_and_
         for url in "a", "b":
             await it.keep(url)
             for _ in range(3):
-                await it.spool.say_again()
+                await it.spool.send_again()
 
     assert it.told == [["a"], ["b"]]
     assert it.spool.size == 2
@@ -102,10 +102,10 @@ async def test_all_links_are_said_again_when_those_that_live_are_others(tmp_path
     async with keeper(tmp_path) as it:
         it.live([member(ME), member(OTHER)])
         await it.keep("a", "b")
-        await it.spool.say_again()
+        await it.spool.send_again()
 
         it.live([member(ME), member(THIRD) if change == "somebody else" else member(OTHER, life=2)])
-        await it.spool.say_again()
+        await it.spool.send_again()
 
     assert it.told == [["a", "b"], ["a", "b"]]
 
@@ -115,10 +115,10 @@ async def test_links_that_nobody_answered_are_said_again(tmp_path: Path) -> None
         it.live([member(ME), member(OTHER)])
         await it.keep("a", "b")
         it.silent = True
-        await it.spool.say_again()
+        await it.spool.send_again()
         it.silent = False
 
-        await it.spool.say_again()
+        await it.spool.send_again()
 
     assert it.told == [["a", "b"]]
 
@@ -129,7 +129,7 @@ async def test_link_that_has_become_our_own_is_not_kept(tmp_path: Path) -> None:
         await it.keep("a")
 
         it.owner = None
-        await it.spool.say_again()
+        await it.spool.send_again()
 
     assert it.told == [["a"]]
     assert it.spool.size == 0

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from p2pcrawl.core.control import FINISHED, Control
-from p2pcrawl.master.jobs.certificate import Part, body_of, certificate_of, digest_of, flaws, signed_part
+from p2pcrawl.master.jobs.certificate import Part, certificate_of, flaws, members_digest, signed_body, signed_part
 from p2pcrawl.master.jobs.job import job_of, pack_spec, unpack_control, unpack_spec
 from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
 from p2pcrawl.wire.sealed.identity import Identity
@@ -30,7 +30,7 @@ def part_of(identity: Identity, present: list[Identity], done: int = 5, **change
         "master": identity.node_id,
         "job": 7,
         "view": "00000000000000aa",
-        "members": digest_of([m.node_id for m in present]),
+        "members": members_digest([m.node_id for m in present]),
         "missing": [],
         "copies": 2,
         "unsynced": 0,
@@ -95,7 +95,7 @@ def test_fewer_copies_than_asked_are_told(masters: int, unsynced: int, kept: int
 
 
 def test_no_certificate_without_one_job_in_one_view_of_the_same_members() -> None:
-    for change in ({"view": "00000000000000bb"}, {"job": 8}, {"members": digest_of(IDS[:1])}):
+    for change in ({"view": "00000000000000bb"}, {"job": 8}, {"members": members_digest(IDS[:1])}):
         assert certificate_of([part_of(WHO[0], WHO), part_of(WHO[1], WHO, **change)], IDS) is None
     assert certificate_of([part_of(who, WHO) for who in WHO], IDS[:2]) is None
     assert certificate_of([], IDS) is None
@@ -106,14 +106,14 @@ def test_part_counts_only_if_the_master_that_it_names_has_signed_it() -> None:
     forged = {**honest, "body": honest["body"].replace('"done":5', '"done":6')}
     borrowed = part_of(WHO[0], WHO, master=WHO[1].node_id)
 
-    assert body_of(honest) is not None
-    assert body_of(forged) is None and body_of(borrowed) is None
+    assert signed_body(honest) is not None
+    assert signed_body(forged) is None and signed_body(borrowed) is None
     assert certificate_of([honest, forged], IDS) is None
 
 
 @pytest.mark.parametrize("part", [{}, {"body": "x"}, {"body": "{}", "key": "zz", "signature": ""}, None, 5, []])
 def test_rubbish_is_no_part(part: Any) -> None:
-    assert body_of(part) is None
+    assert signed_body(part) is None
     assert certificate_of([part], IDS) is None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from p2pcrawl.master.jobs import completion as completion_module
 from p2pcrawl.master.jobs.completion import QUESTIONS_PER_S, Completion
 from p2pcrawl.model.cluster.node import NodeId
-from p2pcrawl.wire.messages.peer_messages import Quiet, Standing
+from p2pcrawl.wire.messages.peer_messages import JobAtMaster, Quiet
 from tests.peers import FakePeers, member
 
 JOB: Any = SimpleNamespace(id=77, closing="")
@@ -26,12 +26,12 @@ class Round:
         self.closed: list[str] = []
         self.completion = Completion(self.peers, self._own, lambda job, why: self.closed.append(why))
 
-    async def answer(self, node: NodeId, question: Quiet) -> Standing:
+    async def answer(self, node: NodeId, question: Quiet) -> JobAtMaster:
         self.asked.append(int(node, 16))
-        return Standing(0, True, self.busy[node], 0, 0, 1, self.closing)
+        return JobAtMaster(0, True, self.busy[node], 0, 0, 1, self.closing)
 
-    def _own(self, job: int) -> Standing:
-        return Standing(0, True, self.busy[self.peers.me], 0, 0, 1)
+    def _own(self, job: int) -> JobAtMaster:
+        return JobAtMaster(0, True, self.busy[self.peers.me], 0, 0, 1)
 
     def let(self, number: int, busy: int) -> None:
         self.busy[NodeId(f"{number:040x}")] = busy
@@ -120,8 +120,8 @@ async def test_nothing_to_do_anywhere_in_two_rounds_is_finished() -> None:
 async def test_master_that_does_not_know_the_job_keeps_it_from_being_finished() -> None:
     some = Round(0, 0)
 
-    async def answer(node: NodeId, question: Quiet) -> Standing:
-        return Standing(0, False, 0, 0, 0, 1)
+    async def answer(node: NodeId, question: Quiet) -> JobAtMaster:
+        return JobAtMaster(0, False, 0, 0, 0, 1)
 
     some.peers.answer = answer
 

@@ -29,19 +29,19 @@ from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.outcome import Drop
 from p2pcrawl.wire.messages.bounds import OPENED_MAX
 from p2pcrawl.wire.messages.peer_messages import Row
-from p2pcrawl.wire.messages.slave_messages import Links, Outcome, Page, Task
+from p2pcrawl.wire.messages.slave_messages import LinkColumns, Outcome, Page, Task
 from tests.unit.master.fake_slaves import Slaves, crawl, links_to, master_of, page_of, spec_of, until
 
 HERE = "http://127.0.0.1:8000/"
 
 
-def seeds_to(*urls: str) -> Links:
+def seeds_to(*urls: str) -> LinkColumns:
     links = links_to(urls)
     links.shared = links.shared._replace(seed=True)
     return links
 
 
-def part_of(task: Task, *links: Links) -> Page:
+def part_of(task: Task, *links: LinkColumns) -> Page:
     return Page(task.lease, task.record, task.job, list(links))
 
 

@@ -68,7 +68,7 @@ class Others:
     def take_back(self, job: int, parcels: list[Parcel]) -> None:
         for each in parcels:
             self.ours.append(each.link.url)
-            each.hold.settled()
+            each.hold.count_off()
 
 
 async def until(condition: Any) -> None:

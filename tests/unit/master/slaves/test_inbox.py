@@ -51,7 +51,7 @@ class FakeIntake:
         self.told.append(("blamed" if blamed else "not blamed", lease.number))
 
 
-class Said(overlay.Link):
+class Said(overlay.PeerLink):
     """Keeps what is said on it."""
 
     def __init__(self) -> None:

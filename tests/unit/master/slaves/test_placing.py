@@ -16,13 +16,13 @@ from p2pcrawl.master.master import Master
 from p2pcrawl.master.slaves.placing import BoundedPlacing
 from p2pcrawl.master.slaves.session import Session
 from p2pcrawl.model.cluster.placement import GroupPlacement
-from p2pcrawl.overlay.link import Link
+from p2pcrawl.overlay.link import PeerLink
 from tests.unit.core.bench.benches import candidate, host_name
 from tests.unit.master.fake_slaves import Site, Slaves, master_of, spec_of
 
 
 def session_of(number: int, window: int = 3) -> Session:
-    return Session(number, Link(lambda message: None, lambda error: None), window, 0.0, ready=True)
+    return Session(number, PeerLink(lambda message: None, lambda error: None), window, 0.0, ready=True)
 
 
 class Group:

@@ -20,7 +20,7 @@ from p2pcrawl.master.slaves.slaves import OnOrphans, Slaves
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.model.timings import TIMINGS
-from p2pcrawl.overlay.link import Link, open_link
+from p2pcrawl.overlay.link import PeerLink, open_link
 from p2pcrawl.wire.messages.slave_messages import (
     PROTOCOL,
     Adopted,
@@ -89,7 +89,7 @@ async def here(slaves: Slaves) -> AsyncIterator[Slave]:
 
 
 def lease() -> Lease:
-    candidate = Candidate(1, Link("http://a.example/", b""), 1, 1, 0)
+    candidate = Candidate(1, PeerLink("http://a.example/", b""), 1, 1, 0)
     return Lease(1, candidate, Seat(Host(1, "a.example")))
 
 
@@ -281,7 +281,7 @@ async def test_remote_slave_whose_link_ends_keeps_its_leases_while_it_may_be_at_
 ) -> None:
     monkeypatch.setattr(slaves_module, "TIMINGS", replace(TIMINGS, void_s=0.2))
     slaves = slaves_of()
-    slaves.take(Link(lambda message: None, lambda error: None), Hello(PROTOCOL, 1))
+    slaves.take(PeerLink(lambda message: None, lambda error: None), Hello(PROTOCOL, 1))
     session = only(slaves)
     if what == "a page":
         session.leases[1] = lease()
