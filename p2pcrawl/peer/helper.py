@@ -17,13 +17,15 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
+from msgspec.json import Decoder
 
 from p2pcrawl.model.cluster.node import Address
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.overlay.calls import Caller
+from p2pcrawl.overlay.door import decoded
 from p2pcrawl.overlay.node import Credentials
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.peer.config import PeerConfig
@@ -48,6 +50,21 @@ SENT_S = 3.0
 """How long masters may not know yet of a slave that was sent to one of them."""
 GRACE_S = 5.0
 """What slaves may need to leave, beside the time for their open pages."""
+
+
+class _Members(TypedDict):
+    """The living masters, as one of them tells."""
+
+    members: list[dict[str, Any]]
+
+
+_MEMBERS = Decoder(_Members)
+
+
+async def members_at(caller: Caller, address: Address) -> list[dict[str, Any]]:
+    """Asks the master at an address for all that live. Raises LinkError, or what it raised."""
+    what = "ask:members"
+    return decoded(address, what, await caller.query(address, what, timeout_s=ASK_S), _MEMBERS)["members"]
 
 
 class Helper:
@@ -163,8 +180,7 @@ class Helper:
         return None
 
     async def _ask_members(self, address: Address) -> list[dict[str, Any]]:
-        answer = json.loads(await self._caller.query(address, "ask:members", timeout_s=ASK_S))
-        members: list[dict[str, Any]] = answer["members"]
+        members = await members_at(self._caller, address)
         if not members:
             raise LinkError(f"the master at {address} is leaving, and was the last")
         self.known = [Address(m["address"]) for m in members][:KNOWN_MAX]

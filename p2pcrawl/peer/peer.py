@@ -23,6 +23,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
+from msgspec.json import Decoder
+
 from p2pcrawl.core.control import CANCEL, ENDS, PAUSE, RESUME, RETRY
 from p2pcrawl.frontier.database.schema import OURS, FolderLock
 from p2pcrawl.model.cluster.node import BOOT_BYTES, Address, NodeId, parse_address
@@ -36,6 +38,7 @@ from p2pcrawl.model.errors import (
     P2PCrawlError,
 )
 from p2pcrawl.overlay.calls import Caller
+from p2pcrawl.overlay.door import decoded
 from p2pcrawl.overlay.identity_file import load_or_create
 from p2pcrawl.overlay.node import Credentials
 from p2pcrawl.overlay.tasks import end
@@ -53,7 +56,7 @@ from p2pcrawl.peer.config import (
     key_ring,
     read_keys,
 )
-from p2pcrawl.peer.helper import Helper
+from p2pcrawl.peer.helper import Helper, members_at
 from p2pcrawl.peer.lead import Lead
 from p2pcrawl.private.folders import make_folder
 from p2pcrawl.private.presence import Presence, addresses_here
@@ -61,6 +64,9 @@ from p2pcrawl.slave.slave import Slave
 from p2pcrawl.spiders.spider import Spider
 
 log = logging.getLogger(__name__)
+
+_PAGE = Decoder(dict[str, Any])
+"""Of a gathering; see :mod:`p2pcrawl.peer.answers.results`."""
 
 IDENTITY_FILE = "identity"
 ROLE_EVERY_S = 2.0
@@ -256,10 +262,8 @@ class Peer:
         return [Address(member["address"]) for member in members]
 
     async def _pages_of(self, address: Address, arguments: dict[str, Any]) -> dict[str, Any]:
-        page: dict[str, Any] = json.loads(
-            await self._caller.query(address, "ask:pages", json.dumps(arguments).encode())
-        )
-        return page
+        what = "ask:pages"
+        return decoded(address, what, await self._caller.query(address, what, json.dumps(arguments).encode()), _PAGE)
 
     # -- roles --------------------------------------------------------------------------------
 
@@ -332,15 +336,13 @@ class Peer:
             if self._lead is not None and address == self._lead.address:
                 continue
             try:
-                answer = json.loads(await self._caller.query(address, "ask:members", timeout_s=3.0))
+                return await members_at(self._caller, address)
             except Mismatch as error:
                 hint = f"; {SAME_CLUSTER}" if isinstance(error, OtherCluster) else ""
                 refusal = ConfigurationError(f"{address}: {error}{hint}")
                 continue
             except P2PCrawlError as error:
                 log.debug("%s: %s", address, error)
-                continue
-            return list(answer["members"])
         if refusal is not None:
             raise refusal
         return None
