@@ -28,8 +28,6 @@ EVERY_S = 0.5
 """Between any two records."""
 SERVED_S = 60.0
 """A bucket is served for so long before it is said."""
-SPREAD_S = 1_800.0
-"""All buckets of a master are said in this time, or more slowly because of the limit."""
 GAP_MAX_S = 60.0
 """The longest time between two of them: a master with few buckets says them sooner."""
 RETRY_S = 300.0
@@ -86,7 +84,7 @@ class OwnerHints:
             counter, at = self._due.get(bucket, (0, now + 1.0))
             if at <= now:
                 self._due[bucket] = (counter, now + TIMINGS.record_renew_s)
-                self._free_at = now + min(GAP_MAX_S, SPREAD_S / len(self._due))
+                self._free_at = now + min(GAP_MAX_S, TIMINGS.record_spread_s / len(self._due))
                 return PublishOwner(bucket, counter)
         return None
 

@@ -26,6 +26,7 @@ from p2pcrawl.master.master import Master
 from p2pcrawl.master.own_standing import OwnStanding
 from p2pcrawl.model.cluster.node import Member
 from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.port import Port
 from p2pcrawl.overlay.tasks import end
 
@@ -35,8 +36,6 @@ ROUND_S = 0.5
 """Between two looks at whether a job is finished."""
 HEIRS_LOOK_S = 0.25
 """Between two looks whether the others have confirmed that they have everything of one that leaves."""
-PART_S = 8.0
-"""How long one that leaves is a voter still, at most: a change of the voters may have to wait for the one before."""
 Conclude = Callable[[Job, int], Awaitable[None]]
 """Ends a job of which nothing was left to do in a view."""
 
@@ -247,7 +246,7 @@ class Cluster:
     async def part(self) -> None:
         """Parts from the voters, before we say good-bye, with nothing open any more: they go on without our consent."""
         if self.mandate is not None:
-            await self.mandate.part(PART_S)
+            await self.mandate.part(TIMINGS.part_s)
 
     async def begin(self, job: Job) -> None:
         """Hands the job's first record to its owner; durable there when this returns."""

@@ -116,11 +116,20 @@ class Timings:
     promise_s: float = 6.2
     """How long who agreed agrees to nothing else, from the receipt of the question."""
 
+    ballot_margin_s: float = 0.25
+    """Others may have learnt a version of the electorate so much later."""
+    part_s: float = 8.0
+    """How long one that leaves waits for the others to do without its vote."""
+
     # -- what is said and kept ----------------------------------------------------------------
     leap_every_s: float = 10.0
     """An incarnation that is far ahead of what was known is taken in no more often."""
     record_renew_s: float = 5_400.0
     """What stays true is said anew in the directory after this time."""
+    record_spread_s: float = 1_800.0
+    """All that a master says of its buckets is spread over this time."""
+    peer_renew_s: float = 1_200.0
+    """Where a peer is is said anew in the directory after this time."""
     record_ttl_s: float = 7_200.0
     """How long a record of the directory counts."""
     robots_ttl_s: float = DAY_S
@@ -231,6 +240,10 @@ class Timings:
             "death_s", self.death_s, "promise_s / (1 - drift)", self.promise_s / slow,
             "the living would wait for promises to one that is declared dead", "majority.md", or_equal=True,
         )  # fmt: skip
+        yield Law(
+            "part_s", self.part_s, "promise_s + ballot_margin_s", self.promise_s + self.ballot_margin_s,
+            "one that leaves just after a change of the voters would keep its vote", "majority.md",
+        )  # fmt: skip
 
     def _of_what_is_kept(self) -> Iterator[Law]:
         yield Law(
@@ -238,8 +251,13 @@ class Timings:
             "rumours would soon bring a member where newcomers do not take it in", "threats.md",
         )  # fmt: skip
         yield Law(
-            "record_ttl_s", self.record_ttl_s, "record_renew_s", self.record_renew_s,
-            "the directory would forget what is still true", "overlay.md",
+            "record_ttl_s", self.record_ttl_s,
+            "record_renew_s + record_spread_s", self.record_renew_s + self.record_spread_s,
+            "the directory would forget what is still true", "overlay.md", or_equal=True,
+        )  # fmt: skip
+        yield Law(
+            "record_ttl_s", self.record_ttl_s, "2 * peer_renew_s", 2 * self.peer_renew_s,
+            "the directory would forget a peer of which one record got lost", "overlay.md",
         )  # fmt: skip
         yield Law(
             "a day", DAY_S, "record_ttl_s", self.record_ttl_s,

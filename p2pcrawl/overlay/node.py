@@ -12,6 +12,7 @@ from p2pcrawl.core.membership.output import Event, EventKind
 from p2pcrawl.core.membership.parameters import MembershipConfig
 from p2pcrawl.core.membership.swim import Membership
 from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
+from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.calls import OnSlave, Reception
 from p2pcrawl.overlay.directory import Directory
 from p2pcrawl.overlay.door import Door
@@ -29,8 +30,6 @@ from p2pcrawl.wire.sealed.tls import Seal, TlsStream
 
 log = logging.getLogger(__name__)
 
-REFRESH_S = 1200.0
-"""A node's own peer record is stored anew this often; it ends after two hours."""
 LOOK_S = 1.0
 REJOIN_S = 30.0
 """While it lacks contacts, the directory makes contact through the members that gossip knows: first after ``LOOK_S``,
@@ -212,7 +211,7 @@ class OverlayNode:
                     join_at, pause_s = loop.time() + pause_s, min(2 * pause_s, REJOIN_S)
                     await self.directory.join(self._some_of(others - known or others) or seeds)
                     known = others
-                if others and loop.time() - published_at > REFRESH_S:
+                if others and loop.time() - published_at > TIMINGS.peer_renew_s:
                     published_at = loop.time()
                     await self.directory.publish_peer(self.membership.me)
             except Exception:

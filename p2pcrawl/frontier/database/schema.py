@@ -18,9 +18,7 @@ from p2pcrawl.frontier.database.tables import FRONTIER, READ_AS_UPGRADED, Layout
 from p2pcrawl.model.errors import ConfigurationError, DamagedError, DiskFullError, StorageError
 from p2pcrawl.private.folders import close_file, make_folder, new_file, private
 
-FORMAT = FRONTIER.format
 FILE = FRONTIER.file
-NEW_FILE = f"{FILE}.new"
 LOCK = "lock"
 OURS = frozenset({FILE, LOCK, "identity", "token"})
 """Any of these shows that a folder is a data folder."""

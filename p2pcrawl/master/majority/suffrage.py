@@ -18,6 +18,7 @@ from p2pcrawl.master.majority.roll import Roll
 from p2pcrawl.model.cluster.consent import Decision, Poll, Version, Vote, Voters
 from p2pcrawl.model.cluster.node import NodeId, Status
 from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.peers import Peers
 from p2pcrawl.overlay.tasks import Tasks, end
 from p2pcrawl.wire.messages.peer_messages import AskElectorate, Canvassed, Elected, Voted
@@ -28,8 +29,6 @@ BALLOT_S = 3.0
 """How long answers to a ballot are waited for."""
 AGAIN_S = 2.0
 """Between two attempts to decide something; those that are not the first to do so wait twice as long."""
-MARGIN_S = 0.25
-"""Others may have learnt a version so much later."""
 
 
 class Suffrage:
@@ -87,7 +86,7 @@ class Suffrage:
     def tend(self) -> None:
         """Begins what has to be decided, if that falls to us."""
         now, me = self._loop.time(), self._peers.me
-        due_at = max(self._tended_at + AGAIN_S, self._electorate.learnt_at + self._settle_s + MARGIN_S)
+        due_at = max(self._tended_at + AGAIN_S, self._electorate.learnt_at + self._settle_s + TIMINGS.ballot_margin_s)
         if now < due_at or not self.votes:
             return
         voters, silent = self._electorate.voters, set(self._silent())

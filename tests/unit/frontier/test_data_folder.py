@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from p2pcrawl.frontier.database.schema import FILE, FORMAT, LOCK, NEW_FILE, open_database, open_for_reading
+from p2pcrawl.frontier.database.schema import FILE, LOCK, open_database, open_for_reading
 from p2pcrawl.frontier.database.tables import FRONTIER
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.model.errors import ConfigurationError, DamagedError, P2PCrawlError
@@ -39,12 +39,12 @@ def test_folder_in_use_is_refused_with_the_process_that_uses_it(tmp_path: Path) 
 def test_folder_of_another_version_is_refused(tmp_path: Path) -> None:
     store_with_job(tmp_path).close()
     with sqlite3.connect(tmp_path / FILE) as db:
-        db.execute(f"PRAGMA user_version={FORMAT + 1}")
+        db.execute(f"PRAGMA user_version={FRONTIER.format + 1}")
     db.close()
 
-    with pytest.raises(ConfigurationError, match=f"data format {FORMAT + 1}"):
+    with pytest.raises(ConfigurationError, match=f"data format {FRONTIER.format + 1}"):
         Store(tmp_path)
-    with pytest.raises(ConfigurationError, match=f"data format {FORMAT + 1}"):
+    with pytest.raises(ConfigurationError, match=f"data format {FRONTIER.format + 1}"):
         open_for_reading(tmp_path)
 
 
@@ -72,7 +72,7 @@ def test_folder_of_format_1_is_brought_to_this_one_with_all_that_is_in_it(tmp_pa
 
     assert (queued.link.url, queued.visit) == ("http://start.example/", 0)
     assert "visit" in columns
-    assert version == (FORMAT,)
+    assert version == (FRONTIER.format,)
     Store(tmp_path).close()
 
 
@@ -171,7 +171,7 @@ def test_missing_database_whose_log_is_there_is_refused(tmp_path: Path) -> None:
 
 def test_folder_whose_making_was_interrupted_is_a_new_one(tmp_path: Path) -> None:
     (tmp_path / LOCK).write_text("1234")
-    (tmp_path / NEW_FILE).write_bytes(b"half of it")
+    (tmp_path / f"{FILE}.new").write_bytes(b"half of it")
 
     store_with_job(tmp_path).close()
 

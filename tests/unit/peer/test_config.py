@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from p2pcrawl.model.cluster.placement import RingName
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.timings import TIMINGS
+from p2pcrawl.peer import config
 from p2pcrawl.peer.config import CHOICES, Partition, PeerConfig, Role, chosen, is_loopback, key_ring
 from p2pcrawl.wire.sealed.keys import KEY_VARIABLE, generate_key
 
@@ -25,6 +28,13 @@ def test_what_cannot_work_is_one_clear_line(fields: dict) -> None:
     with pytest.raises(ConfigurationError) as error:
         PeerConfig(**fields).validate()
     assert "\n" not in str(error.value)
+
+
+def test_times_that_break_a_safety_argument_let_no_peer_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "TIMINGS", replace(TIMINGS, suspicion_min_s=3.0))
+
+    with pytest.raises(ConfigurationError, match=r"suspicion_min_s \(3\) must be longer than void_s \(5.1\)"):
+        PeerConfig().validate()
 
 
 def test_peers_of_different_rings_are_of_different_clusters() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from time import monotonic
 
 import pytest
@@ -20,6 +21,7 @@ from p2pcrawl.master.neighbours.recalls import RECALL_S, Recalls
 from p2pcrawl.master.neighbours.remarks import Remarks
 from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
 from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.timings import TIMINGS
 
 ME, OTHER = NodeId("1" * 40), NodeId("2" * 40)
 AGENT = Pace.of(Settings()).agent
@@ -95,7 +97,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SURVEY_S", 0.01)
     monkeypatch.setattr("p2pcrawl.core.directory_schedule.EVERY_S", 0.0)
     monkeypatch.setattr("p2pcrawl.core.directory_schedule.SERVED_S", 0.0)
-    monkeypatch.setattr("p2pcrawl.core.directory_schedule.SPREAD_S", 0.0)
+    monkeypatch.setattr("p2pcrawl.core.directory_schedule.TIMINGS", replace(TIMINGS, record_spread_s=0.0))
 
 
 async def until(condition: object) -> None:
