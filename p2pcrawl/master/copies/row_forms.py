@@ -46,13 +46,17 @@ def rows_of_copies(copies: Iterable[CopyRow]) -> tuple[list[Row], frozenset[int]
     have changed them, which SQLite does not notice.
     """
     rows: list[Row] = []
-    spoilt: set[int] = set()
+    spoilt: dict[int, LinkError] = {}
     for copy in copies:
         try:
             rows.append(row_of_copy(copy))
         except LinkError as error:
-            log.warning("%s: it is left out, and the bucket is not whole till somebody comes who has all of it", error)
-            spoilt.add(copy.bucket)
+            spoilt.setdefault(copy.bucket, error)
+    if spoilt:
+        # One line for all of them: others may send as many as they like.
+        first, *more = spoilt.values()
+        others = f", and others of {len(more)} more buckets" if more else ""
+        log.warning("%s%s: what cannot be read is left out", first, others)
     return rows, frozenset(spoilt)
 
 
