@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Coroutine, Iterable, Sequence
+from typing import Any
 
 from p2pcrawl.core.buckets.bitmaps import bitmap_of
 from p2pcrawl.core.buckets.ownership import Ownership
@@ -42,6 +43,8 @@ SLICE_ROWS = 20_000
 SLICE_MAX = 1_024
 LEAF_ROWS = 256
 """Rows of a range whose keys are listed rather than split again."""
+MENDED_AT_ONCE = 16
+"""Of these ranges: over a long way it is the way there and back that takes the time."""
 SEND_ROWS = 1_000
 DEPTH_MAX = 16
 RETRY_S = 0.5
@@ -155,8 +158,8 @@ class Syncing:
                     deeper += split(where)
             if empty:
                 await self._send_all(node, empty)
-            for leaf in leaves:
-                await self._mend(node, leaf)
+            for start in range(0, len(leaves), MENDED_AT_ONCE):
+                await _all(self._mend(node, leaf) for leaf in leaves[start : start + MENDED_AT_ONCE])
             ranges = deeper
         return rows
 
@@ -190,6 +193,13 @@ class Syncing:
         await self._copier.safe()
         for part in in_messages(rows):
             await self._send_copies(node, part, [])
+
+
+async def _all(works: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Does these side by side. Raises what the first of them raised, when all have ended."""
+    for raised in await asyncio.gather(*works, return_exceptions=True):
+        if raised is not None:
+            raise raised
 
 
 def _keys_of(listed: Listed) -> dict[Key, int]:

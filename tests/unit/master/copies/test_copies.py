@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,8 +22,9 @@ from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.copies import syncing
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import LinkError
-from p2pcrawl.wire.messages.peer_messages import Claim, Copy, Forgotten, Offer, Taken
-from tests.unit.master.masters import FakeMaster, arrive, books, eventually, finished, settled, submit, town_of
+from p2pcrawl.wire.messages.peer_messages import Claim, Copy, Forgotten, ListKeys, Offer, Taken
+from tests.unit.master.buckets.test_takeover import answer, plant
+from tests.unit.master.masters import FakeMaster, Town, arrive, books, eventually, finished, settled, submit, town_of
 from tests.unit.master.test_cluster import Web
 
 pytestmark = [
@@ -166,6 +169,36 @@ async def test_bucket_without_a_copy_is_said_to_be_broken(tmp_path: Path) -> Non
         await eventually(lambda: settled(houses[:1]))
 
         assert set(houses[0].cluster.ownership.broken()) == had
+
+
+async def test_buckets_that_differ_in_little_are_mended_side_by_side_and_not_too_many_at_once(tmp_path: Path) -> None:
+    """Else a long way there and back would be waited for three times for each of thousands of them."""
+    asked, most = 0, 0
+
+    async def comes(town: Town, source: NodeId, target: NodeId, request: Any) -> None:
+        nonlocal asked, most
+        if isinstance(request, ListKeys):
+            asked += 1
+            most = max(most, asked)
+            await asyncio.sleep(0.01)
+
+    async def goes(town: Town, source: NodeId, target: NodeId, request: Any) -> None:
+        nonlocal asked
+        asked -= isinstance(request, ListKeys)
+
+    async with town_of(tmp_path, "1", "2", answer=answer) as (town, houses):
+        await eventually(lambda: synced(houses))
+        await plant(houses)
+        with closing(sqlite3.connect(tmp_path / "2" / "copies.db", isolation_level=None)) as db:
+            db.execute("DELETE FROM held WHERE id IN (SELECT max(id) FROM held GROUP BY bucket HAVING count(*) > 1)")
+
+        town.before, town.after = comes, goes
+        houses[1].boot = b"another-"
+        town.look(houses[0].id, houses[1].id)
+        await eventually(lambda: most > 0 and synced(houses))
+
+        assert 1 < most <= syncing.MENDED_AT_ONCE
+        await assert_copies_equal(houses)
 
 
 async def test_newcomers_hold_copies_before_long(tmp_path: Path) -> None:
