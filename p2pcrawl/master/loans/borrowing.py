@@ -98,7 +98,7 @@ class Borrowing:
         if loan is None:
             return False
         loan.pause_s = max(loan.pause_s, pause_s)
-        loan.slow_downs += slow_down
+        loan.slow_downs += slow_down and not pause_s
         if loan.free and lasting_delay_s(seat.host, self._jobs.values()) > 0.0:
             # Its robots.txt asks for one: the owner is to know that before it lends to more of us at once.
             loan.left = 0

@@ -23,7 +23,7 @@ from time import monotonic
 
 from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.buckets.ownership import Router
-from p2pcrawl.core.hosts.politeness import Host
+from p2pcrawl.core.hosts.politeness import Host, HostNote
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash, key_hash
 from p2pcrawl.master.jobs.job import KnownJobs, lasting_delay_s
 from p2pcrawl.master.loans.boots import Lives
@@ -127,7 +127,10 @@ class Lending:
         host, now = seat.host, monotonic()
         host.told_delay_s = max(host.told_delay_s, request.delay_s)
         host.lent -= lent.slots
-        host.next_at = max(host.next_at, now + max(request.wait_s, request.pause_s))
+        host.next_at = max(host.next_at, now + request.wait_s)
+        if request.pause_s > 0.0:
+            # Whoever owns it next, and holds copies, is told that, and it is obeyed for no longer than our jobs say.
+            self._bench.learn(key, HostNote(pause_s=request.pause_s), now)
         for _ in range(request.slow_downs):
             host.slow_down()
         ledger.own_next = any(queue.hot or queue.more for queue in seat.queues)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from time import monotonic
 from types import SimpleNamespace
 
 import pytest
@@ -152,6 +153,20 @@ async def test_owner_hears_of_the_delay_of_a_host_that_it_lent_without_one_as_so
 
         await it.borrow(it.other)
         assert not it.borrower.permit()
+
+
+async def test_pause_that_a_borrower_is_asked_for_goes_to_whoever_owns_the_host_next_within_its_limit() -> None:
+    async with town() as it:
+        await it.borrow(it.borrower)
+
+        it.borrower.seat.host.release(0.0, None)
+        it.borrower.budgets.ended(it.borrower.seat, pause_s=1e9, slow_down=True)
+        await until(lambda: not it.lent)
+
+        note = it.owner.bench.note(key_hash(NAME), monotonic())
+        assert note is not None
+        assert (note.penalty_s, note.pause_s) == (0.0, pytest.approx(Settings().retry_after_max, abs=5.0))
+        assert it.owner.seat.host.next_at <= monotonic() + Settings().retry_after_max
 
 
 async def test_repayment_that_is_lost_is_said_again_until_it_is_heard() -> None:
