@@ -24,7 +24,17 @@ from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.messages.peer_messages import Claim, Copy, Forgotten, ListKeys, Offer, Taken
 from tests.unit.master.buckets.test_takeover import answer, plant
-from tests.unit.master.masters import FakeMaster, Town, arrive, books, eventually, finished, settled, submit, town_of
+from tests.unit.master.masters import (
+    FakeCluster,
+    FakeMaster,
+    arrive,
+    books,
+    eventually,
+    finished,
+    settled,
+    submit,
+    town_of,
+)
 from tests.unit.master.test_cluster import Web
 
 pytestmark = [
@@ -175,14 +185,14 @@ async def test_buckets_that_differ_in_little_are_mended_side_by_side_and_not_too
     """Else a long way there and back would be waited for three times for each of thousands of them."""
     asked, most = 0, 0
 
-    async def comes(town: Town, source: NodeId, target: NodeId, request: Any) -> None:
+    async def comes(town: FakeCluster, source: NodeId, target: NodeId, request: Any) -> None:
         nonlocal asked, most
         if isinstance(request, ListKeys):
             asked += 1
             most = max(most, asked)
             await asyncio.sleep(0.01)
 
-    async def goes(town: Town, source: NodeId, target: NodeId, request: Any) -> None:
+    async def goes(town: FakeCluster, source: NodeId, target: NodeId, request: Any) -> None:
         nonlocal asked
         asked -= isinstance(request, ListKeys)
 
