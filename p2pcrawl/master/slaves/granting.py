@@ -39,7 +39,8 @@ class Granting:
         self._lending = False
         self._may_park = 0
         self._lease_last = 0
-        self._turns: list[Pick] = []
+        self._leases: list[tuple[int, Lease | RobotsLease]] = []
+        """Those of the last ``grant``, with their sessions' numbers."""
         self._promised: Counter[int] = Counter()
         self._suspected: set[int] = set()
 
@@ -55,21 +56,22 @@ class Granting:
     def _lease(self, batch: Batch, now: float, room: int) -> None:
         self._promised.clear()
         self._suspected.clear()
-        self._turns = self._take(now, min(room, GRANTS_MAX))
-        for turn in self._turns:
+        self._leases = []
+        for pick in self._take(now, min(room, GRANTS_MAX)):
             self._lease_last += 1
-            session, job = self._sessions[turn.session], self._jobs[turn.candidate.job]
-            if turn.robots_origin:
-                session.robots[self._lease_last] = RobotsLease(
-                    self._lease_last, job.id, turn.robots_origin, job.pace.agent, turn.seat, job.version
-                )
-                continue
-            candidate = turn.candidate
-            candidate.attempts += 1
-            job.leased += 1
-            session.granted += 1
-            session.leases[candidate.record] = Lease(self._lease_last, candidate, turn.seat, version=job.version)
-            batch.leases.append((candidate.record, job.id, self._lease_last, candidate.attempts))
+            number, candidate, seat = self._lease_last, pick.candidate, pick.seat
+            session, job = self._sessions[pick.session], self._jobs[candidate.job]
+            lease: Lease | RobotsLease
+            if pick.robots_origin:
+                lease = RobotsLease(number, job.id, pick.robots_origin, job.pace.agent, seat, job.version)
+                session.robots[number] = lease
+            else:
+                candidate.attempts += 1
+                job.leased += 1
+                session.granted += 1
+                lease = session.leases[candidate.record] = Lease(number, candidate, seat, version=job.version)
+                batch.leases.append((candidate.record, job.id, number, candidate.attempts))
+            self._leases.append((session.id, lease))
 
     def _follow(self) -> None:
         """Keeps the hosts' places in step with the slaves that there are, and with the hosts that have work."""
@@ -143,39 +145,33 @@ class Granting:
 
     def send(self) -> None:
         """Sends the pages of the last ``grant`` to the slaves, now that their leases are durable."""
-        turns, self._turns = self._turns, []
+        leases, self._leases = self._leases, []
         grants: dict[int, Grant] = {}
-        for turn in turns:
-            session = self._sessions.get(turn.session)
+        for number, lease in leases:
+            session = self._sessions.get(number)
             if session is None or session.lost:
                 continue
             grant = grants.get(session.id)
             if grant is None:
                 grant = grants[session.id] = Grant([], [], [])
-            job = self._jobs[turn.candidate.job]
+            job = self._jobs[lease.job]
             if session.jobs.get(job.id) != job.version:
                 session.jobs[job.id] = job.version
                 session.link.send(OpenJob(job.wire()))
-            if turn.robots_origin:
-                self._add_robots_task(grant, session, turn, job)
+            if isinstance(lease, RobotsLease):
+                delay = lease.seat.host.delay_s(job.pace)
+                grant.robots_tasks.append(RobotsTask(lease.number, job.id, lease.origin, delay))
             else:
-                self._add_task(grant, session, turn, job)
+                self._add_task(grant, session, lease, job)
         for number, grant in grants.items():
             self._sessions[number].link.send(grant)
 
-    def _add_robots_task(self, grant: Grant, session: Session, turn: Pick, job: Job) -> None:
-        for lease in session.robots.values():
-            if lease.seat is turn.seat and lease.origin == turn.robots_origin:
-                delay = turn.seat.host.delay_s(job.pace)
-                grant.robots_tasks.append(RobotsTask(lease.number, job.id, lease.origin, delay))
-
-    def _add_task(self, grant: Grant, session: Session, turn: Pick, job: Job) -> None:
-        candidate, link = turn.candidate, turn.candidate.link
+    def _add_task(self, grant: Grant, session: Session, lease: Lease, job: Job) -> None:
+        candidate, link = lease.candidate, lease.candidate.link
         if job.pace.obey_robots and not link.url.startswith(START_URL):
-            self._add_rules(grant, session, turn.seat, job, link.url)
+            self._add_rules(grant, session, lease.seat, job, link.url)
         if link.referer and not job.settings.referer_enabled:
             link = link._replace(referer="")
-        lease = session.leases[candidate.record]
         grant.tasks.append(Task(lease.number, candidate.record, job.id, link, candidate.attempts))
 
     def _add_rules(self, grant: Grant, session: Session, seat: Seat, job: Job, url: str) -> None:

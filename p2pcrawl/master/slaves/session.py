@@ -33,6 +33,11 @@ class Lease:
     version: int = 0
     """Of its job, when it was made: what the slave knew of it at least."""
 
+    @property
+    def job(self) -> int:
+        """The number of the job that its page is of."""
+        return self.candidate.job
+
     def end(self, outcome: Outcome, items: ItemRow | None = None) -> Ending:
         """Returns what it came to."""
         return Ending(
