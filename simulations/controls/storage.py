@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from collections.abc import Collection, Sequence
 from contextlib import closing
 from pathlib import Path
 
 from pybloom_live import BloomFilter
 
 from p2pcrawl.frontier.records.batch import NewLink
+from p2pcrawl.frontier.records.known import Key
 from p2pcrawl.frontier.records.seen import SeenFilter
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.model.crawl.fingerprint import halves
@@ -75,12 +77,12 @@ def _small_filter(self: SeenFilter, first_capacity: int = 50, capacity_max: int 
     self.complete = False
 
 
-def _new_by_the_filter(self: Store, links: list[NewLink]) -> list[tuple[tuple[int, int], NewLink]]:
+def _new_by_the_filter(self: Store, links: Sequence[NewLink]) -> Collection[tuple[Key, NewLink]]:
     found = []
-    for link in links:
-        hi, lo = halves(link.link.fingerprint)
-        if self._filter.add(f"{hi}.{lo}.{link.job}"):
-            found.append(((hi, lo), link))
+    for new in links:
+        key = (*halves(new.link.fingerprint), new.job)
+        if self._filter.add(".".join(map(str, key))):
+            found.append((key, new))
     return found
 
 
