@@ -54,24 +54,24 @@ def _run(typed: list[str]) -> int:
         sys.stdout.flush()
         return int(code or 0)
     except click.UsageError as error:
-        return _told(_usage(error), 2, typed)
+        return _report(_usage(error), 2, typed)
     except click.ClickException as error:
-        return _told(error.format_message(), 2, typed)
+        return _report(error.format_message(), 2, typed)
     except P2PCrawlError as error:
-        return _told(str(error), error.exit_code, typed)
+        return _report(str(error), error.exit_code, typed)
     except (KeyboardInterrupt, click.Abort):
-        return _told("interrupted", 130, typed)
+        return _report("interrupted", 130, typed)
     except BrokenPipeError:
         # Whoever read our standard output has gone; the interpreter must not try to flush it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except MemoryError as error:
-        return _told(f"there is not enough memory{': ' + str(error) if str(error) else ''}", 1, typed)
+        return _report(f"there is not enough memory{': ' + str(error) if str(error) else ''}", 1, typed)
     except Exception as error:
-        return _told(f"this is a bug: {type(error).__name__}: {error} (--debug shows where)", 1, typed)
+        return _report(f"this is a bug: {type(error).__name__}: {error} (--debug shows where)", 1, typed)
 
 
-def _told(text: str, code: int, typed: list[str]) -> int:
+def _report(text: str, code: int, typed: list[str]) -> int:
     """Prints an error on one line, whatever the message held; with ``--debug`` also where it came from. Returns the
     exit code.
     """

@@ -92,7 +92,7 @@ class Service:
             suffrage = cluster.mandate.suffrage
             answers += [
                 Canvassed.by(lambda request, _: suffrage.vote(request)),
-                AskElectorate.by(_at_once(lambda request, _: suffrage.tell())),
+                AskElectorate.by(_at_once(lambda request, _: suffrage.elected())),
             ]
         return dict(answers)
 
@@ -127,7 +127,7 @@ class Service:
 
     async def _taken(self, request: Taken, sender: NodeId) -> Forgotten:
         # First: from here on the sender has the only copy, till others have said that they have theirs.
-        self._cluster.farewell.taken(buckets_of(request.buckets))
+        self._cluster.farewell.void_confirmed(buckets_of(request.buckets))
         return await self._cluster.takeover.taken(request, sender)
 
     async def _quiet(self, request: Quiet, sender: NodeId) -> JobAtMaster:

@@ -149,7 +149,7 @@ class Peer:
             await self.__aexit__()
             raise
         self._watches = [asyncio.create_task(self._watch_roles()), asyncio.create_task(self._keep_joining())]
-        self._tell_of_presence()
+        self._list_presence()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -359,7 +359,7 @@ class Peer:
         self._lead = lead
         lead.join(contacts)
         lead.failed.add_done_callback(self._lead_failed)
-        self._tell_of_presence()
+        self._list_presence()
 
     async def _become_slave(self) -> None:
         # A master's frontier locks the folder itself.
@@ -382,7 +382,7 @@ class Peer:
                     log.info("only %d masters are left: this peer becomes one", len(members or []))
                     await self._become_master()
 
-    def _tell_of_presence(self) -> None:
+    def _list_presence(self) -> None:
         """Lists this peer for faces and crawls of this machine."""
         self._presence.close()
         here = [self.api] if self._lead is None else [self.api, self._lead.bound]

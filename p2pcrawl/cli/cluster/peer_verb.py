@@ -77,7 +77,7 @@ class _Stay:
     async def _live(self) -> None:
         async with self._peer as peer:
             self._ready = True
-            self._tell_ready()
+            self._print_ready()
             await peer.wait()
             self._terminal.say("leaving the cluster")
         self._terminal.say("stopped")
@@ -103,7 +103,7 @@ class _Stay:
         except ConfigurationError as error:
             log.error("the keys stay as they were: %s", error)
 
-    def _tell_ready(self) -> None:
+    def _print_ready(self) -> None:
         peer = self._peer
         ready = {"role": peer.role, "address": peer.address, "api": peer.api, "id": peer.id}
         line = json.dumps(ready) if self._options.as_json else _introduction(ready)

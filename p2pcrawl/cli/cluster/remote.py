@@ -131,7 +131,7 @@ class Remote:
             raise self._unreachable(error) from error
         if response.status == 200:
             return response
-        text = _said(response.read(PIECE))
+        text = _error_text(response.read(PIECE))
         if response.status == 400:
             raise ConfigurationError(text)
         if response.status == 401:
@@ -167,7 +167,7 @@ def _read(path: Path, *, named: bool) -> str:
         raise ConfigurationError(f"cannot read the token file {path}: {error.strerror}") from error
 
 
-def _said(body: bytes) -> str:
+def _error_text(body: bytes) -> str:
     try:
         return str(json.loads(body)["error"])
     except (ValueError, KeyError, TypeError, RecursionError):

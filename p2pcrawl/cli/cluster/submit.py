@@ -63,7 +63,7 @@ def run_submit(
         return INTERRUPTED
     seconds = time.monotonic() - begun
     code = 1 if fruitless(end) or end["state"] in (CANCELLED, INCOMPLETE) else 0
-    for line in _told(end, seconds):
+    for line in _summary(end, seconds):
         _say(line)
     if output is not None:
         _say(fetched(fetch(remote, job, output), output))
@@ -90,7 +90,7 @@ def _end(remote: Remote, job: int) -> dict[str, Any]:
         pause_s = min(LOOK_MAX_S, pause_s * 1.2)
 
 
-def _told(c: dict[str, Any], seconds: float) -> list[str]:
+def _summary(c: dict[str, Any], seconds: float) -> list[str]:
     why = f" ({c['reason']})" if c["reason"] else ""
     got = f"{counted(c['pages'], 'page')}, {counted(c['items'], 'item')}"
     lines = [f"{c['name']} {c['state']}{why}: {got} in {seconds:.1f} s"]

@@ -25,17 +25,17 @@ _FIGURES = (
 
 def run_status(peer: str | None, *, as_json: bool) -> int:
     """Prints the cluster as one peer sees it."""
-    return _tell(Remote.find(peer).get("/status"), status_words, as_json)
+    return _print_answer(Remote.find(peer).get("/status"), status_words, as_json)
 
 
 def run_jobs(peer: str | None, *, as_json: bool) -> int:
     """Prints all jobs, each over all masters."""
-    return _tell(Remote.find(peer).get("/jobs"), jobs_words, as_json)
+    return _print_answer(Remote.find(peer).get("/jobs"), jobs_words, as_json)
 
 
 def run_owner(url: str, key: str, peer: str | None, *, as_json: bool) -> int:
     """Prints who has a URL."""
-    return _tell(Remote.find(peer).get("/owner", url=url, key=key), owner_words, as_json)
+    return _print_answer(Remote.find(peer).get("/owner", url=url, key=key), owner_words, as_json)
 
 
 def run_drain(peer: str | None, token_file: Path | None) -> int:
@@ -46,7 +46,7 @@ def run_drain(peer: str | None, token_file: Path | None) -> int:
     return 0
 
 
-def _tell(answer: Any, in_words: Any, as_json: bool) -> int:
+def _print_answer(answer: Any, in_words: Any, as_json: bool) -> int:
     if as_json:
         show_json(answer)
     else:

@@ -27,7 +27,7 @@ async def progress(terminal: Terminal, crawler: Crawler) -> AsyncIterator[None]:
     if crawler.was_finished or (quiet and not terminal.live):
         yield
         return
-    shows = _show(terminal, crawler) if terminal.live else _tell(terminal, crawler, settings.logstats_interval)
+    shows = _show(terminal, crawler) if terminal.live else _print_lines(terminal, crawler, settings.logstats_interval)
     showing = asyncio.create_task(shows)
     try:
         yield
@@ -36,7 +36,7 @@ async def progress(terminal: Terminal, crawler: Crawler) -> AsyncIterator[None]:
         terminal.end()
 
 
-async def _tell(terminal: Terminal, crawler: Crawler, interval_s: float) -> None:
+async def _print_lines(terminal: Terminal, crawler: Crawler, interval_s: float) -> None:
     meter = Meter(crawler)
     while True:
         await asyncio.sleep(interval_s)

@@ -31,7 +31,7 @@ class Relay:
         while self._read():
             pass
         if self._rest:
-            self._tell(self._rest)
+            self._write_line(self._rest)
         os.close(self._end)
 
     def _read(self) -> bool:
@@ -40,11 +40,11 @@ class Relay:
             data = os.read(self._end, LINE_MAX)
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
-            self._tell(line)
+            self._write_line(line)
         if len(self._rest) >= LINE_MAX:
-            self._tell(self._rest)
+            self._write_line(self._rest)
             self._rest = b""
         return bool(data)
 
-    def _tell(self, line: bytes) -> None:
+    def _write_line(self, line: bytes) -> None:
         self._told(line.decode("utf-8", "replace").rstrip("\r"))

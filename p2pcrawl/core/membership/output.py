@@ -63,12 +63,12 @@ def changes(before: Member | None, after: Member | None) -> list[Event]:
             suspected = lived and before is not None and before.status is Status.SUSPECT
             if suspected and after.status is Status.ALIVE:
                 kinds.append(EventKind.REFUTED)
-            if lived and before is not None and _said(before) != _said(after):
+            if lived and before is not None and _own_facts(before) != _own_facts(after):
                 kinds.append(EventKind.UPDATED)
             if not suspected and after.status is Status.SUSPECT:
                 kinds.append(EventKind.SUSPECTED)
     return [Event(kind, after, before) for kind in kinds]
 
 
-def _said(member: Member) -> tuple[object, ...]:
+def _own_facts(member: Member) -> tuple[object, ...]:
     return (member.address, member.weight, member.boot, member.store, member.leaving, member.api)

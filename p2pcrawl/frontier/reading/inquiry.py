@@ -196,7 +196,7 @@ class Inquiry:
         """Returns records of this URL that are not plain GETs (a POST, dont_filter); none when the search takes too
         long.
         """
-        return self._told(self._search(f"SELECT {KNOWN} FROM record AS r WHERE r.url = ?", url))
+        return self._record_rows(self._search(f"SELECT {KNOWN} FROM record AS r WHERE r.url = ?", url))
 
     def urls_of(self, host: int) -> list[str]:
         """Returns some URLs of a host; none when the search takes too long."""
@@ -206,9 +206,9 @@ class Inquiry:
     # -- inside -------------------------------------------------------------------------------
 
     def _records(self, where: str, *values: Any) -> list[RecordRow]:
-        return self._told(self._all(f"SELECT {KNOWN} FROM record AS r WHERE {where}", *values))
+        return self._record_rows(self._all(f"SELECT {KNOWN} FROM record AS r WHERE {where}", *values))
 
-    def _told(self, rows: Iterable[sqlite3.Row]) -> list[RecordRow]:
+    def _record_rows(self, rows: Iterable[sqlite3.Row]) -> list[RecordRow]:
         with self._errors:
             return [_record_of(row) for row in rows]
 

@@ -12,7 +12,7 @@ from p2pcrawl.frontier.database.schema import Transaction
 from p2pcrawl.frontier.database.statements import run_many, select_many
 from p2pcrawl.frontier.database.tables import RECORD_INDEX
 from p2pcrawl.frontier.records import tallies
-from p2pcrawl.frontier.records.columns import PARENT, PLACE, TOLD, named, place_of, told_of
+from p2pcrawl.frontier.records.columns import PARENT, PLACE, TOLD, named, place_of, travelling_row
 from p2pcrawl.frontier.records.item_table import ItemTable
 from p2pcrawl.frontier.records.known import GENERATIONS, Key, numbers_of
 from p2pcrawl.model.crawl.record import Order, Phase
@@ -62,7 +62,7 @@ class Buckets:
             ).fetchall()
         size, found = 0, []
         for columns in rows:
-            row, after = self._told(columns), columns["id"]
+            row, after = self._row(columns), columns["id"]
             found.append(row)
             size += len(row.link.url) + len(row.link.referer) + len(row.link.extra) + len(row.data)
             if size >= bytes_max:
@@ -82,7 +82,7 @@ class Buckets:
             [(number,) for number in numbers_of(self._db, keys).values()],
             ")",
         )
-        return [self._told(columns) for columns in found]
+        return [self._row(columns) for columns in found]
 
     def digests(self, nonce: bytes, ranges: Sequence[Range]) -> list[tuple[int, int]]:
         """Counts the records of each range, and sums them under a key of 16 bytes."""
@@ -124,8 +124,8 @@ class Buckets:
         for job, change in tally.items():
             changes[job].update(change)
 
-    def _told(self, columns: sqlite3.Row) -> Row:
-        return told_of(columns, *self._items.of(columns["id"]))
+    def _row(self, columns: sqlite3.Row) -> Row:
+        return travelling_row(columns, *self._items.of(columns["id"]))
 
     def _claim(self, buckets: Collection[int]) -> None:
         self._db.execute("DELETE FROM claimed")

@@ -30,7 +30,7 @@ CANDIDATE = (
 )
 """Selects what :func:`candidate_of` reads, from ``record AS r`` with its ``PARENT``."""
 TOLD = f"{_STATE}, r.phase, r.status, r.reason, r.size, {_LINK}, coalesce(r.referer, p.url, '') AS referer"
-"""Selects what :func:`told_of` reads, from ``record AS r`` with its ``PARENT``."""
+"""Selects what :func:`travelling_row` reads, from ``record AS r`` with its ``PARENT``."""
 PLACE = "r.id, r.job, r.host, r.kind, r.priority, r.depth"
 """Selects what :func:`place_of` reads, from ``record AS r``."""
 KNOWN = (
@@ -95,7 +95,7 @@ def place_of(row: sqlite3.Row, orders: Mapping[int, Order]) -> tuple[int, int, s
     return (row["job"], row["host"], row["kind"], *rank)
 
 
-def told_of(row: sqlite3.Row, items: int, data: bytes) -> Row:
+def travelling_row(row: sqlite3.Row, items: int, data: bytes) -> Row:
     """Makes what other masters are told of a record; ``items`` and ``data`` are those of its page."""
     return Row(
         job=row["job"],

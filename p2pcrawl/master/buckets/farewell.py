@@ -57,7 +57,7 @@ class Farewell:
         else:
             self._kept -= theirs
 
-    def taken(self, buckets: Collection[int]) -> None:
+    def void_confirmed(self, buckets: Collection[int]) -> None:
         """Voids what was confirmed of these buckets: more has been taken from us, and that its owner has it is one
         copy.
         """
@@ -78,7 +78,7 @@ class Farewell:
         if self._spool.size and now < self._say_at:
             return False
         self._say_at = now + SAY_S
-        taken = await self._spool.taken()
+        taken = await self._spool.send_once_more()
         return not self._spool.size or (taken and bool(self._kept))
 
     def _all_confirmed(self) -> bool:

@@ -252,12 +252,12 @@ class Takeover:
             if self._ownership.generation != generation:
                 return False
             had = {b: dropped(standings[b]) if b in spoilt else standings[b] for b in portion}
-            await self._hear(node, had)
+            await self._join_standings(node, had)
             if not await self._let_go(node, portion, generation):
                 return False
         return True
 
-    async def _hear(self, node: NodeId, standings: dict[int, Standing]) -> None:
+    async def _join_standings(self, node: NodeId, standings: dict[int, Standing]) -> None:
         """Joins the standings of another, of which all rows are here now, to ours. Also of buckets that we serve."""
         self._ownership.vouch(standings)
         before = self._ownership.standings(standings)

@@ -141,7 +141,7 @@ class Copier:
         """Sends what waits, as far as each holder has room."""
         for node, lane in list(self._waiting.items()):
             while (lane.rows or lane.notes) and lane.open:
-                batch = _taken(lane.rows)
+                batch = _next_rows(lane.rows)
                 notes = dict(islice(lane.notes.items(), ROWS_MAX))
                 lane.notes = dict(islice(lane.notes.items(), ROWS_MAX, None))
                 lane.in_flight += 1
@@ -215,7 +215,7 @@ class Copier:
                 then()
 
 
-def _taken(rows: deque[tuple[CopyRow, _Transfer | None]]) -> list[tuple[CopyRow, _Transfer | None]]:
+def _next_rows(rows: deque[tuple[CopyRow, _Transfer | None]]) -> list[tuple[CopyRow, _Transfer | None]]:
     """Takes the next message's worth of rows."""
     batch: list[tuple[CopyRow, _Transfer | None]] = []
     size = 0

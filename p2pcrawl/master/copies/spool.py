@@ -84,7 +84,7 @@ class Spool:
         self._sent_at = changes if answered else -1
         self.size = await self._holdings.spool_size()
 
-    async def taken(self) -> bool:
+    async def send_once_more(self) -> bool:
         """Sends all of it once more; tells whether the owners of this moment have taken everything that is kept
         here.
         """

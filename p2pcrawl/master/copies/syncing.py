@@ -110,7 +110,7 @@ class Syncing:
                 held = self._copying.held(node).intersection(buckets)
                 if held and self._copying.generation(node) == generation:
                     # It counts when the holder knows that it does.
-                    await self._tell_synced(node, held)
+                    await self._confirm_synced(node, held)
                     self._copying.synced(node, held, generation)
             except P2PCrawlError as error:
                 log.debug("syncing %s: %s", node[:8], error)
@@ -119,7 +119,7 @@ class Syncing:
                 log.exception("syncing %s failed", node[:8])
                 await asyncio.sleep(RETRY_S)
 
-    async def _tell_synced(self, node: NodeId, buckets: frozenset[int]) -> None:
+    async def _confirm_synced(self, node: NodeId, buckets: frozenset[int]) -> None:
         """Tells a holder that it has been brought to what we have; what their hosts ask follows."""
         self._host_notes.remarked.update(self._host_notes.of_buckets(buckets))
         whole = sorted(b for b in buckets if self._ownership.in_service(b) and not self._ownership.lacks[b])

@@ -116,11 +116,11 @@ def _row(electorate: Electorate) -> dict[str, Any]:
     return {
         "founded": electorate.version.founded,
         "version": electorate.version.number,
-        "voters": _told(electorate.voters),
+        "voters": _plain(electorate.voters),
         "seat": electorate.seat.hex(),
         "ballot": electorate.ballot,
         "accepted_in": electorate.accepted_in,
-        "accepted": None if electorate.accepted is None else _told(electorate.accepted),
+        "accepted": None if electorate.accepted is None else _plain(electorate.accepted),
     }
 
 
@@ -137,7 +137,7 @@ def _read(row: dict[str, Any], now: float) -> Electorate:
     )
 
 
-def _told(voters: Voters) -> dict[str, str]:
+def _plain(voters: Voters) -> dict[str, str]:
     return {node: seat.hex() for node, seat in sorted(voters.items())}
 
 

@@ -118,7 +118,7 @@ class Suffrage:
         vote = await self._roll.vote(poll, self._settle_s)
         return Voted(0, vote.seat, vote.given, *vote.ballot, *vote.accepted_in, _given(vote.accepted), vote.later)
 
-    def tell(self) -> Elected:
+    def elected(self) -> Elected:
         """Answers who is asked for consent here."""
         return Elected(0, *self._electorate.version, _plain(self._electorate.voters))
 

@@ -154,7 +154,7 @@ class Intake:
         if outcome.private:
             host.private = True
         if fetched:
-            self._hear(answered=outcome.answered, reason=outcome.reason, now=now)
+            self._note_hearing(answered=outcome.answered, reason=outcome.reason, now=now)
             host.end(
                 now,
                 job.pace,
@@ -177,7 +177,7 @@ class Intake:
             job.closing = outcome.close
         return fetched
 
-    def _hear(self, *, answered: bool, reason: str, now: float) -> None:
+    def _note_hearing(self, *, answered: bool, reason: str, now: float) -> None:
         if answered or reason not in SILENCES:
             self._workbench.hearing.heard(now)
 
@@ -262,7 +262,7 @@ class Intake:
             # The slave may have held it for closed.
             entry.expires_at = now
         self._workbench.robots_known(lease.seat, lease.origin, lease.agent, entry)
-        self._hear(answered=not unreachable, reason=reason, now=now)
+        self._note_hearing(answered=not unreachable, reason=reason, now=now)
         deaf_s = self._workbench.hearing.deaf_s(now)
         host.end(now, pace, answered=not unreachable, ours=reason in OURS, deaf_s=deaf_s)
         if unreachable and entry.tries:
