@@ -21,6 +21,7 @@ from p2pcrawl.master.jobs.job import CANCELLED, FINISHED, INCOMPLETE, RUNNING, J
 from p2pcrawl.master.jobs.mirroring import Mirroring
 from p2pcrawl.master.links.dispatch import Hold, Parcel
 from p2pcrawl.master.majority.mandate import Mandate
+from p2pcrawl.master.majority.no_mandate import NoMandate
 from p2pcrawl.master.majority.roll import Roll
 from p2pcrawl.master.master import Master
 from p2pcrawl.master.own_standing import OwnStanding
@@ -82,7 +83,7 @@ class Cluster:
         )
         self.takeover = Takeover(neighbours, master.admission, master.handover, self.upkeep.served)
         self.caution = Caution(neighbours, self.takeover, majority=roll is not None)
-        self.mandate: Mandate | None = None
+        self.mandate: Mandate | NoMandate = NoMandate()
         if roll is not None:
             told = self.caution.agreed, ground.loading.serve_buckets, master.slaves.halt, ground.fate.fail
             self.mandate = Mandate(peers, port, self.ownership, roll, *told)
@@ -95,7 +96,7 @@ class Cluster:
 
     def start(self, *, looking: bool = False, founds: bool = False, conclude: Conclude | None = None) -> None:
         """Starts the parts. ``looking``: there may be others, who are being looked for. ``founds``: nobody was named to
-        join.
+        join. ``conclude``: what is done with a job of which nothing is left; without it, it is finished.
         """
         missing = bool(self.peers.missing())
         if missing and self.holdings.standings:
@@ -107,15 +108,13 @@ class Cluster:
             self.caution.watch_clock(),
             self.upkeep.patrol(),
             self.spool.run(),
+            *self.mandate.runs(founds=founds),
         )
         self._tasks = [asyncio.create_task(run) for run in runs]
-        if self.mandate is not None:
-            self._tasks.append(asyncio.create_task(self.mandate.run(founds=founds)))
 
     async def close(self) -> None:
         await end(self._tasks)
-        if self.mandate is not None:
-            await self.mandate.suffrage.close()
+        await self.mandate.close()
         await self.takeover.close()
         await self.upkeep.close()
         await self.neighbours.close()
@@ -124,8 +123,8 @@ class Cluster:
         """Takes in an event of the membership."""
         if event.kind is EventKind.OUTLIVED:
             self.master.handover.outlive_sessions()
-        elif event.kind is EventKind.FORGOTTEN and self.mandate is not None:
-            self.mandate.suffrage.forgotten(event.member.id)
+        elif event.kind is EventKind.FORGOTTEN:
+            self.mandate.forgotten(event.member.id)
         self.views.happened(event)
 
     # -- views --------------------------------------------------------------------------------
@@ -183,17 +182,13 @@ class Cluster:
             lambda view, change: self.neighbours.recalls.view_changed(change, self._ground.workbench.hosts),
             # Last: consent is asked for what is ours by now, when all that is lost has been given up; and where most
             # agree at once all is claimed anew, which must not come before the claims of this view.
-            self._seek_consent,
+            lambda view, change: self.mandate.act(self.ownership.view),
         )
 
     def _claim(self, view: ViewChange, change: Change) -> None:
         if not self.caution.looking:
             # Whoever is alone for a moment only must not begin epochs that nobody else ever hears of.
             self.takeover.view_changed(change, view.gone)
-
-    def _seek_consent(self, view: ViewChange, change: Change) -> None:
-        if self.mandate is not None:
-            self.mandate.act(self.ownership.view)
 
     # -- what others ask ----------------------------------------------------------------------
 
@@ -245,8 +240,7 @@ class Cluster:
 
     async def part(self) -> None:
         """Parts from the voters, before we say good-bye, with nothing open any more: they go on without our consent."""
-        if self.mandate is not None:
-            await self.mandate.part(TIMINGS.part_s)
+        await self.mandate.part(TIMINGS.part_s)
 
     async def begin(self, job: Job) -> None:
         """Hands the job's first record to its owner; durable there when this returns."""

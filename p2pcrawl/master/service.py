@@ -13,9 +13,7 @@ from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.wire.messages.ask import Answered, Answers
 from p2pcrawl.wire.messages.peer_messages import (
-    AskElectorate,
     Borrow,
-    Canvassed,
     Claim,
     Compare,
     Copied,
@@ -88,13 +86,8 @@ class Service:
             # What people ask.
             Query.by(self._query),
         ]
-        if cluster.mandate is not None:
-            suffrage = cluster.mandate.suffrage
-            answers += [
-                Canvassed.by(lambda request, _: suffrage.vote(request)),
-                AskElectorate.by(_at_once(lambda request, _: suffrage.elected())),
-            ]
-        return dict(answers)
+        # What voters ask each other, where a majority is asked for.
+        return {**dict(answers), **cluster.mandate.answers()}
 
     async def _discover(self, request: Discover, sender: NodeId) -> Settled:
         # Before the links: what is open to them is known here when they are taken in.

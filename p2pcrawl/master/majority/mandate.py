@@ -8,7 +8,7 @@ and answers go out as datagrams of their own, which wait for nothing else that m
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from math import inf
 from typing import Any
 
@@ -23,7 +23,9 @@ from p2pcrawl.model.errors import LinkError, StorageError
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.peers import Peers
 from p2pcrawl.overlay.port import CONSENT, Port
+from p2pcrawl.wire.messages.ask import Answers
 from p2pcrawl.wire.messages.consent import decode_consent, encode_consent
+from p2pcrawl.wire.messages.peer_messages import AskElectorate, Canvassed, Elected
 from p2pcrawl.wire.sealed.datagrams import Opened
 
 FAREWELL_TIMES = 3
@@ -77,6 +79,31 @@ class Mandate:
         if not self._through:
             self._consent.act(view, self._loop.time())
             self._ask(everybody=True)
+
+    @property
+    def votes(self) -> bool:
+        """True when our consent counts."""
+        return self.suffrage.votes
+
+    def forgotten(self, node: NodeId) -> None:
+        """Takes the vote of a member away that has been missing for too long."""
+        self.suffrage.forgotten(node)
+
+    def answers(self) -> Answers:
+        """Lists what voters ask each other, with what answers it."""
+
+        async def elected(request: AskElectorate, sender: NodeId) -> Elected:
+            return self.suffrage.elected()
+
+        return dict([Canvassed.by(lambda request, _: self.suffrage.vote(request)), AskElectorate.by(elected)])
+
+    async def close(self) -> None:
+        """Ends what is under way."""
+        await self.suffrage.close()
+
+    def runs(self, *, founds: bool) -> tuple[Coroutine[Any, Any, None], ...]:
+        """Returns what is to run as long as the cluster does."""
+        return (self.run(founds=founds),)
 
     async def run(self, *, founds: bool) -> None:
         """Asks for consent, for ever. ``founds``: there is no cluster to join."""

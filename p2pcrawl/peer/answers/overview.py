@@ -60,8 +60,7 @@ class Overview:
             figures = {name: count + theirs.get(name, 0) for name, count in figures.items()}
         living = [member.id for member in self._node.members()]
         missing = self._absences.missing()
-        mandate = self._cluster.mandate
-        standing = mandate.figures() if mandate is not None else None
+        standing = self._cluster.mandate.figures()
         warnings = warnings_of(copies, living, missing, figures["not_whole"], self._cluster.mirroring.refusals)
         return {
             "cluster": self._name,

@@ -131,7 +131,7 @@ class Sequence:
 
     def _all_vote(self) -> bool:
         leads = [machine.lead for machine in self._stage.up if machine.lead is not None]
-        votes = [lead.cluster.mandate is not None and lead.cluster.mandate.suffrage.votes for lead in leads]
+        votes = [lead.cluster.mandate.votes for lead in leads]
         return not self._leaving and all(votes)
 
 
