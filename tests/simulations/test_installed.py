@@ -13,6 +13,7 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 
 from simulations.kernel.own_name import COMMAND, PACKAGE
 
@@ -81,9 +82,7 @@ def test_installed_simulations_run_under_the_name_of_p2pcrawl_and_name_the_comma
 
 
 def test_wheel_holds_one_package_with_the_simulations_in_it(tmp_path: Path) -> None:
-    builders = pytest.importorskip("hatchling.builders.wheel", reason="no wheel is built here: pip install hatchling")
-
-    [built] = builders.WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    [built] = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
     names = ZipFile(built).namelist()
 
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"p2pcrawl"}
