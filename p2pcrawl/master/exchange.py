@@ -103,7 +103,7 @@ class Exchange:
     def _take(self, arrival: Arrival, batch: Batch) -> None:
         job = self._jobs.get(arrival.job)
         if job is None:
-            # It may be known by the time of the answer, but nothing of this will have been stored.
+            # The job may be known by the time of the answer, but none of these links will have been stored.
             arrival.unknown = True
             return
         self._openings.note(job, (link.url for link in arrival.links if link.seed))

@@ -170,7 +170,7 @@ class _OutgoingLink:
         try:
             link.send(request)
         except Exception as error:
-            # It is too long, or not to be said at all: that concerns nobody but whoever asked.
+            # The request is too long, or cannot be encoded at all: that concerns nobody but whoever asked.
             self._waiting[request.id].set_exception(error)
 
     async def _open(self) -> PeerLink | None:

@@ -89,7 +89,7 @@ class Lines:
         """Takes the seat whose turn it is out of its line."""
         trusted, doubtful = self._trusted, self._doubtful
         while trusted and not trusted[0].host.trusted:
-            # It lost its trust while it stood there.
+            # This host has lost its trust while it stood in the line.
             self.line_up(trusted.popleft())
         if doubtful and self._doubtful_may():
             ahead = not self._doubtful_last and self.doubted < self._capacity / 4

@@ -284,7 +284,7 @@ class Ownership:
                 self._asked[node] &= self._mine
         for node in others:
             if node not in self._asked:
-                # It was not asked for what came to us before it was known: it may be serving that.
+                # A newcomer was not asked for what came to us before it was known: it may be serving that.
                 self._asked[node] = {b for b in self._mine if self.new_here or not self._serving[b]}
                 self._stop_serving(self._asked[node])
             self._asked[node] |= gained

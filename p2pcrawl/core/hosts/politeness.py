@@ -284,7 +284,7 @@ class Host:
         self.window = max(1.0, self.window / 2)
         if self.unanswered == 1:
             self.silent_since, self.deaf_s = now, deaf_s
-        # Those that were open together count as one try.
+        # Requests that were open together count as one try.
         if self.unanswered >= UNANSWERED_REST and not self.open:
             self.rest_s = min(REST_MAX_S, 2 * self.rest_s or REST_START_S)
             self.next_at = max(self.next_at, now + self.rest_s)

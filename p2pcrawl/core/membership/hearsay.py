@@ -118,6 +118,6 @@ class Hearsay:
         else:
             self._suspicions.end(id)
         if before is not None and not before.living and after.living:
-            # It may come from the other side of a partition, with others behind it.
+            # The member may come from the other side of a partition, with others behind it.
             self._exchanges.want(now, after.address, out)
         out.events.extend(changes(before, after))

@@ -71,7 +71,7 @@ def look_through_beside(path: Path, stopped: Callable[[], bool]) -> Finding:
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             return Finding(_in_short(str(error)), True)
-        # It cannot be read now; whoever writes to it will find out why.
+        # The database cannot be read now; whoever writes to it will find out why.
         return Finding("", False)
 
 

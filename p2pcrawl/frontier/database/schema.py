@@ -87,7 +87,7 @@ class Transaction:
             if error is None:
                 self._connection.execute("COMMIT")
         finally:
-            # It is still open when what was inside has failed, or the commit has.
+            # The transaction is still open when what was inside has failed, or the commit has.
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
 

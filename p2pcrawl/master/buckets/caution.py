@@ -100,7 +100,7 @@ class Caution:
             try:
                 await self._takeover.resume()
             except P2PCrawlError as error:
-                # It could not be written down, which ends the master; whoever keeps its books is told.
+                # Standings could not be written down, which ends the master; whoever keeps its books is told.
                 log.debug("nothing is served again: %s", error)
 
     def _claim_anew(self, why: str) -> None:

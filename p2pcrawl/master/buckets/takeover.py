@@ -202,7 +202,7 @@ class Takeover:
         try:
             await self._begin(ready)
         except P2PCrawlError as error:
-            # It could not be written down, which ends the master; whoever keeps its books is told.
+            # Standings could not be written down, which ends the master; whoever keeps its books is told.
             log.debug("nothing is served: %s", error)
 
     async def _begin(self, ready: frozenset[int]) -> None:
@@ -213,7 +213,7 @@ class Takeover:
         # Before anybody knows that it lacks something, it is on disk here that we do not.
         await self._holdings.note(self._ownership.standings(ready))
         if self._ownership.generation != generation:
-            # They may be others' by now, who have not pulled what they are about to be told to forget.
+            # The buckets may be others' by now, who have not pulled what would be forgotten at our word.
             return
         others = self._peers.others()
         told = await asyncio.gather(*(self._announce_served(m.id, ready) for m in others), return_exceptions=True)
@@ -271,7 +271,7 @@ class Takeover:
             self._copier.copying.doubt(changed)
         if served := frozenset(b for b in standings if self._ownership.in_service(b)):
             await self._announce_served(node, served)
-            # It may have had copies of them made anywhere.
+            # The former owner may have had copies of them made anywhere.
             self._excess.moved(served)
             await self._served(frozenset())
 
@@ -300,7 +300,7 @@ class Takeover:
         sizes = await self._sizes_of(buckets)
         if self._ownership.generation != generation:
             return Released(0, False)
-        # It may have claimed others before, and be about to say that it has taken all of them.
+        # The claimer may have claimed other buckets before, and be about to say that it has taken all of them.
         self._let_go_of[claimer] = self._let_go_of.get(claimer, frozenset()) | buckets
         by_bucket = self._ownership.standings(sorted(buckets))
         standings = list(by_bucket.values())

@@ -69,7 +69,7 @@ class Excess:
             await self._peers.ask(node, Copy(0, rows, notes, opened))
         finally:
             if any(node not in self._ownership.holders(row.bucket) for row in rows):
-                # It was a holder when this was lined up, and may have been told to drop these before they came.
+                # The node was a holder when these were lined up, and may have been told to drop them before they came.
                 self.restarted(node)
 
     async def drop_surplus(self) -> None:
@@ -84,7 +84,7 @@ class Excess:
             self._all_told_at = view, self._moves
             return
         complete = self._copying.complete()
-        # Those that leave wait for it; one that does not answer must not hold them up.
+        # Members that leave wait for this; one that does not answer must not hold them up.
         for member in sorted(others, key=lambda m: not m.leaving):
             # One that leaves waits till it has nothing: it is told of all, whatever is known of it. So are all when
             # there are jobs: copies that a former owner made may have been under way when it said that it had none.

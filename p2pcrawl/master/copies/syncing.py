@@ -109,7 +109,7 @@ class Syncing:
                 size = min(SLICE_MAX, 2 * size) if rows < SLICE_ROWS else SLICE
                 held = self._copying.held(node).intersection(buckets)
                 if held and self._copying.generation(node) == generation:
-                    # It counts when the holder knows that it does.
+                    # A copy counts when its holder knows that it does.
                     await self._confirm_synced(node, held)
                     self._copying.synced(node, held, generation)
             except P2PCrawlError as error:

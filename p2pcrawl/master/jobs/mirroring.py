@@ -57,7 +57,7 @@ class Mirroring:
         spec = spec_of_wire(request.job)
         refusal = await self._admission.mirror(spec, control)
         if sender in self._ownership.weights:
-            # It need not be told what it told us.
+            # The sender need not be told what it told us.
             self.sent.setdefault(sender, {})[spec.id] = control, spec.opened
         return Mirrored(0, refusal)
 

@@ -194,7 +194,7 @@ class Borrowing:
             if self._owed.get(debt) is repay:
                 del self._owed[debt]
                 if (seat := self._bench.seats.get(key)) is not None:
-                    # It may be borrowed again.
+                    # The host may be borrowed again.
                     self._bench.ended(seat)
         except P2PCrawlError as error:
             log.debug("repaying %s to %s: %s", repay.host, owner[:8], error)

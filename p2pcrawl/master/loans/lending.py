@@ -103,7 +103,7 @@ class Lending:
         host = self._bench.host(key, request.host, job.id)
         ledger = self._ledgers.setdefault(key, _Ledger())
         if sender in ledger.lent:
-            # It would not ask if it knew of that.
+            # The borrower would not ask if it knew of the loan that it has.
             self._write_off(key, sender)
         ledger.line.append(_Asker(sender, request, monotonic(), answer))
         host.told_delay_s = max(host.told_delay_s, request.delay_s)
@@ -118,7 +118,7 @@ class Lending:
         ledger, seat = self._ledgers.get(key), self._bench.seats.get(key)
         if ledger is None or seat is None:
             return Repaid(0)
-        # It may have given up waiting.
+        # The borrower may have given up waiting.
         ledger.refuse(lambda asker: (asker.node, asker.request.number) == (sender, request.number))
         lent = ledger.lent.get(sender)
         if lent is None or request.number != lent.number:
@@ -174,7 +174,7 @@ class Lending:
                 ledger.own_next = False
                 self._serve_line(seat.host)
             else:
-                # It had nothing to do for so long that nobody waits any more.
+                # The host has no seat: it had nothing to do for so long that nobody waits any more.
                 ledger.refuse()
                 del self._ledgers[key]
 
@@ -204,7 +204,7 @@ class Lending:
         if ledger is None or ledger.lent.get(borrower) is not lent:
             return
         if borrower in self._lives and self._lives.of(borrower) == lent.life:
-            # It was not dead, and repays.
+            # The borrower was not dead, and repays.
             return
         self._write_off(key, borrower)
         seat = self._bench.seats.get(key)

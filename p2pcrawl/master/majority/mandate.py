@@ -111,7 +111,7 @@ class Mandate:
             try:
                 await self._roll.found()
             except StorageError as error:
-                # It could never grant anything, nor let anybody else in.
+                # A master without a roll could never grant anything, nor let anybody else in.
                 return self._fail(error)
         while True:
             now = self._loop.time()
@@ -158,7 +158,7 @@ class Mandate:
         now = self._loop.time()
         asked = set(self._electorate.voters)
         if len(asked) < VOTERS_WANTED:
-            # Those that have no vote yet are asked, too: their consent counts from the moment that they have one.
+            # Masters that have no vote yet are asked, too: their consent counts from the moment that they have one.
             asked |= {member.id for member in self._peers.members()}
         due = {node for node in asked if everybody or self._consent.due(node)}
         if everybody or due:

@@ -120,7 +120,7 @@ class Reports:
         """
         for session in self.sessions.values():
             session.rules.discard(origin)
-        # That slave told it to the spider it was read for, not to others that it runs.
+        # The reader told its rules to the spider that they were read for, not to others that it runs.
         if len(self._jobs) == 1:
             reader.knows_rules(origin)
 

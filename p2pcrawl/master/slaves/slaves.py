@@ -92,8 +92,10 @@ class Slaves:
         on_orphans: OnOrphans | None = None,
         ending: asyncio.Event | None = None,
     ) -> None:
-        """``left`` hears of slaves that leave in anger. Without ``on_orphans`` what slaves found out for others is
-        acknowledged and forgotten, to be fetched again. ``ending``: see :class:`~.processes.Group`."""
+        """``left`` is called with the Bye of a slave that reports a fatal error. Without ``on_orphans`` what slaves
+        found out for others is acknowledged and forgotten, to be fetched again. ``ending``: see
+        :class:`~.processes.Group`.
+        """
         self._settings = settings
         self._count = count
         self._wake = wake
@@ -183,7 +185,7 @@ class Slaves:
                 log.warning(
                     "slave %d: its session was not renewed for %.1f s and is over", _pid(session), TIMINGS.void_s
                 )
-                # It may live. Whether it died of what it held shows when it says Hello anew, or its link ends.
+                # The slave may live. Whether it died of what it held shows when it says Hello anew, or its link ends.
                 session.blamed = False
                 self._end(session)
                 self.void[session.id] = session
@@ -205,7 +207,7 @@ class Slaves:
             if session.pid == pid and (not lease or session.holds(lease)):
                 session.hung, known = lease, True
                 if session.lost and session not in self.gone and session.id in self.sessions:
-                    # It is certain now that it has stopped.
+                    # Now it is certain that the slave has stopped.
                     self._return_leases(session)
         return known
 
@@ -297,7 +299,7 @@ class Slaves:
             self._left(bye)
         elif bye.reason:
             log.warning("slave %d leaves: %s", session.pid, bye.reason)
-        # It waits for this, so that nothing more is said to a link whose other end is closed.
+        # The slave waits for this, so that nothing more is said to a link whose other end is closed.
         session.link.close()
 
     def _stop(self, session: Session) -> None:

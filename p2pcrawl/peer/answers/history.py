@@ -51,7 +51,7 @@ def _record(inquiry: Inquiry, job: JobRow, record: RecordRow) -> dict[str, Any]:
     lineage = inquiry.lineage(record)
     found_on = [above.link.url for above in lineage if not above.link.url.startswith(START_URL)]
     if (oldest := [record, *lineage][-1].link.referer).startswith("http"):
-        # That page is another master's.
+        # The page that the oldest one was found on is another master's.
         found_on.append(oldest)
     return {
         "job": job.id,

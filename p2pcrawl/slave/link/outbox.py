@@ -141,7 +141,7 @@ class Outbox:
         try:
             size = self._post.send(Report(sequence, self._pages, self._robots))
         except Exception as error:
-            # It could never be sent, and nothing after it: the master is to see that this slave is lost.
+            # This report could never be sent, and nothing after it: the master is to see that this slave is lost.
             self._post.abort(error)
             return
         self._sent.append(_Flying(sequence, size, self._put, self._orphans))

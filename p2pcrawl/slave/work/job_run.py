@@ -169,7 +169,7 @@ class JobRun:
         start = task.link.url.startswith(START_URL)
         harvest = Harvest(task, self.settings, self._scope, self.memory, start=start)
         if start:
-            # It may wait as long as it likes, for work; another slave begins it anew.
+            # A start() may wait as long as it likes, for work; another slave begins it anew.
             outcome = await fence.guard(self._start(harvest, outbox))
         else:
             outcome = await self._page(task, harvest, outbox, fence)

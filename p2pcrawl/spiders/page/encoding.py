@@ -84,7 +84,7 @@ def _declared(head: bytes) -> str | None:
         if encoding is None:
             continue
         if encoding.startswith("utf-16"):
-            # It was read as ASCII, so it cannot be that: the standard says UTF-8.
+            # The declaration was read as ASCII, so the page cannot be UTF-16: the standard says UTF-8.
             return "utf-8"
         return "cp1252" if encoding == USER_DEFINED else encoding
     return None

@@ -202,7 +202,7 @@ class Stop(Struct, array_like=True, tag=8):
 
 
 class Bye(Struct, array_like=True, tag=9):
-    """Slave to master: nothing more will come; ``reason`` when it leaves in anger."""
+    """Slave to master: nothing more will come; ``reason`` when it leaves for a fatal error."""
 
     reason: str = ""
     usage: bool = False

@@ -272,7 +272,7 @@ class StreamSeal:
                 f"another process uses our identity, node {peer.node_id}: give each peer an identity of its own"
             )
         if self._role == "server" and self.key_id not in self._ring:
-            # It was taken away after our answer; half a handshake must not keep the door open for who has it.
+            # The key was taken away after our answer; half a handshake must not keep the door open for who has it.
             raise LinkError(f"the cluster key of this link ({self.key_id.hex()}) was removed meanwhile")
         if self._expect is not None and peer.node_id != self._expect:
             raise LinkError(f"the peer at this address is node {peer.node_id}, not {self._expect}")
