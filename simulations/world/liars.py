@@ -283,6 +283,8 @@ def _orphans_of_nothing(liar: Liar) -> AnyMessage | None:
 
 
 SILENCE = Lie("silence", _silence, gross=True)
+FAREWELL = "farewell in anger"
+"""It says that it has stopped, with pages in its hands that it goes on with."""
 LIES = [
     Lie("the same again", _the_same_again),
     Lie("of another session", _of_another_session),
@@ -295,7 +297,7 @@ LIES = [
     Lie("of no phase", _of_no_phase, gross=True),
     Lie("of no time", _of_no_time, gross=True),
     Lie("links cut short", _links_cut_short, gross=True),
-    Lie("farewell in anger", _farewell_in_anger, gross=True),
+    Lie(FAREWELL, _farewell_in_anger, gross=True),
     Lie("a master's word", _a_masters_word, gross=True),
     Lie("rubbish", _rubbish, gross=True),
     Lie("orphans again", _orphans_again, gross=True),

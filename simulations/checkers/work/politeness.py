@@ -9,12 +9,15 @@ from p2pcrawl.model.timings import TIMINGS
 
 from ...observe.incidents import PAUSE, Incident
 from ...play.evidence import Evidence
+from ...world.liars import FAREWELL
 from ...world.web import DELAY_S, Host, Visit
 
 TELLING_S = 2.0
 """A master that lives for so long after an answer has told the others what the host asks for."""
 IN_HAND_S = TIMINGS.loan_term_s
 """What was granted or lent of a host without a delay is not called back when one of its answers asks for patience."""
+ON_ITS_WAY_S = 1.0
+"""What a slave begins so soon after it said that it has stopped may have been granted before that was heard."""
 TOLERANCE = 0.97
 """Clocks differ by 2 %, and a timer of asyncio may fire a moment early."""
 
@@ -85,10 +88,11 @@ class _Patience:
 
 def _end(visit: Visit, incidents: list[Incident]) -> float:
     """Returns when a visit ended for whoever owns the host. A process that stands still cannot hang up, and nobody can
-    for it.
+    for it; a slave that lies of having stopped is believed.
     """
-    pauses = [i.began_s for i in incidents if i.what == PAUSE and visit.node in i.nodes]
-    return min([visit.ended_s, *(began_s for began_s in pauses if began_s > visit.began_s)])
+    slack_s = {PAUSE: 0.0, FAREWELL: ON_ITS_WAY_S}
+    ends = ((i.began_s, slack_s[i.what]) for i in incidents if i.what in slack_s and visit.node in i.nodes)
+    return min([visit.ended_s, *(at_s for at_s, slack in ends if at_s > visit.began_s - slack)])
 
 
 def _died_with(visit: Visit, evidence: Evidence) -> bool:

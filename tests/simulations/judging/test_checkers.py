@@ -16,6 +16,7 @@ from simulations.observe.loads import Peak
 from simulations.observe.sightings import Presence, Sighting
 from simulations.observe.tables import Table
 from simulations.play.options import Options
+from simulations.world.liars import FAREWELL
 from simulations.world.web import Host, Kind, Page, Visit, Web, WebPlan
 
 _PHASE = {Kind.FORBIDDEN: DROPPED, Kind.MISSING: FAILED, Kind.FAILING: FAILED}
@@ -461,6 +462,18 @@ def test_what_a_host_asked_of_one_that_was_alone_and_left_nobody_else_can_know(o
         evidence.presences.append(Presence("m1", 3, left_s + 0.5))
 
     assert bool([*CHECKERS["politeness"](evidence)]) is others_were_there
+
+
+@pytest.mark.parametrize(("said_s", "is_amiss"), [(-0.05, False), (-2.0, True)])
+def test_a_slave_that_lies_of_having_stopped_is_believed(said_s: float, is_amiss: bool) -> None:
+    evidence = flawless()
+    before, last = evidence.web.visits[-2:]
+    evidence.web.visits[-1] = replace(last, began_s=before.ended_s + 0.96)
+
+    said_at = before.began_s + said_s
+    evidence.incidents.append(Incident(FAREWELL, frozenset({before.node}), said_at, said_at, frozenset()))
+
+    assert bool([*CHECKERS["politeness"](evidence)]) is is_amiss
 
 
 def test_who_comes_back_before_long_need_not_be_missed() -> None:
