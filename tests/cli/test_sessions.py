@@ -156,13 +156,20 @@ async def test_what_a_slave_could_not_report_to_a_dead_master_reaches_the_next(
         first = await asyncio.to_thread(cluster.start, "--slaves", 0, "--role", "master")
         # It has more slaves than the first, which therefore gets the one that comes.
         async with Peer(bind="127.0.0.1:0", role="master", slaves=2, join=[first.address]) as second:
-            slaves = lead_of(second).master.slaves
+            lead = lead_of(second)
+            slaves = lead.master.slaves
+
+            def is_open_there(visit: Visit) -> bool:
+                bucket = lead.master.bucket_of_url(visit.url, "host")
+                return visit.ended_at is None and lead.cluster.ownership.owner(bucket) is not None
+
             slaves.on_orphans = adopt
             await until(lambda: max(loads(first.api)) == 2, "the load of the second is known")
             await asyncio.to_thread(cluster.start, "--slaves", 1, "--role", "slave")
             await until(lambda: loads(first.api) == [2, 2], "the slave works for the first")
             await second.submit(str(site.spider(tmp_path)))
             await until(lambda: held_afar(first.api) > 3, "the slave has pages of the first")
+            await until(lambda: any(map(is_open_there, list(site.visits))), "the slave asks for them")
 
             first.process.send_signal(signal.SIGSTOP)
             open_then = [visit for visit in site.visits if visit.ended_at is None]
