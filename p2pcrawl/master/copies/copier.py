@@ -44,14 +44,19 @@ class _Transfer:
 
     waiting: int = 0
     ends: Sequence[CopyRow] = ()
+    ends_bytes: int = 0
     then: list[Callable[[], None]] = field(default_factory=list)
+
+
+_Entry = tuple[CopyRow, int, _Transfer | None]
+"""A row, its size, and the transfer that waits for it."""
 
 
 @dataclass(slots=True)
 class _HolderLane(Lane):
     """The rows and notes that wait for one holder."""
 
-    rows: deque[tuple[CopyRow, _Transfer | None]] = field(default_factory=deque)
+    rows: deque[_Entry] = field(default_factory=deque)
     notes: dict[int, WireHostNote] = field(default_factory=dict)
     closed: bool = False
 
@@ -80,10 +85,10 @@ class Copier:
         """Sends a turn's changes, which are durable here. Call it once a turn, before ``when_safe``."""
         if not links and not ends:
             return
-        transfer = _Transfer(0, ends)
+        transfer = _Transfer(0, ends, sum(map(_size, ends)))
         self._transfers.append(transfer)
         self._waiting_ends += len(ends)
-        self._bytes += sum(map(_size, ends))
+        self._bytes += transfer.ends_bytes
         for row in links:
             transfer.waiting += self._line_up(row, transfer)
         self._advance()
@@ -154,11 +159,11 @@ class Copier:
 
     def _line_up(self, row: CopyRow, transfer: _Transfer | None) -> int:
         """Lines a row up for its holders, and returns to how many it goes."""
-        nodes = self.copying.holders(row.bucket)
+        nodes, size = self.copying.holders(row.bucket), _size(row)
         for node in nodes:
-            self._to_fill(node).rows.append((row, transfer))
+            self._to_fill(node).rows.append((row, size, transfer))
         self._under_way += len(nodes)
-        self._bytes += _size(row) * len(nodes)
+        self._bytes += size * len(nodes)
         return len(nodes)
 
     def _to_fill(self, node: NodeId) -> _HolderLane:
@@ -173,11 +178,11 @@ class Copier:
         self,
         node: NodeId,
         lane: _HolderLane,
-        batch: list[tuple[CopyRow, _Transfer | None]],
+        batch: list[_Entry],
         notes: dict[int, WireHostNote],
     ) -> None:
         try:
-            await self._send(node, [row for row, _ in batch], list(notes.values()))
+            await self._send(node, [row for row, _, _ in batch], list(notes.values()))
         except P2PCrawlError as error:
             lane.in_flight -= 1
             if lane.closed:
@@ -194,10 +199,10 @@ class Copier:
         self._acknowledged(batch)
         self.flush()
 
-    def _acknowledged(self, batch: Sequence[tuple[CopyRow, _Transfer | None]]) -> None:
+    def _acknowledged(self, batch: Sequence[_Entry]) -> None:
         self._under_way -= len(batch)
-        self._bytes -= sum(_size(row) for row, _ in batch)
-        for _, transfer in batch:
+        for _, size, transfer in batch:
+            self._bytes -= size
             if transfer is not None:
                 transfer.waiting -= 1
         self._advance()
@@ -208,20 +213,22 @@ class Copier:
         while transfers and not transfers[0].waiting:
             transfer = transfers.popleft()
             self._waiting_ends -= len(transfer.ends)
+            self._bytes -= transfer.ends_bytes
             for row in transfer.ends:
-                self._bytes -= _size(row)
                 self._line_up(row, None)
             for then in transfer.then:
                 then()
 
 
-def _next_rows(rows: deque[tuple[CopyRow, _Transfer | None]]) -> list[tuple[CopyRow, _Transfer | None]]:
+def _next_rows(rows: deque[_Entry]) -> list[_Entry]:
     """Takes the next message's worth of rows."""
-    batch: list[tuple[CopyRow, _Transfer | None]] = []
-    size = 0
-    while rows and len(batch) < ROWS_MAX and (not batch or size < BYTES_MAX):
-        size += _size(rows[0][0])
-        batch.append(rows.popleft())
+    batch: list[_Entry] = []
+    total = 0
+    while rows and len(batch) < ROWS_MAX and (not batch or total < BYTES_MAX):
+        entry = rows.popleft()
+        _, size, _ = entry
+        total += size
+        batch.append(entry)
     return batch
 
 
