@@ -19,7 +19,7 @@ from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.frontier.database.digest import Range
 from p2pcrawl.frontier.reading.job_items import pages_after
 from p2pcrawl.frontier.records.store import Store
-from p2pcrawl.master.copies import syncing
+from p2pcrawl.master.copies import copier, syncing
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.messages.peer_messages import Claim, Copy, Forgotten, ListKeys, Offer, Taken
@@ -228,7 +228,10 @@ async def test_newcomers_hold_copies_before_long(tmp_path: Path) -> None:
         await assert_nothing_lost(web, houses[1:], refetched=0)
 
 
-async def test_copies_that_do_not_get_through_hold_up_the_ends_of_pages_at_the_holder_only(tmp_path: Path) -> None:
+async def test_copies_that_do_not_get_through_hold_up_the_ends_of_pages_at_the_holder_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copier, "RETRY_MAX_S", 0.1)
     web = Web()
     dice = Random(5)
 
