@@ -61,7 +61,7 @@ class FakePeers:
             raise LinkError(f"{node[:8]} is not a member any more")
         try:
             async with asyncio.timeout(timeout_s):
-                return due(request, await self.answer(node, request), node[:8])
+                return due(type(request), await self.answer(node, request), node[:8])
         except TimeoutError:
             raise LinkError(f"{node[:8]} did not answer") from None
 

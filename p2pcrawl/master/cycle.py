@@ -86,12 +86,12 @@ class Cycle:
         self.reports.gather(batch, now)
         self.exchange.gather(batch)
         if not self.draining and not self.company.full:
-            self.granting.grant(batch, now)
+            self.granting.grant(batch.leases, now)
         batch.wants = await ground.loading.wants()
         batch.delivered = self.outputs.take_delivered()
-        ground.lifecycle.put_into(batch)
+        batch.states, batch.specs = ground.lifecycle.take_changes()
         # Last: all that is taken in before may open something.
-        ground.openings.put_into(batch)
+        batch.specs |= ground.openings.take_specs()
 
     async def _follow(self, committed: Committed, ended: list[Ending]) -> None:
         """Does what follows a commit; the order matters."""
@@ -118,7 +118,7 @@ class Cycle:
         for candidate, until in aftermath.retries:
             bench.delay(candidate, until)
         bench.add(committed.fresh)
-        self.company.ground.loading.take(committed)
+        self.company.ground.loading.take(committed.loaded, committed.hosts)
         if committed.ended:
             bench.withdraw(committed.ended)
 

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 
-from p2pcrawl.model.cluster.node import Address, NodeId, parse_address
+from p2pcrawl.model.cluster.node import Address, parse_address
 from p2pcrawl.model.errors import ConfigurationError, LinkError, P2PCrawlError
 from p2pcrawl.overlay.antechamber import Antechamber
 from p2pcrawl.overlay.link import PeerLink
@@ -61,7 +61,7 @@ class Caller:
         self._due[number] = until, answer
         self._wake_at(until)
         try:
-            return due(request, await answer, address)
+            return due(type(request), await answer, address)
         except TimeoutError:
             if self._lines.get(address) is line:
                 self.renew(address)
@@ -300,7 +300,10 @@ class _IncomingLink:
         peer = self.link.peer
         assert peer is not None
         try:
-            reply = await self._reply(request, peer.node_id)
+            answer = self._answers.get(type(request))
+            if answer is None:
+                raise P2PCrawlError(f"this master does not know {type(request).__name__}")
+            reply = await answer(request, peer.node_id)
         except P2PCrawlError as error:
             reply = Answered(request.id, b"", str(error), isinstance(error, ConfigurationError))
         except Exception:
@@ -310,12 +313,6 @@ class _IncomingLink:
         del self._tasks[number]
         with suppress(LinkError):
             self.link.send(reply)
-
-    async def _reply(self, request: PeerRequest[PeerReply], asker: NodeId) -> PeerReply:
-        answer = self._answers.get(type(request))
-        if answer is None:
-            raise P2PCrawlError(f"this master does not know {type(request).__name__}")
-        return await answer(request, asker)
 
     def _lost(self, error: Exception | None) -> None:
         if error is not None:

@@ -19,7 +19,7 @@ from p2pcrawl.slave.link.fence import Fence, SessionExpired
 from p2pcrawl.slave.link.orphans import Orphanage
 from p2pcrawl.slave.link.outbox import Outbox
 from p2pcrawl.slave.link.post import Post, Pulse
-from p2pcrawl.slave.work.job_run import JobRun, MissingRules
+from p2pcrawl.slave.work.job_run import MissingRules
 from p2pcrawl.slave.work.jobs import Jobs
 from p2pcrawl.wire.messages.codec import AnyMessage
 from p2pcrawl.wire.messages.slave_messages import (
@@ -161,8 +161,12 @@ class SlaveSession:
             try:
                 await self._outbox.room()
                 run = await self._jobs.run_of(task.job)
-                if not self._fence.passed:
-                    await self._work(run, task)
+                if self._fence.passed:
+                    continue
+                if isinstance(task, Task):
+                    await run.work(task, self._outbox, self._fence)
+                else:
+                    self._outbox.put_robots(await run.robots(task, _pause(task.delay_s), self._fence))
             except SessionExpired:
                 pass
             except MissingRules as missing:
@@ -170,12 +174,6 @@ class SlaveSession:
                 self._post.send(Returned([task.record], [str(missing)]))
             finally:
                 self._tasks.task_done()
-
-    async def _work(self, run: JobRun, task: Task | RobotsTask) -> None:
-        if isinstance(task, RobotsTask):
-            self._outbox.put_robots(await run.robots(task, _pause(task.delay_s), self._fence))
-        else:
-            await run.work(task, self._outbox, self._fence)
 
     def _worker_ended(self, worker: asyncio.Task[None]) -> None:
         if self._ended.done():

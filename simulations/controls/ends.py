@@ -7,13 +7,14 @@ from typing import Any
 
 from p2pcrawl.core.membership.output import MembershipOutput
 from p2pcrawl.core.membership.swim import Membership
+from p2pcrawl.frontier.records.batch import Batch
 from p2pcrawl.master.jobs import certificate
 from p2pcrawl.master.jobs.completion import Completion
 from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.links.dispatch import Hold
 from p2pcrawl.master.slaves.outcomes import Intake
-from p2pcrawl.master.slaves.session import Lease
 from p2pcrawl.model.cluster.node import NodeId
-from p2pcrawl.model.crawl.page_link import Link
+from p2pcrawl.wire.messages.slave_messages import LinkColumns
 
 from ..play.options import Options
 from .control import LIMIT_S, Control
@@ -21,11 +22,11 @@ from .swaps import swap
 
 # -- done-before-links: a page's end does not wait for its links at other masters -------------
 
-_send = Intake._send
+_links = Intake._links
 
 
-def _send_without_hold(self: Intake, job: Job, owner: NodeId, bucket: int, link: Link, lease: Lease | None) -> None:
-    _send(self, job, owner, bucket, link, None)
+def _links_without_hold(self: Intake, job: Job, parent: int, links: LinkColumns, batch: Batch, hold: Hold) -> None:
+    _links(self, job, parent, links, batch, Hold())
 
 
 # -- idle-timer: who decides that a job is finished looks at itself only ----------------------
@@ -68,7 +69,7 @@ CONTROLS = {
         "a page is done before its links are at their owners",
         "children",
         Options(scenario="slow-owner", masters=3, pages=60, hosts=30, limit_s=LIMIT_S),
-        (swap(Intake._send, _send_without_hold),),
+        (swap(Intake._links, _links_without_hold),),
     ),
     "idle-timer": Control(
         "a job is finished when the one that decides has nothing left to do itself",

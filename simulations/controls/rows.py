@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from p2pcrawl.frontier.records import tallies
-from p2pcrawl.frontier.records.batch import Committed, Ending
+from p2pcrawl.frontier.records.batch import Ending
 from p2pcrawl.frontier.records.item_table import ItemTable
 from p2pcrawl.master.buckets.handover import Handover
 from p2pcrawl.master.buckets.taking import Taking
+from p2pcrawl.master.copies import row_forms
 from p2pcrawl.master.copies.holdings import Holdings
-from p2pcrawl.master.copies.replication import Replication
-from p2pcrawl.master.copies.row_forms import copy_of_ending
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.wire.messages.peer_messages import CopyRow, Row
 
@@ -44,8 +43,11 @@ def _keep_rows(self: Handover, buckets: Collection[int]) -> asyncio.Future[None]
 # -- items-not-copied: copies know that a page is done, and not what it brought ---------------
 
 
-def _without_items(ending: Ending, committed: Committed) -> CopyRow:
-    return copy_of_ending(ending, 0, b"")
+def _without_items(e: Ending, staged: tuple[int, bytes] | None = None) -> CopyRow:
+    return _copy_of_ending(e, (0, b""))
+
+
+_copy_of_ending = row_forms.copy_of_ending
 
 
 # -- items-kept: who hands a bucket over goes on giving out its items -------------------------
@@ -93,7 +95,7 @@ CONTROLS = {
         "copies are told of ended pages without their items",
         "items",
         Options(scenario="massacre", masters=3, pages=40, hosts=6, limit_s=LIMIT_S),
-        (swap(Replication._copy_of, _without_items),),
+        (swap(row_forms.copy_of_ending, _without_items),),
     ),
     "items-kept": Control(
         "who hands a bucket over keeps the items",

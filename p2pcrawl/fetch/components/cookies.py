@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from p2pcrawl.fetch.components.chain import Component
@@ -198,7 +198,7 @@ class Cookies(Component):
             if request.cookies:
                 _set_cookie_header(request, "; ".join(f"{n}={v}" for n, v in request.cookies.items()))
             return
-        jar = self._jar(request)
+        jar = self._jar(request.meta)
         for name, value in request.cookies.items():
             jar.put(request.url, name, str(value))
         if request.headers:
@@ -213,7 +213,7 @@ class Cookies(Component):
 
     def process_answer(self, request: Request, answer: Answer) -> Answer:
         if answer.set_cookies and not (request.meta and request.meta.get("dont_merge_cookies")):
-            self._jar(request).store(request.url, answer.set_cookies)
+            self._jar(request.meta).store(request.url, answer.set_cookies)
             self._bound()
         return answer
 
@@ -226,8 +226,8 @@ class Cookies(Component):
             oldest = next(key for key in self._jars if key is not None)
             count -= len(self._jars.pop(oldest))
 
-    def _jar(self, request: Request) -> CookieJar:
-        key = request.meta.get("cookiejar") if request.meta else None
+    def _jar(self, meta: Mapping[str, Any]) -> CookieJar:
+        key = meta.get("cookiejar")
         jar = self._jars.get(key)
         if jar is None:
             jar = self._jars[key] = CookieJar(self._clock)

@@ -24,7 +24,7 @@ from p2pcrawl.frontier.database import digest
 from p2pcrawl.frontier.database.digest import Range, Rows
 from p2pcrawl.frontier.database.integrity import Nonsense
 from p2pcrawl.frontier.database.schema import MappedErrors, Transaction, open_database
-from p2pcrawl.frontier.database.statements import run_many, select_many
+from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.database.tables import Layout, run_script
 from p2pcrawl.frontier.records.columns import named
 from p2pcrawl.frontier.records.known import Key
@@ -211,7 +211,7 @@ class CopyStore:
     def rows_of(self, bucket: int, keys: Sequence[Key]) -> list[CopyRow]:
         """Returns those of these rows (hi, lo, job) of a bucket that are here."""
         with self._errors:
-            found = select_many(
+            found = run_many(
                 named(self._db),
                 "WITH asked (hi, lo, job) AS (",
                 keys,
@@ -297,7 +297,7 @@ class CopyStore:
 
     def _here(self, places: Iterable[_Place]) -> dict[_Place, tuple[int, int]]:
         """Returns the stamp and the number of those of these rows that are here."""
-        found = select_many(
+        found = run_many(
             self._db,
             "WITH asked (bucket, hi, lo, job) AS (",
             list(places),

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from p2pcrawl.frontier.database.statements import select_many
+from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.model.crawl.record import COUNT_MAX, VISIT_MAX
 from p2pcrawl.model.errors import LinkError
 
@@ -109,7 +109,7 @@ def _inhabited(db: sqlite3.Connection, rows: Rows, buckets: Collection[int]) -> 
     """Returns those of these buckets that have any rows. In most crawls few have: one look is enough for all the
     others.
     """
-    found = select_many(
+    found = run_many(
         db,
         "WITH asked (bucket) AS (",
         [(bucket,) for bucket in sorted(buckets)],

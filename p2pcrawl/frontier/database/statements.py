@@ -8,7 +8,7 @@ SQLite's statement cache holds them all: a few rows, which is what most commits 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -22,10 +22,18 @@ _VARIABLES_MAX = 32_000
 _TEXTS_MAX = 1_024
 
 
-def run_many(connection: sqlite3.Connection, before: str, rows: Sequence[Row], after: str = "") -> None:
-    """Runs ``before VALUES (..),(..) after`` over all rows."""
-    for sql, parameters in _statements(before, rows, after):
-        connection.execute(sql, parameters)
+def run_many(
+    connection: sqlite3.Connection | sqlite3.Cursor, before: str, rows: Sequence[Row], after: str = ""
+) -> list[Any]:
+    """Runs ``before VALUES (..),(..) after`` over all rows, many in one statement. Returns all that is answered."""
+    answered: list[Any] = []
+    start, end = 0, len(rows)
+    while start < end:
+        size = _size(end - start, len(rows[0]))
+        parameters = list(chain.from_iterable(rows[start : start + size]))
+        answered += connection.execute(_text(before, len(rows[0]), size, after), parameters)
+        start += size
+    return answered
 
 
 def insert_many(
@@ -37,25 +45,6 @@ def insert_many(
     if rows:
         verb = "INSERT OR REPLACE" if replace else "INSERT"
         run_many(connection, f"{verb} INTO {table} ({', '.join(rows[0])})", [tuple(row.values()) for row in rows])
-
-
-def select_many(
-    connection: sqlite3.Connection | sqlite3.Cursor, before: str, rows: Sequence[Row], after: str = ""
-) -> list[Any]:
-    """Runs a statement that answers rows over many parameters, many in one statement, and returns all rows."""
-    found: list[Any] = []
-    for sql, parameters in _statements(before, rows, after):
-        found += connection.execute(sql, parameters)
-    return found
-
-
-def _statements(before: str, rows: Sequence[Row], after: str) -> Iterator[tuple[str, list[Any]]]:
-    """Yields the statements and their parameters."""
-    start, end = 0, len(rows)
-    while start < end:
-        size = _size(end - start, len(rows[0]))
-        yield _text(before, len(rows[0]), size, after), list(chain.from_iterable(rows[start : start + size]))
-        start += size
 
 
 def _size(left: int, width: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from p2pcrawl.frontier.database.schema import MappedErrors, open_for_reading
-from p2pcrawl.frontier.database.statements import select_many
+from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.model.crawl.fingerprint import pack_halves
 from p2pcrawl.model.packing import packed
 
@@ -45,7 +45,7 @@ def pages_after(folder: Path, job: int, after: int) -> list[PageItems]:
                 size += first[4]
             data: dict[int, list[bytes]] = {}
             asked = "SELECT record, data FROM item WHERE record IN ("
-            for record, part in select_many(connection, asked, [(row[1],) for row in chosen], ") ORDER BY record, id"):
+            for record, part in run_many(connection, asked, [(row[1],) for row in chosen], ") ORDER BY record, id"):
                 data.setdefault(record, []).append(part)
     finally:
         connection.close()

@@ -73,6 +73,10 @@ class HostRow(NamedTuple):
     crawl_delay_s: float
 
 
+LeaseRow = tuple[int, int, int, int]
+"""(record, job, lease, attempt)"""
+
+
 @dataclass(slots=True)
 class Batch:
     """The things that are to be written at once."""
@@ -83,8 +87,7 @@ class Batch:
     staged: list[ItemRow] = field(default_factory=list)
     unstage: list[int] = field(default_factory=list)
     moved: list[MovedRow] = field(default_factory=list)
-    leases: list[tuple[int, int, int, int]] = field(default_factory=list)
-    """(record, job, lease, attempt)"""
+    leases: list[LeaseRow] = field(default_factory=list)
     returned: list[int] = field(default_factory=list)
     """Leases given back unused."""
     hosts: list[HostRow] = field(default_factory=list)

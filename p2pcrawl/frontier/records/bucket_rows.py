@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from p2pcrawl.frontier.database import digest
 from p2pcrawl.frontier.database.digest import RECORDS, Range
 from p2pcrawl.frontier.database.schema import Transaction
-from p2pcrawl.frontier.database.statements import run_many, select_many
+from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.database.tables import RECORD_INDEX
 from p2pcrawl.frontier.records import tallies
 from p2pcrawl.frontier.records.columns import PARENT, PLACE, TOLD, named, place_of, travelling_row
@@ -76,7 +76,7 @@ class Buckets:
 
     def rows_by_key(self, bucket: int, keys: Sequence[Key]) -> list[Row]:
         """Returns those of these records of a bucket that are here."""
-        found = select_many(
+        found = run_many(
             named(self._db),
             f"SELECT {TOLD} FROM record AS r {PARENT} WHERE r.bucket = {int(bucket)} AND r.id IN (",
             [(number,) for number in numbers_of(self._db, keys).values()],

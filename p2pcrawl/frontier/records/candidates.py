@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Collection, Mapping
 
 from p2pcrawl.core.bench.candidate import Candidate, Want, rank_of
-from p2pcrawl.frontier.database.statements import select_many
+from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.records.columns import CANDIDATE, PARENT, candidate_of, named
 from p2pcrawl.model.crawl.record import Order
 
@@ -27,7 +27,7 @@ def next_of(db: sqlite3.Connection, want: Want) -> list[Candidate]:
 
 def queued(db: sqlite3.Connection, records: Collection[int], orders: Mapping[int, Order]) -> list[Candidate]:
     """Loads these records, which are queued, as candidates."""
-    rows = select_many(
+    rows = run_many(
         named(db),
         f"SELECT {CANDIDATE} FROM record AS r {PARENT} WHERE r.id IN (",
         [(record,) for record in records],

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from p2pcrawl.frontier.database.statements import run_many, select_many
+from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.records import tallies
 from p2pcrawl.frontier.records.batch import Batch, Committed, Ending
 from p2pcrawl.frontier.records.candidates import queued
@@ -38,7 +38,7 @@ def write_endings(db: sqlite3.Connection, items: ItemTable, batch: Batch, result
         )
         for e in endings
     ]
-    found = select_many(
+    found = run_many(
         db,
         "WITH e (id, visit, phase, attempts, losses, status, reason, size, ended, digest) AS (",
         rows,
@@ -52,7 +52,7 @@ def write_endings(db: sqlite3.Connection, items: ItemTable, batch: Batch, result
         late = [e for e in endings if e.candidate.record not in counted]
         _disregard(db, items, batch, late, result)
         endings = [e for e in endings if e.candidate.record in counted]
-    _write_troubles(db, endings, now)
+    _write_troubles(db, [e for e in endings if e.phase is not Phase.DONE], now)
     run_many(db, "DELETE FROM lease WHERE record IN (", [(e.candidate.record,) for e in batch.endings], ")")
     over = [e for e in endings if e.phase is not Phase.QUEUED]
     run_many(db, "INSERT INTO leave", [(c.job, c.host, c.link.kind, *c.rank) for c in (e.candidate for e in over)])
@@ -60,11 +60,9 @@ def write_endings(db: sqlite3.Connection, items: ItemTable, batch: Batch, result
 
 
 def _write_troubles(db: sqlite3.Connection, endings: list[Ending], now: int) -> None:
-    """Writes what went wrong in each attempt that did not end well."""
+    """Writes what went wrong in attempts that did not end well."""
     troubles = [
-        (e.candidate.record, e.attempts, now, e.reason, e.status, e.latency_s, e.detail[:_DETAIL_MAX])
-        for e in endings
-        if e.phase is not Phase.DONE
+        (e.candidate.record, e.attempts, now, e.reason, e.status, e.latency_s, e.detail[:_DETAIL_MAX]) for e in endings
     ]
     run_many(db, "INSERT OR REPLACE INTO attempt", troubles)
 
@@ -93,7 +91,7 @@ def _disregard(db: sqlite3.Connection, items: ItemTable, batch: Batch, late: lis
             tally["items"] -= sum(row.number for row in batch.items if row.record == e.candidate.record)
     records = {e.candidate.record for e in late}
     batch.items = [row for row in batch.items if row.record not in records]
-    waiting = select_many(
+    waiting = run_many(
         db,
         f"SELECT id FROM record WHERE phase = {int(Phase.QUEUED)} AND id IN (",
         [(record,) for record in records],

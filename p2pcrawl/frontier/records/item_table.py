@@ -6,7 +6,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from p2pcrawl.frontier.database.statements import run_many, select_many
+from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.records.batch import ItemRow
 from p2pcrawl.model.packing import packed, unpacked
 
@@ -54,7 +54,7 @@ class ItemTable:
         gone: Counter[int] = Counter()
         asked = [(record,) for record in records]
         found = "SELECT job, sum(count) FROM item WHERE record IN ("
-        for job, count in select_many(self._db, found, asked, ") GROUP BY job"):
+        for job, count in run_many(self._db, found, asked, ") GROUP BY job"):
             gone[job] += count
         run_many(self._db, "DELETE FROM item WHERE record IN (", asked, ")")
         return gone

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from p2pcrawl.frontier.database.statements import select_many
+from p2pcrawl.frontier.database.statements import run_many
 
 Key = tuple[int, int, int]
 """Both halves of a fingerprint, and the job."""
@@ -17,7 +17,7 @@ def numbers_of(db: sqlite3.Connection, keys: Sequence[Key]) -> dict[Key, int]:
     numbers: dict[Key, int] = {}
     for table in GENERATIONS:
         keys = [key for key in keys if key not in numbers]
-        found = select_many(
+        found = run_many(
             db,
             "WITH asked (hi, lo, job) AS (",
             keys,

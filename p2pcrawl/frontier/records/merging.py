@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
-from p2pcrawl.frontier.database.statements import run_many, select_many
+from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.records import tallies
 from p2pcrawl.frontier.records.batch import Batch, Committed, ItemRow, MovedRow
 from p2pcrawl.frontier.records.candidates import queued
@@ -43,9 +43,7 @@ def merge(
     """
     numbers = numbers_of(db, [key for key, each in moved.items() if each.row.stamp])
     rows = {record: moved[key].row for key, record in numbers.items()}
-    found = select_many(
-        named(db), f"SELECT {_HERE} FROM record AS r WHERE r.id IN (", [(number,) for number in rows], ")"
-    )
+    found = run_many(named(db), f"SELECT {_HERE} FROM record AS r WHERE r.id IN (", [(number,) for number in rows], ")")
     won = [(here, rows[here["id"]]) for here in found if _stamp_of(here) < rows[here["id"]].stamp]
     run_many(
         db,

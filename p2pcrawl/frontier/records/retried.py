@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from p2pcrawl.frontier.database.schema import Transaction
-from p2pcrawl.frontier.database.statements import run_many, select_many
+from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.records import tallies
 from p2pcrawl.frontier.records.columns import PLACE, named, place_of
 from p2pcrawl.model.crawl.record import VISIT_MAX, Order, Phase
@@ -29,7 +29,7 @@ def abandon(db: sqlite3.Connection, job: int, host: int, limit: int) -> tuple[Co
         return change, set()
     change.update({"queued": -len(rows), "failed": len(rows), f"failed:{Failure.HOST_DOWN}": len(rows)})
     with Transaction(db):
-        buckets = select_many(
+        buckets = run_many(
             db,
             "WITH gone (id) AS (",
             [(record,) for *_, record in rows],

@@ -120,10 +120,6 @@ class Store:
                 "ON CONFLICT (key) DO UPDATE SET until = excluded.until, seconds = excluded.seconds"
                 " WHERE excluded.until > pause.until",
             )
-        self._write_jobs(batch)
-
-    def _write_jobs(self, batch: Batch) -> None:
-        db = self._db
         tallies.write(db, batch.tallies)
         for job, spec in batch.specs.items():
             db.execute("UPDATE job SET spec = ? WHERE id = ?", (spec, job))
@@ -334,7 +330,7 @@ class Store:
                     )
                     for _, job, _ in open_leases:
                         batch.tallies[job]["interrupted"] += 1
-                    self._write_jobs(batch)
+                    tallies.write(self._db, batch.tallies)
                     self._db.execute("DELETE FROM lease")
                     self._db.execute("DELETE FROM staged")
             return len(open_leases)

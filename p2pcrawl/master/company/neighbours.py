@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
-from p2pcrawl.core.bench.candidate import Candidate
-from p2pcrawl.core.bench.seat import Seat
 from p2pcrawl.core.buckets.copy_ledger import Copying
 from p2pcrawl.core.buckets.ownership import Ownership, Router
 from p2pcrawl.core.control import Control
-from p2pcrawl.frontier.records.batch import Committed, Ending
 from p2pcrawl.master.company.company import failure_of
 from p2pcrawl.master.company.ground import Ground
 from p2pcrawl.master.company.orphans import Adoption
@@ -21,7 +17,7 @@ from p2pcrawl.master.copies.own_rows import OwnRows
 from p2pcrawl.master.copies.replication import Replication
 from p2pcrawl.master.copies.spool import Spool
 from p2pcrawl.master.jobs.job import Job
-from p2pcrawl.master.links.dispatch import Deliver, Dispatch, Parcel
+from p2pcrawl.master.links.dispatch import Deliver, Dispatch
 from p2pcrawl.master.loans.budgets import Budgets
 from p2pcrawl.master.neighbours.host_notes import HostNotes
 from p2pcrawl.master.neighbours.recalls import Recalls
@@ -32,7 +28,7 @@ from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.overlay.peers import Peers
 from p2pcrawl.wire.messages.peer_messages import Discover, Settled
-from p2pcrawl.wire.messages.slave_messages import Bye, Orphans
+from p2pcrawl.wire.messages.slave_messages import Bye
 
 
 class Neighbours:
@@ -54,7 +50,7 @@ class Neighbours:
         self.copying = Copying(peers.me, copies)
         self.excess = Excess(peers, self.ownership, self.copying, ground.jobs, ground.openings)
         self.copier = Copier(self.copying, self.excess.carry)
-        self._replication = Replication(self.copier, self.ownership)
+        replication = Replication(self.copier, self.ownership)
         deliver = _delivery(peers, ground)
         self.spool = Spool(self.holdings, self.ownership, self.copying, ground.jobs, ground.mailbox, deliver)
         self.dispatch = Dispatch(
@@ -62,6 +58,13 @@ class Neighbours:
         )
         self.adoption = Adoption(ground, peers, self.ownership, self.dispatch, self.own_rows, self.host_notes)
         self.budgets = Budgets(ground.workbench, ground.jobs, self.ownership, peers)
+        # A company's answers that one part alone knows are that part's own.
+        self.serves, self.permit, self.ended = self.ownership.serves, self.budgets.permit, self.budgets.ended
+        self.withdraw, self.lent_of = self.budgets.borrowing.withdraw, self.budgets.lending.lent_of
+        self.send, self.flush, self.pending = self.dispatch.add, self.dispatch.flush, self.dispatch.pending
+        self.replicate, self.when_safe = replication.replicate, self.copier.when_safe
+        self.provisional, self.doubt = self.copying.provisional, self.copying.doubt
+        self.adopt = self.adoption.take
 
     async def close(self) -> None:
         """Ends what is under way."""
@@ -86,32 +89,6 @@ class Neighbours:
         else:
             self.ground.fate.fail(failure_of(bye))
 
-    async def adopt(self, pid: int, orphans: Orphans) -> None:
-        """Brings to their owners what a slave has found out for another master."""
-        await self.adoption.take(pid, orphans)
-
-    # -- hosts --------------------------------------------------------------------------------
-
-    def serves(self, bucket: int) -> bool:
-        """Tells whether this master may grant what is in a bucket."""
-        return self.ownership.serves(bucket)
-
-    def permit(self, seat: Seat, candidate: Candidate) -> bool:
-        """Tells whether a request may begin now, as far as others are concerned; counts it if so."""
-        return self.budgets.permit(seat, candidate)
-
-    def ended(self, seat: Seat, *, pause_s: float = 0.0, slow_down: bool = False) -> None:
-        """Takes note that a request of this host ended here."""
-        self.budgets.ended(seat, pause_s=pause_s, slow_down=slow_down)
-
-    def withdraw(self, buckets: Collection[int]) -> None:
-        """Begins nothing more of hosts in these buckets that others have lent to us."""
-        self.budgets.borrowing.withdraw(buckets)
-
-    def lent_of(self) -> Iterable[int]:
-        """Returns the buckets of hosts that are lent to others."""
-        return self.budgets.lending.lent_of()
-
     # -- links --------------------------------------------------------------------------------
 
     @property
@@ -124,40 +101,10 @@ class Neighbours:
         """Tells whether it soon will be, if what can wait does not."""
         return self.dispatch.strained or self.copier.strained
 
-    def send(self, job: int, owner: NodeId, parcel: Parcel) -> None:
-        """Takes a link that another master owns; it leaves with the next :meth:`flush`."""
-        self.dispatch.add(job, owner, parcel)
-
-    def flush(self) -> None:
-        """Sends what waits."""
-        self.dispatch.flush()
-
-    def pending(self, job: int) -> int:
-        """Counts the links of a job that are on their way to others."""
-        return self.dispatch.pending(job)
-
     @property
     def under_way(self) -> int:
         """The links of all jobs that are on their way to others."""
         return self.dispatch.under_way
-
-    # -- copies -------------------------------------------------------------------------------
-
-    def replicate(self, ended: list[Ending], committed: Committed) -> None:
-        """Sends to those that hold copies what has changed in a turn, and is durable here."""
-        self._replication.replicate(ended, committed)
-
-    def when_safe(self, then: Callable[[], None]) -> None:
-        """Calls ``then`` when all links up to now have as many copies as can be had."""
-        self.copier.when_safe(then)
-
-    def provisional(self, bucket: int) -> bool:
-        """Tells whether links in a bucket have fewer copies than they should."""
-        return self.copying.provisional(bucket)
-
-    def doubt(self, buckets: Collection[int]) -> None:
-        """Has the copies of these buckets compared: they have not heard of all that changed."""
-        self.copying.doubt(buckets)
 
 
 def _delivery(peers: Peers, ground: Ground) -> Deliver:

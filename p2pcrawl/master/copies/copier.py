@@ -85,7 +85,7 @@ class Copier:
         """Sends a turn's changes, which are durable here. Call it once a turn, before ``when_safe``."""
         if not links and not ends:
             return
-        transfer = _Transfer(0, ends, sum(map(_size, ends)))
+        transfer = _Transfer(0, ends, sum(row.size for row in ends))
         self._transfers.append(transfer)
         self._waiting_ends += len(ends)
         self._bytes += transfer.ends_bytes
@@ -159,7 +159,7 @@ class Copier:
 
     def _line_up(self, row: CopyRow, transfer: _Transfer | None) -> int:
         """Lines a row up for its holders, and returns to how many it goes."""
-        nodes, size = self.copying.holders(row.bucket), _size(row)
+        nodes, size = self.copying.holders(row.bucket), row.size
         for node in nodes:
             self._to_fill(node).rows.append((row, size, transfer))
         self._under_way += len(nodes)
@@ -241,10 +241,6 @@ def in_messages(rows: Sequence[CopyRow]) -> Iterator[list[CopyRow]]:
             yield part
             part, size = [], 0
         part.append(row)
-        size += _size(row)
+        size += row.size
     if part:
         yield part
-
-
-def _size(row: CopyRow) -> int:
-    return len(row.row) + len(row.data) + 64

@@ -68,15 +68,16 @@ class Holdings:
             self._thread.shutdown()
 
     def _in_thread(self, call: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
-        return self._loop.run_in_executor(self._thread, self._judged, call, *arguments)
+        """Makes a call in the thread, and reports its failure though nobody may wait for it any more."""
 
-    def _judged(self, call: Callable[..., T], *arguments: Any) -> T:
-        """Makes a call, in the thread, and reports its failure though nobody may wait for it any more."""
-        try:
-            return call(*arguments)
-        except StorageError as error:
-            self._loop.call_soon_threadsafe(self._failed, error)
-            raise
+        def judged() -> T:
+            try:
+                return call(*arguments)
+            except StorageError as error:
+                self._loop.call_soon_threadsafe(self._failed, error)
+                raise
+
+        return self._loop.run_in_executor(self._thread, judged)
 
     # -- what owners ask ----------------------------------------------------------------------
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.core.buckets.ownership import Router
 from p2pcrawl.frontier.records.batch import Committed, Ending
+from p2pcrawl.master.copies import row_forms
 from p2pcrawl.master.copies.copier import Copier
-from p2pcrawl.master.copies.row_forms import copy_of_candidate, copy_of_ending
-from p2pcrawl.wire.messages.peer_messages import CopyRow
 
 
 class Replication:
@@ -19,25 +17,22 @@ class Replication:
         self._router = router
 
     def replicate(self, ended: list[Ending], committed: Committed) -> None:
-        """Makes a transfer of links that are new and pages that ended in a turn. Call it once a turn."""
+        """Makes a transfer of links that are new and pages that ended in a turn. Call it once a turn.
+
+        What comes with a bucket that is not served yet is brought to its holders with everything else of that, and held
+        up by nobody: it is many rows, of which others have copies.
+        """
+        holders, serves, came = self._copying.holders, self._router.serves, committed.came
         self._copying.doubt(committed.touched)
         self._copier.transfer(
-            [copy_of_candidate(c) for c in committed.fresh if self._is_news(c, committed)],
-            [self._copy_of(e, committed) for e in ended if self._counts(e, committed)],
+            [
+                row_forms.copy_of_candidate(c)
+                for c in committed.fresh
+                if holders(c.bucket) and (c.record not in came or serves(c.bucket))
+            ],
+            [
+                row_forms.copy_of_ending(e, committed.staged.get(e.candidate.record))
+                for e in ended
+                if holders(e.candidate.bucket) and e.candidate.record not in committed.ended
+            ],
         )
-
-    def _is_news(self, candidate: Candidate, committed: Committed) -> bool:
-        """Tells whether holders hear of it at once. What comes with a bucket that is not served yet is brought to them
-        with everything else of that, and held up by nobody: it is many rows, of which others have copies."""
-        if candidate.record in committed.came and not self._router.serves(candidate.bucket):
-            return False
-        return bool(self._copying.holders(candidate.bucket))
-
-    def _counts(self, ending: Ending, committed: Committed) -> bool:
-        candidate = ending.candidate
-        return candidate.record not in committed.ended and bool(self._copying.holders(candidate.bucket))
-
-    @staticmethod
-    def _copy_of(ending: Ending, committed: Committed) -> CopyRow:
-        came = (ending.items.number, ending.items.data) if ending.items is not None else (0, b"")
-        return copy_of_ending(ending, *committed.staged.get(ending.candidate.record, came))

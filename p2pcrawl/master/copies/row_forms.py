@@ -27,9 +27,12 @@ def copy_of_candidate(c: Candidate) -> CopyRow:
     return _copy(c.bucket, row)
 
 
-def copy_of_ending(e: Ending, items: int, data: bytes) -> CopyRow:
-    """Makes the copy of a record whose turn has ended, with the items of its page."""
+def copy_of_ending(e: Ending, staged: tuple[int, bytes] | None = None) -> CopyRow:
+    """Makes the copy of a record whose turn has ended, with the items of its page: all of them are ``staged`` if some
+    came ahead of the end.
+    """
     c = e.candidate
+    items, data = staged or ((e.items.number, e.items.data) if e.items is not None else (0, b""))
     row = Row(c.job, c.link, e.phase, e.attempts, e.losses, e.status, e.reason, e.size, visit=c.visit)
     return _copy(c.bucket, row, items, data)
 

@@ -1,7 +1,7 @@
 """The states of the jobs of a master: how they are opened, steered, closed at their limits and finished.
 
 A change is in force at once, and on disk with the next turn of the master's cycle, which takes it along
-(:meth:`Lifecycle.put_into`).
+(:meth:`Lifecycle.take_changes`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.control import CANCELLED, FINISHED, RUNNING, Control
-from p2pcrawl.frontier.records.batch import Batch
 from p2pcrawl.master.jobs.job import Job, KnownJobs, pack_job
 from p2pcrawl.master.jobs.loading import Loading
 from p2pcrawl.model.crawl.record import Order
@@ -59,11 +58,11 @@ class Lifecycle:
     def save_spec(self, job: Job) -> None:
         self._specs.add(job.id)
 
-    def put_into(self, batch: Batch) -> None:
-        """Puts what has changed since the last turn into the batch."""
-        batch.states, self._states = self._states, {}
-        batch.specs.update({number: pack_job(self._jobs[number]) for number in self._specs})
-        self._specs.clear()
+    def take_changes(self) -> tuple[dict[int, tuple[str, str]], dict[int, bytes]]:
+        """Returns the states and the specs of the jobs in which these have changed since the last turn."""
+        states, self._states = self._states, {}
+        specs, self._specs = self._specs, set()
+        return states, {number: pack_job(self._jobs[number]) for number in specs}
 
     # -- states -------------------------------------------------------------------------------
 

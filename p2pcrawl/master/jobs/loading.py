@@ -7,14 +7,14 @@ over, and whenever there are more hosts than seats and some seats have come free
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 from time import monotonic
 
-from p2pcrawl.core.bench.candidate import Want
+from p2pcrawl.core.bench.candidate import Candidate, Want
 from p2pcrawl.core.bench.seat import Seat
 from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.hosts.politeness import RobotsEntry
-from p2pcrawl.frontier.records.batch import Committed
+from p2pcrawl.frontier.records.batch import HostRow
 from p2pcrawl.frontier.records.recorder import Recorder
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.jobs.job import KnownJobs
@@ -67,13 +67,13 @@ class Loading:
             wants += await self._sweep()
         return wants
 
-    def take(self, committed: Committed) -> None:
+    def take(self, loaded: list[tuple[Want, list[Candidate]]], hosts: Mapping[int, list[HostRow]]) -> None:
         """Puts what was loaded on the bench, with what the store knows of hosts that have just got a seat."""
-        for want, candidates in committed.loaded:
+        for want, candidates in loaded:
             self._bench.loaded(want, candidates)
             seat = self._bench.seats.get(want.host)
             if seat is not None:
-                self._recall(seat, want.job, committed)
+                self._recall(seat, want.job, hosts.get(want.host, ()))
 
     def due_at(self, now: float) -> float | None:
         """Returns when there is something to load, as far as that is known."""
@@ -104,9 +104,9 @@ class Loading:
         active = {job.id for job in self._jobs.running}
         return [self._bench.hot.want_all(*key) for key in found if key[0] in active and not seating.knows(*key)]
 
-    def _recall(self, seat: Seat, job: int, committed: Committed) -> None:
+    def _recall(self, seat: Seat, job: int, rows: Iterable[HostRow]) -> None:
         host, now = seat.host, monotonic()
-        for row in committed.hosts.get(host.key, ()):
+        for row in rows:
             if host.robots is None:
                 host.robots = {}
             known = RobotsEntry(row.verdict, row.body, row.reason, row.crawl_delay_s, now + TIMINGS.robots_ttl_s)

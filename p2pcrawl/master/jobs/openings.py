@@ -18,7 +18,6 @@ import logging
 from collections.abc import Collection, Iterable, Mapping
 
 from p2pcrawl.fetch.connection.guard import opened_by
-from p2pcrawl.frontier.records.batch import Batch
 from p2pcrawl.master.jobs.job import Job, KnownJobs, pack_job
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.outcome import Drop
@@ -29,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class Openings:
-    """Keeps what the start URLs of jobs have opened. ``put_into`` belongs to each turn, after all that it takes in."""
+    """Keeps what the start URLs of jobs have opened. Each turn takes along :meth:`take_specs`, after all else."""
 
     def __init__(self, jobs: KnownJobs) -> None:
         self._jobs = jobs
@@ -63,10 +62,10 @@ class Openings:
         if job.spec.opened:
             self.reopened.setdefault(job.id, set()).update(job.spec.opened)
 
-    def put_into(self, batch: Batch) -> None:
-        """Puts what has been learnt since the last turn into the batch."""
-        batch.specs.update({number: pack_job(self._jobs[number]) for number in self._news})
-        self._news.clear()
+    def take_specs(self) -> dict[int, bytes]:
+        """Returns the specs of the jobs of which something has been learnt since the last turn."""
+        news, self._news = self._news, set()
+        return {number: pack_job(self._jobs[number]) for number in news}
 
     def _learn(self, job: Job, hosts: Collection[str]) -> bool:
         news = job.learn_opened(hosts)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from p2pcrawl.core.bench.seat import Seat
 from p2pcrawl.core.bench.workbench import Pick
 from p2pcrawl.core.ring.rendezvous import preference
-from p2pcrawl.frontier.records.batch import Batch
+from p2pcrawl.frontier.records.batch import LeaseRow
 from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.slaves.placing import Placing
@@ -44,16 +44,16 @@ class Granting:
         self._promised: Counter[int] = Counter()
         self._suspected: set[int] = set()
 
-    def grant(self, batch: Batch, now: float) -> None:
-        """Leases for what is due, as far as the slaves have room."""
+    def grant(self, leases: list[LeaseRow], now: float) -> None:
+        """Leases what is due, as far as the slaves have room; ``leases`` is to be written before they hear of it."""
         self._follow()
         room = sum(s.room for s in self._sessions.values())
         if room > 0:
-            self._lease(batch, now, room)
+            self._lease(leases, now, room)
         # What they have in hand now they have until the next turn.
         self._placing.measure(now, self._sessions)
 
-    def _lease(self, batch: Batch, now: float, room: int) -> None:
+    def _lease(self, leases: list[LeaseRow], now: float, room: int) -> None:
         self._promised.clear()
         self._suspected.clear()
         self._leases = []
@@ -70,7 +70,7 @@ class Granting:
                 job.leased += 1
                 session.granted += 1
                 lease = session.leases[candidate.record] = Lease(number, candidate, seat, version=job.version)
-                batch.leases.append((candidate.record, job.id, number, candidate.attempts))
+                leases.append((candidate.record, job.id, number, candidate.attempts))
             self._leases.append((session.id, lease))
 
     def _follow(self) -> None:
@@ -169,13 +169,12 @@ class Granting:
     def _add_task(self, grant: Grant, session: Session, lease: Lease, job: Job) -> None:
         candidate, link = lease.candidate, lease.candidate.link
         if job.pace.obey_robots and not link.url.startswith(START_URL):
-            self._add_rules(grant, session, lease.seat, job, link.url)
+            self._add_rules(grant, session, lease.seat, job, origin_of(link.url))
         if link.referer and not job.settings.referer_enabled:
             link = link._replace(referer="")
         grant.tasks.append(Task(lease.number, candidate.record, job.id, link, candidate.attempts))
 
-    def _add_rules(self, grant: Grant, session: Session, seat: Seat, job: Job, url: str) -> None:
-        origin = origin_of(url)
+    def _add_rules(self, grant: Grant, session: Session, seat: Seat, job: Job, origin: str) -> None:
         if origin in session.rules:
             return
         entry = (seat.host.robots or {}).get((origin, job.pace.agent))

@@ -20,9 +20,7 @@ from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.links.dispatch import Hold, Parcel
 from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
-from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.job import START_URL
-from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.outcome import Drop, Failure
 from p2pcrawl.model.timings import TIMINGS
@@ -91,8 +89,9 @@ class Intake:
         lease = session.leases.get(page.record)
         if lease is not None and (lease.number, lease.candidate.job) != (page.lease, page.job):
             lease = None
+        hold = Hold() if lease is None else lease.hold
         for links in page.links:
-            self._links(job, page.record, links, batch, lease)
+            self._links(job, page.record, links, batch, hold)
         if lease is None:
             return
         items = ItemRow(page.record, page.job, len(page.items), b"\n".join(page.items)) if page.items else None
@@ -107,13 +106,12 @@ class Intake:
     def _over(self, job: Job, lease: Lease, outcome: Outcome, items: ItemRow | None, batch: Batch, now: float) -> None:
         """Ends a page, at once or when its links are settled."""
         fetched = self._asked(job, lease, outcome, batch, now)
-        if _opened_meanwhile(job, lease, outcome):
+        if outcome.reason == Drop.PRIVATE_NETWORK and _opened_meanwhile(job, lease):
             outcome.phase = Phase.QUEUED
         ended = _Ended(job, lease, outcome, items, fetched)
-        hold = lease.hold
-        if hold is not None and hold.waiting:
+        if lease.hold.waiting:
             self.held_in[lease.candidate.bucket] += 1
-            hold.then = lambda: self._ready.append(ended)
+            lease.hold.then = lambda: self._ready.append(ended)
         else:
             self._end(ended, batch, now)
 
@@ -127,7 +125,8 @@ class Intake:
                 del self.held_in[bucket]
             self._end(ended, batch, now)
 
-    def _links(self, job: Job, parent: int, links: LinkColumns, batch: Batch, lease: Lease | None) -> None:
+    def _links(self, job: Job, parent: int, links: LinkColumns, batch: Batch, hold: Hold) -> None:
+        """Takes in links: its own into the batch; those of other masters leave, and the page waits for them."""
         place, router, shard_key = self._keys.place, self._company.router, job.settings.shard_key
         if links.shared.seed:
             self._openings.note(job, links.urls)
@@ -137,14 +136,7 @@ class Intake:
             if owner is None:
                 batch.links.append(NewLink(link, job.id, host, bucket, parent))
             else:
-                self._send(job, owner, bucket, link, lease)
-
-    def _send(self, job: Job, owner: NodeId, bucket: int, link: Link, lease: Lease | None) -> None:
-        """Sends a link that another master owns; the page that led to it waits for it."""
-        hold = Hold() if lease is None else (lease.hold or Hold())
-        if lease is not None:
-            lease.hold = hold
-        self._company.send(job.id, owner, Parcel(link, bucket, hold))
+                self._company.send(job.id, owner, Parcel(link, bucket, hold))
 
     def _asked(self, job: Job, lease: Lease, outcome: Outcome, batch: Batch, now: float) -> bool:
         """Ends the request: its host may be asked again, in its time. Returns whether the host was asked at all."""
@@ -204,7 +196,7 @@ class Intake:
         if phase is Phase.QUEUED:
             self.aftermath.retries.append((candidate, now + outcome.retry_in_s))
         else:
-            self._leave(candidate, phase, outcome.reason, tally)
+            self._leave(candidate.record, phase, outcome.reason, tally)
         batch.endings.append(lease.end(outcome, items))
         if phase is Phase.QUEUED and self._was_deaf(job, lease, outcome, now):
             # The network is away: the attempt shows nothing, and the page has it once more.
@@ -226,13 +218,13 @@ class Intake:
         elif outcome.reason == "redirect":
             tally["redirects"] += 1
 
-    def _leave(self, candidate: Candidate, phase: Phase, reason: str, tally: dict[str, int]) -> None:
+    def _leave(self, record: int, phase: Phase, reason: str, tally: dict[str, int]) -> None:
         name = phase.name.lower()
         tally["queued"] -= 1
         tally[name] += 1
         if phase is not Phase.DONE:
             tally[f"{name}:{reason}"] += 1
-        self.aftermath.forgotten.append(candidate.record)
+        self.aftermath.forgotten.append(record)
 
     def _ended(self, seat: Seat, *, pause_s: float = 0.0, slow_down: bool = False) -> None:
         """Frees the host: a request of it is over, one way or another."""
@@ -303,7 +295,7 @@ class Intake:
         phase = Phase.QUEUED
         if candidate.losses >= job.pace.losses_max:
             phase = Phase.FAILED
-            self._leave(candidate, phase, Failure.SLAVE_LOST, tally)
+            self._leave(candidate.record, phase, Failure.SLAVE_LOST, tally)
         else:
             self.aftermath.retries.append((candidate, now))
         if lease.staged:
@@ -364,8 +356,6 @@ _UNFETCHED = frozenset({"robots", "robots-unreachable", "crawl-delay", "private-
 """Ends that came about without a request to the host."""
 
 
-def _opened_meanwhile(job: Job, lease: Lease, outcome: Outcome) -> bool:
-    """Tells whether a slave dropped a page for want of what its job has opened since the page was granted."""
-    if outcome.reason != Drop.PRIVATE_NETWORK:
-        return False
+def _opened_meanwhile(job: Job, lease: Lease) -> bool:
+    """Tells whether a job has opened a page's host since the page was granted."""
     return job.opened_in.get(opened_by(lease.candidate.link.url), 0) > lease.version

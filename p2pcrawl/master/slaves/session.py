@@ -27,7 +27,7 @@ class Lease:
     candidate: Candidate
     seat: Seat
     staged: int = 0
-    hold: Hold | None = None
+    hold: Hold = field(default_factory=Hold)
     """What of its links is still on the way to other masters."""
     since: float = field(default_factory=monotonic)
     version: int = 0

@@ -227,15 +227,14 @@ class Slaves:
     def received(self, session: Session, message: AnyMessage) -> None:
         """Raises LinkError for what a slave does not say."""
         session.heard_at = monotonic()
-        if isinstance(message, Hello):
-            self._greeted(session, message)
-        elif isinstance(message, Bye):
-            self._bye(session, message)
-        elif session.id not in self.void:
-            self._take_message(session, message)
-
-    def _take_message(self, session: Session, message: AnyMessage) -> None:
         match message:
+            case Hello():
+                self._greeted(session, message)
+            case Bye():
+                self._bye(session, message)
+            case _ if session.id in self.void:
+                # It will say that again, as Orphans of the session that it begins.
+                pass
             case Report() | Returned():
                 session.inbox.append(message)
                 self._wake()

@@ -19,6 +19,10 @@ _nothing_to_do = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:@/?\[\]-]*\Z").match
 _not_of_urls = re.compile(r"[^A-Za-z0-9._~!$&'()*+,;=:@/?%\[\]-]+")
 _escape = re.compile(f"%{_HEX}")
 _stray = re.compile(f"%(?!{_HEX})").search
+_site = re.compile(
+    r"(?P<scheme>.*?://|.{0,2})(?:[^/?#]*@)?(?P<authority>(?P<host>\[[^/?#]*?\]|[^/?#:]*)[^/?#]*)", re.DOTALL
+).match
+"""Matches whatever it is given."""
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _WRITTEN = {
     f"%{high}{low}": chr(code) if (code := int(high + low, 16)) in _UNRESERVED else f"%{code:02X}"
@@ -96,24 +100,13 @@ def _written(found: re.Match[str]) -> str:
 
 def host_of(url: str) -> str:
     """Returns the host that politeness is owed to: lower case, no port, no trailing dot, no credentials."""
-    authority = _authority(url, url.find("://") + 3)
-    if authority.startswith("["):
-        return authority[: authority.find("]") + 1].lower()
-    return authority.partition(":")[0].rstrip(".").lower()
+    found = _site(url)
+    assert found is not None
+    return found["host"].rstrip(".").lower()
 
 
 def origin_of(url: str) -> str:
     """Returns scheme and authority, without credentials: what a robots.txt speaks for."""
-    start = url.find("://") + 3
-    return url[:start].lower() + _authority(url, start).lower()
-
-
-def _authority(url: str, start: int) -> str:
-    """Returns the part of a URL from ``start`` to the path, without credentials: the host and its port."""
-    end = len(url)
-    for stop in "/?#":
-        at = url.find(stop, start, end)
-        if at >= 0:
-            end = at
-    authority = url[start:end]
-    return authority.rpartition("@")[2] if "@" in authority else authority
+    found = _site(url)
+    assert found is not None
+    return (found["scheme"] + found["authority"]).lower()

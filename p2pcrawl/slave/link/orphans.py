@@ -31,11 +31,6 @@ def orphan_of(task: Task, page: Page, *, whole: bool) -> OrphanPage:
     return OrphanPage(task, page if whole else Page(page.lease, page.record, page.job, page.links))
 
 
-def size_of(page: Page) -> int:
-    """Returns about what a page takes on the wire."""
-    return sum(map(len, page.items)) + 64 * sum(len(rows.urls) for rows in page.links) + 64
-
-
 class _KeptPage(NamedTuple):
     until: float
     size: int
@@ -59,7 +54,7 @@ class Orphanage:
     def take(self, orphan: OrphanPage) -> None:
         if orphan.page.outcome is None and not orphan.page.links:
             return
-        size = size_of(orphan.page)
+        size = orphan.page.size
         if len(self._kept) >= PAGES_MAX or self._size + size > BYTES_MAX:
             log.warning(
                 "too much is kept for the next master: %s is dropped, to be fetched again", orphan.task.link.url

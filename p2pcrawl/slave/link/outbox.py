@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import NamedTuple
 
-from p2pcrawl.slave.link.orphans import Orphanage, orphan_of, size_of
+from p2pcrawl.slave.link.orphans import Orphanage, orphan_of
 from p2pcrawl.slave.link.post import Post
 from p2pcrawl.wire.messages.slave_messages import OrphanPage, Page, Report, RobotsResult, Task
 
@@ -75,7 +75,7 @@ class Outbox:
                 return self._put
             self._orphans.append(orphan)
         self._pages.append(page)
-        self._size += size_of(page)
+        self._size += page.size
         self._schedule()
         return self._put
 

@@ -75,16 +75,14 @@ class Post:
     def __init__(self, on_message: OnMessage, on_close: OnClose, seal: Seal | None = None) -> None:
         self._on_message = on_message
         self._link = PeerLink(self._heard, on_close, seal)
+        self.send: Callable[[AnyMessage], int] = self._link.send
+        """Queues one message and returns its size. Raises LinkError for one that can never be sent."""
         self._pulse: Pulse | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     async def connect(self, **where: Any) -> None:
         """Raises OSError when nobody is there. ``where`` is as for a loop's create_connection."""
         await asyncio.get_running_loop().create_connection(lambda: self._link, **where)
-
-    def send(self, message: AnyMessage) -> int:
-        """Queues one message and returns its size. Raises LinkError for one that can never be sent."""
-        return self._link.send(message)
 
     def close(self) -> None:
         """Sends what is queued, then closes."""
@@ -138,7 +136,7 @@ class PostApart(Post):
         self._incoming: deque[AnyMessage | _Gone] = deque()
         self._fetching = self._delivering = False
         """It is on its way already."""
-        self._on_message = self._deliver
+        self._on_message, self.send = self._deliver, self._hand_in
 
     async def connect(self, **where: Any) -> None:
         async def open_link() -> None:
@@ -146,7 +144,7 @@ class PostApart(Post):
 
         await asyncio.wrap_future(self._thread.run(open_link()))
 
-    def send(self, message: AnyMessage) -> int:
+    def _hand_in(self, message: AnyMessage) -> int:
         frame = encode(message)
         self._put(frame)
         return len(frame)

@@ -7,7 +7,7 @@ what is left is fingerprinted.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from p2pcrawl.fetch.components.referrer import PAGE_POLICY
 from p2pcrawl.fetch.connection.guard import opened_by
@@ -124,13 +124,6 @@ class Harvest:
     def add_item(self, data: bytes) -> None:
         self._items.append(data)
         self._size += len(data)
-
-    def pieces(self, batch: LinkBatch) -> Iterator[None]:
-        """Adds a batch of any length, and pauses wherever a part may be full."""
-        urls = batch.urls
-        for start in range(0, len(urls), PART_LINKS):
-            self.add_links(batch, urls[start : start + PART_LINKS])
-            yield
 
     def add_links(self, batch: LinkBatch, some: Sequence[str] | None = None) -> None:
         """Adds a whole batch, or some of its URLs; only these differ, so the rest is looked at once."""

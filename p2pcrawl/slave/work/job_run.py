@@ -36,7 +36,7 @@ from p2pcrawl.overlay.tasks import end
 from p2pcrawl.slave.link.fence import Fence, SessionExpired
 from p2pcrawl.slave.link.outbox import Outbox
 from p2pcrawl.slave.work.complaints import Complaints
-from p2pcrawl.slave.work.harvest import Harvest, Scope
+from p2pcrawl.slave.work.harvest import PART_LINKS, Harvest, Scope
 from p2pcrawl.slave.work.memory import Memory
 from p2pcrawl.slave.work.travel import request_of
 from p2pcrawl.spiders.callbacks import is_of_a_spider, iterate
@@ -313,7 +313,9 @@ class JobRun:
 
     async def _take(self, thing: Any, harvest: Harvest, outbox: Outbox) -> None:
         if isinstance(thing, LinkBatch):
-            for _ in harvest.pieces(thing):
+            urls = thing.urls
+            for start in range(0, len(urls), PART_LINKS):
+                harvest.add_links(thing, urls[start : start + PART_LINKS])
                 if harvest.full:
                     await self._send_part(harvest, outbox)
         elif isinstance(thing, Request):

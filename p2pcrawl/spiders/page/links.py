@@ -50,7 +50,7 @@ def normalise(url: str, base: str = "") -> str | None:
         whole: str = found[1]
         if "/." not in whole and _is_normal(found[2]):
             return whole
-    return _by_ada(url, _parsed(base) if base else None)
+    return _by_ada(url, _parsed(base)[0] if base else None)
 
 
 def page_links(tree: LexborHTMLParser, url: str) -> list[str]:
@@ -64,8 +64,7 @@ def page_links(tree: LexborHTMLParser, url: str) -> list[str]:
 
 def join_all(hrefs: Sequence[str], base: str) -> list[str]:
     """Returns each of ``hrefs`` as :func:`normalise` has it, once, in order; what leads nowhere is left out."""
-    parsed = _parsed(base)
-    prefixes = _prefixes(parsed)
+    parsed, prefixes = _parsed(base)
     found: list[str] = []
     add, origins = found.append, _origins
     for href, hit in zip(hrefs, map(_known_form, hrefs), strict=True):
@@ -102,23 +101,20 @@ def _is_normal(origin: str) -> bool:
     return True
 
 
-def _prefixes(base: can_ada.URL | None) -> tuple[str, ...] | None:
-    """Returns what to put before the forms of ``_known_form``, by group."""
-    if base is None or base.protocol not in ("http:", "https:"):
-        return None
-    page = base.href.partition("#")[0].partition("?")[0]
+@lru_cache(maxsize=64)
+def _parsed(base: str) -> tuple[can_ada.URL | None, tuple[str, ...] | None]:
+    """Returns a base, and what to put before the forms of ``_known_form``, by group; None where there is none."""
+    try:
+        url = can_ada.parse(_sound(base))
+    except ValueError:
+        return None, None
+    if url.protocol not in ("http:", "https:"):
+        return url, None
+    page = url.href.partition("#")[0].partition("?")[0]
     root = page[: page.index("/", 8)]
     folder = page[: page.rindex("/") + 1]
     parent = folder[: folder.rindex("/", 0, -1) + 1] if len(folder) > len(root) + 1 else folder
-    return "", "", "", root, folder, parent
-
-
-@lru_cache(maxsize=64)
-def _parsed(base: str) -> can_ada.URL | None:
-    try:
-        return can_ada.parse(_sound(base))
-    except ValueError:
-        return None
+    return url, ("", "", "", root, folder, parent)
 
 
 def _by_ada(href: str, base: can_ada.URL | None) -> str | None:

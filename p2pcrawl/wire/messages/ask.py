@@ -56,11 +56,11 @@ def reply_type(request: type[PeerRequest[R]]) -> type[R]:
     return cast("type[R]", reply)
 
 
-def due(request: PeerRequest[R], reply: PeerReply, who: str) -> R:
-    """Returns the reply of ``who``, if it is of the type that the request names. Raises LinkError for any other."""
-    if isinstance(reply, reply_type(type(request))):
+def due(asked: type[PeerRequest[R]], reply: PeerReply, who: str) -> R:
+    """Returns the reply of ``who``, if it is of the type that requests like this name. Raises LinkError for any
+    other."""
+    if isinstance(reply, reply_type(asked)):
         return reply
-    asked = type(request).__name__
     if isinstance(reply, Answered):
-        raise LinkError(f"{who} refused {asked}: {reply.error}")
-    raise LinkError(f"{who} answered {asked} with {type(reply).__name__}")
+        raise LinkError(f"{who} refused {asked.__name__}: {reply.error}")
+    raise LinkError(f"{who} answered {asked.__name__} with {type(reply).__name__}")

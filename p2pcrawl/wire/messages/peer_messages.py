@@ -293,6 +293,11 @@ class CopyRow(Record):
     data: bytes
     """The items of its page, joined by newlines, and packed if that is long."""
 
+    @property
+    def size(self) -> int:
+        """About what it takes in a message, in bytes."""
+        return len(self.row) + len(self.data) + 64
+
 
 class Copied(PeerReply, tag=44):
     """The facts are durable."""

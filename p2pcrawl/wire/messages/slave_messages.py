@@ -124,6 +124,11 @@ class Page(Struct, array_like=True):
     items: list[bytes] = []
     outcome: Outcome | None = None
 
+    @property
+    def size(self) -> int:
+        """About what it takes in a message, in bytes."""
+        return sum(map(len, self.items)) + 64 * sum(len(links.urls) for links in self.links) + 64
+
 
 class RobotsResult(Record):
     """The result of one RobotsTask."""

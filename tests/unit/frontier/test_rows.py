@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 
-from p2pcrawl.frontier.database.statements import run_many, select_many
+from p2pcrawl.frontier.database.statements import run_many
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_all_rows_are_written_once_and_in_their_order(db: sqlite3.Connection, co
 def test_every_row_asked_for_is_answered(db: sqlite3.Connection, count: int) -> None:
     run_many(db, "INSERT INTO pair", [(n, str(n)) for n in range(2 * count)])
 
-    found = select_many(db, "SELECT b FROM pair WHERE a IN (", [(2 * n,) for n in range(count)], ")")
+    found = run_many(db, "SELECT b FROM pair WHERE a IN (", [(2 * n,) for n in range(count)], ")")
 
     assert sorted(int(b) for (b,) in found) == [2 * n for n in range(count)]
 

@@ -142,7 +142,8 @@ def test_page_with_very_many_links_is_full_after_each_part() -> None:
     harvest, parts = harvest_of(), []
     batch = batch_of(*(f"http://a.example/{n}" for n in range(3 * PART_LINKS + 1)))
 
-    for _ in harvest.pieces(batch):
+    for start in range(0, len(batch.urls), PART_LINKS):
+        harvest.add_links(batch, batch.urls[start : start + PART_LINKS])
         if harvest.full:
             parts.append(urls_of(harvest))
     parts.append(urls_of(harvest))

@@ -35,20 +35,20 @@ def test_number_of_a_request_comes_first_in_it_and_in_its_reply() -> None:
 def test_reply_that_is_due_is_taken() -> None:
     reply = Copied(3)
 
-    assert due(Copy(3, []), reply, "it") is reply
+    assert due(Copy, reply, "it") is reply
 
 
 def test_reply_to_another_request_is_an_error_of_the_link() -> None:
     with pytest.raises(LinkError, match="it answered Copy with Repaid"):
-        due(Copy(3, []), Repaid(3), "it")
+        due(Copy, Repaid(3), "it")
 
 
 def test_refusal_says_why() -> None:
     with pytest.raises(LinkError, match="it refused Copy: no room"):
-        due(Copy(3, []), Answered(3, b"", "no room"), "it")
+        due(Copy, Answered(3, b"", "no room"), "it")
 
 
 def test_refused_question_is_answered_all_the_same() -> None:
     refusal = Answered(3, b"", "there is no such job", usage=True)
 
-    assert due(Query(3, "ask:job"), refusal, "it") is refusal
+    assert due(Query, refusal, "it") is refusal

@@ -37,7 +37,7 @@ def seat_of(number: int = 1) -> Seat:
 async def test_turns_of_one_round_fit_into_the_room_of_each_slave(tmp_path: Path) -> None:
     async with master_of(tmp_path, Slaves(Site([]))) as master:
         master.sessions.update({n: session_of(n, window=3) for n in (1, 2)})
-        master.granting.grant(Batch(), 0.0)
+        master.granting.grant([], 0.0)
 
         chosen = [master.granting.choose(seat_of(n), False) for n in range(20)]
 

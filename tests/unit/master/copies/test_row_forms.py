@@ -37,7 +37,7 @@ def test_record_whose_turn_has_ended_comes_back_with_its_items() -> None:
     candidate = Candidate(1, LINK, 7, 5, 9, 0, 1, visit=4)
     ending = Ending(candidate, Phase.DONE, 2, 1, "redirect", 200, 55)
 
-    copy = copy_of_ending(ending, 2, b"a\nb")
+    copy = copy_of_ending(ending, (2, b"a\nb"))
 
     assert row_of_copy(copy) == Row(7, LINK, *STATE, items=2, data=b"a\nb", visit=4)
 

@@ -173,9 +173,9 @@ def test_start_url_opens_its_host_in_the_transaction_that_takes_it_in(way: str) 
         case _:
             row = Row(1, found, 0, 0, 0, 0, "", 0)
             batch.moved.extend(exchange._moved([row]))
-    company.ground.openings.put_into(batch)
+    specs = company.ground.openings.take_specs()
 
-    assert unpack_spec(batch.specs[1]).opened == ("127.0.0.1",)
+    assert unpack_spec(specs[1]).opened == ("127.0.0.1",)
 
 
 @given(st.lists(st.sets(st.integers(0, 400), max_size=120), max_size=6), st.randoms())

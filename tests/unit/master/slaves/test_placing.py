@@ -44,7 +44,7 @@ class Group:
             host.answered, host.window = True, 8.0
 
     def grant(self, now: float = 0.0) -> None:
-        self.master.granting.grant(Batch(), now)
+        self.master.granting.grant([], now)
 
     def end(self, number: int, count: int = 1 << 30, now: float = 0.0) -> None:
         """Pages of a slave are done."""
