@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from p2pcrawl.frontier.records.batch import Batch, MovedRow, NewLink
 from p2pcrawl.master.company.company import Company
@@ -18,6 +19,19 @@ from p2pcrawl.master.links.mailbox import Arrival
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.messages.peer_messages import Row, Settled
+
+
+@dataclass(slots=True)
+class _Due:
+    """The answer that another master is due for links that it brought, when these are safe."""
+
+    job: int
+    links: int
+    answer: asyncio.Future[Settled]
+    unknown: bool = False
+    refused: list[int] = field(default_factory=list)
+    buckets: dict[int, int] = field(default_factory=dict)
+    """The bucket of each link that was taken, by its position."""
 
 
 class Exchange:
@@ -32,7 +46,7 @@ class Exchange:
         self._mailbox = ground.mailbox
         self.received: Counter[int] = Counter()
         """Links per job that came from others and were settled here."""
-        self._answered: list[Arrival] = []
+        self._due: list[_Due] = []
         self._settled: list[Parcel] = []
         self._unsafe = 0
         """Links that are durable here and not yet as widely as they should be."""
@@ -49,16 +63,15 @@ class Exchange:
     def under_way(self, job: int) -> int:
         """Counts the links and records of the job that are neither stored here nor settled elsewhere."""
         mailbox = self._mailbox
-        arrived = sum(len(a.links) for a in (*mailbox.arrivals, *self._answered))
+        arrived = sum(len(a.links) for a in mailbox.arrivals) + sum(due.links for due in self._due)
         back = len(mailbox.returned) + len(self._settled) + len(mailbox.adoptions) + len(self._adopted) + self._unsafe
         return self._company.pending(job) + arrived + back
 
     def gather(self, batch: Batch) -> None:
         """Puts all that waits into the batch."""
         mailbox = self._mailbox
-        for arrival in mailbox.arrivals:
-            self._take(arrival, batch)
-        self._answered, mailbox.arrivals = mailbox.arrivals, []
+        self._due = [self._take(arrival, batch) for arrival in mailbox.arrivals]
+        mailbox.arrivals = []
         for number, parcels in mailbox.returned:
             for parcel in parcels:
                 self._return(number, parcel, batch)
@@ -74,15 +87,15 @@ class Exchange:
 
     def answer(self) -> None:
         """Answers whoever waits for what is durable now: for links when they have their copies, for rows at once."""
-        answered, self._answered = self._answered, []
+        answers, self._due = self._due, []
         settled, self._settled = self._settled, []
-        if answered or settled:
-            unsafe = sum(len(a.links) for a in answered) + len(settled)
+        if answers or settled:
+            unsafe = sum(due.links for due in answers) + len(settled)
             self._unsafe += unsafe
 
             def answer() -> None:
                 self._unsafe -= unsafe
-                self._answer(answered, settled)
+                self._answer(answers, settled)
 
             self._company.when_safe(answer)
         adopted, self._adopted = self._adopted, []
@@ -90,30 +103,33 @@ class Exchange:
             if not done.done():
                 done.set_result(None)
 
-    def _answer(self, answered: list[Arrival], settled: list[Parcel]) -> None:
-        for arrival in answered:
-            if not arrival.unknown:
-                self.received[arrival.job] += len(arrival.links) - len(arrival.refused)
-            provisional = [n for n, bucket in arrival.buckets.items() if self._company.provisional(bucket)]
-            if not arrival.answer.done():
-                arrival.answer.set_result(Settled(0, arrival.refused, arrival.unknown, provisional))
+    def _answer(self, answers: list[_Due], settled: list[Parcel]) -> None:
+        for due in answers:
+            if not due.unknown:
+                self.received[due.job] += due.links - len(due.refused)
+            provisional = [n for n, bucket in due.buckets.items() if self._company.provisional(bucket)]
+            if not due.answer.done():
+                due.answer.set_result(Settled(0, due.refused, due.unknown, provisional))
         for parcel in settled:
             parcel.hold.count_off()
 
-    def _take(self, arrival: Arrival, batch: Batch) -> None:
+    def _take(self, arrival: Arrival, batch: Batch) -> _Due:
+        """Puts links that arrived into the batch, and returns what their finder is to be told."""
+        due = _Due(arrival.job, len(arrival.links), arrival.answer)
         job = self._jobs.get(arrival.job)
         if job is None:
             # The job may be known by the time of the answer, but none of these links will have been stored.
-            arrival.unknown = True
-            return
+            due.unknown = True
+            return due
         self._openings.note(job, (link.url for link in arrival.links if link.seed))
         for number, link in enumerate(arrival.links):
             new = self._new(job, link)
             if self._company.router.owner(new.bucket) is not None:
-                arrival.refused.append(number)
+                due.refused.append(number)
             else:
-                arrival.buckets[number] = new.bucket
+                due.buckets[number] = new.bucket
                 batch.links.append(new)
+        return due
 
     def _return(self, job: int, parcel: Parcel, batch: Batch) -> None:
         """Ours when it came back; by now the bucket may be another's again."""

@@ -18,7 +18,7 @@ from p2pcrawl.overlay.antechamber import Antechamber
 from p2pcrawl.overlay.link import PeerLink
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.wire.messages.ask import Answered, Answers, PeerReply, PeerRequest, R, due
-from p2pcrawl.wire.messages.codec import AnyMessage
+from p2pcrawl.wire.messages.codec import AnyMessage, encode
 from p2pcrawl.wire.messages.peer_messages import Introduce, Query
 from p2pcrawl.wire.messages.slave_messages import Hello
 from p2pcrawl.wire.sealed.tls import Seal
@@ -124,8 +124,8 @@ class _OutgoingLink:
         self._address = address
         self._seal = seal
         self._waiting: dict[int, asyncio.Future[PeerReply]] = {}
-        self._unsent: list[PeerRequest[PeerReply]] = []
-        """They wait for the link to open."""
+        self._unsent: dict[int, bytes] = {}
+        """Requests that wait for the link to open, encoded, by their numbers."""
         self._link: PeerLink | None = None
         self._opening: asyncio.Task[PeerLink | None] | None = None
         self._error: LinkError | None = None
@@ -145,17 +145,20 @@ class _OutgoingLink:
 
     def ask(self, request: PeerRequest[PeerReply]) -> asyncio.Future[PeerReply]:
         """Sends a request. Returns its answer, or LinkError when the link ends before it. Whoever does not wait any
-        longer says ``forget``.
+        longer says ``forget``. Raises LinkError for a request that is too long, and what else cannot be encoded.
         """
+        frame = encode(request)
         answer: asyncio.Future[PeerReply] = asyncio.get_running_loop().create_future()
         if self.closed:
             answer.set_exception(self._error or LinkError(f"the link to {self._address} is closed"))
             return answer
         self._waiting[request.id] = answer
         if self._link is not None:
-            self._send(self._link, request)
+            if self._asked_at is None:
+                self._asked_at = asyncio.get_running_loop().time()
+            self._link.send_frame(frame)
         else:
-            self._unsent.append(request)
+            self._unsent[request.id] = frame
             if self._opening is None:
                 self._opening = asyncio.create_task(self._open())
         return answer
@@ -163,15 +166,7 @@ class _OutgoingLink:
     def forget(self, number: int) -> None:
         """Drops the answer with this number when it comes: the caller does not wait for it any more."""
         self._waiting.pop(number, None)
-
-    def _send(self, link: PeerLink, request: PeerRequest[PeerReply]) -> None:
-        if self._asked_at is None:
-            self._asked_at = asyncio.get_running_loop().time()
-        try:
-            link.send(request)
-        except Exception as error:
-            # The request is too long, or cannot be encoded at all: that concerns nobody but whoever asked.
-            self._waiting[request.id].set_exception(error)
+        self._unsent.pop(number, None)
 
     async def _open(self) -> PeerLink | None:
         loop = asyncio.get_running_loop()
@@ -186,10 +181,11 @@ class _OutgoingLink:
             return None
         self._link = link
         link.send(Introduce())
-        unsent, self._unsent = self._unsent, []
-        for request in unsent:
-            if request.id in self._waiting:
-                self._send(link, request)
+        unsent, self._unsent = self._unsent, {}
+        if unsent:
+            self._asked_at = loop.time()
+        for frame in unsent.values():
+            link.send_frame(frame)
         return link
 
     def close(self) -> None:

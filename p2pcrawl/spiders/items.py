@@ -35,10 +35,11 @@ def encode_item(item: Any) -> bytes:
     """Encodes an item as one JSON object in UTF-8. Raises TypeError, saying which field is wrong, for what cannot
     become one.
     """
-    if not is_item(item):
+    common = type(item) is dict
+    if not common and not is_item(item):
         raise TypeError(_not_an_item(item))
     try:
-        if type(item) is dict or not _has_hidden_fields(type(item)):
+        if common or not _has_hidden_fields(type(item)):
             return _encode(item)
     except (TypeError, ValueError, RecursionError):
         # Odd keys, subclasses of text, lone surrogates: seldom, so that the common case pays nothing for them.

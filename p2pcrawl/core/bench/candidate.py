@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from p2pcrawl.core.ring.rendezvous import key_hash
+from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Order
 from p2pcrawl.model.crawl.url import host_of
@@ -39,6 +40,11 @@ class Candidate:
     def rank(self) -> Rank:
         """Returns its place in its queue."""
         return self.prio, self.seq
+
+    @property
+    def asks_nobody(self) -> bool:
+        """True for the start of a job, which runs at a slave and asks no host."""
+        return self.link.url.startswith(START_URL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,6 @@ from p2pcrawl.core.bench.seat import Queue, Seat, SeatState
 from p2pcrawl.core.bench.seating import Seating
 from p2pcrawl.core.hosts.hearing import Hearing
 from p2pcrawl.core.hosts.politeness import REST_MAX_S, Host, HostNote, Pace, RobotsEntry
-from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.crawl.url import origin_of
 
 LOSSES_SUSPECT = 2
@@ -47,8 +46,10 @@ class Terms(Protocol):
     def serves(self, bucket: int) -> bool:
         """Tells whether this master may grant what is in a bucket."""
 
-    def permit(self, seat: Seat, candidate: Candidate) -> bool:
-        """Tells whether a request may begin now, as far as others are concerned; counts it if so. Asked last."""
+    def permit(self, seat: Seat, job: int) -> bool:
+        """Tells whether a request of this job may begin now, as far as others are concerned; counts it if so. Asked
+        last.
+        """
 
 
 class Unshared:
@@ -58,7 +59,7 @@ class Unshared:
         """Says yes."""
         return True
 
-    def permit(self, seat: Seat, candidate: Candidate) -> bool:
+    def permit(self, seat: Seat, job: int) -> bool:
         """Says yes."""
         return True
 
@@ -217,7 +218,7 @@ class Workbench:
                     continue
                 lines.line_up(seat, first=True)
                 break
-            if not terms.permit(seat, candidate):
+            if not candidate.asks_nobody and not terms.permit(seat, candidate.job):
                 seat.state = SeatState.BUSY
                 continue
             host.begin()
@@ -339,7 +340,7 @@ class Workbench:
 
 
 def _robots_needed(host: Host, pace: Pace, candidate: Candidate, now: float) -> str:
-    if not pace.obey_robots or candidate.link.url.startswith(START_URL):
+    if not pace.obey_robots or candidate.asks_nobody:
         return ""
     origin = origin_of(candidate.link.url)
     entry = host.robots.get((origin, pace.agent)) if host.robots else None

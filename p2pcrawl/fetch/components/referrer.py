@@ -78,12 +78,12 @@ def policy_of(meta: Mapping[str, Any], setting: ReferrerPolicy) -> ReferrerPolic
     return (policy_named(str(wanted)) if wanted else None) or setting
 
 
-def page_policy(answer: Answer) -> str:
+def page_policy(headers: Mapping[str, str], body: bytes) -> str:
     """Returns the policy that a page asks for, for what it links to; "" when it asks for none that is known."""
-    text = answer.headers.get("Referrer-Policy")
+    text = headers.get("Referrer-Policy")
     policy = policy_named(text) if text else None
-    if policy is None and answer.body.find(b"eferrer", 0, _HEAD) >= 0:
-        policy = _in_markup(answer.body[:_HEAD])
+    if policy is None and body.find(b"eferrer", 0, _HEAD) >= 0:
+        policy = _in_markup(body[:_HEAD])
     return policy.value if policy is not None else ""
 
 

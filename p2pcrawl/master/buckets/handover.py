@@ -15,7 +15,6 @@ from p2pcrawl.core.ring.rendezvous import bucket_of_hash
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.slaves.session import Session
-from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.timings import TIMINGS
 
 
@@ -112,7 +111,7 @@ class Handover:
         for session in self._sessions.values():
             for lease in session.leases.values():
                 yield lease.candidate.bucket
-                if not lease.candidate.link.url.startswith(START_URL):
+                if not lease.candidate.asks_nobody:
                     # With a key other than the host it may be another's bucket by now: nobody else asks the host yet.
                     yield bucket_of_hash(lease.seat.host.key)
             for robots in session.robots.values():

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from p2pcrawl.master.links.dispatch import Parcel
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.wire.messages.peer_messages import Row, Settled
 
 
-@dataclass(slots=True)
-class Arrival:
-    """Links of one job that another master found, and what it is to be told of them."""
+class Arrival(NamedTuple):
+    """Links of one job that another master found, and where it waits to hear of them."""
 
     job: int
     links: list[Link]
     answer: asyncio.Future[Settled]
-    refused: list[int]
-    unknown: bool = False
-    buckets: dict[int, int] = field(default_factory=dict)
-    """The bucket of each link that was taken, by its position."""
 
 
 class Mailbox:
@@ -42,7 +37,7 @@ class Mailbox:
         """Takes links that another master found; answered when they are durable."""
         self._wake()
         answer: asyncio.Future[Settled] = asyncio.get_running_loop().create_future()
-        self.arrivals.append(Arrival(job, links, answer, []))
+        self.arrivals.append(Arrival(job, links, answer))
         return answer
 
     def take_back(self, job: int, parcels: list[Parcel]) -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.core.bench.seat import Seat
 from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.buckets.ownership import Router
@@ -24,7 +23,6 @@ from p2pcrawl.master.loans.boots import Lives
 from p2pcrawl.master.loans.borrowing import Borrowing
 from p2pcrawl.master.loans.lending import Lending
 from p2pcrawl.model.cluster.node import NodeId
-from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.overlay.peers import Peers
 
 
@@ -40,10 +38,8 @@ class Budgets:
         self._waiting: set[int] = set()
         """Hosts that want to be asked: ours, but not ours alone yet, or with something owed to their owner."""
 
-    def permit(self, seat: Seat, candidate: Candidate) -> bool:
-        """Tells whether a request may begin now, as far as other masters are concerned; counts it if so."""
-        if candidate.link.url.startswith(START_URL):
-            return True
+    def permit(self, seat: Seat, job: int) -> bool:
+        """Tells whether a request of this job may begin now, as far as other masters are concerned; counts it if so."""
         host = seat.host
         bucket = bucket_of_hash(host.key)
         owner = self._router.owner(bucket)
@@ -51,7 +47,7 @@ class Budgets:
             if self._router.serves(bucket):
                 return self.lending.permit(host)
         elif not self.borrowing.owes(host.key, owner):
-            return self.borrowing.permit(seat, owner, candidate.job)
+            return self.borrowing.permit(seat, owner, job)
         self._waiting.add(host.key)
         return False
 

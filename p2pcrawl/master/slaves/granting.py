@@ -13,7 +13,6 @@ from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.slaves.placing import Placing
 from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
-from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.crawl.url import origin_of
 from p2pcrawl.wire.messages.slave_messages import Grant, OpenJob, Robots, RobotsTask, Task
 
@@ -168,7 +167,7 @@ class Granting:
 
     def _add_task(self, grant: Grant, session: Session, lease: Lease, job: Job) -> None:
         candidate, link = lease.candidate, lease.candidate.link
-        if job.pace.obey_robots and not link.url.startswith(START_URL):
+        if job.pace.obey_robots and not candidate.asks_nobody:
             self._add_rules(grant, session, lease.seat, job, origin_of(link.url))
         if link.referer and not job.settings.referer_enabled:
             link = link._replace(referer="")

@@ -20,7 +20,6 @@ from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.links.dispatch import Hold, Parcel
 from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
-from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.outcome import Drop, Failure
 from p2pcrawl.model.timings import TIMINGS
@@ -141,7 +140,7 @@ class Intake:
     def _asked(self, job: Job, lease: Lease, outcome: Outcome, batch: Batch, now: float) -> bool:
         """Ends the request: its host may be asked again, in its time. Returns whether the host was asked at all."""
         candidate, host = lease.candidate, lease.seat.host
-        start = candidate.link.url.startswith(START_URL)
+        start = candidate.asks_nobody
         fetched = not start and (outcome.answered or outcome.reason not in _UNFETCHED)
         if outcome.private:
             host.private = True

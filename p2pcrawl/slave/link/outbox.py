@@ -28,7 +28,6 @@ class _Flying(NamedTuple):
     size: int
     pages: int
     """How many had been put by then."""
-    orphans: list[OrphanPage]
 
 
 class Outbox:
@@ -48,7 +47,8 @@ class Outbox:
         self._numbers = numbers or count(1)
         self._orphanage = orphanage
         self._over = False
-        self._orphans: list[OrphanPage] = []
+        self._orphans: deque[OrphanPage] = deque()
+        """Of all pages that are not acknowledged, in order."""
         self._pages: list[Page] = []
         self._robots: list[RobotsResult] = []
         self._size = 0
@@ -110,6 +110,8 @@ class Outbox:
         while self._sent and self._sent[0].sequence <= sequence:
             flying = self._sent.popleft()
             self._flying -= flying.size
+            for _ in range(min(flying.pages - self._safe, len(self._orphans))):
+                self._orphans.popleft()
             self._safe = flying.pages
         self._acked.set()
         if self._flying < WINDOW_BYTES:
@@ -123,10 +125,11 @@ class Outbox:
         if self._timer is not None:
             self._timer.cancel()
         if self._orphanage is not None:
-            for orphan in [o for flying in self._sent for o in flying.orphans] + self._orphans:
+            for orphan in self._orphans:
                 self._orphanage.take(orphan)
+        self._orphans.clear()
         self._sent.clear()
-        self._orphans, self._pages, self._robots = [], [], []
+        self._pages, self._robots = [], []
         self._room.set()
         self._acked.set()
 
@@ -144,8 +147,8 @@ class Outbox:
             # This report could never be sent, and nothing after it: the master is to see that this slave is lost.
             self._post.abort(error)
             return
-        self._sent.append(_Flying(sequence, size, self._put, self._orphans))
-        self._orphans, self._pages, self._robots, self._size = [], [], [], 0
+        self._sent.append(_Flying(sequence, size, self._put))
+        self._pages, self._robots, self._size = [], [], 0
         self._flying += size
         if self._flying >= WINDOW_BYTES:
             self._room.clear()

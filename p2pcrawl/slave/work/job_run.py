@@ -249,7 +249,7 @@ class JobRun:
         )
         if self.settings.referer_enabled:
             try:
-                harvest.page_policy = _page_policy(answer)
+                harvest.page_policy = _page_policy(answer.headers, answer.body)
             except TooSlow as error:
                 return _too_slow(outcome, error)
         response = Response(answer, request, task.link.depth)

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from p2pcrawl.fetch.components.referrer import page_policy, policy_of, referer
-from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.referrer import ReferrerPolicy, policy_named
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError
@@ -88,7 +87,7 @@ def test_no_policy_tells_user_password_or_fragment(policy, scheme, credentials, 
     ],
 )
 def test_a_page_may_ask_for_a_policy(headers: dict[str, str], body: bytes, policy: str) -> None:
-    assert page_policy(Answer("http://a.example/", 200, headers, body)) == policy
+    assert page_policy(headers, body) == policy
 
 
 def test_a_requests_own_policy_wins_over_the_pages_and_that_over_the_setting() -> None:

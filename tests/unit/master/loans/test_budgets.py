@@ -61,7 +61,7 @@ class Side:
 
     def permit(self) -> bool:
         """Tells whether it may ask the host now; if so, it does."""
-        permitted = self.budgets.permit(self.seat, PAGE)
+        permitted = self.budgets.permit(self.seat, PAGE.job)
         if permitted:
             self.seat.host.begin()
         return permitted
