@@ -157,7 +157,7 @@ def _links(job: int, site: SiteProcess, rows: int) -> Iterator[NewLink]:
     for number in range(rows):
         url = f"http://{site.hosts[number % HOSTS]}:{port}/queued/{number}"
         link = Link(url, fingerprint(url), depth=1, callback="parse")
-        yield NewLink(link, job, *keys.place(ShardKey.HOST, link), foreign=True)
+        yield NewLink(link, job, *keys.place(ShardKey.HOST, link.url, link.fingerprint), foreign=True)
 
 
 def _say(what: str) -> None:

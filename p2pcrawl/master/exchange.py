@@ -155,5 +155,5 @@ class Exchange:
 
     def _new(self, job: Job, link: Link) -> NewLink:
         """Puts a link that another master found where it belongs."""
-        host, bucket = self._keys.place(job.settings.shard_key, link)
+        host, bucket = self._keys.place(job.settings.shard_key, link.url, link.fingerprint)
         return NewLink(link, job.id, host, bucket, foreign=True)

@@ -45,14 +45,12 @@ class Seating:
 
     # -- seats --------------------------------------------------------------------------------
 
-    def admit(self, candidate: Candidate) -> Seat | None:
-        """Returns the seat of a candidate's host, made if it has none; None, and the host is turned away, without
-        room.
-        """
-        if len(self._seats) >= self.hosts_max and candidate.host not in self._seats and not self._retire():
-            self.dormant = self._missed = True
-            return None
-        return self.seat_of(candidate)
+    def admits(self) -> bool:
+        """Tells whether there is room for one more host, or can be made; if not, a host is turned away for now."""
+        if self.room or self._retire():
+            return True
+        self.dormant = self._missed = True
+        return False
 
     def seat_of(self, candidate: Candidate) -> Seat:
         """Returns the seat of a candidate's host, made if it has none, even if that is one too many."""

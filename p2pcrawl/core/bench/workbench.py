@@ -132,9 +132,11 @@ class Workbench:
         """Adds new or returned candidates that are already on disk."""
         seats, hot, queue_of, push = self.seats, self.hot, self.seating.queue, self.hot.push
         for candidate in candidates:
-            seat = seats.get(candidate.host) or self.seating.admit(candidate)
+            seat = seats.get(candidate.host)
             if seat is None:
-                continue
+                if not self.seating.admits():
+                    continue
+                seat = self.seating.seat_of(candidate)
             queue = queue_of(seat, candidate.job, candidate.link.kind)
             if queue.more and not queue.loading and queue.horizon is not None and candidate.rank > queue.horizon:
                 continue

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 from p2pcrawl.core.ring.rendezvous import BUCKETS, bucket_of, bucket_of_hash, key_hash
-from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import ShardKey
 from p2pcrawl.model.crawl.url import host_of
 
@@ -18,31 +17,25 @@ class Keys:
     def __init__(self) -> None:
         self._hosts: dict[str, int] = {}
 
-    def host_key(self, url: str) -> int:
-        """Returns the number of the URL's host."""
+    def place(self, shard_key: ShardKey, url: str, fingerprint: bytes) -> tuple[int, int]:
+        """Returns the number of a URL's host, and the bucket that the URL is in. The start of a job has a fingerprint
+        that its URL does not tell."""
         end = url.find("/", 8)
         authority = url[:end] if end > 0 else url
-        key = self._hosts.get(authority)
-        if key is None:
+        host = self._hosts.get(authority)
+        if host is None:
             if len(self._hosts) >= _KNOWN_MAX:
                 self._hosts.clear()
-            key = self._hosts[authority] = key_hash(host_of(url))
-        return key
-
-    def place(self, shard_key: ShardKey, link: Link) -> tuple[int, int]:
-        """Returns the number of a link's host, and the bucket that the link is in."""
-        host = self.host_key(link.url)
+            host = self._hosts[authority] = key_hash(host_of(url))
         if shard_key is ShardKey.HOST:
             return host, bucket_of_hash(host)
-        return host, self.bucket(shard_key, link.url, link.fingerprint)
+        if shard_key is ShardKey.URL:
+            return host, int.from_bytes(fingerprint[:8], "big") % BUCKETS
+        return host, bucket_of(domain_of(host_of(url)))
 
     def bucket(self, shard_key: ShardKey, url: str, fingerprint: bytes) -> int:
-        """Returns the bucket of one URL. The start of a job has a fingerprint that its URL does not tell."""
-        if shard_key is ShardKey.HOST:
-            return bucket_of_hash(self.host_key(url))
-        if shard_key is ShardKey.URL:
-            return int.from_bytes(fingerprint[:8], "big") % BUCKETS
-        return bucket_of(domain_of(host_of(url)))
+        """Returns the bucket of one URL."""
+        return self.place(shard_key, url, fingerprint)[1]
 
 
 @lru_cache(maxsize=_KNOWN_MAX)

@@ -130,7 +130,7 @@ class Intake:
         if links.shared.seed:
             self._openings.note(job, links.urls)
         for link in links.each():
-            host, bucket = place(shard_key, link)
+            host, bucket = place(shard_key, link.url, link.fingerprint)
             owner = router.owner(bucket)
             if owner is None:
                 batch.links.append(NewLink(link, job.id, host, bucket, parent))

@@ -14,7 +14,7 @@ from collections import deque
 from typing import NamedTuple
 
 from p2pcrawl.slave.link.post import Post
-from p2pcrawl.wire.messages.slave_messages import OrphanPage, Orphans, Page, Task
+from p2pcrawl.wire.messages.slave_messages import OrphanPage, Orphans
 
 log = logging.getLogger(__name__)
 
@@ -24,11 +24,6 @@ PAGES_MAX = 5_000
 BYTES_MAX = 64 * 1024 * 1024
 BATCH_PAGES = 200
 BATCH_BYTES = 1024 * 1024
-
-
-def orphan_of(task: Task, page: Page, *, whole: bool) -> OrphanPage:
-    """Makes an orphan of a page. ``whole``: the page has its end, and no part of it was sent ahead."""
-    return OrphanPage(task, page if whole else Page(page.lease, page.record, page.job, page.links))
 
 
 class _KeptPage(NamedTuple):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import NamedTuple
 
-from p2pcrawl.slave.link.orphans import Orphanage, orphan_of
+from p2pcrawl.slave.link.orphans import Orphanage
 from p2pcrawl.slave.link.post import Post
 from p2pcrawl.wire.messages.slave_messages import OrphanPage, Page, Report, RobotsResult, Task
 
@@ -69,7 +69,7 @@ class Outbox:
         """
         self._put += 1
         if self._orphanage is not None:
-            orphan = orphan_of(task, page, whole=whole)
+            orphan = OrphanPage(task, page if whole else Page(page.lease, page.record, page.job, page.links))
             if self._over:
                 self._orphanage.take(orphan)
                 return self._put

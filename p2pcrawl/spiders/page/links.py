@@ -105,7 +105,7 @@ def _is_normal(origin: str) -> bool:
 def _parsed(base: str) -> tuple[can_ada.URL | None, tuple[str, ...] | None]:
     """Returns a base, and what to put before the forms of ``_known_form``, by group; None where there is none."""
     try:
-        url = can_ada.parse(_sound(base))
+        url = can_ada.parse(base if base.isascii() else _sound(base))
     except ValueError:
         return None, None
     if url.protocol not in ("http:", "https:"):
@@ -118,7 +118,9 @@ def _parsed(base: str) -> tuple[can_ada.URL | None, tuple[str, ...] | None]:
 
 
 def _by_ada(href: str, base: can_ada.URL | None) -> str | None:
-    text = _sound(href.partition("#")[0])
+    text = href.partition("#")[0]
+    if not text.isascii():
+        text = _sound(text)
     try:
         url = can_ada.parse(text) if base is None else base + text
     except ValueError:
@@ -157,8 +159,6 @@ def _step(taken: list[str], segment: str) -> bool:
 
 def _sound(text: str) -> str:
     """Returns a text that has a UTF-8 form: lone surrogates are replaced, as browsers do."""
-    if text.isascii():
-        return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 

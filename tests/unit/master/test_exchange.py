@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from p2pcrawl.core.bench.candidate import host_key
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.frontier.records.batch import Batch
 from p2pcrawl.master.company.company import Alone
@@ -17,7 +18,6 @@ from p2pcrawl.master.exchange import Exchange
 from p2pcrawl.master.jobs.job import job_of
 from p2pcrawl.master.links.dispatch import Dispatch, Hold, Parcel
 from p2pcrawl.master.links.mailbox import Mailbox
-from p2pcrawl.master.links.shard_keys import Keys
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.crawl.page_link import Link
@@ -159,7 +159,7 @@ async def test_rows_are_adopted_with_what_was_done_to_them() -> None:
     assert not done.done()
     moved = batch.moved[0]
     assert moved.row is row and moved.new.link is row.link
-    assert moved.new.bucket == Keys().host_key(url) % BUCKETS
+    assert moved.new.bucket == host_key(url) % BUCKETS
     ex.answer()
     assert done.done()
 

@@ -9,7 +9,7 @@ import pytest
 
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.slave.link import orphans as orphans_module
-from p2pcrawl.slave.link.orphans import BATCH_PAGES, Orphanage, orphan_of
+from p2pcrawl.slave.link.orphans import BATCH_PAGES, Orphanage
 from p2pcrawl.slave.link.outbox import Outbox
 from p2pcrawl.wire.messages.slave_messages import LinkColumns, OrphanPage, Orphans, Outcome, Page
 from tests.unit.slave.tasks import FakeLink, task_of
@@ -66,9 +66,14 @@ async def test_page_that_ends_after_the_move_is_told_at_once() -> None:
 
 async def test_page_whose_parts_were_sent_ahead_brings_only_its_links() -> None:
     page = Page(1, 1, 1, [LinkColumns(Link("", b"0" * 16, 1), ["http://a.example/2"], b"f" * 16)], [b"{}"], DONE)
+    orphanage, link = Orphanage(), FakeLink()
+    outbox = Outbox(FakeLink(), orphanage=orphanage)
 
-    kept = orphan_of(task_of(), page, whole=False)
+    outbox.put(page, task_of(), whole=False)
+    outbox.close()
+    orphanage.attach(link)
 
+    [kept] = [orphan for message in link.sent if isinstance(message, Orphans) for orphan in message.pages]
     assert kept.page.links == page.links
     assert (kept.page.items, kept.page.outcome) == ([], None)
 
