@@ -22,7 +22,7 @@ REDIRECTED = frozenset({"redirected"})
 TIMEOUT = frozenset({"first-byte-timeout", "total-timeout"})
 BROKEN = frozenset({"protocol", "lost-connection"})
 BAD_REDIRECT = frozenset({"bad-redirect"})
-REFUSED = frozenset({"private-network", "offsite"})
+REFUSED = frozenset({"private-network"})
 BOMB = frozenset({"inflate-limit"})
 
 
