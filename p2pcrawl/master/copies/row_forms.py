@@ -24,7 +24,7 @@ _decode_fields = msgspec.msgpack.Decoder(list).decode
 def copy_of_candidate(c: Candidate) -> CopyRow:
     """Makes the copy of a record that is queued."""
     row = Row(c.job, c.link, Phase.QUEUED, c.attempts, c.losses, status=0, reason="", size=0, visit=c.visit)
-    return copy_of_row(row, c.bucket)
+    return _copy(c.bucket, row)
 
 
 def copy_of_ending(e: Ending, staged: tuple[int, bytes] | None = None) -> CopyRow:
@@ -33,15 +33,15 @@ def copy_of_ending(e: Ending, staged: tuple[int, bytes] | None = None) -> CopyRo
     """
     c = e.candidate
     items, data = staged or ((e.items.number, e.items.data) if e.items is not None else (0, b""))
-    row = Row(c.job, c.link, e.phase, e.attempts, e.losses, e.status, e.reason, e.size, items, data, c.visit)
-    return copy_of_row(row, c.bucket)
+    row = Row(c.job, c.link, e.phase, e.attempts, e.losses, e.status, e.reason, e.size, visit=c.visit)
+    return _copy(c.bucket, row, items, data)
 
 
 def copy_of_row(row: Row, bucket: int) -> CopyRow:
-    """Makes the copy of a record, with its items, which the row itself does not keep."""
+    """Makes the copy of a record that the store told."""
     items, data = row.items, row.data
     row.items, row.data = 0, b""
-    return CopyRow(bucket, row.link.fingerprint, row.job, row.stamp, _encode(row), items, data)
+    return _copy(bucket, row, items, data)
 
 
 def rows_of_copies(copies: Iterable[CopyRow]) -> tuple[list[Row], frozenset[int]]:
@@ -76,6 +76,10 @@ def row_of_copy(copy: CopyRow) -> Row:
         raise LinkError(f"a copy of bucket {copy.bucket} holds another row than it says")
     row.items, row.data = copy.items, copy.data
     return row
+
+
+def _copy(bucket: int, row: Row, items: int = 0, data: bytes = b"") -> CopyRow:
+    return CopyRow(bucket, row.link.fingerprint, row.job, row.stamp, _encode(row), items, data)
 
 
 def _row_without_link(packed: bytes) -> Row:
