@@ -258,7 +258,7 @@ async def submit(house: FakeMaster, number: JobId = JOB, **settings: Any) -> Job
     return job
 
 
-async def eventually(condition: Callable[[], bool], limit_s: float = 5.0) -> None:
+async def eventually(condition: Callable[[], bool], limit_s: float = 20.0) -> None:
     async with asyncio.timeout(limit_s):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
