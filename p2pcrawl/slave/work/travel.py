@@ -31,8 +31,6 @@ def packed_request(request: Request | LinkBatch, page_policy: str = "") -> bytes
     the page that it was found on says about referrers.
 
     Raises TypeError for meta or cb_kwargs that are not plain data.
-
-    Raises TypeError for meta or cb_kwargs that are not plain data.
     """
     extra = {name: value for name in _FIELDS if (value := getattr(request, name))}
     if "meta" in extra:
