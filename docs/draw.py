@@ -46,7 +46,9 @@ def with_rooms(page: str) -> str:
     rows = ["| room | what is in it |", "|---|---|"]
     for path in sorted(PACKAGE.glob("*/*/__init__.py")):
         line = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").splitlines()[0]
-        rows.append(f"| `{_dotted(path)}` | {line.replace('``', '`').removesuffix('.')} |")
+        rows.append(
+            f"| `{'.'.join(path.parent.relative_to(PACKAGE).parts)}` | {line.replace('``', '`').removesuffix('.')} |"
+        )
     return "\n".join([f"{before}{FIRST}", "", *rows, "", f"{LAST}{after}"])
 
 
@@ -75,8 +77,7 @@ class Box(NamedTuple):
 
 def rooms() -> str:
     """Draws layers and their rooms: each stands above all that it imports."""
-    modules = {_dotted(path): path for path in sorted(PACKAGE.rglob("*.py"))}
-    graph = {name: set(_imports(path, name, modules)) for name, path in modules.items()}
+    graph = _graph()
     rows = [[_layer(name, graph) for name in level] for level in _levels(_grouped(graph, 1))]
     width = max(map(_across, rows)) + 20
     parts: list[str] = []
@@ -148,24 +149,21 @@ def _last(module: str) -> str:
     return module.rpartition(".")[2]
 
 
-def _dotted(path: Path) -> str:
-    """Returns a module's name below the package; the package's own face is ``p2pcrawl``."""
-    parts = path.relative_to(PACKAGE).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or "p2pcrawl"
+def _graph() -> Graph:
+    """Returns which modules of the package import which others, by their names below it."""
+    from tests.imports import arrows_of, modules_under
+
+    modules = modules_under(PACKAGE)
+    graph: Graph = {}
+    for module, path in modules.items():
+        arrows = arrows_of(path.read_text(encoding="utf-8"), module, path.name == "__init__.py")
+        found = (each.target if each.target in modules else each.target.rpartition(".")[0] for each in arrows)
+        graph[_below(module)] = {_below(each) for each in found if each in modules}
+    return graph
 
 
-def _imports(path: Path, module: str, modules: Mapping[str, Path]) -> Iterator[str]:
-    """Yields the modules of the package that one imports, wherever it does."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names = (
-            [alias.name for alias in node.names] if isinstance(node, ast.Import)
-            else [f"{node.module}.{alias.name}" for alias in node.names] if isinstance(node, ast.ImportFrom) else []
-        )  # fmt: skip
-        for name in names:
-            below = name.removeprefix("p2pcrawl.") if name.startswith("p2pcrawl.") else ""
-            found = below if below in modules else below.rpartition(".")[0]
-            if below:
-                yield found if found in modules else "p2pcrawl"
+def _below(module: str) -> str:
+    return module.removeprefix("p2pcrawl.")
 
 
 def _across(row: Iterable[Box]) -> int:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_layers import ROOT, arrows_of, modules_under
+from tests.imports import arrows_of, modules_under
+from tests.test_layers import ROOT
 
 MODULES_MAX = 15
 """In one folder, its ``__init__`` not counted."""
