@@ -29,7 +29,7 @@ from p2pcrawl.slave.tuning import tune_collector, tune_memory
 from p2pcrawl.spiders.loading.load import importing, load_spider, merged_settings, parse_target, reference_of
 from p2pcrawl.spiders.loading.trial import try_spider
 from p2pcrawl.spiders.spider import Spider
-from p2pcrawl.stores.files import STANDARD_OUTPUT, open_sink
+from p2pcrawl.stores.files.opening import STANDARD_OUTPUT, open_local_sink
 
 Target = type[Spider] | SpiderRef | str
 
@@ -342,7 +342,7 @@ def _placed(outputs: Sequence[Output]) -> list[Output]:
     """Returns the outputs with absolute paths, so that a resumed crawl finds them from any folder."""
     for output in outputs:
         # Opens nothing; it raises for what can already be seen not to work, in the words that were typed.
-        open_sink(output.path, replace=output.replace)
+        open_local_sink(output.path, replace=output.replace)
     placed = [o if o.path == STANDARD_OUTPUT else replace(o, path=os.path.abspath(o.path)) for o in outputs]
     for number, output in enumerate(placed):
         if any(output.path == other.path for other in placed[:number]):

@@ -1,1 +1,1 @@
-"""Outputs of items: files that a crash can neither tear nor double."""
+"""Sinks of items: where results go, each once, whatever crashes."""

@@ -1,62 +1,115 @@
-"""The protocol of an output: what it promises to the one that writes to it.
+"""The contract of every sink: what it is brought, what it promises, and what whoever brings it may rely on.
 
-The protocol, of which each step may be the last before a crash:
+A sink is one destination of the items of one job, as seen from one master. A master brings it the pages that it owns
+and that are done, in the order in which they became durable, and keeps a durable cursor of how far that has come. The
+cursor is stored *after* the sink has taken a batch, so whatever crashes, pages are brought again rather than never.
+A sink makes that harmless in one of two ways:
 
-1. ``resume(None)`` at the very first start, ``resume(position)`` with the last *stored* position at any
-   later one. The position that it returns is stored before anything is written.
-2. ``write`` any number of batches, then ``sync``; the position that it returns is stored.
-3. ``finish`` when there are no more items. It may be repeated, also after another ``resume``, and more
-   items may follow it after all.
+* **It is keyed**: each item has a key that is the same whenever and by whomever it is brought (``SinkPage.key``), and
+  what is there already under a key is replaced, or left alone, never added to. A later visit of a page replaces what
+  its earlier ones gave (``upsert``), unless these are to be kept beside each other (``history``).
+* **It is cut back**: it returns a position with each batch, which is stored with the cursor, and ``open`` cuts off what
+  was written behind that.
 
-What was written after the stored position is cut off by ``resume`` and has to be written again. So the
-output holds each item once, whatever the moment of the crash. (Standard output cannot be cut: there,
-what was written after the stored position appears twice.)
+``docs/sinks.md`` tells why it is so, and what was rejected.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from p2pcrawl.model.errors import P2PCrawlError
+
 Position = dict[str, Any]
-"""Plain JSON data that says all that is needed to go on:
+"""Plain JSON data by which a sink goes on where it was; empty for one that needs none."""
 
-========================= ==================================================================
-``format``, ``gzip``      what the file is; another file format cannot continue it
-``offset``                bytes of the file that hold what was synced, without its closing
-``count``                 items written so far, not counting what the file held before
-``check``                 CRC-32 of the bytes before ``offset``, to notice a file that was swapped
-``columns``               CSV only: the fields that have a column, or None while not known
-``ignored_fields``        CSV only: how many values had no column and were left out
-========================= ==================================================================
 
-and what else the format keeps to itself.
-"""
+class SinkAway(P2PCrawlError):
+    """Raised when a sink can take nothing now: unreachable, stepping down, full, busy. The same pages are brought again
+    later; nothing else is held up by it. The message is one line without a password.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class SinkPage:
+    """The items of one page on their way to a sink, with what is told beside them."""
+
+    job: str
+    """A name of the job that no other job in the world has, in hex."""
+    fingerprint: str
+    """The page, within its job, in hex."""
+    url: str
+    visit: int
+    """0 for the first turn of the page; a later one replaces what earlier ones gave."""
+    fetched_at: int
+    """Seconds since 1970."""
+    items: Sequence[bytes]
+    """JSON objects in UTF-8, one for each item. A page may have none: a later visit that found nothing any more."""
+
+    def key(self, number: int, *, history: bool = False) -> str:
+        """Returns the key of the page's item of this number: the same however often it is brought, and by whom.
+
+        With ``history`` each visit's items have keys of their own.
+        """
+        key = f"{self.job}-{self.fingerprint}-{number}"
+        return f"{key}-{self.visit}" if history else key
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedItem:
+    """One item that a sink will never take, and why, in one line: it goes to the dead letters."""
+
+    page: SinkPage
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The end of a batch: it is durable at its destination, all but what was refused."""
+
+    position: Position = field(default_factory=dict)
+    refused: Sequence[RefusedItem] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLimits:
+    """The size of the batches that a sink wants: one is brought when the first of these is reached."""
+
+    items: int = 1000
+    bytes: int = 4 * 1024 * 1024
+    linger_s: float = 0.5
+    """For how long a batch that is not full is waited for. When a job has ended, nothing is waited for."""
 
 
 class Sink(Protocol):
-    """One output. Synchronous, and used by one thread at a time."""
+    """One destination of one job's items. All methods run on the master's loop and never block it; one at a time."""
 
-    def resume(self, position: Position | None) -> Position:
-        """Opens the output at ``position``; None is the first start, in the mode it was made with.
+    limits: BatchLimits
 
-        May be called again on the same sink, and must be after a StorageError. Raises
-        ConfigurationError, with nothing changed, when what is there cannot be continued.
+    async def open(self, position: Position | None) -> Position:
+        """Makes sure that the destination is there and would take items, as far as that can be known; goes on at
+        ``position``, or begins where that is None. Returns the position now.
+
+        May be called again, and is after a SinkAway. Raises ConfigurationError, one line without a password, for what
+        can never work (a wrong address, password, table, no right to write), SinkAway for what may pass.
         """
         ...
 
-    def write(self, items: Sequence[bytes]) -> None:
-        """Adds JSON objects in UTF-8, in order. They are safe only after ``sync``."""
+    async def write(self, pages: Sequence[SinkPage]) -> Written:
+        """Brings pages, in order; returns when their items are durable there. Raises SinkAway: then all of them are
+        brought again.
+        """
         ...
 
-    def sync(self) -> Position:
-        """Makes all that was written durable; a file is a whole, valid document afterwards."""
+    async def finish(self) -> None:
+        """Leaves the destination whole: the job has ended, and all its items were brought. May be repeated, and items
+        may follow after all. Raises SinkAway.
+        """
         ...
 
-    def finish(self) -> None:
-        """Leaves the output whole, durable and valid."""
-        ...
-
-    def close(self) -> None:
-        """Lets go of the output as it is. May be repeated."""
+    async def close(self) -> None:
+        """Lets go of the destination as it is. May be repeated; raises nothing."""
         ...

@@ -13,12 +13,12 @@ from p2pcrawl.cli.cluster.remote import Remote
 from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.master.neighbours.absences import absent_told
 from p2pcrawl.model.printable import on_one_line
-from p2pcrawl.stores.files import STANDARD_OUTPUT, open_sink
+from p2pcrawl.stores.files.opening import STANDARD_OUTPUT, open_local_sink
 
 
 def run_results(job: int, output: str, peer: str | None) -> int:
     """Fetches what there is so far."""
-    open_sink(output, replace=True)
+    open_local_sink(output, replace=True)
     remote = Remote.find(peer)
     count = fetch(remote, job, output)
     print(f"p2pcrawl: {fetched(count, output)}", file=sys.stderr)
@@ -61,7 +61,7 @@ def fetched(count: int, output: str) -> str:
 
 
 def _fill(remote: Remote, job: int, path: str) -> int:
-    sink = open_sink(path, replace=True)
+    sink = open_local_sink(path, replace=True)
     count = 0
     try:
         sink.resume(None)

@@ -20,7 +20,7 @@ from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.printable import on_one_line
 from p2pcrawl.peer.answers.submission import submission_of
-from p2pcrawl.stores.files import STANDARD_OUTPUT, open_sink
+from p2pcrawl.stores.files.opening import STANDARD_OUTPUT, open_local_sink
 
 LOOK_S = 0.1
 LOOK_MAX_S = 1.0
@@ -42,7 +42,7 @@ def run_submit(
     if output is not None:
         if not wait:
             raise ConfigurationError("-o needs --wait; without it fetch the items later: p2pcrawl results JOB -o FILE")
-        open_sink(output, replace=True)
+        open_local_sink(output, replace=True)
     submission = submission_of(target, Settings(), dict(settings), arguments)
     remote = Remote.find(peer, token_file)
     job = int(remote.post("/submit", submission.plain())["job"])

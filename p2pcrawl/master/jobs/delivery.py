@@ -14,8 +14,8 @@ from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.model.crawl.job import is_text
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.stores.files import open_sink
-from p2pcrawl.stores.sink import Sink
+from p2pcrawl.stores.files.local_sink import LocalSink
+from p2pcrawl.stores.files.opening import open_local_sink
 
 ROWS = 500
 
@@ -36,7 +36,7 @@ class Output:
 class Delivery:
     """One output of one job."""
 
-    def __init__(self, job: int, path: str, sink: Sink, last: int) -> None:
+    def __init__(self, job: int, path: str, sink: LocalSink, last: int) -> None:
         self.job = job
         self.path = path
         self.last = last
@@ -50,10 +50,10 @@ class Delivery:
         fields, safe = settings.feed_export_fields, settings.feed_csv_safe
         for path, spec, last, position in store.sinks(job):
             if path == output.path:
-                sink = open_sink(path, replace=json.loads(spec)["replace"], fields=fields, csv_safe=safe)
+                sink = open_local_sink(path, replace=json.loads(spec)["replace"], fields=fields, csv_safe=safe)
                 sink.resume(json.loads(position))
                 return cls(job, path, sink, last)
-        sink = open_sink(output.path, replace=output.replace, fields=fields, csv_safe=safe)
+        sink = open_local_sink(output.path, replace=output.replace, fields=fields, csv_safe=safe)
         position_now = sink.resume(None)
         store.add_sink(job, output.path, json.dumps({"replace": output.replace}), position_now)
         return cls(job, output.path, sink, 0)

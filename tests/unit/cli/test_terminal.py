@@ -21,7 +21,7 @@ from p2pcrawl.cli.screen.progress import progress_line, table
 from p2pcrawl.cli.screen.relay import Relay
 from p2pcrawl.cli.screen.terminal import Guarded, Terminal
 from p2pcrawl.model.errors import P2PCrawlError
-from p2pcrawl.stores.stream_sink import StreamSink
+from p2pcrawl.stores.files.stream_sink import StreamSink
 
 HOSTILE = "\x1b]0;pwned\x07\x1b[2J\x9b31m\u202egnp\ud800\rp2pcrawl: all is well"
 FORBIDDEN = ["\x1b", "\x07", "\x9b", "\u202e", "\ud800", "\r"]

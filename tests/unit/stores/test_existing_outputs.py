@@ -13,13 +13,13 @@ from xml.etree import ElementTree
 import pytest
 
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.stores.files import open_sink
+from p2pcrawl.stores.files.opening import open_local_sink
 
 ITEM = b'{"id":3,"text":"new"}'
 
 
 def appended(path, *items: bytes) -> bytes:
-    with closing(open_sink(str(path), replace=False)) as sink:
+    with closing(open_local_sink(str(path), replace=False)) as sink:
         sink.resume(None)
         sink.write(items or [ITEM])
         sink.finish()
@@ -133,7 +133,7 @@ def refused(path, content: bytes, packed: bool) -> None:
         path = path.with_suffix(path.suffix + ".gz")
         content = gzip.compress(content, mtime=0)
     path.write_bytes(content)
-    with closing(open_sink(str(path), replace=False)) as sink, pytest.raises(ConfigurationError) as caught:
+    with closing(open_local_sink(str(path), replace=False)) as sink, pytest.raises(ConfigurationError) as caught:
         sink.resume(None)
 
     assert path.read_bytes() == content
@@ -144,7 +144,7 @@ def refused(path, content: bytes, packed: bool) -> None:
 
 def test_refused_file_is_left_alone_also_by_a_sink_that_failed_before(tmp_path):
     path = tmp_path / "out.json"
-    sink = open_sink(str(path), replace=False)
+    sink = open_local_sink(str(path), replace=False)
     sink.resume(None)
     sink.write([ITEM])
     sink.close()

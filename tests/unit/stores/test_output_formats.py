@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from p2pcrawl.model.errors import StorageError
 from p2pcrawl.spiders.items import encode_item
-from p2pcrawl.stores.csv_format import Csv
-from p2pcrawl.stores.files import open_sink
-from p2pcrawl.stores.formats import JsonArray, JsonLines
-from p2pcrawl.stores.formulas import raw_cell
-from p2pcrawl.stores.xml_format import Xml
+from p2pcrawl.stores.files.csv_format import Csv
+from p2pcrawl.stores.files.formats import JsonArray, JsonLines
+from p2pcrawl.stores.files.formulas import raw_cell
+from p2pcrawl.stores.files.opening import open_local_sink
+from p2pcrawl.stores.files.xml_format import Xml
 
 plain = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text())
 values = st.recursive(plain, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3))
@@ -120,7 +120,7 @@ def test_csv_as_it_is_when_that_is_asked_for():
 def test_csv_goes_on_under_columns_that_were_made_safe(tmp_path):
     path = tmp_path / "out.csv"
     for number in (1, 2):
-        with closing(open_sink(str(path), replace=False)) as sink:
+        with closing(open_local_sink(str(path), replace=False)) as sink:
             sink.resume(None)
             sink.write([encoded({"=a": number})])
             sink.sync()
@@ -174,7 +174,7 @@ def test_items_nested_as_deep_as_can_be_are_written(tmp_path):
     deep = b'{"a":' + b"[" * 5000 + b"]" * 5000 + b"}"
 
     for extension in ("csv", "xml", "json", "jsonl"):
-        with closing(open_sink(str(tmp_path / f"out.{extension}"), replace=False)) as sink:
+        with closing(open_local_sink(str(tmp_path / f"out.{extension}"), replace=False)) as sink:
             sink.resume(None)
             sink.write([deep])
             sink.finish()
@@ -202,7 +202,7 @@ def test_csv_columns_are_the_fields_asked_for():
 
 
 def test_csv_counts_the_values_without_a_column(tmp_path):
-    with closing(open_sink(str(tmp_path / "out.csv"), replace=False)) as sink:
+    with closing(open_local_sink(str(tmp_path / "out.csv"), replace=False)) as sink:
         sink.resume(None)
         sink.write([b'{"a":1}', b'{"a":2,"b":3,"c":4}'])
         first = sink.sync()

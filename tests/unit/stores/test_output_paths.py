@@ -9,9 +9,9 @@ import threading
 import pytest
 
 from p2pcrawl.model.errors import ConfigurationError, StorageError
-from p2pcrawl.stores import files
-from p2pcrawl.stores.files import open_sink
-from p2pcrawl.stores.stream_sink import StreamSink
+from p2pcrawl.stores.files import opening
+from p2pcrawl.stores.files.opening import open_local_sink
+from p2pcrawl.stores.files.stream_sink import StreamSink
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from p2pcrawl.stores.stream_sink import StreamSink
     ],
 )
 def test_ending_names_the_format(tmp_path, name, format, gzip):
-    sink = open_sink(str(tmp_path / name), replace=False)
+    sink = open_local_sink(str(tmp_path / name), replace=False)
 
     position = sink.resume(None)
     sink.close()
@@ -70,7 +70,7 @@ def test_impossible_names_are_refused(tmp_path):
 
 def test_missing_permissions_are_refused(tmp_path, monkeypatch):
     # For root everything is permitted, so the answer of the system is played.
-    monkeypatch.setattr(files.os, "access", lambda path, mode: False)
+    monkeypatch.setattr(opening.os, "access", lambda path, mode: False)
     refused(tmp_path / "new.json", "no permission to make files")
     (tmp_path / "old.json").write_bytes(b"[]")
     refused(tmp_path / "old.json", "no permission to read and write")
@@ -79,15 +79,15 @@ def test_missing_permissions_are_refused(tmp_path, monkeypatch):
 def refused(path, reason: str) -> None:
     for replace in (False, True):
         with pytest.raises(ConfigurationError, match=reason) as caught:
-            open_sink(str(path), replace=replace)
+            open_local_sink(str(path), replace=replace)
         assert "\n" not in str(caught.value)
 
 
 def test_opening_a_sink_makes_and_changes_nothing(tmp_path):
     (tmp_path / "old.json").write_bytes(b"[1]")
 
-    open_sink(str(tmp_path / "old.json"), replace=True)
-    open_sink(str(tmp_path / "new.json"), replace=True)
+    open_local_sink(str(tmp_path / "old.json"), replace=True)
+    open_local_sink(str(tmp_path / "new.json"), replace=True)
 
     assert os.listdir(tmp_path) == ["old.json"]
     assert (tmp_path / "old.json").read_bytes() == b"[1]"
@@ -95,7 +95,7 @@ def test_opening_a_sink_makes_and_changes_nothing(tmp_path):
 
 def test_bare_name_is_in_the_working_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    sink = open_sink("out.json", replace=False)
+    sink = open_local_sink("out.json", replace=False)
 
     sink.resume(None)
     sink.write([b"{}"])
@@ -106,7 +106,7 @@ def test_bare_name_is_in_the_working_folder(tmp_path, monkeypatch):
 
 
 def test_dash_is_json_lines_on_standard_output(capfd):
-    sink = open_sink("-", replace=False)
+    sink = open_local_sink("-", replace=False)
     position = sink.resume(None)
 
     sink.write([b'{"a":1}', b'{"a":2}'])
@@ -119,7 +119,7 @@ def test_dash_is_json_lines_on_standard_output(capfd):
 
 
 def test_standard_output_goes_on_after_a_resume(capfd):
-    sink = open_sink("-", replace=False)
+    sink = open_local_sink("-", replace=False)
     position = sink.resume({"format": "jsonl", "gzip": False, "offset": 16, "count": 2})
 
     sink.write([b'{"a":3}'])

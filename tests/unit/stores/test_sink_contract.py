@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 
 from p2pcrawl.model.errors import ConfigurationError, DiskFullError, StorageError
-from p2pcrawl.stores import disk, file_sink
-from p2pcrawl.stores.files import open_sink
+from p2pcrawl.stores.files import disk, file_sink
+from p2pcrawl.stores.files.opening import open_local_sink
 
 PAIRS = [(str(number), f"text {number}") for number in range(6)]
 ITEMS = [json.dumps({"id": int(one), "text": other}).encode() for one, other in PAIRS]
 
 
 def started(path: Path, *, replace=False):
-    sink = open_sink(str(path), replace=replace)
+    sink = open_local_sink(str(path), replace=replace)
     return sink, sink.resume(None)
 
 
@@ -95,7 +95,7 @@ def test_finish_after_finish_that_nobody_noted_gives_the_same_file(kind, tmp_pat
     sink.close()
     content = path.read_bytes()
 
-    again = open_sink(str(path), replace=False)
+    again = open_local_sink(str(path), replace=False)
     assert again.resume(position) == position
     again.finish()
     again.close()
@@ -114,7 +114,7 @@ def test_finished_document_takes_more_items(kind, tmp_path):
     sink.finish()
     sink.close()
 
-    again = open_sink(str(path), replace=False)
+    again = open_local_sink(str(path), replace=False)
     again.resume(position)
     again.write(ITEMS[3:])
     again.finish()
@@ -131,7 +131,7 @@ def test_resume_in_replace_mode_replaces_only_once(kind, tmp_path):
     position = sink.sync()
     sink.close()
 
-    again = open_sink(str(path), replace=True)
+    again = open_local_sink(str(path), replace=True)
     again.resume(position)
     again.write(ITEMS[3:])
     again.finish()
@@ -210,7 +210,7 @@ def test_two_crawls_cannot_have_one_file(kind, tmp_path):
     sink.write(ITEMS)
 
     with pytest.raises(ConfigurationError, match="another crawl"):
-        open_sink(str(path), replace=True).resume(None)
+        open_local_sink(str(path), replace=True).resume(None)
     sink.finish()
     sink.close()
 
@@ -227,7 +227,7 @@ def test_file_shorter_than_its_position_is_refused_and_left_alone(kind, tmp_path
     path.write_bytes(short)
 
     with pytest.raises(StorageError, match="put the file back"):
-        open_sink(str(path), replace=False).resume(position)
+        open_local_sink(str(path), replace=False).resume(position)
 
     assert path.read_bytes() == short
 
@@ -242,7 +242,7 @@ def test_swapped_file_is_refused_and_left_alone(kind, tmp_path):
     path.write_bytes(other)
 
     with pytest.raises(StorageError, match="not the file that this crawl wrote"):
-        open_sink(str(path), replace=False).resume(position)
+        open_local_sink(str(path), replace=False).resume(position)
 
     assert path.read_bytes() == other
 
@@ -256,7 +256,7 @@ def test_file_that_is_gone_is_not_made_anew(kind, tmp_path):
     path.unlink()
 
     with pytest.raises(StorageError, match="gone"):
-        open_sink(str(path), replace=False).resume(position)
+        open_local_sink(str(path), replace=False).resume(position)
 
     assert not path.exists()
 
@@ -268,9 +268,9 @@ def test_damaged_or_foreign_position_is_refused(kind, tmp_path, damage):
     sink.close()
 
     with pytest.raises((StorageError, ConfigurationError)):
-        open_sink(str(path), replace=False).resume(position | damage)
+        open_local_sink(str(path), replace=False).resume(position | damage)
     with pytest.raises(StorageError, match="damaged"):
-        open_sink(str(path), replace=False).resume({})
+        open_local_sink(str(path), replace=False).resume({})
 
 
 def test_output_cannot_change_its_format_on_resume(kind, tmp_path):
@@ -279,7 +279,7 @@ def test_output_cannot_change_its_format_on_resume(kind, tmp_path):
     other = tmp_path / ("out.xml" if kind.format != "xml" else "out.jsonl")
 
     with pytest.raises(ConfigurationError, match="began its output as"):
-        open_sink(str(other), replace=False).resume(position)
+        open_local_sink(str(other), replace=False).resume(position)
 
     assert not other.exists()
 
@@ -367,9 +367,9 @@ def test_a_write_that_takes_a_part_at_a_time_is_completed(tmp_path):
 
 CHILD = """
 import json, os, sys
-from p2pcrawl.stores.files import open_sink
+from p2pcrawl.stores.files.opening import open_local_sink
 path, stored = sys.argv[1:]
-sink = open_sink(path, replace=False)
+sink = open_local_sink(path, replace=False)
 position = sink.resume(json.load(open(stored)) if os.path.exists(stored) else None)
 while True:
     with open(stored + ".new", "w") as file:
@@ -400,7 +400,7 @@ def test_killed_processes_leave_each_item_once(tmp_path, extension):
         child.wait()
         child.stdout.close()
 
-    sink = open_sink(str(path), replace=False)
+    sink = open_local_sink(str(path), replace=False)
     position = sink.resume(json.loads(stored.read_text()))
     sink.finish()
     sink.close()

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from p2pcrawl.stores.files import open_sink
+from p2pcrawl.stores.files.opening import open_local_sink
 
 TEXTS = ("", "plain", "ünï€ 😀", "line\nline", "tab\tand\r\nreturn", 'quo"te, comma; ]', "</item> & ]]>", " spaced ")
 OLD = [("old 1", "kept"), ("old 2", "kept, too")]
@@ -51,7 +51,7 @@ def test_each_item_is_there_once_after_crashes_at_any_byte(kind, data):
 
         for _ in range(data.draw(st.integers(1, 3), label="crashes")):
             written, position = crash(path, mode, position, data)
-        with closing(open_sink(str(path), replace=mode == "replace")) as sink:
+        with closing(open_local_sink(str(path), replace=mode == "replace")) as sink:
             assert sink.resume(position)["count"] == position["count"]
             assert kind.read(path) == old + [pair(number) for number in range(position["count"])]
             sink.write([item(number) for number in range(position["count"], written + 2)])
@@ -62,7 +62,7 @@ def test_each_item_is_there_once_after_crashes_at_any_byte(kind, data):
 
 def crash(path, mode, position, data):
     """Run until a crash; how many items were written, and a position that was stored before it."""
-    with closing(open_sink(str(path), replace=mode == "replace")) as sink:
+    with closing(open_local_sink(str(path), replace=mode == "replace")) as sink:
         stored = [sink.resume(position)]
         images = [(0, path.read_bytes())]  # (how many positions had been stored, the file)
         number = stored[0]["count"]
@@ -92,7 +92,7 @@ def crash(path, mode, position, data):
 def test_what_was_synced_is_never_touched_again(kind, data):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"out{kind.extension}")
-        with closing(open_sink(str(path), replace=False)) as sink:
+        with closing(open_local_sink(str(path), replace=False)) as sink:
             sink.resume(None)
             synced = b""
             number = 0
@@ -110,7 +110,7 @@ def test_what_was_synced_is_never_touched_again(kind, data):
 def test_the_law_would_notice_a_resume_that_does_not_cut(kind, tmp_path):
     """A negative control: a position that claims too much, as without fsync and cutting, gives a wrong document."""
     path = tmp_path / f"out{kind.extension}"
-    sink = open_sink(str(path), replace=False)
+    sink = open_local_sink(str(path), replace=False)
     sink.resume(None)
     sink.write([item(0)])
     early = sink.sync()
@@ -118,7 +118,7 @@ def test_the_law_would_notice_a_resume_that_does_not_cut(kind, tmp_path):
     late = sink.sync()
     sink.close()
 
-    again = open_sink(str(path), replace=False)
+    again = open_local_sink(str(path), replace=False)
     again.resume(late | {"count": early["count"]})
     again.write([item(1)])
     again.finish()

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from p2pcrawl.stores.existing import Existing
+from p2pcrawl.stores.files.existing import Existing
 
 
 class CannotContinue(Exception):

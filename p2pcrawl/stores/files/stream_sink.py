@@ -8,15 +8,15 @@ from collections.abc import Sequence
 
 from p2pcrawl.model.errors import StorageError
 from p2pcrawl.model.printable import printable
-from p2pcrawl.stores.disk import storage_errors
-from p2pcrawl.stores.formats import JsonLines
-from p2pcrawl.stores.sink import Position
+from p2pcrawl.stores.files.disk import storage_errors
+from p2pcrawl.stores.files.formats import JsonLines
+from p2pcrawl.stores.files.local_sink import Position
 
 _NAME = "standard output"
 
 
 class StreamSink:
-    """A :class:`~p2pcrawl.stores.sink.Sink` on an open file descriptor, which stays open."""
+    """A :class:`~p2pcrawl.stores.files.local_sink.LocalSink` on an open file descriptor, which stays open."""
 
     def __init__(self, descriptor: int = 1) -> None:
         self._descriptor = descriptor

@@ -20,10 +20,10 @@ from contextlib import suppress
 from typing import Any
 
 from p2pcrawl.model.errors import ConfigurationError, StorageError
-from p2pcrawl.stores.disk import open_locked, storage_errors, sync_folder_of, write_all
-from p2pcrawl.stores.existing import DamagedGzip, Existing, examined
-from p2pcrawl.stores.formats import CannotContinue, Format, Kept
-from p2pcrawl.stores.sink import Position
+from p2pcrawl.stores.files.disk import open_locked, storage_errors, sync_folder_of, write_all
+from p2pcrawl.stores.files.existing import DamagedGzip, Existing, examined
+from p2pcrawl.stores.files.formats import CannotContinue, Format, Kept
+from p2pcrawl.stores.files.local_sink import Position
 
 _GZIP = 31
 _LEVEL = 6
@@ -32,7 +32,7 @@ _CHECKED = 64
 
 
 class FileSink:
-    """A :class:`~p2pcrawl.stores.sink.Sink` that writes one file in one format."""
+    """A :class:`~p2pcrawl.stores.files.local_sink.LocalSink` that writes one file in one format."""
 
     def __init__(self, path: str, format: Format, *, gzip: bool = False, replace: bool = False) -> None:
         self._path = path

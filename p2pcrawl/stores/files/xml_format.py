@@ -14,8 +14,8 @@ from typing import Any
 from xml.parsers import expat
 
 from p2pcrawl.model.errors import StorageError
-from p2pcrawl.stores.existing import Existing
-from p2pcrawl.stores.formats import CannotContinue, Jointed, Kept
+from p2pcrawl.stores.files.existing import Existing
+from p2pcrawl.stores.files.formats import CannotContinue, Jointed, Kept
 
 _ROOT = "items"
 _DEPTH_MAX = 50

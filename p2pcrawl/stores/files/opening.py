@@ -7,12 +7,12 @@ import stat
 from collections.abc import Callable, Sequence
 
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.stores.csv_format import Csv
-from p2pcrawl.stores.file_sink import FileSink
-from p2pcrawl.stores.formats import Format, JsonArray, JsonLines
-from p2pcrawl.stores.sink import Sink
-from p2pcrawl.stores.stream_sink import StreamSink
-from p2pcrawl.stores.xml_format import Xml
+from p2pcrawl.stores.files.csv_format import Csv
+from p2pcrawl.stores.files.file_sink import FileSink
+from p2pcrawl.stores.files.formats import Format, JsonArray, JsonLines
+from p2pcrawl.stores.files.local_sink import LocalSink
+from p2pcrawl.stores.files.stream_sink import StreamSink
+from p2pcrawl.stores.files.xml_format import Xml
 
 STANDARD_OUTPUT = "-"
 
@@ -26,7 +26,7 @@ _FORMATS: dict[str, Callable[[], Format]] = {
 }
 
 
-def open_sink(path: str, *, replace: bool, fields: Sequence[str] = (), csv_safe: bool = True) -> Sink:
+def open_local_sink(path: str, *, replace: bool, fields: Sequence[str] = (), csv_safe: bool = True) -> LocalSink:
     """Opens the sink for ``path``, in the format that its ending names; ``-`` is standard output.
 
     Nothing is opened, made or changed before the sink's ``resume``. ``fields`` are the columns of CSV, and

@@ -16,9 +16,9 @@ from typing import Any
 import msgspec
 
 from p2pcrawl.model.errors import StorageError
-from p2pcrawl.stores.existing import FIRST, Existing
-from p2pcrawl.stores.formats import CannotContinue, Kept
-from p2pcrawl.stores.formulas import raw_cell, safe_cell
+from p2pcrawl.stores.files.existing import FIRST, Existing
+from p2pcrawl.stores.files.formats import CannotContinue, Kept
+from p2pcrawl.stores.files.formulas import raw_cell, safe_cell
 
 _items = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
 _text = msgspec.json.Decoder(str).decode

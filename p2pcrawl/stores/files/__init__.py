@@ -1,0 +1,1 @@
+"""Files of items that a crash can neither tear nor double."""

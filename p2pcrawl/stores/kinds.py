@@ -1,0 +1,60 @@
+"""The kinds of sinks, by what their addresses begin with, and the one door by which sinks are made.
+
+A kind's module is imported when an address asks for it, so that nobody needs a driver that he does not use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.stores.address import SinkAddress
+from p2pcrawl.stores.sink import Sink
+
+
+@dataclass(frozen=True, slots=True)
+class SinkPlace:
+    """The surroundings of a sink, as it is told of them when it is made."""
+
+    job_name: str
+    """The name of the spider, for those that put it into names and columns."""
+    writer: str = ""
+    """A name of this master's store, in hex: the same at every restart, and nobody else's."""
+    replace: bool = False
+    """What the destination holds already of earlier jobs goes when the job begins."""
+
+
+MakeSink = Callable[[SinkAddress, SinkPlace], Sink]
+"""Makes a sink without touching its destination. Raises ConfigurationError for an address that can be seen not to
+work, and where a package is missing, with the extra to install."""
+
+
+@dataclass(frozen=True, slots=True)
+class _SinkKind:
+    module: str
+    extra: str
+    """The extra of p2pcrawl that installs the packages it needs; "" where there are none."""
+    make: str = "make_sink"
+
+
+_KINDS: dict[str, _SinkKind] = {}
+"""By scheme."""
+
+
+def make_sink(address: SinkAddress, place: SinkPlace) -> Sink:
+    """Makes the sink that an address names, without touching its destination. Raises ConfigurationError."""
+    kind = _KINDS.get(address.scheme)
+    if kind is None:
+        known = ", ".join(f"{scheme}://" for scheme in sorted(_KINDS))
+        raise ConfigurationError(f"no sink has addresses that begin with {address.scheme}://: there are {known}")
+    try:
+        make: MakeSink = getattr(import_module(kind.module), kind.make)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("p2pcrawl"):
+            raise
+        raise ConfigurationError(
+            f"{address.url} needs the package {error.name}: pip install 'p2pcrawl[{kind.extra}]'"
+        ) from None
+    return make(address, place)
