@@ -28,6 +28,7 @@ class _Due:
     job: int
     links: int
     answer: asyncio.Future[Settled]
+    known: int
     unknown: bool = False
     refused: list[int] = field(default_factory=list)
     buckets: dict[int, int] = field(default_factory=dict)
@@ -107,7 +108,7 @@ class Exchange:
         for due in answers:
             if not due.unknown:
                 self.received[due.job] += due.links - len(due.refused)
-            provisional = [n for n, bucket in due.buckets.items() if self._company.provisional(bucket)]
+            provisional = [n for n, bucket in due.buckets.items() if self._company.provisional(bucket, due.known)]
             if not due.answer.done():
                 due.answer.set_result(Settled(0, due.refused, due.unknown, provisional))
         for parcel in settled:
@@ -115,7 +116,7 @@ class Exchange:
 
     def _take(self, arrival: Arrival, batch: Batch) -> _Due:
         """Puts links that arrived into the batch, and returns what their finder is to be told."""
-        due = _Due(arrival.job, len(arrival.links), arrival.answer)
+        due = _Due(arrival.job, len(arrival.links), arrival.answer, arrival.known)
         job = self._jobs.get(arrival.job)
         if job is None:
             # The job may be known by the time of the answer, but none of these links will have been stored.

@@ -92,7 +92,7 @@ class Service:
     async def _discover(self, request: Discover, sender: NodeId) -> Settled:
         # Before the links: what is open to them is known here when they are taken in.
         self._ground.openings.learn({request.job: request.opened})
-        return await self._ground.mailbox.arrive(request.job, request.links)
+        return await self._ground.mailbox.arrive(request.job, request.links, request.known)
 
     async def _merge(self, request: Merge, sender: NodeId) -> Settled:
         # A host that is not ours is refused before anything of the request is written down.

@@ -95,6 +95,15 @@ def read_phases(path: Path, job: int) -> dict[Print, int]:
     return phases
 
 
+def read_spooled(path: Path, job: int) -> frozenset[Print]:
+    """Reads which URLs this folder keeps for want of copies elsewhere; what is damaged keeps nothing."""
+    if not (path / "copies.db").exists():
+        return frozenset()
+    with suppress(sqlite3.DatabaseError), _opened(path / "copies.db") as copies:
+        return frozenset(copies.execute("SELECT hi, lo FROM spool WHERE job = ?", (job,)))
+    return frozenset()
+
+
 def ended_in(path: Path, job: int) -> Iterator[Print]:
     """Returns the URLs that this folder knows to be through, as record or as copy."""
     return (key for key, phase in read_phases(path, job).items() if phase)

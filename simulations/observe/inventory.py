@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from .folders import Print, read_phases
+from .folders import Print, read_phases, read_spooled
 
 
 class Held(NamedTuple):
@@ -36,6 +36,8 @@ class Inventory:
     """Whose disks were lost since the inventory before."""
     whole: int = 0
     """On how many disks everything was, as the masters said just then; 0 while they said that copies were missing."""
+    spooled: frozenset[Print] = frozenset()
+    """What is kept besides by those that found it, for want of copies elsewhere."""
 
 
 @dataclass(slots=True)
@@ -51,12 +53,14 @@ class Stock:
     ) -> None:
         """Reads all disks: ``folders`` are those of all masters that are not gone for good."""
         standing: dict[Print, Held] = {}
+        spooled: set[Print] = set()
         count = 0
         first = Held(0, 0, 0)
         for folder in folders:
             count += 1
+            spooled |= read_spooled(folder, job)
             for key, phase in read_phases(folder, job).items():
                 known, disks, through = standing.get(key, first)
                 held = Held(max(known, phase), disks + 1, through + bool(phase))
                 standing[key] = self._alike.setdefault(held, held)
-        self.inventories.append(Inventory(now_s, standing, count, lost, whole))
+        self.inventories.append(Inventory(now_s, standing, count, lost, whole, frozenset(spooled)))

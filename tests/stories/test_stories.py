@@ -452,6 +452,11 @@ STORIES = {
         "had them before.",
         Plan(Options(masters=4, pages=120, hosts=30), faults=one_of_two_newcomers_loses_its_disk),
     ),
+    "newcomer-that-knows-of-nobody": Story(
+        "A newcomer that had not taken the others into its view yet was sent links, and called them settled, as one "
+        "copy was all that there could be. It lost its disk, and the page that led to them was done.",
+        Options(scenario="newcomers", seed=90002, masters=7, pages=240, hosts=15, latency_s=0.0005, limit_s=1200.0),
+    ),
     "two-majorities": Story(
         "Each part of a divided cluster counted its own members: two that had left and came back on the smaller side "
         "made that more than half of those that it knew, and both parts granted.",

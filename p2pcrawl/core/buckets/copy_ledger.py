@@ -123,12 +123,12 @@ class Copying:
             if not holder.synced.isdisjoint(buckets):
                 self._void(holder, buckets)
 
-    def provisional(self, bucket: int) -> bool:
+    def provisional(self, bucket: int, known: int = 0) -> bool:
         """Tells whether a fact of this bucket has fewer stores than it should, once all living holders have
-        answered.
+        answered. ``known``: so many masters there are at least, as whoever asks for the acknowledgement says.
         """
         counted = 1 + sum(1 for node in self.holders(bucket) if bucket in self._holders[node].synced)
-        return counted < min(self.copies, self.known)
+        return counted < min(self.copies, max(self.known, known))
 
     def behind(self) -> list[NodeId]:
         """Returns the living holders that lack something."""

@@ -93,8 +93,10 @@ class Company(Terms, Protocol):
     def when_safe(self, then: Callable[[], None]) -> None:
         """Calls ``then`` when all links up to now have as many copies as can be had."""
 
-    def provisional(self, bucket: int) -> bool:
-        """Tells whether links in a bucket have fewer copies than they should."""
+    def provisional(self, bucket: int, known: int) -> bool:
+        """Tells whether links in a bucket have fewer copies than they should; another master says how many ``known``
+        masters there are at least.
+        """
 
     def doubt(self, buckets: Collection[int]) -> None:
         """Has the copies of these buckets compared: they have not heard of all that changed."""
@@ -161,7 +163,7 @@ class Alone(Unshared):
         """Calls it at once: one copy is all that can be had."""
         then()
 
-    def provisional(self, bucket: int) -> bool:
+    def provisional(self, bucket: int, known: int) -> bool:
         """Says no: no more copies are wanted."""
         return False
 

@@ -51,7 +51,7 @@ class Neighbours:
         self.excess = Excess(peers, self.ownership, self.copying, ground.jobs, ground.openings)
         self.copier = Copier(self.copying, self.excess.carry)
         replication = Replication(self.copier, self.ownership)
-        deliver = _delivery(peers, ground)
+        deliver = _delivery(peers, ground, self.copying)
         self.spool = Spool(self.holdings, self.ownership, self.copying, ground.jobs, ground.mailbox, deliver)
         self.dispatch = Dispatch(
             self.ownership.owner, deliver, ground.mailbox.take_back, keep=self.spool.keep, on_settled=ground.wake.set
@@ -107,13 +107,15 @@ class Neighbours:
         return self.dispatch.under_way
 
 
-def _delivery(peers: Peers, ground: Ground) -> Deliver:
+def _delivery(peers: Peers, ground: Ground, copying: Copying) -> Deliver:
     jobs = ground.jobs
 
     async def deliver(owner: NodeId, number: int, links: list[Link]) -> Settled:
-        """Takes links of a job to their owner, with the hosts that it has opened."""
+        """Takes links of a job to their owner, with the hosts that it has opened, and the number of masters
+        that there are: the owner may not know of all of them yet.
+        """
         job = jobs.get(number)
         opened = list(job.spec.opened) if job is not None else []
-        return await peers.ask(owner, Discover(0, number, links, opened))
+        return await peers.ask(owner, Discover(0, number, links, opened, copying.known))
 
     return deliver

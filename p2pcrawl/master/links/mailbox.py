@@ -17,6 +17,8 @@ class Arrival(NamedTuple):
     job: int
     links: list[Link]
     answer: asyncio.Future[Settled]
+    known: int
+    """The masters that the other one knows of."""
 
 
 class Mailbox:
@@ -33,11 +35,11 @@ class Mailbox:
         """Tells whether there is something for the next turn."""
         return bool(self.arrivals or self.returned or self.adoptions)
 
-    def arrive(self, job: int, links: list[Link]) -> asyncio.Future[Settled]:
-        """Takes links that another master found; answered when they are durable."""
+    def arrive(self, job: int, links: list[Link], known: int = 0) -> asyncio.Future[Settled]:
+        """Takes links that another master found, which knows of so many masters; answered when they are durable."""
         self._wake()
         answer: asyncio.Future[Settled] = asyncio.get_running_loop().create_future()
-        self.arrivals.append(Arrival(job, links, answer))
+        self.arrivals.append(Arrival(job, links, answer, known))
         return answer
 
     def take_back(self, job: int, parcels: list[Parcel]) -> None:

@@ -71,6 +71,9 @@ class Discover(PeerRequest[Settled], tag=23):
     links: list[WireLink]
     opened: OpenedHosts = []
     """The hosts that the job's start URLs have opened, as the sender knows."""
+    known: Count = 0
+    """The masters that the sender knows of, those that may come back too. The receiver may not have met them yet, and
+    is not to take what it has alone for all the copies that there can be."""
 
 
 class Mirrored(PeerReply, tag=26):

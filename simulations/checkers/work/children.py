@@ -1,6 +1,7 @@
 """Done implies children safe, at every moment: whoever says that a page is done, all that it led to is on some disk.
 
-Looked at on all disks that there are, those of crashed masters too, after each loss and every now and then between.
+Looked at on all disks that there are, those of crashed masters too, after each loss and every now and then between. A
+link that whoever found it keeps, for want of copies elsewhere, is on that disk.
 When the masters say that every copy is where it should be, a page that is done on enough disks has its links on enough.
 """
 
@@ -25,7 +26,7 @@ def check(evidence: Evidence) -> Iterator[str]:
         missing, fewer = [], []
         for page in _to_look_at(now, children, known_safe):
             links = [link for link in children[page] if link not in told_elsewhere]
-            if away := [link for link in links if link not in now.held]:
+            if away := [link for link in links if link not in now.held and link not in now.spooled]:
                 missing.append(f"{names[page]} is done, and {listed(sorted(names[link] for link in away))}")
                 continue
             known_safe.add(page)

@@ -407,6 +407,15 @@ def test_spool_may_be_left_where_fewer_masters_are_than_copies_and_more_than_one
     assert any(violation.checker == "bounds" for violation in violations(evidence)) is is_amiss
 
 
+def test_link_that_its_finder_keeps_is_not_forgotten() -> None:
+    evidence = flawless()
+    forget_a_link(evidence)
+
+    evidence.inventories[:] = [replace(evidence.inventories[-1], spooled=frozenset({LAST}))]
+
+    assert violations(evidence) == []
+
+
 def test_what_goes_with_more_disks_than_copies_allow_is_no_violation() -> None:
     evidence = flawless()
     last = evidence.inventories[-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from p2pcrawl.frontier.copies.copy_store import CopyStore
+from p2pcrawl.frontier.copies.copy_store import CopyStore, SpoolRow
 from p2pcrawl.frontier.database.schema import open_database
 from p2pcrawl.model.crawl.fingerprint import fingerprint, halves
 from p2pcrawl.wire.messages.peer_messages import CopyRow
@@ -54,6 +54,19 @@ def test_an_inventory_counts_on_how_many_disks_a_url_is(tmp_path: Path) -> None:
 
     assert stock.inventories[0].held == {print_of(ONE): Held(DONE, 2, 1), print_of(OTHER): Held(QUEUED, 1, 0)}
     assert stock.inventories[0].disks == 3
+
+
+def test_an_inventory_knows_what_is_kept_for_want_of_copies(tmp_path: Path) -> None:
+    for folder, job in (("m0", JOB), ("m1", JOB + 1)):
+        (tmp_path / folder).mkdir()
+        store = CopyStore(tmp_path / folder)
+        store.spool([SpoolRow(job, *halves(fingerprint(f"http://{folder}.test/")), 1, b"")])
+        store.close()
+    stock = Stock()
+
+    stock.take(1.0, JOB, [tmp_path / "m0", tmp_path / "m1", tmp_path / "empty"])
+
+    assert stock.inventories[0].spooled == {print_of("http://m0.test/")}
 
 
 def test_sightings_tell_changes_only_and_lives_apart() -> None:

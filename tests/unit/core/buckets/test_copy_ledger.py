@@ -103,6 +103,21 @@ def test_master_that_may_come_back_counts_among_those_that_there_should_be() -> 
     assert it.complete() == frozenset()
 
 
+def test_lone_master_does_not_settle_what_comes_from_one_that_knows_of_others() -> None:
+    it = copying()
+
+    assert not it.provisional(1)
+    assert it.provisional(1, known=7)
+
+
+def test_what_others_know_does_not_ask_for_more_copies_than_there_should_be() -> None:
+    it = copying(B)
+
+    bring(it, B, 1)
+
+    assert not it.provisional(1, known=7)
+
+
 def test_who_has_left_is_told() -> None:
     it = copying(B, C)
 

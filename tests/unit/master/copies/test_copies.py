@@ -20,7 +20,10 @@ from p2pcrawl.frontier.database.digest import Range
 from p2pcrawl.frontier.reading.job_items import pages_after
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.copies import copier, syncing
+from p2pcrawl.master.links.dispatch import Hold, Parcel
 from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.crawl.fingerprint import fingerprint
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.messages.peer_messages import Claim, Copy, Forgotten, ListKeys, Offer, Taken
 from tests.unit.master.buckets.test_takeover import answer, plant
@@ -35,7 +38,7 @@ from tests.unit.master.masters import (
     submit,
     town_of,
 )
-from tests.unit.master.test_cluster import Web
+from tests.unit.master.test_cluster import Web, _owner
 
 pytestmark = [
     pytest.mark.slow,
@@ -226,6 +229,33 @@ async def test_newcomers_hold_copies_before_long(tmp_path: Path) -> None:
         await eventually(lambda: synced(houses[1:]))
 
         await assert_nothing_lost(web, houses[1:], refetched=0)
+
+
+async def test_link_for_one_that_has_not_met_the_others_yet_stays_with_its_finder_too(tmp_path: Path) -> None:
+    async with town_of(tmp_path, "1", "2", answer=Web(count=20)) as (town, houses):
+        finder, newcomer = houses
+        await eventually(lambda: synced(houses))
+        await submit(finder)
+        await finished(houses)
+        url = next(u for n in range(100) if _owner(finder, u := f"http://late{n}.example/") == newcomer.id)
+        bucket = newcomer.master.bucket_of_url(url, "host")
+        town.views = {newcomer.id: [newcomer.id]}
+        town.look()
+        await eventually(lambda: newcomer.cluster.ownership.owned == BUCKETS)
+
+        hold = Hold()
+        link = Link(url, fingerprint(url), depth=1)
+        finder.cluster.neighbours.send(77, newcomer.id, Parcel(link, bucket, hold))
+        finder.cluster.neighbours.flush()
+        await eventually(lambda: not hold.waiting)
+        kept = finder.cluster.spool.size
+        town.views = {}
+        town.look()
+        await eventually(lambda: synced(houses))
+        await finder.cluster.spool.send_once_more()
+
+        assert kept == 1
+        assert finder.cluster.spool.size == 0
 
 
 async def test_copies_that_do_not_get_through_hold_up_the_ends_of_pages_at_the_holder_only(
