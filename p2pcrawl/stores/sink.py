@@ -47,13 +47,20 @@ class SinkPage:
     """Seconds since 1970."""
     items: Sequence[bytes]
     """JSON objects in UTF-8, one for each item. A page may have none: a later visit that found nothing any more."""
+    numbers: Sequence[int] | None = None
+    """The number of each item on its page, where some of the page's items were left out by the sink's filter; None:
+    0, 1, 2, ... What an earlier visit gave is told by its visit, therefore, and not by numbers from some number on."""
 
-    def key(self, number: int, *, history: bool = False) -> str:
-        """Returns the key of the page's item of this number: the same however often it is brought, and by whom.
+    def number_of(self, place: int) -> int:
+        """Returns the number, on its page, of the item at this place of ``items``."""
+        return place if self.numbers is None else self.numbers[place]
+
+    def key(self, place: int, *, history: bool = False) -> str:
+        """Returns the key of the item at this place of ``items``: the same however often it is brought, and by whom.
 
         With ``history`` each visit's items have keys of their own.
         """
-        key = f"{self.job}-{self.fingerprint}-{number}"
+        key = f"{self.job}-{self.fingerprint}-{self.number_of(place)}"
         return f"{key}-{self.visit}" if history else key
 
 
@@ -62,7 +69,8 @@ class RefusedItem:
     """One item that a sink will never take, and why, in one line: it goes to the dead letters."""
 
     page: SinkPage
-    number: int
+    place: int
+    """Of the item in ``page.items``."""
     reason: str
 
 
