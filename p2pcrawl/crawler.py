@@ -17,11 +17,11 @@ from typing import Any, Self
 import msgspec
 
 from p2pcrawl.master.company.company import Alone
-from p2pcrawl.master.jobs.delivery import Output
 from p2pcrawl.master.jobs.job import FINISHED, Job
 from p2pcrawl.master.master import Master
 from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
 from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.private.presence import addresses_here
 from p2pcrawl.slave.slave import Slave
@@ -30,6 +30,7 @@ from p2pcrawl.spiders.loading.load import importing, load_spider, merged_setting
 from p2pcrawl.spiders.loading.trial import try_spider
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.stores.files.opening import STANDARD_OUTPUT, open_local_sink
+from p2pcrawl.stores.kinds import read_sink
 
 Target = type[Spider] | SpiderRef | str
 
@@ -62,7 +63,7 @@ class Crawler:
         slaves: int | None = None,
         settings: Settings | Mapping[str, Any] | None = None,
         arguments: Mapping[str, str] | None = None,
-        outputs: Sequence[Output] = (),
+        outputs: Sequence[SinkSpec] = (),
         output_to_stderr: bool = False,
     ) -> None:
         given = settings if isinstance(settings, Settings) else Settings()
@@ -72,7 +73,7 @@ class Crawler:
         self._plans = [_plan(ref, cls, given, overrides, dict(arguments or {})) for ref, cls in _resolved(target)]
         self.settings = self._plans[0].settings
         names = [output] if isinstance(output, str | os.PathLike) else list(output)
-        self._outputs = _placed([*outputs, *(Output(os.fspath(name), replace) for name in names)])
+        self._outputs = _placed([*outputs, *(read_sink(os.fspath(name), replace=replace) for name in names)])
         self._data = Path(data) if data is not None else None
         self.output_to_stderr = output_to_stderr
         """Whether what spiders print goes to standard error, because standard output holds the items."""
@@ -135,7 +136,7 @@ class Crawler:
 
     def _check(self) -> None:
         """Refuses whatever can be seen not to work before anything is written."""
-        if len(self._plans) > 1 and any(output.path != STANDARD_OUTPUT for output in self._outputs):
+        if len(self._plans) > 1 and any(output.url != STANDARD_OUTPUT for output in self._outputs):
             names = " and ".join(plan.name for plan in self._plans[:2])
             raise ConfigurationError(f"{names} are separate crawls and cannot share an output: run them one by one")
         for plan in self._plans:
@@ -246,7 +247,7 @@ class Crawler:
     @property
     def outputs(self) -> list[str]:
         """The destinations of the items: absolute paths, or "-"."""
-        return [output.path for output in self._outputs]
+        return [output.url for output in self._outputs]
 
     @property
     def master(self) -> Master:
@@ -338,15 +339,15 @@ def _resolved(target: Target | Sequence[Target]) -> list[tuple[SpiderRef | None,
     return found
 
 
-def _placed(outputs: Sequence[Output]) -> list[Output]:
+def _placed(outputs: Sequence[SinkSpec]) -> list[SinkSpec]:
     """Returns the outputs with absolute paths, so that a resumed crawl finds them from any folder."""
     for output in outputs:
         # Opens nothing; it raises for what can already be seen not to work, in the words that were typed.
-        open_local_sink(output.path, replace=output.replace)
-    placed = [o if o.path == STANDARD_OUTPUT else replace(o, path=os.path.abspath(o.path)) for o in outputs]
+        open_local_sink(output.url, replace=output.replace)
+    placed = [o if o.url == STANDARD_OUTPUT else replace(o, url=os.path.abspath(o.url)) for o in outputs]
     for number, output in enumerate(placed):
-        if any(output.path == other.path for other in placed[:number]):
-            raise ConfigurationError(f"the output {outputs[number].path} is given twice")
+        if any(output.url == other.url for other in placed[:number]):
+            raise ConfigurationError(f"the output {outputs[number].url} is given twice")
     return placed
 
 

@@ -18,7 +18,7 @@ from p2pcrawl.cli.screen.summary import CrawlEnd, summary
 from p2pcrawl.cli.screen.terminal import Terminal, json_line
 from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.crawler import Crawler, interruptible, new_event_loop
-from p2pcrawl.master.jobs.delivery import Output
+from p2pcrawl.stores.kinds import read_sink
 
 STANDARD_OUTPUT = "-"
 
@@ -44,7 +44,8 @@ def run_crawl(options: CrawlOptions) -> int:
     """Runs a crawl, tells how it goes and how it ended, and returns the exit code."""
     crawler = Crawler(
         list(options.targets),
-        outputs=[Output(p) for p in options.appended] + [Output(p, True) for p in options.replaced],
+        outputs=[read_sink(typed) for typed in options.appended]
+        + [read_sink(typed, replace=True) for typed in options.replaced],
         data=options.data,
         slaves=options.slaves,
         settings=_settings(options),

@@ -26,7 +26,7 @@ from p2pcrawl.cli.screen.summary import INTERRUPTED, CrawlEnd, summary
 from p2pcrawl.cli.screen.terminal import Terminal
 from p2pcrawl.crawler import Crawler, new_event_loop
 from p2pcrawl.demo.process import site_process
-from p2pcrawl.master.jobs.delivery import Output
+from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.crawl.url import canonical
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 
@@ -64,7 +64,7 @@ async def _demo(terminal: Terminal, path: Path, pages: int, hosts: int, slaves: 
             )
             crawler = Crawler(
                 site["start"],
-                outputs=[Output(str(path), True)],
+                outputs=[SinkSpec(str(path), replace=True)],
                 slaves=slaves,
                 settings={
                     "log_level": level,

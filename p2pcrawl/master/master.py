@@ -19,7 +19,6 @@ from p2pcrawl.master.copies.looking import Looking
 from p2pcrawl.master.cycle import Cycle
 from p2pcrawl.master.exchange import Exchange
 from p2pcrawl.master.jobs.admission import Admission
-from p2pcrawl.master.jobs.delivery import Output
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.jobs.outputs import Outputs
 from p2pcrawl.master.requeue import Aside
@@ -33,6 +32,7 @@ from p2pcrawl.master.slaves.slaves import Slaves
 from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.crawl.job import JobSpec
 from p2pcrawl.model.crawl.record import ShardKey
+from p2pcrawl.model.crawl.sink_spec import SinkSpec
 
 log = logging.getLogger(__name__)
 
@@ -140,16 +140,16 @@ class Master:
 
     # -- jobs ---------------------------------------------------------------------------------
 
-    async def submit(self, spec: JobSpec, outputs: Sequence[Output] = ()) -> Job:
+    async def submit(self, spec: JobSpec, sinks: Sequence[SinkSpec] = ()) -> Job:
         """Submits a new job; durable when this returns."""
         job = await self.admission.submit(spec)
-        await self.outputs.open(job, outputs)
+        await self.outputs.open(job, sinks)
         return job
 
-    async def resume(self, number: int, spec: JobSpec, outputs: Sequence[Output] = ()) -> Job:
+    async def resume(self, number: int, spec: JobSpec, sinks: Sequence[SinkSpec] = ()) -> Job:
         """Goes on with a job of this data folder, under changed settings and with more outputs if given."""
         job = self.admission.resume(number, spec)
-        await self.outputs.open(job, outputs)
+        await self.outputs.open(job, sinks)
         return job
 
     # -- running ------------------------------------------------------------------------------

@@ -28,6 +28,15 @@ def printable(text: str) -> str:
     return _controls.sub(_escape, text)
 
 
+def is_text(value: str) -> bool:
+    """Tells whether ``value`` can be written in UTF-8."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def on_one_line(text: str) -> str:
     """Makes text of others printable as :func:`printable` does, but on one line whatever it holds, and without
     passwords.

@@ -34,8 +34,7 @@ class SinkAddress:
     @property
     def scheme(self) -> str:
         """The scheme in lower case; empty for a path."""
-        found = _SCHEME.match(self.url)
-        return found[1].lower() if found else ""
+        return scheme_of(self.url)
 
     def with_secret(self) -> str:
         """Builds the address that a driver is given: with the password in its place."""
@@ -52,6 +51,12 @@ OPTIONS = frozenset(
     {"mode", "batch", "batch_bytes", "linger", "fields", "where", "item", "password_env", "password_file", "driver"}
 )
 """Options that every sink may have; a kind of sink names its own further ones to ``parse_sink``."""
+
+
+def scheme_of(address: str) -> str:
+    """Returns the scheme of an address in lower case; empty for a path."""
+    found = _SCHEME.match(address)
+    return found[1].lower() if found else ""
 
 
 def parse_sink(typed: str, own: frozenset[str] = frozenset()) -> SinkAddress:

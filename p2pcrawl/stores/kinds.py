@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
+from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.stores.address import SinkAddress
+from p2pcrawl.stores.address import SinkAddress, parse_sink, scheme_of
 from p2pcrawl.stores.sink import Sink
 
 
@@ -37,10 +38,24 @@ class _SinkKind:
     extra: str
     """The extra of p2pcrawl that installs the packages it needs; "" where there are none."""
     make: str = "make_sink"
+    options: frozenset[str] = frozenset()
+    """Its own options in an address, beside those of all kinds."""
 
 
 _KINDS: dict[str, _SinkKind] = {}
 """By scheme."""
+
+
+def read_sink(typed: str, *, replace: bool = False) -> SinkSpec:
+    """Reads a destination as typed after -o or -O. Raises ConfigurationError, which never shows the password."""
+    kind = _KINDS.get(scheme_of(typed))
+    address = parse_sink(typed, kind.options if kind is not None else frozenset())
+    return SinkSpec(address.url, address.options, replace, address.secret)
+
+
+def address_of(spec: SinkSpec) -> SinkAddress:
+    """Returns the address of a sink that has travelled with its job."""
+    return SinkAddress(spec.url, dict(spec.options), spec.secret)
 
 
 def make_sink(address: SinkAddress, place: SinkPlace) -> Sink:

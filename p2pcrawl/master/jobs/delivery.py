@@ -7,30 +7,15 @@ it came; ``docs/architecture.md`` tells why that is safe.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 from p2pcrawl.frontier.records.item_table import ITEM_BYTES_MAX
 from p2pcrawl.frontier.records.store import Store
-from p2pcrawl.model.crawl.job import is_text
 from p2pcrawl.model.crawl.settings import Settings
-from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.stores.files.local_sink import LocalSink
 from p2pcrawl.stores.files.opening import open_local_sink
 
 ROWS = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """The destination of items: a path (or "-"), and whether what is there is replaced."""
-
-    path: str
-    replace: bool = False
-
-    def __post_init__(self) -> None:
-        """Raises ConfigurationError for a path that cannot be stored."""
-        if not is_text(self.path):
-            raise ConfigurationError(f"the output {self.path!r} has a name that is no text: give it another")
 
 
 class Delivery:
@@ -45,18 +30,18 @@ class Delivery:
         self._sink = sink
 
     @classmethod
-    def open(cls, store: Store, job: int, output: Output, settings: Settings) -> Delivery:
+    def open(cls, store: Store, job: int, output: SinkSpec, settings: Settings) -> Delivery:
         """Begins, or goes on where the store says. Raises ConfigurationError for an output that cannot work."""
         fields, safe = settings.feed_export_fields, settings.feed_csv_safe
         for path, spec, last, position in store.sinks(job):
-            if path == output.path:
+            if path == output.url:
                 sink = open_local_sink(path, replace=json.loads(spec)["replace"], fields=fields, csv_safe=safe)
                 sink.resume(json.loads(position))
                 return cls(job, path, sink, last)
-        sink = open_local_sink(output.path, replace=output.replace, fields=fields, csv_safe=safe)
+        sink = open_local_sink(output.url, replace=output.replace, fields=fields, csv_safe=safe)
         position_now = sink.resume(None)
-        store.add_sink(job, output.path, json.dumps({"replace": output.replace}), position_now)
-        return cls(job, output.path, sink, 0)
+        store.add_sink(job, output.url, json.dumps({"replace": output.replace}), position_now)
+        return cls(job, output.url, sink, 0)
 
     def step(self, store: Store) -> tuple[int, str, int, str] | None:
         """Delivers some; what to store about it, or None when there was nothing to deliver."""

@@ -9,8 +9,9 @@ from time import monotonic
 
 from p2pcrawl.frontier.records.recorder import Recorder
 from p2pcrawl.frontier.records.store import Store
-from p2pcrawl.master.jobs.delivery import Delivery, Output
+from p2pcrawl.master.jobs.delivery import Delivery
 from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.model.crawl.sink_spec import SinkSpec
 
 DELIVER_S = 0.5
 READ_ROWS = 100
@@ -28,15 +29,15 @@ class Outputs:
         self._ended = False
         self.deliver_at = 0.0
 
-    async def open(self, job: Job, outputs: Iterable[Output]) -> None:
-        """Opens the outputs that were asked for, and those that the store knows. Raises ConfigurationError for one that
+    async def open(self, job: Job, sinks: Iterable[SinkSpec]) -> None:
+        """Opens the sinks that were asked for, and those that the store knows. Raises ConfigurationError for one that
         cannot work.
         """
-        wanted = {o.path: o for o in outputs}
+        wanted = {sink.url: sink for sink in sinks}
         for path, *_ in await self._recorder.run(Store.sinks, job.id):
-            wanted.setdefault(path, Output(path))
-        for output in wanted.values():
-            opened = await self._recorder.run(Delivery.open, job.id, output, job.settings)
+            wanted.setdefault(path, SinkSpec(path))
+        for sink in wanted.values():
+            opened = await self._recorder.run(Delivery.open, job.id, sink, job.settings)
             self._deliveries.append(opened)
             self._undelivered = True
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NewType
 
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.printable import is_text
 
 JobId = NewType("JobId", int)
 
@@ -71,12 +72,3 @@ def _trouble(value: Any) -> str:
     if isinstance(value, list | tuple):
         return next(filter(None, map(_trouble, value)), "")
     return ""
-
-
-def is_text(value: str) -> bool:
-    """Tells whether ``value`` can be written in UTF-8."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

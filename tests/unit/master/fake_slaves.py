@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from p2pcrawl.master.company.company import Alone
-from p2pcrawl.master.jobs.delivery import Output
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.master import Master
 from p2pcrawl.model.crawl.fingerprint import SIZE, fingerprint
@@ -18,6 +17,7 @@ from p2pcrawl.model.crawl.job import START_URL, JobId, JobSpec, SpiderRef
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.overlay.link import open_link
 from p2pcrawl.wire.messages.slave_messages import (
     PROTOCOL,
@@ -194,7 +194,7 @@ async def crawl(
     slaves: Slaves,
     *,
     hosts_max: int = 0,
-    outputs: Sequence[Output] = (),
+    outputs: Sequence[SinkSpec] = (),
     **settings: Any,
 ) -> tuple[Job, dict[str, int]]:
     """Submits, or resumes, one job; its end, and its records counted one by one."""

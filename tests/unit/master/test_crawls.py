@@ -18,13 +18,14 @@ from p2pcrawl.master import requeue as aside_module
 from p2pcrawl.master.company.company import Alone
 from p2pcrawl.master.jobs import delivery as delivery_module
 from p2pcrawl.master.jobs import outputs as outputs_module
-from p2pcrawl.master.jobs.delivery import Delivery, Output
+from p2pcrawl.master.jobs.delivery import Delivery
 from p2pcrawl.master.loans.budgets import Budgets
 from p2pcrawl.master.master import Master
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.crawl.url import host_of
 from p2pcrawl.model.errors import DiskFullError, StorageError
 from p2pcrawl.wire.messages.peer_messages import Borrow, Repay
@@ -190,7 +191,7 @@ async def test_page_in_parts_counts_its_items_once_though_its_slave_died_in_betw
         return page_of(task, items=[b'{"a":3}'])
 
     slaves = Slaves(lambda task: Site(urls(1))(task) if task.record > 2 else answer(task))
-    job, census = await crawl(tmp_path / "data", slaves, outputs=[Output(str(output))])
+    job, census = await crawl(tmp_path / "data", slaves, outputs=[SinkSpec(str(output))])
 
     lines = output.read_text().splitlines()
     assert [line for line in lines if "a" in line[:3]] == ['{"a":1}', '{"a":2}', '{"a":3}']
@@ -399,7 +400,7 @@ async def test_output_that_is_behind_has_its_next_step_at_once(tmp_path: Path, m
     await crawl(tmp_path / "data", Slaves(Site(urls(25))))
 
     async with master_of(tmp_path / "data", Slaves(Site([]))) as master:
-        await master.resume(1, spec_of(), [Output(str(tmp_path / "out.jsonl"))])
+        await master.resume(1, spec_of(), [SinkSpec(str(tmp_path / "out.jsonl"))])
         waits = []
         for _ in range(3):
             await master.outputs.deliver()
@@ -418,8 +419,8 @@ async def test_output_that_fails_ends_the_crawl_and_is_whole_after_a_resume(tmp_
     with monkeypatch.context() as patched:
         patched.setattr(Delivery, "step", fails)
         with pytest.raises(StorageError):
-            await crawl(tmp_path / "data", Slaves(site), outputs=[Output(str(output))])
-    await crawl(tmp_path / "data", Slaves(site), outputs=[Output(str(output))])
+            await crawl(tmp_path / "data", Slaves(site), outputs=[SinkSpec(str(output))])
+    await crawl(tmp_path / "data", Slaves(site), outputs=[SinkSpec(str(output))])
 
     assert len(set(output.read_text().splitlines())) == len(output.read_text().splitlines()) == 30
 

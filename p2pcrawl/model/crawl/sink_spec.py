@@ -1,0 +1,29 @@
+"""The destination of a job's items as plain data, which can travel with the job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.printable import is_text
+
+
+@dataclass(frozen=True, slots=True)
+class SinkSpec:
+    """A destination as it was asked for. Raises ConfigurationError for what cannot be sent or stored."""
+
+    url: str
+    """An address without password and without our own options; a path for a file, ``-`` for standard output. There is
+    one sink of a job for each."""
+    options: dict[str, str] = field(default_factory=dict)
+    """Our own options, by their names in the address."""
+    replace: bool = False
+    """What the destination holds already of earlier jobs goes when the job begins."""
+    secret: str = field(default="", repr=False)
+    """The password; never shown, logged or stored in the clear."""
+
+    def __post_init__(self) -> None:
+        if not is_text(self.url):
+            raise ConfigurationError(f"the output {self.url!r} has a name that is no text: give it another")
+        if not all(map(is_text, (self.secret, *self.options, *self.options.values()))):
+            raise ConfigurationError(f"an option or the password of the output {self.url} is no text")
