@@ -12,6 +12,7 @@ from importlib import import_module
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.stores.address import SinkAddress, parse_sink, scheme_of
+from p2pcrawl.stores.shaping import check_options, shaped
 from p2pcrawl.stores.sink import Sink
 
 
@@ -59,7 +60,9 @@ def address_of(spec: SinkSpec) -> SinkAddress:
 
 
 def make_sink(address: SinkAddress, place: SinkPlace) -> Sink:
-    """Makes the sink that an address names, without touching its destination. Raises ConfigurationError."""
+    """Makes the sink that an address names, shaped as its options say, without touching its destination. Raises
+    ConfigurationError.
+    """
     kind = _KINDS.get(address.scheme)
     if kind is None:
         known = ", ".join(f"{scheme}://" for scheme in sorted(_KINDS))
@@ -72,4 +75,5 @@ def make_sink(address: SinkAddress, place: SinkPlace) -> Sink:
         raise ConfigurationError(
             f"{address.url} needs the package {error.name}: pip install 'p2pcrawl[{kind.extra}]'"
         ) from None
-    return make(address, place)
+    check_options(address, kind.options)
+    return shaped(make(address, place), address.options)
