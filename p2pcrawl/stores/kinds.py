@@ -26,6 +26,9 @@ class SinkPlace:
     """A name of this master's store, in hex: the same at every restart, and nobody else's."""
     replace: bool = False
     """What the destination holds already of earlier jobs goes when the job begins."""
+    job: str = ""
+    """A name of the job that no other job in the world has (``SinkPage.job``), where other masters bring items of it,
+    too; "" where nobody else does."""
 
 
 MakeSink = Callable[[SinkAddress, SinkPlace], Sink]

@@ -50,6 +50,9 @@ class SinkPage:
     numbers: Sequence[int] | None = None
     """The number of each item on its page, where some of the page's items were left out by the sink's filter; None:
     0, 1, 2, ... What an earlier visit gave is told by its visit, therefore, and not by numbers from some number on."""
+    again: bool = False
+    """It was another master's before, which may have brought it already. A sink whose destination knows every key need
+    not care; one that only adds to it asks first (``docs/sinks.md``, part files)."""
 
     def number_of(self, place: int) -> int:
         """Returns the number, on its page, of the item at this place of ``items``."""
