@@ -8,7 +8,6 @@ import logging
 import os
 import random
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from p2pcrawl.core.control import VERBS
 from p2pcrawl.frontier.copies.set_aside import STORES, note_missing, set_aside
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.company.neighbours import Neighbours
+from p2pcrawl.master.jobs.sink_secrets import SinkSecrets
 from p2pcrawl.master.majority.roll import FILE as ELECTORATE_FILE
 from p2pcrawl.master.majority.roll import Roll
 from p2pcrawl.master.master import Master
@@ -26,24 +26,24 @@ from p2pcrawl.master.service import Service
 from p2pcrawl.master.slaves.processes import RunHere
 from p2pcrawl.master.steering import Steering
 from p2pcrawl.model.cluster.node import INCARNATION_MAX, Address, Status, format_address, parse_address
-from p2pcrawl.model.crawl.job import JobId, JobSpec
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError, DamagedError, P2PCrawlError, StorageError
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.door import Door
 from p2pcrawl.overlay.node import Credentials, OverlayNode
 from p2pcrawl.overlay.tasks import end
+from p2pcrawl.peer.acceptance import Acceptance, refusal_of
 from p2pcrawl.peer.acquaintances import AGES_S, Acquaintances
 from p2pcrawl.peer.answers.questions import Questions
-from p2pcrawl.peer.answers.submission import Submission, module_digest
+from p2pcrawl.peer.answers.submission import Submission
 from p2pcrawl.peer.config import Partition, PeerConfig
 from p2pcrawl.private.folders import private
 from p2pcrawl.private.presence import addresses_here
 from p2pcrawl.slave.slave import Slave
+from p2pcrawl.wire.sealed.at_rest import RestSeal
 
 log = logging.getLogger(__name__)
 
-SUBMIT_S = 15.0
 LOAD_S = 1.0
 DRAIN_S = 10.0
 """How long a master that leaves waits for the others to take its buckets; pages in hand must end first."""
@@ -73,7 +73,7 @@ class Lead:
             slaves=config.slaves if config.slaves is not None else (os.cpu_count() or 1),
             run_here=run_here or _run_here,
             errors_to=errors_to,
-            check_spec=_refusal,
+            check_spec=refusal_of,
         )
         self._door = Door(credentials.identity.node_id, credentials.client)
         self._majority = config.partition is Partition.MAJORITY
@@ -134,6 +134,9 @@ class Lead:
             self.node.address,
             self._crawling,
         )
+        seal, ground = RestSeal(self._credentials.keys, self._credentials.cluster), self._neighbours.ground
+        self.secrets = SinkSecrets(seal, ground.jobs, ground.lifecycle)
+        self.acceptance = Acceptance(self.cluster, self.secrets, self._config.copies)
         self.steering = Steering(self.cluster, self.absences, self._credentials.identity)
         self.questions = Questions(
             self.cluster, self.node, self.absences, self.steering, self._folder, self._credentials.cluster
@@ -193,6 +196,7 @@ class Lead:
         everybody = [*contacts, *(entry.member.address for entry, _ in known if entry.status is not Status.LEFT)]
         self.node.join([c for c in dict.fromkeys(everybody) if c != self.node.address])
         self.cluster.start(looking=bool(contacts), founds=not contacts, conclude=self.steering.conclude)
+        self.secrets.renew()
         self.notes.start()
         self.steering.start()
         self._close_ports()
@@ -268,6 +272,7 @@ class Lead:
             self.node.membership.load = json.dumps({"slaves": sessions, "pages": pages, "leased": leased}).encode()
             self._note_incarnation()
             self._close_ports()
+            self.secrets.renew()
             await self._note_acquaintances()
             await asyncio.sleep(LOAD_S)
 
@@ -331,7 +336,7 @@ class Lead:
     async def tell(self, what: str, arguments: dict[str, Any]) -> Any:
         """Does what faces and other peers ask for. Raises P2PCrawlError."""
         if what == "submit":
-            return {"job": await self._submit(Submission.read(arguments))}
+            return {"job": await self.acceptance.take(Submission.read(arguments))}
         if what == "hung":
             return {"known": self.master.slaves.hung(int(arguments["pid"]), int(arguments["lease"]))}
         job = self.questions.job_of(arguments)
@@ -344,37 +349,6 @@ class Lead:
     def results(self, job: int) -> AsyncIterator[bytes]:
         """Gathers the items of a job, from all masters, in pieces of whole lines."""
         return self.questions.results(job)
-
-    async def _submit(self, submission: Submission) -> int:
-        """Makes a job durable here and on as many others as the copies ask for, and begins it at the owner of its
-        start.
-        """
-        spec = replace(submission.spec(), id=JobId(random.SystemRandom().randrange(1, 1 << 52)))
-        if refusal := _refusal(spec):
-            raise ConfigurationError(refusal)
-        self.cluster.own_standing.starting.add(spec.id)
-        try:
-            job = await self.master.admission.add(spec)
-            try:
-                async with asyncio.timeout(SUBMIT_S):
-                    refusals = await self.cluster.spread(job, self._config.copies - 1)
-            except TimeoutError:
-                text = f"too few of the other masters answered in {SUBMIT_S:g} s; the job was not begun"
-                self.cluster.withdraw(job, text)
-                raise P2PCrawlError(text) from None
-            if refusals:
-                self.cluster.withdraw(job, refusals[0])
-                raise ConfigurationError(refusals[0])
-            try:
-                async with asyncio.timeout(SUBMIT_S):
-                    await self.cluster.begin(job)
-            except TimeoutError:
-                raise P2PCrawlError(
-                    f"job {job.id} is known to all, but nobody has taken its start yet; see `p2pcrawl jobs`"
-                ) from None
-        finally:
-            self.cluster.own_standing.starting.discard(spec.id)
-        return job.id
 
 
 def read_incarnation(folder: Path) -> int:
@@ -402,16 +376,3 @@ def write_incarnation(folder: Path, incarnation: int) -> None:
 
 async def _run_here(stream: Any) -> None:
     await Slave(peers_here=addresses_here).run(stream)
-
-
-def _refusal(spec: JobSpec) -> str:
-    """Returns why this peer cannot run the job; "" when it can."""
-    ref = spec.spider
-    if ref.module and spec.module_digest and module_digest(ref.module) != spec.module_digest:
-        found = module_digest(ref.module)
-        return (
-            f"module {ref.module} is another one on a peer of the cluster"
-            if found
-            else f"module {ref.module} is missing on a peer of the cluster"
-        ) + "; install the same on all, or submit the spider as a file"
-    return ""

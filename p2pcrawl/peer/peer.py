@@ -16,7 +16,7 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from functools import partial
@@ -62,6 +62,7 @@ from p2pcrawl.private.folders import make_folder
 from p2pcrawl.private.presence import Presence, addresses_here
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.spiders.spider import Spider
+from p2pcrawl.stores.kinds import read_sink
 
 log = logging.getLogger(__name__)
 
@@ -183,6 +184,8 @@ class Peer:
         if text is None:
             raise ConfigurationError("there is no key file to read again")
         self._credentials.keys.reload(text)
+        if self._lead is not None:
+            self._lead.secrets.renew()
         ids = self._credentials.keys.ids
         log.info("cluster keys: %s, the first one in use", ", ".join(ids))
         return ids
@@ -214,9 +217,14 @@ class Peer:
         *,
         settings: Mapping[str, Any] | None = None,
         arguments: Mapping[str, str] | None = None,
+        output: str | Sequence[str] = (),
     ) -> PeerJob:
-        """Hands a crawl to the cluster; it is durable there when this returns."""
-        submission = submission_of(target, Settings(), dict(settings or {}), dict(arguments or {}))
+        """Hands a crawl to the cluster; it is durable there when this returns. ``output``: the addresses of databases,
+        object stores and the like, into which the masters bring its items. Raises ConfigurationError where one of these
+        cannot be used.
+        """
+        sinks = [read_sink(typed) for typed in ([output] if isinstance(output, str) else output)]
+        submission = submission_of(target, Settings(), dict(settings or {}), dict(arguments or {}), sinks)
         answer = await self.tell("submit", submission.plain())
         return PeerJob(self, int(answer["job"]))
 

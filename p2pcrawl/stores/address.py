@@ -79,6 +79,13 @@ def parse_sink(typed: str, own: frozenset[str] = frozenset()) -> SinkAddress:
     return SinkAddress(url, options, secret)
 
 
+def shows_password(url: str) -> bool:
+    """Tells whether an address has a password in its place for one, where it would be shown and stored."""
+    found = _SCHEME.match(url)
+    account = _USER.match(url[found.end() :]) if found else None
+    return account is not None and account[2] is not None
+
+
 def _split(query: str, ours: frozenset[str]) -> tuple[dict[str, str], str]:
     options: dict[str, str] = {}
     kept = []

@@ -50,6 +50,13 @@ _KINDS: dict[str, _SinkKind] = {}
 """By scheme."""
 
 
+def register_kind(scheme: str, module: str, *, options: frozenset[str] = frozenset()) -> None:
+    """Makes addresses of another scheme known: the sinks that they name are made by ``make_sink`` of a module of one's
+    own. In a cluster every master has to know it.
+    """
+    _KINDS[scheme.lower()] = _SinkKind(module, "", options=options)
+
+
 def read_sink(typed: str, *, replace: bool = False) -> SinkSpec:
     """Reads a destination as typed after -o or -O. Raises ConfigurationError, which never shows the password."""
     kind = _KINDS.get(scheme_of(typed))

@@ -183,7 +183,14 @@ def keygen(output: Path | None, step: str | None, debug: bool) -> int:
 @options.settings
 @options.arguments
 @click.option("--wait", is_flag=True, help="Stay until the job is finished, and tell how it ended.")
-@click.option("-o", "--output", metavar="FILE", help="With --wait: put the items into FILE; - is standard output.")
+@click.option(
+    "-o", "--output", "added", multiple=True, metavar="URL|FILE",
+    help="Where the masters bring the items: a database, an object store. With --wait also a FILE here, or -.",
+)  # fmt: skip
+@click.option(
+    "-O", "--overwrite", "replaced", multiple=True, metavar="URL|FILE",
+    help="The same, replacing what earlier jobs left there.",
+)  # fmt: skip
 @options.as_json
 @options.debug
 def submit(
@@ -193,14 +200,16 @@ def submit(
     settings: dict[str, str],
     arguments: dict[str, str],
     wait: bool,
-    output: str | None,
+    added: tuple[str, ...],
+    replaced: tuple[str, ...],
     as_json: bool,
     debug: bool,
 ) -> int:
     """Hand a crawl to the cluster: a URL, a spider's file (spider.py or spider.py:Class), or module:Class.
 
     It answers with the job's number when the job is safe with the cluster. The code of a file travels with it; a
-    module has to be installed on all peers.
+    module has to be installed on all peers. Outputs that are URLs are opened before the job is accepted; their
+    passwords are read from P2PCRAWL_SINK_PASSWORD, or as ?password_env=NAME or ?password_file=PATH says.
 
     \b
     p2pcrawl submit https://example.com
@@ -208,9 +217,11 @@ def submit(
     p2pcrawl submit quotes.py --wait -o quotes.csv
     """
     from p2pcrawl.cli.cluster.submit import run_submit
+    from p2pcrawl.stores.kinds import read_sink
 
+    outputs = [*map(read_sink, added), *(read_sink(typed, replace=True) for typed in replaced)]
     return run_submit(
-        target, settings, arguments, peer=peer_api, token_file=token_file, wait=wait, output=output, as_json=as_json
+        target, settings, arguments, peer=peer_api, token_file=token_file, wait=wait, outputs=outputs, as_json=as_json
     )
 
 

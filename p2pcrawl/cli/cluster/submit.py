@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.core.control import CANCELLED, ENDS, INCOMPLETE
 from p2pcrawl.master.neighbours.absences import absent_told
 from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.printable import on_one_line
-from p2pcrawl.peer.answers.submission import submission_of
+from p2pcrawl.peer.answers.submission import local_refusal, submission_of
+from p2pcrawl.stores.address import scheme_of
 from p2pcrawl.stores.files.opening import STANDARD_OUTPUT, open_local_sink
 
 LOOK_S = 0.1
@@ -35,24 +38,28 @@ def run_submit(
     peer: str | None,
     token_file: Path | None,
     wait: bool,
-    output: str | None,
+    outputs: Sequence[SinkSpec],
     as_json: bool,
 ) -> int:
-    """Prints the job's number, and with ``wait`` how the job ended."""
-    if output is not None:
+    """Prints the job's number, and with ``wait`` how the job ended. Outputs that are URLs go with the job; files are
+    made here when it has ended.
+    """
+    files = [output.url for output in outputs if not scheme_of(output.url)]
+    for path in files:
         if not wait:
-            raise ConfigurationError("-o needs --wait; without it fetch the items later: p2pcrawl results JOB -o FILE")
-        open_local_sink(output, replace=True)
-    submission = submission_of(target, Settings(), dict(settings), arguments)
+            raise ConfigurationError(local_refusal(path))
+        open_local_sink(path, replace=True)
+    sinks = [output for output in outputs if scheme_of(output.url)]
+    submission = submission_of(target, Settings(), dict(settings), arguments, sinks)
     remote = Remote.find(peer, token_file)
     job = int(remote.post("/submit", submission.plain())["job"])
-    items_on_stdout = output == STANDARD_OUTPUT
+    items_on_stdout = STANDARD_OUTPUT in files
     if not wait:
         if as_json:
             print(json.dumps({"job": job}))
         else:
             print(f"job {job}")
-            _say(f"see `p2pcrawl jobs`, and `p2pcrawl results {job} -o FILE`")
+            _say("see `p2pcrawl jobs`" + ("" if sinks else f", and `p2pcrawl results {job} -o FILE`"))
         return 0
     _say(f"job {job}: {submission.name}")
     begun = time.monotonic()
@@ -65,8 +72,8 @@ def run_submit(
     code = 1 if fruitless(end) or end["state"] in (CANCELLED, INCOMPLETE) else 0
     for line in _summary(end, seconds):
         _say(line)
-    if output is not None:
-        _say(fetched(fetch(remote, job, output), output))
+    for path in files:
+        _say(fetched(fetch(remote, job, path), path))
     if as_json:
         text = json_line({**end, "seconds": round(seconds, 3), "exit_code": code})
         print(text, file=sys.stderr if items_on_stdout else sys.stdout)

@@ -143,6 +143,11 @@ class Admission:
             await self.add(spec, control)
             return ""
         await self.learn_opened({job.id: spec.opened})
+        if job.locked and spec.secrets != job.spec.secrets:
+            # Sealed under a key that may be known here, unlike that of what is.
+            job.spec = replace(job.spec, secrets=spec.secrets)
+            self._lifecycle.save_spec(job)
+            await self._stored()
         if merged(job.control, control) != job.control:
             self._lifecycle.steer(job, control)
             await self._stored()

@@ -14,7 +14,9 @@ from p2pcrawl.core.control import CANCELLED, FINISHED, INCOMPLETE, PAUSED, RUNNI
 from p2pcrawl.core.hosts.politeness import Host, Pace
 from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
 from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.wire.messages.bounds import OPENED_MAX
+from p2pcrawl.wire.messages.peer_messages import MirrorJob, WireSink
 from p2pcrawl.wire.messages.slave_messages import WireJob as WireSpec
 
 
@@ -40,6 +42,8 @@ class Job:
     """The version of its state, for the masters that mirror it: the greater one wins."""
     signed: bytes = b""
     """The certificate of its end; see master.certificate."""
+    locked: bool = False
+    """The passwords of its sinks are sealed under a key that is not known here."""
     opened_in: dict[str, int] = field(default_factory=dict)
     """The hosts that its start URLs have opened, each with the version in which that was learnt here."""
 
@@ -67,9 +71,9 @@ class Job:
     @property
     def mark(self) -> bytes:
         """A short value that is equal at all masters that know the same of the job's state and of what it has
-        opened.
+        opened. Whoever cannot read the passwords of its sinks lacks something, too, and is told the job again.
         """
-        known = msgspec.msgpack.encode((self.control, self.spec.opened))
+        known = msgspec.msgpack.encode((self.control, self.spec.opened, *(["locked"] if self.locked else [])))
         return blake2b(known, digest_size=8).digest()
 
     @property
@@ -153,8 +157,18 @@ class KnownJobs(dict[int, Job]):
         return [job for job in self.values() if job.state == RUNNING]
 
 
-def spec_of_wire(wire: WireSpec) -> JobSpec:
-    """Reads the specification that another master sent."""
+def mirror_of(job: Job) -> MirrorJob:
+    """Makes what other masters are told of a job."""
+    now, spec = job.control, job.spec
+    sinks = [WireSink(sink.url, dict(sink.options)) for sink in spec.sinks]
+    return MirrorJob(
+        0, job.wire(), now.state, now.reason, now.version, now.certificate, sinks=sinks, secrets=spec.secrets
+    )
+
+
+def spec_of_mirror(mirror: MirrorJob) -> JobSpec:
+    """Reads the specification that another master sent. Raises ConfigurationError for one that cannot be."""
+    wire = mirror.job
     return JobSpec(
         JobId(wire.id),
         wire.name,
@@ -164,6 +178,8 @@ def spec_of_wire(wire: WireSpec) -> JobSpec:
         tuple(wire.opened),
         wire.code,
         wire.module_digest,
+        tuple(SinkSpec(sink.url, sink.options) for sink in mirror.sinks),
+        mirror.secrets,
     )
 
 

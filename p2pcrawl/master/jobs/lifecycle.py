@@ -57,6 +57,7 @@ class Lifecycle:
 
     def save_spec(self, job: Job) -> None:
         self._specs.add(job.id)
+        self._wake()
 
     def take_changes(self) -> tuple[dict[int, tuple[str, str]], dict[int, bytes]]:
         """Returns the states and the specs of the jobs in which these have changed since the last turn."""

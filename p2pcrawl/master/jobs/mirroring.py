@@ -16,7 +16,7 @@ from collections.abc import Collection
 from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.core.control import Control
 from p2pcrawl.master.jobs.admission import Admission
-from p2pcrawl.master.jobs.job import Job, KnownJobs, spec_of_wire
+from p2pcrawl.master.jobs.job import Job, KnownJobs, mirror_of, spec_of_mirror
 from p2pcrawl.model.cluster.node import Member, NodeId
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.overlay.peers import SOON_S, Peers
@@ -54,7 +54,7 @@ class Mirroring:
         control = Control(request.version, request.state, request.reason, request.certificate)
         if not control.valid:
             raise LinkError(f"there is no state {request.state!r}, version {request.version}, of a job")
-        spec = spec_of_wire(request.job)
+        spec = spec_of_mirror(request)
         refusal = await self._admission.mirror(spec, control)
         if sender in self._ownership.weights:
             # The sender need not be told what it told us.
@@ -135,8 +135,7 @@ class Mirroring:
 
     async def _send(self, member: Member, job: Job) -> str:
         now, opened = job.control, job.spec.opened
-        request = MirrorJob(0, job.wire(), now.state, now.reason, now.version, certificate=now.certificate)
-        reply = await self._peers.ask(member.id, request, SOON_S)
+        reply = await self._peers.ask(member.id, mirror_of(job), SOON_S)
         if reply.refusal:
             self.refusals[member.id] = reply.refusal
         else:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NewType
 
+from p2pcrawl.model.crawl.sink_spec import SINKS_MAX, SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.printable import is_text
 
@@ -46,6 +48,11 @@ class JobSpec:
     """The text of the spider's file, when it travels with the job."""
     module_digest: str = ""
     """The digest of the spider's module, so that all peers run the same."""
+    sinks: tuple[SinkSpec, ...] = ()
+    """The destinations of its items in a cluster, without their passwords. They and their order never change: which of
+    them has a page is told by their places."""
+    secrets: bytes = b""
+    """The passwords of its sinks, in their order, sealed by ``wire.sealed.at_rest``."""
 
     def __post_init__(self) -> None:
         spider = self.spider
@@ -58,6 +65,23 @@ class JobSpec:
         ):
             if trouble := _trouble(value):
                 raise ConfigurationError(f"{what} cannot travel: {trouble}")
+        if self.sinks:
+            self._check_sinks()
+
+    @property
+    def sinks_told(self) -> bytes:
+        """Returns what the sealed passwords of its sinks are bound to: this job, and where they are to be sent."""
+        places = [[sink.url, sorted(sink.options.items())] for sink in self.sinks]
+        return json.dumps([self.id, places]).encode()
+
+    def _check_sinks(self) -> None:
+        urls = [sink.url for sink in self.sinks]
+        if len(urls) > SINKS_MAX:
+            raise ConfigurationError(f"a job has at most {SINKS_MAX} outputs, not {len(urls)}")
+        if twice := [url for n, url in enumerate(urls) if url in urls[:n]]:
+            raise ConfigurationError(f"the output {twice[0]} is named twice")
+        if any(sink.secret for sink in self.sinks):
+            raise ValueError("a job has the passwords of its outputs sealed, and nowhere else")
 
 
 def _trouble(value: Any) -> str:

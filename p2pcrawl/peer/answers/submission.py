@@ -5,17 +5,22 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from p2pcrawl.model.crawl.job import JobSpec, SpiderRef
 from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.loading.load import load_spider, merged_settings, parse_target, reference_of
 from p2pcrawl.spiders.loading.trial import try_spider
 from p2pcrawl.spiders.page.typed_urls import checked_url
 from p2pcrawl.spiders.spider import Spider
+from p2pcrawl.stores.address import shows_password
 
 CODE_MAX = 4 * 1024 * 1024
 NAME_MAX = 200
@@ -35,9 +40,13 @@ class Submission:
     qualname: str = ""
     arguments: dict[str, str] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
+    sinks: list[SinkSpec] = field(default_factory=list)
+    """With their passwords: a submission is only ever said to peers, and never written down."""
 
     def plain(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        """Returns it as JSON can hold it, with the passwords of its sinks."""
+        held = {name: getattr(self, name) for name in self.__slots__}
+        return {**held, "sinks": [asdict(sink) for sink in self.sinks]}
 
     @classmethod
     def read(cls, data: dict[str, Any]) -> Submission:
@@ -45,7 +54,7 @@ class Submission:
         unknown = set(data) - set(cls.__slots__)
         if unknown:
             raise ConfigurationError(f"a submission has no field {sorted(unknown)[0]!r}")
-        kinds = {"urls": list, "arguments": dict, "settings": dict}
+        kinds = {"urls": list, "arguments": dict, "settings": dict, "sinks": list}
         for name, value in data.items():
             if not isinstance(value, kinds.get(name, str)):
                 raise ConfigurationError(f"field {name!r} of a submission must be a {kinds.get(name, str).__name__}")
@@ -66,7 +75,7 @@ class Submission:
         for url in data.get("urls", ()):
             checked_url(url)
         Settings().updated(data.get("settings", {}))
-        return cls(**data)
+        return cls(**{**data, "sinks": _sinks_of(data.get("sinks", []))})
 
     def spec(self) -> JobSpec:
         """Returns the job, before it has a number."""
@@ -74,12 +83,45 @@ class Submission:
 
         ref = SpiderRef(self.file, self.module, self.qualname, tuple(self.urls))
         return JobSpec(
-            JobId(0), self.name, ref, dict(self.arguments), dict(self.settings), (), self.code, self.module_digest
+            JobId(0),
+            self.name,
+            ref,
+            dict(self.arguments),
+            dict(self.settings),
+            (),
+            self.code,
+            self.module_digest,
+            tuple(SinkSpec(sink.url, sink.options) for sink in self.sinks),
         )
 
 
+def _sinks_of(data: list[Any]) -> list[SinkSpec]:
+    try:
+        sinks = msgspec.convert(data, list[SinkSpec])
+    except msgspec.ValidationError as error:
+        # It names the field and the types, and nothing that was in them.
+        raise ConfigurationError(f"the outputs of a submission cannot be read: {error}") from None
+    if local := [sink.url for sink in sinks if "://" not in sink.url]:
+        raise ConfigurationError(local_refusal(local[0]))
+    if any(shows_password(sink.url) for sink in sinks):
+        raise ConfigurationError("the password of an output is told as its secret, not in its address")
+    return sinks
+
+
+def local_refusal(path: str) -> str:
+    """Says why the masters of a cluster write into no file of one machine, and what to type instead."""
+    return (
+        f"{path} is a file, and the masters of a cluster write into no file: stay with --wait -o {path}, or fetch the "
+        f"items later with `p2pcrawl results JOB -o {path}`"
+    )
+
+
 def submission_of(
-    target: type[Spider] | str, base: Settings, overrides: dict[str, Any], arguments: dict[str, str]
+    target: type[Spider] | str,
+    base: Settings,
+    overrides: dict[str, Any],
+    arguments: dict[str, str],
+    sinks: Sequence[SinkSpec] = (),
 ) -> Submission:
     """Makes a submission from what a user gives. Raises ConfigurationError, one line, for what cannot work."""
     if isinstance(target, str):
@@ -109,6 +151,7 @@ def submission_of(
         ref.qualname,
         arguments,
         settings.differences(),
+        list(sinks),
     )
 
 

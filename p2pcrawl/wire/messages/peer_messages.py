@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 from p2pcrawl.model.cluster.consent import SEAT_BYTES, VOTERS_MAX
 from p2pcrawl.model.cluster.epoch import PIECES_MAX
 from p2pcrawl.model.crawl.record import stamp_of
+from p2pcrawl.model.crawl.sink_spec import SINK_OPTIONS_MAX, SINK_SECRET_MAX, SINK_TEXT_MAX, SINKS_MAX
 from p2pcrawl.wire.messages.ask import Answered, PeerReply, PeerRequest
 from p2pcrawl.wire.messages.bounds import (
     BucketNumber,
@@ -76,6 +77,16 @@ class Discover(PeerRequest[Settled], tag=23):
     is not to take what it has alone for all the copies that there can be."""
 
 
+SinkText = Annotated[str, Meta(max_length=SINK_TEXT_MAX)]
+
+
+class WireSink(Record):
+    """A destination of a job's items, for masters; slaves are told of none."""
+
+    url: SinkText
+    options: Annotated[dict[SinkText, SinkText], Meta(max_length=SINK_OPTIONS_MAX)] = {}
+
+
 class Mirrored(PeerReply, tag=26):
     """``refusal``: why the receiver cannot run the job, if it cannot."""
 
@@ -91,6 +102,9 @@ class MirrorJob(PeerRequest[Mirrored], tag=25):
     version: Number
     certificate: bytes = b""
     """How it ended; see master.certificate."""
+    sinks: Annotated[list[WireSink], Meta(max_length=SINKS_MAX)] = []
+    secrets: Annotated[bytes, Meta(max_length=5 * SINKS_MAX * SINK_SECRET_MAX)] = b""
+    """The passwords of the sinks, sealed; see wire.sealed.at_rest."""
 
 
 class JobsDiffering(PeerReply, tag=58):

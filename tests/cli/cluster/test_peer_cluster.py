@@ -181,7 +181,7 @@ def test_submit_without_wait_answers_with_the_job(trio: Cluster, site: Any) -> N
         (["submit", "nothing.py"], "nothing.py"),
         (["submit", "example.com"], "did you mean https://example.com"),
         (["submit", "http://127.0.0.1:9/", "-s", "NO_SUCH=1"], "NO_SUCH"),
-        (["submit", "http://127.0.0.1:9/", "-o", "out.jsonl"], "-o needs --wait"),
+        (["submit", "http://127.0.0.1:9/", "-o", "out.jsonl"], "out.jsonl is a file"),
         (["submit", "http://127.0.0.1:9/", "-o", "out.pdf", "--wait"], "cannot tell the format"),
         (["submit", "http://127.0.0.1:9/", "--token-file", "nowhere"], "cannot read the token file nowhere"),
         (["submit", "http://127.0.0.1:9/", "--token-file", "talker.py"], "talker.py is no token file"),

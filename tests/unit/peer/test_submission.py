@@ -38,12 +38,32 @@ def test_good_submission_is_read_and_written_the_same() -> None:
         {"code": "x = 1", "file": "a\x00b"},
         {"code": 5},
         {"outputs": [5]},
+        {"sinks": "s3://a"},
+        {"sinks": [5]},
+        {"sinks": [{"url": 5}]},
+        {"sinks": [{"url": "s3://a", "options": {"mode": 5}}]},
+        {"sinks": [{"url": "s3://" + "a" * 5000}]},
+        {"sinks": [{"url": "pages.jsonl"}]},
+        {"sinks": [{"url": "-"}]},
+        {"sinks": [{"url": "mongodb://ada:s3cret@db/shop"}]},
     ],
 )
 def test_bad_submission_is_one_clear_line(change: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError) as error:
         Submission.read({**GOOD, **change})
     assert "\n" not in str(error.value)
+    assert "s3cret" not in str(error.value)
+
+
+def test_sinks_travel_with_their_passwords_and_are_a_part_of_the_job_without() -> None:
+    sink = {"url": "mongodb://ada@db/shop", "options": {"mode": "history"}, "replace": True, "secret": "s3cret"}
+
+    submission = Submission.read(Submission.read({**GOOD, "sinks": [sink]}).plain())
+
+    assert submission.sinks[0].secret == "s3cret"
+    assert "s3cret" not in repr(submission)
+    assert "s3cret" not in repr(submission.spec())
+    assert submission.spec().sinks[0].options == {"mode": "history"}
 
 
 def test_submission_without_a_spider_is_refused() -> None:

@@ -1,0 +1,100 @@
+"""The acceptance of jobs by a master: a submission is tried, made durable and begun, or refused in one line."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+from p2pcrawl.master.cluster import Cluster
+from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.jobs.sink_secrets import SinkSecrets
+from p2pcrawl.model.crawl.job import JobId, JobSpec
+from p2pcrawl.model.crawl.sink_spec import SinkSpec
+from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from p2pcrawl.peer.answers.submission import Submission, module_digest
+from p2pcrawl.stores.kinds import SinkPlace, address_of, make_sink
+from p2pcrawl.stores.sink_trial import try_sinks
+
+SUBMIT_S = 15.0
+
+
+class Acceptance:
+    """Takes submissions. ``copies``: on how many masters a job is durable before it begins."""
+
+    def __init__(self, cluster: Cluster, secrets: SinkSecrets, copies: int) -> None:
+        self._cluster = cluster
+        self._secrets = secrets
+        self._copies = copies
+        self._writer = cluster.master.store_id
+
+    async def take(self, submission: Submission) -> int:
+        """Makes a job durable here and on as many others as the copies ask for, and begins it at the owner of its
+        start. Raises ConfigurationError for one that cannot be run, or has a sink that cannot be used: then there is no
+        job; P2PCrawlError where too few masters answer.
+        """
+        spec = replace(submission.spec(), id=JobId(random.SystemRandom().randrange(1, 1 << 52)))
+        if refusal := refusal_of(spec):
+            raise ConfigurationError(refusal)
+        await try_sinks(submission.sinks, SinkPlace(spec.name, self._writer))
+        starting = self._cluster.own_standing.starting
+        starting.add(spec.id)
+        try:
+            job = await self._cluster.master.admission.add(self._secrets.sealed_into(spec, submission.sinks))
+            await self._spread(job)
+            await self._empty(job, [sink for sink in submission.sinks if sink.replace])
+            await self._begin(job)
+        finally:
+            starting.discard(spec.id)
+        return job.id
+
+    async def _spread(self, job: Job) -> None:
+        """Tells the others, or ends the job where one cannot run it, or too few answer."""
+        try:
+            async with asyncio.timeout(SUBMIT_S):
+                refusals = await self._cluster.spread(job, self._copies - 1)
+        except TimeoutError:
+            text = f"too few of the other masters answered in {SUBMIT_S:g} s; the job was not begun"
+            self._cluster.withdraw(job, text)
+            raise P2PCrawlError(text) from None
+        if refusals:
+            self._cluster.withdraw(job, refusals[0])
+            raise ConfigurationError(refusals[0])
+
+    async def _empty(self, job: Job, sinks: Sequence[SinkSpec]) -> None:
+        """Takes out of these destinations what earlier jobs left there. It is done here and now, and by no other
+        master: one that comes later would take what later jobs have brought.
+        """
+        try:
+            await try_sinks(sinks, SinkPlace(job.spec.name, self._writer, replace=True))
+        except ConfigurationError as error:
+            self._cluster.withdraw(job, str(error))
+            raise
+
+    async def _begin(self, job: Job) -> None:
+        try:
+            async with asyncio.timeout(SUBMIT_S):
+                await self._cluster.begin(job)
+        except TimeoutError:
+            raise P2PCrawlError(
+                f"job {job.id} is known to all, but nobody has taken its start yet; see `p2pcrawl jobs`"
+            ) from None
+
+
+def refusal_of(spec: JobSpec) -> str:
+    """Returns why this peer cannot run the job; "" when it can."""
+    for sink in spec.sinks:
+        try:
+            make_sink(address_of(sink), SinkPlace(spec.name))
+        except ConfigurationError as error:
+            return str(error)
+    ref = spec.spider
+    if ref.module and spec.module_digest and module_digest(ref.module) != spec.module_digest:
+        found = module_digest(ref.module)
+        return (
+            f"module {ref.module} is another one on a peer of the cluster"
+            if found
+            else f"module {ref.module} is missing on a peer of the cluster"
+        ) + "; install the same on all, or submit the spider as a file"
+    return ""
