@@ -44,9 +44,12 @@ class _SinkKind:
     make: str = "make_sink"
     options: frozenset[str] = frozenset()
     """Its own options in an address, beside those of all kinds."""
+    cuts: bool = False
+    """It cuts its batches itself from what it is brought, as its address says."""
 
 
-_KINDS: dict[str, _SinkKind] = {}
+_WEBHOOK = _SinkKind("p2pcrawl.stores.webhooks.webhook_sink", "", "WebhookSink", options=frozenset({"auth"}), cuts=True)
+_KINDS: dict[str, _SinkKind] = {"http": _WEBHOOK, "https": _WEBHOOK}
 """By scheme."""
 
 
@@ -86,4 +89,4 @@ def make_sink(address: SinkAddress, place: SinkPlace) -> Sink:
             f"{address.url} needs the package {error.name}: pip install 'p2pcrawl[{kind.extra}]'"
         ) from None
     check_options(address, kind.options)
-    return shaped(make(address, place), address.options)
+    return shaped(make(address, place), address.options, batches=not kind.cuts)

@@ -9,10 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from math import isfinite
 from typing import Any, Final
-from urllib.parse import unquote
 
 import msgspec
 
@@ -47,18 +45,17 @@ def check_options(address: SinkAddress, own: frozenset[str] = frozenset()) -> No
     mode = options.get("mode", MODES[0])
     if mode not in MODES:
         raise ConfigurationError(f"the sink's option ?mode= is {' or '.join(MODES)}, not {mode!r}")
-    _limits(BatchLimits(), options)
+    batch_limits(BatchLimits(), options)
     _shape(options)
 
 
-def shaped(sink: Sink, options: Mapping[str, str]) -> Sink:
-    """Returns the sink behind its filter, its fields and its batch sizes; itself where the options name none. Raises
-    ConfigurationError for an option that cannot be read.
+def shaped(sink: Sink, options: Mapping[str, str], *, batches: bool = True) -> Sink:
+    """Returns the sink behind its filter, its fields and its batch sizes; itself where the options name none. Without
+    ``batches`` the sink sees to these itself. Raises ConfigurationError for an option that cannot be read.
     """
     shape = _shape(options)
-    if shape is None and not {"batch", "batch_bytes", "linger"} & options.keys():
-        return sink
-    return ShapedSink(sink, shape, options)
+    sizes = {name: options[name] for name in ("batch", "batch_bytes", "linger") if batches and name in options}
+    return ShapedSink(sink, shape, sizes) if shape is not None or sizes else sink
 
 
 def fields_of(given: str | Sequence[str] | Mapping[str, str]) -> Fields:
@@ -79,20 +76,31 @@ def fields_of(given: str | Sequence[str] | Mapping[str, str]) -> Fields:
     return pairs
 
 
+def batch_limits(own: BatchLimits, options: Mapping[str, str]) -> BatchLimits:
+    """Returns the sizes of batches that the options name, and a sink's ``own`` where they name none. Raises
+    ConfigurationError.
+    """
+    return BatchLimits(
+        items=_whole(options, "batch", own.items, BATCH_MAX),
+        bytes=_whole(options, "batch_bytes", own.bytes, BATCH_BYTES_MAX),
+        linger_s=_seconds(options, own.linger_s),
+    )
+
+
 class ShapedSink:
     """A :class:`~p2pcrawl.stores.sink.Sink` in front of another one, which is brought only what it is to have. Refused
     items are those of the pages as they came.
     """
 
-    def __init__(self, sink: Sink, shape: Shape | None, options: Mapping[str, str]) -> None:
+    def __init__(self, sink: Sink, shape: Shape | None, sizes: Mapping[str, str]) -> None:
         self._sink = sink
         self._shape = shape
-        self._options = dict(options)
-        self.limits = _limits(sink.limits, options)
+        self._sizes = sizes
+        self.limits = batch_limits(sink.limits, sizes)
 
     async def open(self, position: Position | None) -> Position:
         opened = await self._sink.open(position)
-        self.limits = _limits(self._sink.limits, self._options)
+        self.limits = batch_limits(self._sink.limits, self._sizes)
         return opened
 
     async def write(self, pages: Sequence[SinkPage]) -> Written:
@@ -206,14 +214,6 @@ def _fields_typed(text: str) -> list[tuple[str, str]]:
     return [(path, name or path) for path, _, name in (each.partition(":") for each in names)]
 
 
-def _limits(own: BatchLimits, options: Mapping[str, str]) -> BatchLimits:
-    return BatchLimits(
-        items=_whole(options, "batch", own.items, BATCH_MAX),
-        bytes=_whole(options, "batch_bytes", own.bytes, BATCH_BYTES_MAX),
-        linger_s=_seconds(options, own.linger_s),
-    )
-
-
 def _whole(options: Mapping[str, str], name: str, default: int, most: int) -> int:
     text = options.get(name)
     if text is None:
@@ -242,10 +242,10 @@ def _check_names(address: SinkAddress, known: frozenset[str]) -> None:
     """Refuses a typing error, which would go to the destination, and be ignored there or worse."""
     for pair in filter(None, address.url.partition("?")[2].split("&")):
         name = pair.partition("=")[0]
-        near = get_close_matches(unquote(name).lower(), known, n=1, cutoff=0.8)
-        if near and _one_keystroke(name.lower(), near[0]):
+        near = next((each for each in sorted(known) if _one_keystroke(name.lower(), each)), None)
+        if near is not None:
             raise ConfigurationError(
-                f"the sink's address has no option {name!r}: did you mean {near[0]}? "
+                f"the sink's address has no option {name!r}: did you mean {near}? "
                 f"(an option of the destination is written %{ord(name[0]):02x}{name[1:]})"
             )
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
+from p2pcrawl.core.hosts.retry_after import retry_after_s
 from p2pcrawl.fetch.components.chain import Component
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.request import Request
-from p2pcrawl.model.crawl.settings import SECONDS_MAX, Settings
+from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import FetchError
 from p2pcrawl.model.outcome import Failure
 
@@ -21,7 +21,7 @@ class StatusError(FetchError):
     def __init__(self, kind: Failure, answer: Answer) -> None:
         super().__init__(kind, f"status {answer.status}")
         self.answer = answer
-        self.retry_after_s = retry_after_s(answer.headers)
+        self.retry_after_s = retry_after_s(answer.headers, datetime.now(UTC))
 
 
 class HttpStatus(Component):
@@ -45,33 +45,6 @@ def wants_status(meta: Mapping[str, Any], status: int) -> bool:
     if not meta:
         return False
     return bool(meta.get("handle_httpstatus_all")) or status in meta.get("handle_httpstatus_list", ())
-
-
-def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Returns the seconds that a Retry-After header asks for, SECONDS_MAX at most; None without a usable one.
-
-    A date is read against the host's own clock where it tells it: ours may be wrong.
-    """
-    value = headers.get("Retry-After", "").strip()
-    if not value:
-        return None
-    if value.isascii() and value.isdigit():
-        return min(float(value[:12]), SECONDS_MAX)
-    until = _date(value)
-    if until is None:
-        return None
-    now = _date(headers.get("Date", "")) or datetime.now(UTC)
-    return min(max(0.0, (until - now).total_seconds()), SECONDS_MAX)
-
-
-def _date(text: str) -> datetime | None:
-    if not text or len(text) > 100:
-        return None
-    try:
-        date = parsedate_to_datetime(text)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-    return date if date.tzinfo is not None else date.replace(tzinfo=UTC)
 
 
 def _kind(status: int) -> Failure:

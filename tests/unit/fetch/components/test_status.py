@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from p2pcrawl.fetch.components.status import HttpStatus, StatusError, retry_after_s
+from p2pcrawl.fetch.components.status import HttpStatus, StatusError
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.request import Request
-from p2pcrawl.model.crawl.settings import SECONDS_MAX, Settings
+from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.outcome import Failure
 
 URL = "http://a.example/"
@@ -61,23 +61,3 @@ def test_a_status_that_is_wanted_passes(settings, handled, meta):
     got = answer(404)
 
     assert HttpStatus(settings, handled).process_answer(Request(URL, meta=meta), got) is got
-
-
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({}, None),
-        ({"Retry-After": "120"}, 120.0),
-        ({"Retry-After": " 0 "}, 0.0),
-        ({"Retry-After": "-5"}, None),
-        ({"Retry-After": "soon"}, None),
-        ({"Retry-After": "9" * 5000}, SECONDS_MAX),
-        ({"Retry-After": "Wed, 21 Oct 2015 07:28:30 GMT", "Date": "Wed, 21 Oct 2015 07:28:00 GMT"}, 30.0),
-        ({"Retry-After": "Wed, 21 Oct 2015 07:28:30 GMT", "Date": "Wed, 21 Oct 2015 07:30:00 GMT"}, 0.0),
-        ({"Retry-After": "Wed, 21 Oct 2015 07:28:30 GMT"}, 0.0),
-        ({"Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"}, SECONDS_MAX),
-        ({"Retry-After": "Wed, 99 Oct 99999999999999 07:28:30 GMT"}, None),
-    ],
-)
-def test_retry_after_is_read_as_seconds_or_against_the_hosts_own_clock(headers, seconds):
-    assert retry_after_s(headers) == seconds
