@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -56,25 +57,51 @@ class Spool:
         """The change of who lives after which all up to ``_sent_to`` were said, and answered."""
         self._sent_to = 0
         """The last of them that is still kept."""
+        self._kept = 0
+        """How often anything came to be kept."""
+        self._said = 0
+        """What ``_kept`` was when all that was kept then was said."""
+        self._hasten = asyncio.Event()
+
+    @property
+    def unsaid(self) -> bool:
+        """Tells whether something is kept here that its owner of now may not have: it was not said since it came to be
+        kept, or since somebody came or went.
+        """
+        return self.size > 0 and (self._said != self._kept or self._sent_at != self._copying.changes)
+
+    def hasten(self) -> None:
+        """Has what is kept said soon: somebody waits for it. What is not answered is said no more often than ever."""
+        self._hasten.set()
 
     async def keep(self, job: int, parcels: Sequence[Parcel]) -> None:
         """Keeps links, durably when this returns."""
         rows = [SpoolRow(job, *halves(p.link.fingerprint), p.bucket, msgspec.msgpack.encode(p.link)) for p in parcels]
         await self._holdings.spool(rows)
         self.size += len(rows)
+        self._kept += 1
 
     async def run(self) -> None:
         """Says again what is kept, for ever."""
         self.size = await self._holdings.spool_size()
+        answered = True
         while True:
-            await asyncio.sleep(AGAIN_S)
-            await self.send_again()
+            # Who does not answer is not asked more often, whoever waits for it.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(AGAIN_S):
+                    if not answered:
+                        await asyncio.sleep(AGAIN_S)
+                    await self._hasten.wait()
+            self._hasten.clear()
+            answered = await self.send_again()
 
-    async def send_again(self) -> None:
-        """Says what is kept once more, but for what was said in vain and would be again."""
+    async def send_again(self) -> bool:
+        """Says what is kept once more, but for what was said in vain and would be again. Tells whether all of it was
+        answered.
+        """
         if not self.size:
-            return
-        changes = self._copying.changes
+            return True
+        changes, kept_before = self._copying.changes, self._kept
         if not self._copying.short or changes != self._sent_at:
             self._sent_to = 0
         answered, after = True, self._sent_to
@@ -82,7 +109,9 @@ class Spool:
             after = rows[-1][0]
             answered = await self._send(rows) and answered
         self._sent_at = changes if answered else -1
+        self._said = kept_before
         self.size = await self._holdings.spool_size()
+        return answered
 
     async def send_once_more(self) -> bool:
         """Sends all of it once more; tells whether the owners of this moment have taken everything that is kept

@@ -18,6 +18,7 @@ from p2pcrawl.core.control import Control
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.core.ring.ring_choice import table_of
 from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.master.links.dispatch import Hold, Parcel
 from p2pcrawl.master.majority import mandate, roll, suffrage
 from p2pcrawl.model.cluster.placement import RingName
 from p2pcrawl.model.crawl.fingerprint import fingerprint
@@ -164,6 +165,21 @@ async def test_job_is_finished_though_links_of_another_one_are_stuck(tmp_path: P
 
         stuck.cancel()
         await asyncio.gather(stuck, return_exceptions=True)
+
+
+async def test_job_is_not_finished_while_a_link_is_kept_that_its_owner_has_lost(tmp_path: Path) -> None:
+    web, kept = Web(), "http://lost.test/only-in-the-spool"
+    web.links[kept] = []
+    async with town_of(tmp_path, "1", "2", answer=web) as (_town, houses):
+        await eventually(lambda: settled(houses))
+        await submit(houses[0])
+        bucket = houses[0].master.bucket_of_url(kept, "host")
+        finder = next(house for house in houses if house.cluster.ownership.owner(bucket) is not None)
+        await finder.cluster.spool.keep(77, [Parcel(Link(kept, fingerprint(kept), depth=1), bucket, Hold())])
+
+        await finished(houses)
+
+        assert web.visits[kept] == 1
 
 
 async def test_finished_job_is_not_declared_before_it_has_begun(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +12,7 @@ import pytest
 
 from p2pcrawl.core.buckets.copy_ledger import Copying
 from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.master.copies import spool
 from p2pcrawl.master.copies.holdings import Holdings
 from p2pcrawl.master.copies.spool import Spool
 from p2pcrawl.master.jobs.job import job_of
@@ -39,6 +40,7 @@ class Keeper:
         self.owner: NodeId | None = OTHER
         self.told: list[list[str]] = []
         """What the owner was told, time after time."""
+        self.heard: Callable[[], None] = lambda: None
         self.silent = False
         inbox = SimpleNamespace(arrive=lambda job, links: self.deliver(ME, job, links))
         router = SimpleNamespace(owner=lambda bucket: self.owner)
@@ -51,6 +53,7 @@ class Keeper:
         if self.silent:
             raise LinkError("it does not answer")
         self.told.append([link.url for link in links])
+        self.heard()
         return Settled(0, provisional=list(range(len(links))) if self.copying.short else [])
 
     async def keep(self, *urls: str) -> None:
@@ -133,3 +136,40 @@ async def test_link_that_has_become_our_own_is_not_kept(tmp_path: Path) -> None:
 
     assert it.told == [["a"]]
     assert it.spool.size == 0
+
+
+async def test_what_is_kept_is_unsaid_until_its_owner_of_now_has_taken_it(tmp_path: Path) -> None:
+    async with keeper(tmp_path) as it:
+        it.live([member(ME), member(OTHER)])
+        unsaid = [it.spool.unsaid]
+        await it.keep("a")
+        unsaid.append(it.spool.unsaid)
+        await it.spool.send_again()
+        unsaid.append(it.spool.unsaid)
+
+        it.live([member(ME), member(THIRD)])
+        unsaid.append(it.spool.unsaid)
+        it.silent = True
+        await it.spool.send_again()
+        unsaid.append(it.spool.unsaid)
+        it.silent = False
+        await it.spool.send_again()
+        unsaid.append(it.spool.unsaid)
+
+    assert unsaid == [False, True, False, True, True, False]
+
+
+async def test_what_somebody_waits_for_is_said_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spool, "AGAIN_S", 1e6)
+    async with keeper(tmp_path) as it:
+        it.live([member(ME), member(OTHER)])
+        await it.keep("a")
+        said = asyncio.Event()
+        it.heard = said.set
+        running = asyncio.create_task(it.spool.run())
+
+        it.spool.hasten()
+        await said.wait()
+        running.cancel()
+
+    assert it.told == [["a"]]
