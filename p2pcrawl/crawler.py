@@ -275,7 +275,8 @@ class Crawler:
             counted = all(census.get(name, 0) == stored[name] for name in ("done", "failed", "dropped", "queued"))
             certificate = job.certificate()
             certificate["verified"] = agreed and counted and certificate["conserved"]
-            certificate["outputs"] = await self.master.outputs.counts(job)
+            states = self.master.outputs.states(job)
+            certificate["outputs"] = {each.sink: each.delivered for each in states}
             found.append(certificate)
         return found
 

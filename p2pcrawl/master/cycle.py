@@ -78,7 +78,7 @@ class Cycle:
                 ground.jobs[number].counts.update(counter)
             self._apply(committed, aftermath)
         await self._follow(committed, batch.endings)
-        await self.outputs.tend(now, grew)
+        self.outputs.tend(grew)
 
     async def _gather(self, batch: Batch, now: float) -> None:
         """Puts all that waits into the batch, and leases for what may be granted beside it."""
@@ -129,7 +129,8 @@ class Cycle:
         if any(each.waiting for each in self.waiting):
             return now
         due = [now + (LOOK_AGAIN_S if self.reports.holding else IDLE_S)]
-        due += [at for at in (loading.due_at(now), self.outputs.due_at) if at is not None]
+        if (loads_at := loading.due_at(now)) is not None:
+            due.append(loads_at)
         at = self.company.ground.workbench.next_at(now)
         if at is not None and not self.draining and any(s.room > 0 for s in self.reports.sessions.values()):
             due.append(at)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 from time import monotonic
 
 from p2pcrawl.frontier.database.schema import FILE
@@ -20,7 +21,7 @@ from p2pcrawl.master.cycle import Cycle
 from p2pcrawl.master.exchange import Exchange
 from p2pcrawl.master.jobs.admission import Admission
 from p2pcrawl.master.jobs.job import Job
-from p2pcrawl.master.jobs.outputs import Outputs
+from p2pcrawl.master.jobs.outputs import JobNames, Outputs
 from p2pcrawl.master.requeue import Aside
 from p2pcrawl.master.slaves.granting import Granting
 from p2pcrawl.master.slaves.inbox import Reports
@@ -79,7 +80,7 @@ class Master:
         self.reports = Reports(self.jobs, self.sessions, self.slaves.gone, intake)
         self.exchange = Exchange(company)
         self.granting = Granting(company, self.sessions, placing_of(ground.settings.group_placement))
-        self.outputs = Outputs(self.recorder)
+        self.outputs = Outputs(self.recorder, self._names, ground.fate.fail)
         self.handover = Handover(company, self.sessions, intake.held_in)
         self.aside = Aside(company, intake.down)
         self.admission = Admission(
@@ -152,12 +153,20 @@ class Master:
         await self.outputs.open(job, sinks)
         return job
 
+    def _names(self, job: Job) -> JobNames:
+        """Returns the names under which a job's items are brought. Jobs of a cluster have a number of their own."""
+        if self.company.others_bring_jobs:
+            return JobNames(f"{job.id:013x}", self.store_id, shared=True)
+        name = blake2b(f"{self.store_id} {job.id}".encode(), digest_size=8).hexdigest()
+        return JobNames(name, self.store_id, shared=False)
+
     # -- running ------------------------------------------------------------------------------
 
     async def run(self) -> None:
         """Runs until every job is finished, or ``drain`` has run its course. Raises what makes going on impossible."""
         fate, started_at = self.ground.fate, monotonic()
         self.slaves.group.failed.add_done_callback(self._group_failed)
+        self.outputs.begin()
         watch = asyncio.create_task(self.slaves.watch())
         looking = asyncio.create_task(Looking(self.ground.folder / FILE, fate.fail).run())
         try:
@@ -174,7 +183,7 @@ class Master:
                 raise fate.error
             await self._cycle.turn()
             await self._dismiss()
-            await self.outputs.finish(self._cycle.turn)
+            await self.outputs.finish(self._cycle.turn, patient=not self.draining)
         finally:
             watch.cancel()
             looking.cancel()
@@ -186,6 +195,7 @@ class Master:
 
     def drain(self) -> None:
         """Begins no new fetches; what is open ends, is stored, and ``run`` returns."""
+        self.outputs.hurry()
         if not self.draining:
             self._cycle.draining = True
             self.slaves.stop()

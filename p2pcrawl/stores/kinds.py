@@ -6,9 +6,10 @@ A kind's module is imported when an address asks for it, so that nobody needs a 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 
+from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.stores.address import SinkAddress, parse_sink, scheme_of
@@ -29,6 +30,8 @@ class SinkPlace:
     job: str = ""
     """A name of the job that no other job in the world has (``SinkPage.job``), where other masters bring items of it,
     too; "" where nobody else does."""
+    settings: Settings = field(default_factory=Settings)
+    """Those of the job."""
 
 
 MakeSink = Callable[[SinkAddress, SinkPlace], Sink]
@@ -48,9 +51,10 @@ class _SinkKind:
     """It cuts its batches itself from what it is brought, as its address says."""
 
 
+_FILE = _SinkKind("p2pcrawl.stores.files.in_thread", "", "make_file_sink")
 _WEBHOOK = _SinkKind("p2pcrawl.stores.webhooks.webhook_sink", "", "WebhookSink", options=frozenset({"auth"}), cuts=True)
-_KINDS: dict[str, _SinkKind] = {"http": _WEBHOOK, "https": _WEBHOOK}
-"""By scheme."""
+_KINDS: dict[str, _SinkKind] = {"": _FILE, "http": _WEBHOOK, "https": _WEBHOOK}
+"""By scheme; a path has none."""
 
 
 def register_kind(scheme: str, module: str, *, options: frozenset[str] = frozenset()) -> None:
@@ -78,7 +82,7 @@ def make_sink(address: SinkAddress, place: SinkPlace) -> Sink:
     """
     kind = _KINDS.get(address.scheme)
     if kind is None:
-        known = ", ".join(f"{scheme}://" for scheme in sorted(_KINDS))
+        known = ", ".join(f"{scheme}://" for scheme in sorted(_KINDS) if scheme)
         raise ConfigurationError(f"no sink has addresses that begin with {address.scheme}://: there are {known}")
     try:
         make: MakeSink = getattr(import_module(kind.module), kind.make)

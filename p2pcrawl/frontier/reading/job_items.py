@@ -31,7 +31,7 @@ def pages_after(folder: Path, job: int, after: int) -> list[PageItems]:
             connection.execute("BEGIN")
             firsts = connection.execute(
                 "SELECT i.id, i.record, r.hi, r.lo, length(i.data) FROM item AS i JOIN record AS r ON r.id = i.record"
-                " WHERE i.id > ? AND i.job = ?"
+                " WHERE i.id > ? AND i.job = ? AND i.count > 0"
                 " AND NOT EXISTS (SELECT 1 FROM item AS e WHERE e.record = i.record AND e.id < i.id)"
                 " ORDER BY i.id LIMIT ?",
                 (after, job, PAGES_MAX),

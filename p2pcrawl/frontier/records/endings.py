@@ -11,7 +11,7 @@ import sqlite3
 
 from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.records import tallies
-from p2pcrawl.frontier.records.batch import Batch, Committed, Ending
+from p2pcrawl.frontier.records.batch import Batch, Committed, Ending, ItemRow
 from p2pcrawl.frontier.records.candidates import queued
 from p2pcrawl.frontier.records.item_table import ItemTable
 from p2pcrawl.model.crawl.record import Phase
@@ -73,6 +73,11 @@ def _write_items(items: ItemTable, batch: Batch, over: list[Ending], result: Com
     for job, count in items.remove(again).items():
         batch.tallies[job]["items"] -= count
     items.add(batch.items)
+    if again:
+        # Whoever was brought the items of the earlier visit hears where there are none now.
+        filled = {row.record for row in batch.items}
+        empty = [e.candidate for e in over if e.candidate.visit and not e.staged and e.candidate.record not in filled]
+        items.add([ItemRow(candidate.record, candidate.job, 0, b"") for candidate in empty])
     for record in (e.candidate.record for e in over if e.staged):
         parts = items.staged(record)
         items.add(parts)

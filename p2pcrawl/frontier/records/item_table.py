@@ -5,13 +5,28 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
 from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.records.batch import ItemRow
+from p2pcrawl.model.crawl.fingerprint import pack_halves
+from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.packing import packed, unpacked
 
 ITEM_BYTES_MAX = 8 * 1024 * 1024
 """Bytes of items that are read at once."""
+
+
+class DurablePage(NamedTuple):
+    """The items of one page as they became durable, with what is told beside them."""
+
+    last: int
+    """The number up to which all is told when these are."""
+    fingerprint: bytes
+    url: str
+    visit: int
+    ended: int
+    items: list[bytes]
 
 
 class ItemTable:
@@ -64,7 +79,7 @@ class ItemTable:
         rows: list[tuple[int, bytes]] = []
         size = 0
         found = self._db.execute(
-            "SELECT id, data FROM item WHERE id > ? AND job = ? ORDER BY id LIMIT ?", (last, job, limit)
+            "SELECT id, data FROM item WHERE id > ? AND job = ? AND count > 0 ORDER BY id LIMIT ?", (last, job, limit)
         )
         for number, data in found:
             rows.append((number, unpacked(data)))
@@ -73,3 +88,38 @@ class ItemTable:
                 break
         found.close()
         return rows
+
+    def pages_after(self, job: int, last: int, items_max: int, bytes_max: int) -> tuple[list[DurablePage], int, bool]:
+        """Returns the next pages of a job, the number to go on behind, and whether there are more: it stops behind
+        either limit. They are those that ended with items, or without any after an earlier visit.
+        """
+        pages: list[DurablePage] = []
+        count = size = before = 0
+        # The rows of a page were written at once: they stand side by side.
+        found = self._db.execute(
+            "SELECT i.id, i.record, i.count, i.data, r.hi, r.lo, r.url, r.visit, r.phase, r.ended, r.found"
+            " FROM item AS i CROSS JOIN record AS r ON r.id = i.record WHERE i.id > ? AND i.job = ? ORDER BY i.id",
+            (last, job),
+        )
+        for number, record, rows, data, hi, lo, url, visit, phase, ended, discovered in found:
+            if record != before:
+                if count >= items_max or size >= bytes_max or len(pages) >= items_max:
+                    found.close()
+                    return pages, pages[-1].last, True
+                # The next visit of a page may have begun: these items are of the one before.
+                visit = max(visit - 1, 0) if phase == Phase.QUEUED else visit
+                pages.append(DurablePage(number, pack_halves(hi, lo), url, visit, ended or discovered, []))
+            before, page = record, pages[-1]
+            items = unpacked(data).split(b"\n") if rows else []
+            page.items.extend(items)
+            pages[-1] = page._replace(last=number)
+            count += rows
+            size += sum(map(len, items))
+        return pages, self._last, False
+
+    def waiting(self, job: int, last: int) -> int:
+        """Counts the items of a job behind a number."""
+        (count,) = self._db.execute(
+            "SELECT coalesce(sum(count), 0) FROM item WHERE id > ? AND job = ?", (last, job)
+        ).fetchone()
+        return int(count)

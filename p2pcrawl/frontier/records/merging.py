@@ -96,7 +96,7 @@ def _replace_items(items: ItemTable, won: list[tuple[sqlite3.Row, Row]], batch: 
     new = [(here, row) for here, row in won if row.phase != Phase.QUEUED or row.items]
     for job, count in items.remove([here["id"] for here, _ in new]).items():
         batch.tallies[job]["items"] -= count
-    coming = [ItemRow(here["id"], row.job, row.items, row.data) for here, row in new if row.items]
+    coming = [ItemRow(here["id"], row.job, row.items, row.data) for here, row in new if row.items or row.visit]
     items.add(coming)
     for item in coming:
         batch.tallies[item.job]["items"] += item.number

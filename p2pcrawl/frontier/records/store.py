@@ -6,7 +6,6 @@ survives ``kill -9`` and power loss; if it raises, nothing of the batch was writ
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -23,7 +22,7 @@ from p2pcrawl.frontier.records.batch import Batch, Committed, NewLink
 from p2pcrawl.frontier.records.bucket_rows import Buckets
 from p2pcrawl.frontier.records.columns import columns_of, host_columns, host_of_columns, named
 from p2pcrawl.frontier.records.endings import write_endings
-from p2pcrawl.frontier.records.item_table import ITEM_BYTES_MAX, ItemTable
+from p2pcrawl.frontier.records.item_table import ITEM_BYTES_MAX, DurablePage, ItemTable
 from p2pcrawl.frontier.records.known import Key, numbers_of
 from p2pcrawl.frontier.records.seen import SeenFilter
 from p2pcrawl.model.crawl.fingerprint import halves
@@ -207,6 +206,16 @@ class Store:
         with self._errors:
             return self._items.after(job, last, limit, bytes_max)
 
+    def pages_after(self, job: int, last: int, items_max: int, bytes_max: int) -> tuple[list[DurablePage], int, bool]:
+        """Returns the next pages of a job with their items, as ``ItemTable.pages_after``."""
+        with self._errors:
+            return self._items.pages_after(job, last, items_max, bytes_max)
+
+    def waiting(self, job: int, last: int) -> int:
+        """Counts the items of a job behind a number."""
+        with self._errors:
+            return self._items.waiting(job, last)
+
     # -- upkeep -------------------------------------------------------------------------------
 
     def _tend(self) -> None:
@@ -303,11 +312,11 @@ class Store:
         with self._errors:
             return self._db.execute("SELECT path, spec, delivered, position FROM sink WHERE job = ?", (job,)).fetchall()
 
-    def add_sink(self, job: int, path: str, spec: str, position: object) -> None:
+    def add_sink(self, job: int, path: str, spec: str, position: str) -> None:
         with self._errors:
             self._db.execute(
                 "INSERT INTO sink (job, path, spec, delivered, position) VALUES (?, ?, ?, 0, ?)",
-                (job, path, spec, json.dumps(position)),
+                (job, path, spec, position),
             )
 
     def recover(self) -> int:

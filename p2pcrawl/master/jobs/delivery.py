@@ -1,62 +1,251 @@
-"""Items from the journal to the outputs, exactly once.
+"""The delivery of one job's items to one sink: a task of its own, which waits for nobody else and holds up nobody.
 
-Runs in the storage thread. The order is: write, sync the file, and in the next transaction store how far
-it came; ``docs/architecture.md`` tells why that is safe.
+The order is: the sink takes a batch, what it refused is written down, and with the master's next commit it is stored
+how far that was. Whatever crashes in between, the batch is brought again; ``docs/sinks.md`` tells why that is safe.
+Nothing is kept in memory but the batch under way: what waits is in the store.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
 
-from p2pcrawl.frontier.records.item_table import ITEM_BYTES_MAX
-from p2pcrawl.frontier.records.store import Store
-from p2pcrawl.model.crawl.settings import Settings
-from p2pcrawl.model.crawl.sink_spec import SinkSpec
-from p2pcrawl.stores.files.local_sink import LocalSink
-from p2pcrawl.stores.files.opening import open_local_sink
+from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.model.errors import ConfigurationError, StorageError
+from p2pcrawl.model.printable import on_one_line
+from p2pcrawl.stores.sink import BatchLimits, Position, RefusedItem, Sink, SinkAway, SinkPage
 
-ROWS = 500
+log = logging.getLogger(__name__)
+
+AWAY_S = 0.5
+AWAY_MAX_S = 30.0
+"""For how long a sink that is away is left alone: doubled from the one to the other."""
+
+Read = Callable[[int, BatchLimits], Awaitable[tuple[list[SinkPage], list[int], bool]]]
+"""Reads the next pages behind a number, with the number up to which each is told (one more for what lies behind them),
+and whether there are more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """The place to which a sink has come, as it is stored."""
+
+    last: int = 0
+    """The number of items up to which all were brought."""
+    position: Position | None = None
+    """The sink's own; None: it has never been opened."""
+    delivered: int = 0
+    refused: int = 0
+
+    def packed(self) -> str:
+        """Writes it for the table of sinks, without its number, which stands beside it."""
+        return json.dumps({"at": self.position, "delivered": self.delivered, "refused": self.refused})
+
+    @classmethod
+    def unpacked(cls, last: int, stored: str) -> Cursor:
+        """Reads what :meth:`packed` wrote, or an earlier version, which knew files only."""
+        told: dict[str, Any] = json.loads(stored)
+        if "at" not in told:
+            return cls(last, told, int(told.get("count", 0)))
+        return cls(last, told["at"], told["delivered"], told["refused"])
+
+
+@dataclass(frozen=True, slots=True)
+class SinkState:
+    """The state of a sink, as faces tell it. Nothing in it is secret."""
+
+    sink: str
+    delivered: int
+    waiting: int
+    refused: int
+    away_since: float | None = None
+    """In seconds since 1970."""
+    why: str = ""
+    """Why it is away."""
 
 
 class Delivery:
-    """One output of one job."""
+    """One sink of one job. ``told`` hears of each change, and whether there is a cursor to be stored; ``fail`` is given
+    what makes going on impossible.
+    """
 
-    def __init__(self, job: int, path: str, sink: LocalSink, last: int) -> None:
+    def __init__(
+        self,
+        url: str,
+        sink: Sink,
+        job: Job,
+        cursor: Cursor,
+        *,
+        read: Read,
+        refuse: Callable[[Sequence[RefusedItem]], Awaitable[None]],
+        told: Callable[[Delivery, bool], None],
+        fail: Callable[[Exception], None],
+    ) -> None:
+        self.url = url
         self.job = job
-        self.path = path
-        self.last = last
-        self.behind = False
-        """The last step was as much as one may be: there is probably more."""
+        self.cursor = cursor
+        self.through = asyncio.Event()
+        """Set when the job has ended, all its items were brought, and the destination was left whole."""
+        self.away_since: float | None = None
+        self.why = ""
         self._sink = sink
+        self._read = read
+        self._refuse = refuse
+        self._told = told
+        self._fail = fail
+        self._open = False
+        self._place = cursor.last
+        """All up to here was looked at."""
+        self._accounted = 0
+        """The job's items that do not wait: brought, or gone."""
+        self._ended = False
+        self._grew = asyncio.Event()
+        self._much = asyncio.Event()
+        self._pause_s = AWAY_S
 
-    @classmethod
-    def open(cls, store: Store, job: int, output: SinkSpec, settings: Settings) -> Delivery:
-        """Begins, or goes on where the store says. Raises ConfigurationError for an output that cannot work."""
-        fields, safe = settings.feed_export_fields, settings.feed_csv_safe
-        for path, spec, last, position in store.sinks(job):
-            if path == output.url:
-                sink = open_local_sink(path, replace=json.loads(spec)["replace"], fields=fields, csv_safe=safe)
-                sink.resume(json.loads(position))
-                return cls(job, path, sink, last)
-        sink = open_local_sink(output.url, replace=output.replace, fields=fields, csv_safe=safe)
-        position_now = sink.resume(None)
-        store.add_sink(job, output.url, json.dumps({"replace": output.replace}), position_now)
-        return cls(job, output.url, sink, 0)
+    # -- what others tell it -----------------------------------------------------------------
 
-    def step(self, store: Store) -> tuple[int, str, int, str] | None:
-        """Delivers some; what to store about it, or None when there was nothing to deliver."""
-        rows = store.items_after(self.job, self.last, ROWS)
-        self.behind = len(rows) == ROWS or sum(len(data) for _, data in rows) >= ITEM_BYTES_MAX
-        if not rows:
-            return None
-        for _, data in rows:
-            self._sink.write(data.split(b"\n"))
-        self.last = rows[-1][0]
-        return (self.job, self.path, self.last, json.dumps(self._sink.sync()))
+    def expect(self, waiting: int) -> None:
+        """Takes note of how many items of the job wait for it just now."""
+        self._accounted = self.job.counts["items"] - waiting
 
-    def finish(self) -> None:
-        """Makes the file whole (closing brackets and the like)."""
-        self._sink.finish()
+    def grow(self) -> None:
+        """Takes note that items may have become durable."""
+        self._grew.set()
+        if self._ended or self.waiting >= self._sink.limits.items:
+            self._much.set()
 
-    def close(self) -> None:
-        self._sink.close()
+    def end(self) -> None:
+        """Takes note that the job has ended: nothing is waited for to fill a batch, and the destination is left whole.
+        Items may follow after all.
+        """
+        self._ended = True
+        self.through.clear()
+        self.grow()
+
+    # -- how it stands -----------------------------------------------------------------------
+
+    @property
+    def waiting(self) -> int:
+        """The items of the job that are to be brought yet, about."""
+        return max(0, self.job.counts["items"] - self._accounted)
+
+    @property
+    def state(self) -> SinkState:
+        cursor = self.cursor
+        return SinkState(self.url, cursor.delivered, self.waiting, cursor.refused, self.away_since, self.why)
+
+    # -- its life ----------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """Opens the sink, at its cursor. Raises as the sink does."""
+        position = await self._sink.open(self.cursor.position)
+        self.cursor = replace(self.cursor, position=position)
+        self._open = True
+
+    def leave_alone(self, error: Exception) -> None:
+        """Takes note that the sink is away, and why."""
+        self._open = False
+        self._place = self.cursor.last
+        if self.away_since is None:
+            self.away_since = time.time()
+        self.why = on_one_line(str(error))
+        self._told(self, False)
+
+    async def run(self) -> None:
+        """Brings items until it is cancelled. A sink that is away is tried again; a disk of this machine that fails
+        ends the crawl.
+        """
+        while True:
+            try:
+                if not self._open:
+                    if self.away_since is not None:
+                        await self._wait_for_it()
+                    await self.open()
+                    self._told(self, True)
+                await self._bring_all()
+            except (SinkAway, ConfigurationError) as error:
+                self._tell_away(error)
+            except StorageError as error:
+                self._fail(error)
+                return
+            except Exception as error:
+                if self.away_since is None:
+                    log.exception("%s fails, its items wait", self.url)
+                self.leave_alone(RuntimeError(f"{type(error).__name__}: {error}"))
+
+    async def close(self) -> None:
+        """Lets go of the sink as it is."""
+        await self._sink.close()
+
+    async def _bring_all(self) -> None:
+        behind = True
+        while True:
+            if not behind:
+                await self._wait_for_more()
+            self._grew.clear()
+            self._much.clear()
+            durable = self.job.counts["items"]
+            pages, places, behind = await self._read(self._place, self._sink.limits)
+            if pages:
+                self.through.clear()
+                await self._bring(pages, places)
+            self._place = places[-1]
+            if not behind:
+                # All was read that was durable before; items may have gone uncounted, with their page or its bucket.
+                self._accounted = min(max(self._accounted, durable), self.job.counts["items"])
+            if self._ended and not behind and not self._grew.is_set():
+                await self._sink.finish()
+                self.through.set()
+                self._told(self, False)
+            if not pages:
+                self._here()
+
+    async def _bring(self, pages: list[SinkPage], places: list[int]) -> None:
+        written = await self._sink.write(pages)
+        if written.refused:
+            await self._refuse(written.refused)
+            log.warning(
+                "%s refused %d items, which are among the dead letters now: %s",
+                *(self.url, len(written.refused), on_one_line(written.refused[0].reason)[:200]),
+            )
+        count, before = sum(len(page.items) for page in pages), self.cursor
+        self.cursor = Cursor(
+            places[len(pages) - 1],
+            written.position,
+            before.delivered + count - len(written.refused),
+            before.refused + len(written.refused),
+        )
+        self._accounted += count
+        self._told(self, True)
+        self._here()
+
+    async def _wait_for_more(self) -> None:
+        """Waits for new items, and, while the job goes on, for about as many as the sink wants at once."""
+        await self._grew.wait()
+        if not self._ended and not self._much.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._sink.limits.linger_s):
+                    await self._much.wait()
+
+    # -- while it is away --------------------------------------------------------------------
+
+    def _tell_away(self, error: Exception) -> None:
+        if self.away_since is None:
+            log.warning("%s is away, its items wait: %s", self.url, on_one_line(str(error)))
+        self.leave_alone(error)
+
+    async def _wait_for_it(self) -> None:
+        pause_s, self._pause_s = self._pause_s, min(AWAY_MAX_S, 2 * self._pause_s)
+        await asyncio.sleep(pause_s)
+
+    def _here(self) -> None:
+        if self.away_since is not None:
+            log.info("%s is back after %.0f s", self.url, time.time() - self.away_since)
+        self.away_since, self.why, self._pause_s = None, "", AWAY_S

@@ -1,90 +1,180 @@
-"""Items on their way out: to files as they come, and to whoever reads along."""
+"""Items on their way out: to the sinks of their jobs, and to whoever reads along."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable
-from time import monotonic
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
 
 from p2pcrawl.frontier.records.recorder import Recorder
 from p2pcrawl.frontier.records.store import Store
-from p2pcrawl.master.jobs.delivery import Delivery
+from p2pcrawl.master.jobs.dead_letters import DeadLetters
+from p2pcrawl.master.jobs.delivery import Cursor, Delivery, SinkState
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.overlay.tasks import Tasks
+from p2pcrawl.stores.kinds import SinkPlace, address_of, make_sink, read_sink
+from p2pcrawl.stores.sink import BatchLimits, RefusedItem, Sink, SinkAway, SinkPage
 
-DELIVER_S = 0.5
 READ_ROWS = 100
+STORE_S = 1.0
+"""Cursors are stored at least this often while the last items are waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobNames:
+    """The names under which a job's items are brought."""
+
+    job: str
+    """Of the job: no other in the world has it."""
+    writer: str
+    """Of this store."""
+    shared: bool
+    """Other masters bring items of the job, too."""
 
 
 class Outputs:
-    """The outputs of all jobs. What is to be stored of them waits in ``delivered`` for the master's next commit."""
+    """The sinks of all jobs. What is to be stored of them waits for the master's next commit."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Recorder, names: Callable[[Job], JobNames], fail: Callable[[Exception], None]) -> None:
+        """``fail`` is given what makes going on impossible."""
         self._recorder = recorder
+        self._names = names
+        self._fail = fail
+        self._letters = DeadLetters(recorder.folder)
         self._deliveries: list[Delivery] = []
-        self._undelivered = False
-        self._delivered: list[tuple[int, str, int, str]] = []
+        self._moved: dict[Delivery, None] = {}
+        """Those that have come further than is stored."""
+        self._tasks = Tasks()
+        self._runs = False
+        self._patient = True
+        self._failed: Exception | None = None
+        self._changed = asyncio.Event()
         self._grew = asyncio.Event()
         self._ended = False
-        self.deliver_at = 0.0
+
+    # -- opening ------------------------------------------------------------------------------
 
     async def open(self, job: Job, sinks: Iterable[SinkSpec]) -> None:
         """Opens the sinks that were asked for, and those that the store knows. Raises ConfigurationError for one that
-        cannot work.
+        cannot work; one that is away is waited for only if it is known to have worked.
         """
+        rows = await self._recorder.run(Store.sinks, job.id)
+        stored = {url: (spec, Cursor.unpacked(last, position)) for url, spec, last, position in rows}
         wanted = {sink.url: sink for sink in sinks}
-        for path, *_ in await self._recorder.run(Store.sinks, job.id):
-            wanted.setdefault(path, SinkSpec(path))
-        for sink in wanted.values():
-            opened = await self._recorder.run(Delivery.open, job.id, sink, job.settings)
-            self._deliveries.append(opened)
-            self._undelivered = True
+        for url, (told, _) in stored.items():
+            wanted.setdefault(url, _spec_stored(url, told))
+        made = [(spec, self._made(job, spec)) for spec in wanted.values()]
+        # What empties its destination comes last, when all others are known to work.
+        for spec, sink in sorted(made, key=lambda each: each[0].replace):
+            _, cursor = stored.get(spec.url, ("", Cursor()))
+            delivery = self._delivery(job, spec.url, sink, cursor)
+            self._deliveries.append(delivery)
+            await self._open_one(delivery, spec, known=spec.url in stored)
+            delivery.expect(await self._recorder.run(Store.waiting, job.id, cursor.last))
+            if self._runs:
+                self._tasks.start(delivery.run())
 
-    @property
-    def due_at(self) -> float | None:
-        """The time at which the next step is due; None while there is nothing to deliver."""
-        return self.deliver_at if self._undelivered else None
+    def _made(self, job: Job, spec: SinkSpec) -> Sink:
+        names = self._names(job)
+        shared = names.job if names.shared else ""
+        place = SinkPlace(job.spec.name, names.writer, spec.replace, shared, job.settings)
+        return make_sink(address_of(spec), place)
+
+    def _delivery(self, job: Job, url: str, sink: Sink, cursor: Cursor) -> Delivery:
+        name = self._names(job).job
+
+        async def read(last: int, limits: BatchLimits) -> tuple[list[SinkPage], list[int], bool]:
+            found, behind, more = await self._recorder.run(Store.pages_after, job.id, last, limits.items, limits.bytes)
+            pages = [
+                SinkPage(name, page.fingerprint.hex(), page.url, page.visit, page.ended, page.items) for page in found
+            ]
+            return pages, [*(page.last for page in found), behind], more
+
+        async def refuse(refused: Sequence[RefusedItem]) -> None:
+            await self._letters.add(url, refused)
+
+        return Delivery(url, sink, job, cursor, read=read, refuse=refuse, told=self._take, fail=self._give_up)
+
+    async def _open_one(self, delivery: Delivery, spec: SinkSpec, *, known: bool) -> None:
+        try:
+            await delivery.open()
+        except SinkAway as error:
+            if not known:
+                raise ConfigurationError(f"nothing was begun: {error}") from None
+            delivery.leave_alone(error)
+        if not known:
+            told = json.dumps({"replace": spec.replace, "options": spec.options})
+            await self._recorder.run(Store.add_sink, delivery.job.id, delivery.url, told, delivery.cursor.packed())
+
+    # -- while it runs ------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Begins to bring items, each sink in a task of its own."""
+        self._runs = True
+        for delivery in self._deliveries:
+            self._tasks.start(delivery.run())
 
     def take_delivered(self) -> list[tuple[int, str, int, str]]:
-        """Takes, for the batch, how far each output has come."""
-        delivered, self._delivered = self._delivered, []
-        return delivered
+        """Takes, for the batch, how far each sink has come."""
+        moved, self._moved = self._moved, {}
+        return [(each.job.id, each.url, each.cursor.last, each.cursor.packed()) for each in moved]
 
-    async def tend(self, now: float, grew: bool) -> None:
-        """Delivers after a commit, which brought items if it ``grew``."""
-        self._undelivered = self._undelivered or grew
-        if self._undelivered and now >= self.deliver_at:
-            await self.deliver()
+    def tend(self, grew: bool) -> None:
+        """Follows a commit, which brought items if it ``grew``."""
         if grew:
+            for delivery in self._deliveries:
+                delivery.grow()
             self._wake_readers()
 
-    async def deliver(self) -> None:
-        """Takes one step of every output; what came of it is stored with the next commit."""
-        more = behind = False
-        for delivery in self._deliveries:
-            told = await self._recorder.run(delivery.step)
-            if told is not None:
-                self._delivered.append(told)
-                more = True
-                behind = behind or delivery.behind
-        self._undelivered = more
-        # One that has more to write than it could now has its next step behind the next commit.
-        self.deliver_at = monotonic() + (0.0 if behind else DELIVER_S)
+    def _take(self, delivery: Delivery, moved: bool) -> None:
+        if moved:
+            self._moved[delivery] = None
+        self._changed.set()
 
-    async def finish(self, commit: Callable[[], Awaitable[None]]) -> None:
-        """Delivers everything and makes the files whole; ``commit`` stores what waits in between."""
-        self._undelivered = bool(self._deliveries)
-        while self._undelivered:
-            await self.deliver()
-            await commit()
+    def _give_up(self, error: Exception) -> None:
+        self._failed = self._failed or error
+        self._changed.set()
+        self._fail(error)
+
+    # -- the end ------------------------------------------------------------------------------
+
+    async def finish(self, commit: Callable[[], Awaitable[None]], *, patient: bool) -> None:
+        """Brings everything and leaves the destinations whole; ``commit`` stores what waits in between. Those that are
+        away are waited for if it is ``patient``, until :meth:`hurry`. Raises what makes that impossible.
+        """
+        self._patient = self._patient and patient
         for delivery in self._deliveries:
-            await self._recorder.in_thread(delivery.finish)
+            delivery.end()
+        while self._failed is None and not all(map(self._is_over, self._deliveries)):
+            self._changed.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(STORE_S):
+                    await self._changed.wait()
+            await commit()
         await commit()
+        if self._failed is not None:
+            raise self._failed
+
+    def hurry(self) -> None:
+        """Waits no longer for sinks that are away."""
+        self._patient = False
+        self._changed.set()
+
+    def _is_over(self, delivery: Delivery) -> bool:
+        return delivery.through.is_set() or (not self._patient and delivery.away_since is not None)
 
     async def close(self) -> None:
+        """Lets go of all sinks, as they are."""
+        await self._tasks.close()
         for delivery in self._deliveries:
-            await self._recorder.in_thread(delivery.close)
+            await delivery.close()
+
+    # -- for whoever reads along --------------------------------------------------------------
 
     async def items_after(self, job: Job, last: int) -> list[tuple[int, bytes]]:
         """Returns the next items of a job, waiting for them; empty when the crawl has ended and there are no more."""
@@ -101,11 +191,17 @@ class Outputs:
         self._ended = True
         self._wake_readers()
 
-    async def counts(self, job: Job) -> dict[str, int]:
-        """Counts the items written so far, by output."""
-        rows = await self._recorder.run(Store.sinks, job.id)
-        return {path: int(json.loads(position).get("count", 0)) for path, _, _, position in rows}
+    def states(self, job: Job) -> list[SinkState]:
+        """Returns how it stands with each sink of a job."""
+        return [each.state for each in self._deliveries if each.job is job]
 
     def _wake_readers(self) -> None:
         self._grew.set()
         self._grew = asyncio.Event()
+
+
+def _spec_stored(url: str, stored: str) -> SinkSpec:
+    """Reads a sink as the store knows it; its password comes from where it is now."""
+    told: dict[str, Any] = json.loads(stored)
+    read = read_sink(url)
+    return SinkSpec(url, {**told.get("options", {}), **read.options}, told["replace"], read.secret)

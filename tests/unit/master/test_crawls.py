@@ -16,9 +16,6 @@ from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master import requeue as aside_module
 from p2pcrawl.master.company.company import Alone
-from p2pcrawl.master.jobs import delivery as delivery_module
-from p2pcrawl.master.jobs import outputs as outputs_module
-from p2pcrawl.master.jobs.delivery import Delivery
 from p2pcrawl.master.loans.budgets import Budgets
 from p2pcrawl.master.master import Master
 from p2pcrawl.model.cluster.node import NodeId
@@ -28,6 +25,8 @@ from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.crawl.url import host_of
 from p2pcrawl.model.errors import DiskFullError, StorageError
+from p2pcrawl.stores.files.in_thread import SinkInThread
+from p2pcrawl.stores.sink import BatchLimits
 from p2pcrawl.wire.messages.peer_messages import Borrow, Repay
 from p2pcrawl.wire.messages.slave_messages import Outcome, Page, Returned, RobotsResult, Task
 from tests.peers import FakePeers
@@ -394,30 +393,27 @@ async def test_full_disk_ends_the_crawl_and_a_resume_finds_everything(tmp_path: 
     assert_conserved(job, census)
 
 
-async def test_output_that_is_behind_has_its_next_step_at_once(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(delivery_module, "ROWS", 10)
-    monkeypatch.setattr(outputs_module, "DELIVER_S", 3600.0)
+async def test_output_that_is_behind_is_written_without_waiting_for_more(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(SinkInThread, "limits", BatchLimits(items=10, linger_s=3600.0))
     await crawl(tmp_path / "data", Slaves(Site(urls(25))))
+    output = tmp_path / "out.jsonl"
 
     async with master_of(tmp_path / "data", Slaves(Site([]))) as master:
-        await master.resume(1, spec_of(), [SinkSpec(str(tmp_path / "out.jsonl"))])
-        waits = []
-        for _ in range(3):
-            await master.outputs.deliver()
-            waits.append(master.outputs.deliver_at > master.now)
+        job = await master.resume(1, spec_of(), [SinkSpec(str(output))])
+        master.outputs.begin()
+        await until(lambda: master.outputs.states(job)[0].delivered == 25)
 
-    assert waits == [False, False, True]
-    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 25
+    assert len(output.read_text().splitlines()) == 25
 
 
 async def test_output_that_fails_ends_the_crawl_and_is_whole_after_a_resume(tmp_path: Path, monkeypatch) -> None:
     site, output = Site(urls(30, hosts=3)), tmp_path / "out.jsonl"
 
-    def fails(self, store):
+    async def fails(self, pages):
         raise StorageError("no such device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Delivery, "step", fails)
+        patched.setattr(SinkInThread, "write", fails)
         with pytest.raises(StorageError):
             await crawl(tmp_path / "data", Slaves(site), outputs=[SinkSpec(str(output))])
     await crawl(tmp_path / "data", Slaves(site), outputs=[SinkSpec(str(output))])

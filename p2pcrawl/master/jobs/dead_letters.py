@@ -1,0 +1,92 @@
+"""Dead letters: the items that a sink will never take as they are, each with its reason, in a file of the data folder.
+
+One line of JSON for each. An item may stand there twice, after a crash or when it was refused again: its line is
+written before it is stored that its page was brought.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from p2pcrawl.frontier.database.schema import MappedErrors
+from p2pcrawl.model.printable import on_one_line
+from p2pcrawl.private.folders import inner_folder, private, sync_folder
+from p2pcrawl.stores.sink import RefusedItem
+
+FOLDER = "dead-letters"
+FILE = "items.jsonl"
+REASON_MAX = 500
+
+
+class DeadLetter(msgspec.Struct, omit_defaults=True):
+    """An item that was refused, with all that is needed to bring it again."""
+
+    sink: str
+    url: str
+    """Of its page."""
+    reason: str
+    time: int
+    key: str
+    """Of the item: what its sink knows it by."""
+    job: str
+    """The job's name in the world."""
+    page: str
+    """The page's fingerprint."""
+    number: int
+    """Of the item, on its page."""
+    visit: int
+    fetched_at: int
+    item: msgspec.Raw | str
+    """As it was; a text where it is no JSON."""
+
+
+def letter_of(sink: str, refused: RefusedItem) -> DeadLetter:
+    """Writes a dead letter for an item that was refused just now."""
+    page, item = refused.page, bytes(refused.page.items[refused.place])
+    try:
+        msgspec.json.decode(item)
+        kept: msgspec.Raw | str = msgspec.Raw(item)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        kept = item.decode("utf-8", "replace")
+    return DeadLetter(
+        sink,
+        page.url,
+        on_one_line(refused.reason)[:REASON_MAX],
+        int(time.time()),
+        page.key(refused.place),
+        page.job,
+        page.fingerprint,
+        page.number_of(refused.place),
+        page.visit,
+        page.fetched_at,
+        kept,
+    )
+
+
+class DeadLetters:
+    """The dead letters of one data folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def add(self, sink: str, refused: Sequence[RefusedItem]) -> None:
+        """Adds what a sink has refused; durable when this returns. Raises StorageError."""
+        lines = b"".join(msgspec.json.encode(letter_of(sink, each)) + b"\n" for each in refused)
+        await asyncio.get_running_loop().run_in_executor(None, self._append, lines)
+
+    def _append(self, lines: bytes) -> None:
+        with MappedErrors(self._folder):
+            folder = inner_folder(self._folder / FOLDER)
+            begins = not (folder / FILE).exists()
+            with open(folder / FILE, "ab", opener=private) as file:
+                file.write(lines)
+                file.flush()
+                os.fsync(file.fileno())
+            if begins:
+                sync_folder(folder)
