@@ -7,9 +7,12 @@ import base64
 import hashlib
 import hmac
 import json
+import runpy
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +24,7 @@ from p2pcrawl.stores.kinds import SinkPlace, address_of, make_sink, read_sink
 from p2pcrawl.stores.sink import SinkAway, SinkPage
 from p2pcrawl.stores.webhooks.webhook_sink import WebhookSink
 
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "webhook_receiver.py"
 SECRET = "whsec_" + base64.b64encode(b"k" * 32).decode()
 Answer = Callable[[web.Request, dict[str, Any]], Awaitable[web.StreamResponse]]
 
@@ -61,23 +65,29 @@ class TakingReceiver:
 
 @pytest.fixture
 async def receiver() -> AsyncIterator[TakingReceiver]:
-    async with serving() as found:
+    async with receiving() as found:
         yield found
 
 
 @asynccontextmanager
-async def serving() -> AsyncIterator[TakingReceiver]:
+async def receiving() -> AsyncIterator[TakingReceiver]:
     found = TakingReceiver()
     app = web.Application(client_max_size=1 << 24)
     app.router.add_post("/hook", found.handle)
     app.router.add_post("/old", moved)
+    async with serving(app) as url:
+        found.url = f"{url}/hook"
+        yield found
+
+
+@asynccontextmanager
+async def serving(app: web.Application) -> AsyncIterator[str]:
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     try:
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
-        found.url = f"http://127.0.0.1:{runner.addresses[0][1]}/hook"
-        yield found
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
     finally:
         await runner.cleanup()
 
@@ -292,6 +302,25 @@ async def test_receiver_that_knows_no_pings_may_refuse_them(receiver: TakingRece
     assert receiver.items == {"j-f-0": {"a": 1}}
 
 
+async def test_receiver_of_the_examples_keeps_each_item_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOOK", "hush")
+    monkeypatch.setenv("WRONG", "hash")
+    kept = str(tmp_path / "items.db")
+    app = runpy.run_path(str(EXAMPLE))["application"](kept, "hush")
+    async with serving(app) as url:
+        async with sink_to(f"{url}/items?password_env=HOOK&batch=3") as sink:
+            for visit in (0, 1, 0):
+                await sink.write([page_with(*({"n": n, "visit": visit} for n in range(5 - visit)), visit=visit)])
+                await sink.write([page_with({"n": 9}, name="g")])
+        with pytest.raises(ConfigurationError, match="answers 401"):
+            async with sink_to(f"{url}/items?password_env=WRONG"):
+                pass
+
+    with closing(sqlite3.connect(kept)) as database:
+        rows = database.execute("SELECT key, visit FROM items ORDER BY key").fetchall()
+    assert rows == [("j-f-0", 1), ("j-f-1", 1), ("j-f-2", 1), ("j-f-3", 1), ("j-g-0", 0)]
+
+
 # -- hostile receivers ----------------------------------------------------------------------------
 
 
@@ -379,7 +408,7 @@ async def test_what_speaks_no_http_is_away() -> None:
 
 
 async def test_nobody_at_a_port_is_away_and_a_name_that_nobody_has_is_told(receiver: TakingReceiver) -> None:
-    async with serving() as gone:
+    async with receiving() as gone:
         pass
 
     with pytest.raises(SinkAway, match="/hook cannot be reached: "):
