@@ -53,7 +53,18 @@ class _SinkKind:
 
 _FILE = _SinkKind("p2pcrawl.stores.files.in_thread", "", "make_file_sink")
 _WEBHOOK = _SinkKind("p2pcrawl.stores.webhooks.webhook_sink", "", "WebhookSink", options=frozenset({"auth"}), cuts=True)
-_KINDS: dict[str, _SinkKind] = {"": _FILE, "http": _WEBHOOK, "https": _WEBHOOK}
+_PARTS = "p2pcrawl.stores.parts.part_address"
+_PART_OPTIONS = frozenset({"beside", "types"})
+_OBJECTS = _SinkKind(_PARTS, "objects", "make_object_sink", _PART_OPTIONS | {"endpoint", "region"})
+_KINDS: dict[str, _SinkKind] = {
+    "": _FILE,
+    "az": _OBJECTS,
+    "file": _SinkKind(_PARTS, "parquet", "make_folder_sink", _PART_OPTIONS),
+    "gs": _OBJECTS,
+    "http": _WEBHOOK,
+    "https": _WEBHOOK,
+    "s3": _OBJECTS,
+}
 """By scheme; a path has none."""
 
 

@@ -1,0 +1,1 @@
+"""Tests against real servers of others, on loopback, in temporary folders."""
