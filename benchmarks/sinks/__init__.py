@@ -1,0 +1,1 @@
+"""Measurements of sinks, against real servers on loopback: ``python -m benchmarks.sinks``."""

@@ -1,1 +1,0 @@
-"""Scrapy's words for where items go, read as destinations of ours."""

@@ -1,0 +1,120 @@
+"""What is said in one line, before anything is fetched, when a collection cannot be written; and when it may pass."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from benchmarks.sinks.mongod import PASSWORD, USER, Mongod, free_port
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.stores.sink import SinkAway
+
+from .conftest import mongo_sink, opened, page
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.usefixtures("forgotten_sockets"),
+]
+
+
+@pytest.fixture(params=["motor", "pymongo"])
+def driver(request):
+    return f"driver={request.param}"
+
+
+async def refusal(sink, kind=ConfigurationError):
+    with pytest.raises(kind) as caught:
+        await sink.open(None)
+    await sink.close()
+    said = str(caught.value)
+    assert len(said.splitlines()) == 1 and len(said) < 500
+    return said
+
+
+async def test_wrong_password_is_told_with_where_users_are_looked_for(shop, driver):
+    wrong = shop.sink(driver, password="p/ss:w@rd")
+    elsewhere = mongo_sink(f"mongodb://{USER}@{shop.host}/{shop.name}.books?{driver}", PASSWORD)
+
+    said = await refusal(wrong)
+    of_another_database = await refusal(elsewhere)
+
+    assert f"refuses user {USER}: Authentication failed" in said and "p/ss" not in said
+    assert f"of database {shop.name} (if of another: ?authSource=admin)" in of_another_database
+    assert "p/ss" not in of_another_database and "p%2Fss" not in of_another_database
+
+
+async def test_user_of_the_database_itself_needs_no_further_word(shop, driver):
+    shop.client[shop.name].command("createUser", "ada", pwd="secret", roles=["readWrite"])
+    sink = shop.sink(driver, user="ada", password="secret")
+
+    async with opened(sink):
+        await sink.write([page(1, {"n": 1})])
+
+    assert len(shop.documents()) == 1
+
+
+@pytest.mark.parametrize("role", ["read", None])
+async def test_user_who_may_not_write_is_told_so_and_leaves_nothing_behind(shop, driver, role):
+    roles = [role] if role else []
+    shop.client[shop.name].command("createUser", "ada", pwd="secret", roles=roles)
+
+    said = await refusal(shop.sink(driver, user="ada", password="secret"))
+
+    assert "ada may not write there: not authorized on" in said
+    assert shop.client[shop.name].list_collection_names() == []
+
+
+async def test_nobody_is_told_that_a_user_is_wanted(shop, driver):
+    said = await refusal(mongo_sink(f"mongodb://{shop.host}/{shop.name}.books?{driver}"))
+
+    assert re.search("nobody may not write there: .*authentication", said)
+
+
+async def test_user_who_may_write_and_make_no_indexes_is_enough(shop):
+    actions = ["find", "insert", "update", "remove"]
+    resources = [{"db": shop.name, "collection": name} for name in ("books", "books.visits")]
+    privileges = [{"resource": each, "actions": actions} for each in resources]
+    shop.client[shop.name].command("createRole", "writer", privileges=privileges, roles=[])
+    shop.client[shop.name].command("createUser", "ada", pwd="secret", roles=["writer"])
+    sink = shop.sink(user="ada", password="secret")
+
+    async with opened(sink):
+        await sink.write([page(1, {"n": 1}), page(2, {"n": 2}, visit=1)])
+
+    assert len(shop.documents()) == 2
+    shop.client[shop.name].command("dropRole", "writer")
+
+
+async def test_view_is_no_collection_to_write(shop):
+    shop.client[shop.name].create_collection("books", viewOn="other", pipeline=[])
+
+    said = await refusal(shop.sink())
+
+    assert "view" in said
+
+
+async def test_unknown_host_is_a_mistake(driver):
+    said = await refusal(mongo_sink(f"mongodb://nowhere.invalid/shop.books?{driver}&serverSelectionTimeoutMS=300"))
+
+    assert "there is no host of that name: nowhere.invalid:27017" in said
+
+
+async def test_server_that_is_not_there_may_come(driver):
+    port = free_port()
+    sink = mongo_sink(f"mongodb://127.0.0.1:{port}/shop.books?{driver}&serverSelectionTimeoutMS=300")
+
+    said = await refusal(sink, SinkAway)
+
+    assert re.fullmatch(rf"MongoDB at 127.0.0.1:{port}: 127.0.0.1:{port}: \[Errno 111\] Connect.*", said)
+    with pytest.raises(SinkAway, match="it is not open"):
+        await sink.write([page(1, {"n": 1})])
+
+
+async def test_set_without_a_primary_may_get_one(can_start_mongod, driver):
+    with Mongod("--replSet", "never-initiated") as server:
+        url = f"mongodb://{server.host}/shop.books?{driver}&replicaSet=never-initiated&serverSelectionTimeoutMS=300"
+
+        said = await refusal(mongo_sink(url), SinkAway)
+
+    assert server.host in said
