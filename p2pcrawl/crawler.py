@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -29,8 +30,10 @@ from p2pcrawl.slave.tuning import tune_collector, tune_memory
 from p2pcrawl.spiders.loading.load import importing, load_spider, merged_settings, parse_target, reference_of
 from p2pcrawl.spiders.loading.trial import try_spider
 from p2pcrawl.spiders.spider import Spider
-from p2pcrawl.stores.files.opening import STANDARD_OUTPUT, open_local_sink
-from p2pcrawl.stores.kinds import read_sink
+from p2pcrawl.stores.address import scheme_of
+from p2pcrawl.stores.feeds.feed_sinks import feed_sinks, tells_time
+from p2pcrawl.stores.files.opening import STANDARD_OUTPUT
+from p2pcrawl.stores.kinds import SinkPlace, address_of, make_sink, read_sink
 
 Target = type[Spider] | SpiderRef | str
 
@@ -73,7 +76,8 @@ class Crawler:
         self._plans = [_plan(ref, cls, given, overrides, dict(arguments or {})) for ref, cls in _resolved(target)]
         self.settings = self._plans[0].settings
         names = [output] if isinstance(output, str | os.PathLike) else list(output)
-        self._outputs = _placed([*outputs, *(read_sink(os.fspath(name), replace=replace) for name in names)])
+        given_outputs = [*outputs, *(read_sink(os.fspath(name), replace=replace) for name in names)]
+        self._outputs, self._timed = _with_feeds(given_outputs, self._plans)
         self._data = Path(data) if data is not None else None
         self.output_to_stderr = output_to_stderr
         """Whether what spiders print goes to standard error, because standard output holds the items."""
@@ -181,7 +185,8 @@ class Crawler:
         for job in master.jobs.values():
             if (job.spec.spider, job.spec.arguments) == (spec.spider, spec.arguments):
                 self.resumed = True
-                return await master.resume(job.id, spec, self._outputs)
+                # A feed whose name tells the time of the start goes on under the name that it had.
+                return await master.resume(job.id, spec, [o for o in self._outputs if o.url not in self._timed])
         others = [j for j in master.jobs.values() if j not in self.jobs]
         if others:
             raise ConfigurationError(
@@ -298,11 +303,21 @@ class _Plan:
     """One spider with all that belongs to it."""
 
     def __init__(
-        self, ref: SpiderRef, cls: type[Spider], settings: Settings, arguments: dict[str, str], portable: bool
+        self,
+        ref: SpiderRef,
+        cls: type[Spider],
+        settings: Settings,
+        arguments: dict[str, str],
+        portable: bool,
+        own_feeds: bool,
     ) -> None:
         self.ref = ref
         self.cls = cls
-        self.settings = settings
+        self.feeds = settings.feeds
+        self.own_feeds = own_feeds
+        """The feeds are the spider's, not the caller's."""
+        self.settings = replace(settings, feeds={})
+        """Without the feeds, which are outputs from here on, and may hold passwords."""
         self.arguments = arguments
         self.portable = portable
         self.name = str(cls.name)
@@ -316,7 +331,8 @@ def _plan(
     if given != Settings():
         settings = settings.updated(given.differences())
     portable = ref is not None
-    return _Plan(ref or SpiderRef(qualname=cls.__qualname__), cls, settings, arguments, portable)
+    own_feeds = not given.feeds and all(name.lower() != "feeds" for name in overrides)
+    return _Plan(ref or SpiderRef(qualname=cls.__qualname__), cls, settings, arguments, portable, own_feeds)
 
 
 def _resolved(target: Target | Sequence[Target]) -> list[tuple[SpiderRef | None, type[Spider]]]:
@@ -340,16 +356,34 @@ def _resolved(target: Target | Sequence[Target]) -> list[tuple[SpiderRef | None,
     return found
 
 
+def _with_feeds(outputs: list[SinkSpec], plans: Sequence[_Plan]) -> tuple[list[SinkSpec], set[str]]:
+    """Returns the outputs with those of FEEDS, and the addresses among them that are others at each start. As with
+    Scrapy, outputs that were given take the place of a spider's own FEEDS.
+    """
+    now, found, timed = datetime.now(UTC), list(outputs), list[SinkSpec]()
+    for plan in plans:
+        if not (outputs and plan.own_feeds):
+            feeds = feed_sinks(plan.feeds, plan.name, plan.arguments, now)
+            found += feeds
+            timed += [feed for feed, address in zip(feeds, plan.feeds, strict=True) if tells_time(address)]
+    placed = _placed(found)
+    return placed, {each.url for each, spec in zip(placed, found, strict=True) if any(spec is feed for feed in timed)}
+
+
 def _placed(outputs: Sequence[SinkSpec]) -> list[SinkSpec]:
     """Returns the outputs with absolute paths, so that a resumed crawl finds them from any folder."""
     for output in outputs:
         # Opens nothing; it raises for what can already be seen not to work, in the words that were typed.
-        open_local_sink(output.url, replace=output.replace)
-    placed = [o if o.url == STANDARD_OUTPUT else replace(o, url=os.path.abspath(o.url)) for o in outputs]
+        make_sink(address_of(output), SinkPlace("", replace=output.replace))
+    placed = [replace(o, url=os.path.abspath(o.url)) if _is_file(o) else o for o in outputs]
     for number, output in enumerate(placed):
         if any(output.url == other.url for other in placed[:number]):
             raise ConfigurationError(f"the output {outputs[number].url} is given twice")
     return placed
+
+
+def _is_file(output: SinkSpec) -> bool:
+    return output.url != STANDARD_OUTPUT and not scheme_of(output.url)
 
 
 def _described(spec: JobSpec) -> str:

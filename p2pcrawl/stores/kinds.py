@@ -5,8 +5,9 @@ A kind's module is imported when an address asks for it, so that nobody needs a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 
 from p2pcrawl.model.crawl.settings import Settings
@@ -54,9 +55,20 @@ class _SinkKind:
 _FILE = _SinkKind("p2pcrawl.stores.files.in_thread", "", "make_file_sink")
 _WEBHOOK = _SinkKind("p2pcrawl.stores.webhooks.webhook_sink", "", "WebhookSink", options=frozenset({"auth"}), cuts=True)
 _MONGO = _SinkKind("p2pcrawl.stores.mongo.mongo_sink", "", "make_mongo_sink")
+_PARTS = "p2pcrawl.stores.parts.part_address"
+_PART_OPTIONS = frozenset({"beside", "types"})
+_OBJECTS = _SinkKind(_PARTS, "objects", "make_object_sink", _PART_OPTIONS | {"endpoint", "region"})
 _KINDS: dict[str, _SinkKind] = {
-    "": _FILE, "http": _WEBHOOK, "https": _WEBHOOK, "mongodb": _MONGO, "mongodb+srv": _MONGO,
-}  # fmt: skip
+    "": _FILE,
+    "az": _OBJECTS,
+    "file": _SinkKind(_PARTS, "parquet", "make_folder_sink", _PART_OPTIONS),
+    "gs": _OBJECTS,
+    "http": _WEBHOOK,
+    "https": _WEBHOOK,
+    "mongodb": _MONGO,
+    "mongodb+srv": _MONGO,
+    "s3": _OBJECTS,
+}
 """By scheme; a path has none."""
 
 
@@ -67,10 +79,15 @@ def register_kind(scheme: str, module: str, *, options: frozenset[str] = frozens
     _KINDS[scheme.lower()] = _SinkKind(module, "", options=options)
 
 
+def own_options(scheme: str) -> frozenset[str]:
+    """Returns the options that the kind of sink with this scheme has beside those of all kinds."""
+    kind = _KINDS.get(scheme)
+    return kind.options if kind is not None else frozenset()
+
+
 def read_sink(typed: str, *, replace: bool = False) -> SinkSpec:
     """Reads a destination as typed after -o or -O. Raises ConfigurationError, which never shows the password."""
-    kind = _KINDS.get(scheme_of(typed))
-    address = parse_sink(typed, kind.options if kind is not None else frozenset())
+    address = parse_sink(typed, own_options(scheme_of(typed)))
     return SinkSpec(address.url, address.options, replace, address.secret)
 
 
@@ -95,5 +112,13 @@ def make_sink(address: SinkAddress, place: SinkPlace) -> Sink:
         raise ConfigurationError(
             f"{address.url} needs the package {error.name}: pip install 'p2pcrawl[{kind.extra}]'"
         ) from None
+    address = _with_fields(address, place.settings.feed_export_fields)
     check_options(address, kind.options)
     return shaped(make(address, place), address.options, batches=not kind.cuts)
+
+
+def _with_fields(address: SinkAddress, fields: Mapping[str, str]) -> SinkAddress:
+    """Returns the address with the fields of the job's settings, where it names none itself."""
+    if not fields or address.options.get("fields"):
+        return address
+    return replace(address, options={**address.options, "fields": json.dumps(fields)})

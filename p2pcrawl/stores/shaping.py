@@ -240,7 +240,8 @@ def _seconds(options: Mapping[str, str], default: float) -> float:
 
 def _check_names(address: SinkAddress, known: frozenset[str]) -> None:
     """Refuses a typing error, which would go to the destination, and be ignored there or worse."""
-    for pair in filter(None, address.url.partition("?")[2].split("&")):
+    query = address.url.partition("?")[2] if address.scheme else ""
+    for pair in filter(None, query.split("&")):
         name = pair.partition("=")[0]
         near = next((each for each in sorted(known) if _one_keystroke(name.lower(), each)), None)
         if near is not None:

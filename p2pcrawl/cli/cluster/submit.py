@@ -50,7 +50,7 @@ def run_submit(
             raise ConfigurationError(local_refusal(path))
         open_local_sink(path, replace=True)
     sinks = [output for output in outputs if scheme_of(output.url)]
-    submission = submission_of(target, Settings(), dict(settings), arguments, sinks)
+    submission = submission_of(target, Settings(), _settled(settings, files), arguments, sinks)
     remote = Remote.find(peer, token_file)
     job = int(remote.post("/submit", submission.plain())["job"])
     items_on_stdout = STANDARD_OUTPUT in files
@@ -80,6 +80,12 @@ def run_submit(
     elif not items_on_stdout:
         print(f"job {job}")
     return code
+
+
+def _settled(settings: dict[str, str], files: list[str]) -> dict[str, str]:
+    """Returns the settings, with files in the place of the spider's own FEEDS."""
+    own_feeds = all(name.lower() != "feeds" for name in settings)
+    return {**settings, "FEEDS": "{}"} if files and own_feeds else settings
 
 
 def _end(remote: Remote, job: int) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from enum import StrEnum
 from math import isfinite
+from os import PathLike, fspath
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -140,8 +141,16 @@ class Settings:
     closespider_itemcount: int = 0
     closespider_timeout: float = 0.0
     closespider_errorcount: int = 0
-    feed_export_fields: tuple[str, ...] = ()
-    """Columns of CSV; without it, the fields of the first item."""
+    feeds: Mapping[str, Any] = field(default_factory=dict)
+    """Where items go, in Scrapy's words: addresses, each with a mapping of options. Read where a crawl is begun, and
+    not kept with the job: passwords may stand in it."""
+    feed_export_fields: Mapping[str, str] = field(default_factory=dict)
+    """The fields that outputs get which say nothing of it themselves, in this order, and what they are called there;
+    none: all, and in CSV those of the first item. A list of names is read, too."""
+    feed_export_encoding: str = "utf-8"
+    """All is written so; other encodings are refused."""
+    feed_export_indent: int = 0
+    """Spaces by which what is in an item is set off, in JSON files; 0: each item is a line."""
     feed_csv_safe: bool = True
     """Cells of CSV that a spreadsheet would run as formulas get an apostrophe, and control characters are left out."""
 
@@ -188,6 +197,10 @@ class Settings:
             raise ConfigurationError("HTTP_PROXY must begin with http:// or https://")
         if self.log_level.upper() not in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"):
             raise ConfigurationError(f"LOG_LEVEL is DEBUG, INFO, WARNING, ERROR or CRITICAL, not {self.log_level!r}")
+        if self.feed_export_encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
+            raise ConfigurationError(
+                f"FEED_EXPORT_ENCODING is utf-8 and nothing else, not {self.feed_export_encoding!r}"
+            )
         if "\n" in self.user_agent or "\r" in self.user_agent:
             raise ConfigurationError("USER_AGENT must be one line")
 
@@ -264,6 +277,7 @@ _NOT_NEGATIVE = (
     "closespider_itemcount",
     "closespider_timeout",
     "closespider_errorcount",
+    "feed_export_indent",
     "slaves",
 )
 
@@ -299,6 +313,8 @@ def _read(name: str, value: Any) -> Any:
                 f"setting {name.upper()} is true, false, or names, addresses and networks with commas between them: "
                 f"{error}"
             ) from error
+    if name == "feed_export_fields":
+        value = _named(value)
     optional = get_origin(wanted) in (Union, UnionType)
     if optional:
         if value is None or (isinstance(value, str) and value.lower() in ("", "none", "auto")):
@@ -346,9 +362,16 @@ def _mapping(inner: Any, value: Any) -> dict[Any, Any]:
     """Reads a mapping, in text as JSON."""
     if isinstance(value, str):
         value = json.loads(value)
-    if not isinstance(value, Mapping) or not all(isinstance(each, inner) for each in value.values()):
+    if not isinstance(value, Mapping) or not (inner is Any or all(isinstance(each, inner) for each in value.values())):
         raise TypeError
-    return dict(value)
+    return {fspath(name) if isinstance(name, PathLike) else name: each for name, each in value.items()}
+
+
+def _named(value: Any) -> Any:
+    """Returns a list of names as the mapping from each to itself, and what is a mapping, also in text, as it is."""
+    if isinstance(value, Mapping) or (isinstance(value, str) and value.lstrip().startswith("{")):
+        return value
+    return {name: name for name in _tuple(str, value or ())}
 
 
 def _truth(text: str) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import re
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from p2pcrawl.spiders.loading.load import load_spider, merged_settings, parse_ta
 from p2pcrawl.spiders.loading.trial import try_spider
 from p2pcrawl.spiders.page.typed_urls import checked_url
 from p2pcrawl.spiders.spider import Spider
-from p2pcrawl.stores.address import shows_password
+from p2pcrawl.stores.address import scheme_of, shows_password
+from p2pcrawl.stores.feeds.feed_sinks import feed_sinks
 
 CODE_MAX = 4 * 1024 * 1024
 NAME_MAX = 200
@@ -74,7 +76,8 @@ class Submission:
             )
         for url in data.get("urls", ()):
             checked_url(url)
-        Settings().updated(data.get("settings", {}))
+        if Settings().updated(data.get("settings", {})).feeds:
+            raise ConfigurationError("FEEDS are read where a job is submitted: name its outputs as the field 'sinks'")
         return cls(**{**data, "sinks": _sinks_of(data.get("sinks", []))})
 
     def spec(self) -> JobSpec:
@@ -123,7 +126,9 @@ def submission_of(
     arguments: dict[str, str],
     sinks: Sequence[SinkSpec] = (),
 ) -> Submission:
-    """Makes a submission from what a user gives. Raises ConfigurationError, one line, for what cannot work."""
+    """Makes a submission from what a user gives; ``sinks`` take the place of the spider's own FEEDS. Raises
+    ConfigurationError, one line, for what cannot work.
+    """
     if isinstance(target, str):
         ref = parse_target(target)
         cls = load_spider(ref)
@@ -135,6 +140,10 @@ def submission_of(
             )
         ref, cls = found, target
     settings = merged_settings(base, cls).updated(overrides)
+    own_feeds = all(name.lower() != "feeds" for name in overrides)
+    if settings.feeds and not (sinks and own_feeds):
+        sinks = [*sinks, *_feeds_of(settings.feeds, str(cls.name), arguments)]
+    settings = replace(settings, feeds={})
     try_spider(cls, arguments, settings)
     code = ""
     if ref.file:
@@ -153,6 +162,13 @@ def submission_of(
         settings.differences(),
         list(sinks),
     )
+
+
+def _feeds_of(feeds: Mapping[str, Any], spider: str, arguments: Mapping[str, str]) -> list[SinkSpec]:
+    found = feed_sinks(feeds, spider, arguments, datetime.now(UTC))
+    if local := [sink.url for sink in found if not scheme_of(sink.url)]:
+        raise ConfigurationError(f"FEEDS: {local_refusal(local[0])}; -s FEEDS={{}} leaves the spider's feeds out")
+    return found
 
 
 def module_digest(name: str) -> str:

@@ -114,13 +114,14 @@ _ARRAY_START = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*\[[ \t\r\n]*")
 
 
 class JsonArray(Jointed):
-    """One JSON array of objects, an object per line."""
+    """One JSON array of objects, an object per line, or over several lines with an ``indent``."""
 
     name = "json"
     reads_whole = True
 
-    def __init__(self) -> None:
+    def __init__(self, indent: int = 0) -> None:
         self.joint = ""
+        self._indent = indent
         self.begin()
 
     def begin(self) -> None:
@@ -142,12 +143,21 @@ class JsonArray(Jointed):
         return Kept(text.end_without(_SPACE, end - 1), end - 1)
 
     def encode(self, items: Sequence[bytes]) -> bytes:
+        if self._indent:
+            items = [_indented(item, self._indent) for item in items]
         joined = self.joint.encode() + b",\n".join(items)
         self.joint = ",\n"
         return joined
 
     def closing(self) -> bytes:
         return b"\n]\n" if self.joint == ",\n" else self.joint.encode() + b"]\n"
+
+
+def _indented(item: bytes, indent: int) -> bytes:
+    try:
+        return msgspec.json.format(item, indent=indent)
+    except (msgspec.MsgspecError, RecursionError):
+        return item  # NaN, or half a surrogate pair: what only Python reads as JSON stays as it is.
 
 
 def _check_json(text: Existing) -> None:

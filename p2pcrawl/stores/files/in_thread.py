@@ -11,6 +11,7 @@ from p2pcrawl.stores.address import SinkAddress
 from p2pcrawl.stores.files.local_sink import LocalSink
 from p2pcrawl.stores.files.opening import open_local_sink
 from p2pcrawl.stores.kinds import SinkPlace
+from p2pcrawl.stores.shaping import fields_of
 from p2pcrawl.stores.sink import BatchLimits, Position, SinkPage, Written
 
 T = TypeVar("T")
@@ -22,9 +23,16 @@ def make_file_sink(address: SinkAddress, place: SinkPlace) -> SinkInThread:
     """Makes the sink for a path, or for standard output. Raises ConfigurationError when the path can already be seen
     not to work.
     """
-    settings = place.settings
-    fields, safe = settings.feed_export_fields, settings.feed_csv_safe
-    return SinkInThread(open_local_sink(address.url, replace=place.replace, fields=fields, csv_safe=safe))
+    options, settings = address.options, place.settings
+    local = open_local_sink(
+        address.url,
+        replace=place.replace,
+        fields=[name for _, name in fields_of(options["fields"])] if "fields" in options else (),
+        csv_safe=settings.feed_csv_safe,
+        format=options.get("format", ""),
+        indent=int(options.get("indent", settings.feed_export_indent)),
+    )
+    return SinkInThread(local)
 
 
 class SinkInThread:

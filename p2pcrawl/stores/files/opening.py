@@ -17,35 +17,45 @@ from p2pcrawl.stores.files.xml_format import Xml
 STANDARD_OUTPUT = "-"
 
 _FORMATS: dict[str, Callable[[], Format]] = {
-    ".jsonl": JsonLines,
-    ".jl": JsonLines,
-    ".ndjson": JsonLines,
-    ".json": JsonArray,
-    ".csv": Csv,
-    ".xml": Xml,
+    "jsonl": JsonLines,
+    "jl": JsonLines,
+    "ndjson": JsonLines,
+    "json": JsonArray,
+    "csv": Csv,
+    "xml": Xml,
 }
 
 
-def open_local_sink(path: str, *, replace: bool, fields: Sequence[str] = (), csv_safe: bool = True) -> LocalSink:
-    """Opens the sink for ``path``, in the format that its ending names; ``-`` is standard output.
+def ending_of(path: str) -> tuple[str, bool]:
+    """Returns the ending by which a path names its format, in lower case, and whether it says gzip."""
+    lowered = path.lower()
+    ending = os.path.splitext("x" + os.path.basename(lowered.removesuffix(".gz")))[1]
+    return ending.removeprefix("."), lowered.endswith(".gz")
 
-    Nothing is opened, made or changed before the sink's ``resume``. ``fields`` are the columns of CSV, and
-    ``csv_safe`` says that no cell of it may be a formula.
+
+def open_local_sink(
+    path: str, *, replace: bool, fields: Sequence[str] = (), csv_safe: bool = True, format: str = "", indent: int = 0
+) -> LocalSink:
+    """Opens the sink for ``path``, in the ``format`` that is named as an ending (``csv``, ``jsonl.gz``), else in that
+    of its own ending; ``-`` is standard output.
+
+    Nothing is opened, made or changed before the sink's ``resume``. ``fields`` are the columns of CSV, ``csv_safe``
+    says that no cell of it may be a formula, and what is in an item of JSON is set off by ``indent`` spaces.
     Raises ConfigurationError when the path can already be seen not to work.
     """
     if path == STANDARD_OUTPUT:
         return StreamSink()
-    lowered = path.lower()
-    gzip = lowered.endswith(".gz")
-    extension = os.path.splitext("x" + os.path.basename(lowered.removesuffix(".gz")))[1]
-    if extension not in _FORMATS:
+    ending, gzip = ending_of(f"x.{format}" if format else path)
+    if ending not in _FORMATS:
         raise ConfigurationError(
             f"cannot tell the format of the output {path!r}: "
             "end it in .jsonl, .json, .csv or .xml (and .gz to compress it), or give - for standard output"
         )
     _check_place(path)
-    format = Csv(fields, safe=csv_safe) if extension == ".csv" else _FORMATS[extension]()
-    return FileSink(path, format, gzip=gzip, replace=replace)
+    if ending == "csv":
+        return FileSink(path, Csv(fields, safe=csv_safe), gzip=gzip, replace=replace)
+    written = JsonArray(indent) if ending == "json" else _FORMATS[ending]()
+    return FileSink(path, written, gzip=gzip, replace=replace)
 
 
 def _check_place(path: str) -> None:

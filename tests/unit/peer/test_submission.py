@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.peer.answers.submission import Submission
+from p2pcrawl.peer.answers.submission import Submission, submission_of
+from p2pcrawl.spiders.spider import Spider
 
 GOOD = {"name": "a", "urls": ["http://a.example/"], "qualname": "Links", "module": "p2pcrawl.spiders.loading.plain"}
 
@@ -33,6 +36,7 @@ def test_good_submission_is_read_and_written_the_same() -> None:
         {"settings": {"no_such_setting": 1}},
         {"settings": {"concurrent_requests": "many"}},
         {"settings": []},
+        {"settings": {"FEEDS": {"https://ada:s3cret@h/hook": {}}}},
         {"code": "x = 1", "file": ""},
         {"code": "x = 1", "file": ".."},
         {"code": "x = 1", "file": "a\x00b"},
@@ -69,3 +73,33 @@ def test_sinks_travel_with_their_passwords_and_are_a_part_of_the_job_without() -
 def test_submission_without_a_spider_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="names a spider"):
         Submission.read({"name": "a"})
+
+
+class Fed(Spider):
+    """A spider that says itself where its items go."""
+
+    name = "fed"
+    start_urls = ("http://a.example/",)
+    custom_settings = {"FEEDS": {"https://ada:s3cret@h/%(shelf)s": {"where": "price > 5"}}}  # noqa: RUF012
+
+
+def test_feeds_of_a_spider_are_its_sinks_and_no_setting_of_the_job() -> None:
+    submission = submission_of(Fed, Settings(), {}, {"shelf": "one"})
+
+    assert submission.sinks == [SinkSpec("https://ada@h/one", {"where": "price > 5"}, secret="s3cret")]
+    assert submission.settings == {}
+
+
+def test_sinks_that_are_given_take_the_place_of_the_spiders_own_feeds() -> None:
+    given = SinkSpec("https://h/other")
+
+    typed = {"feeds": '{"https://h/hook": {}}'}
+
+    assert submission_of(Fed, Settings(), {}, {"shelf": "one"}, [given]).sinks == [given]
+    assert submission_of(Fed, Settings(), typed, {}, [given]).sinks == [given, SinkSpec("https://h/hook")]
+    assert submission_of(Fed, Settings(), {"FEEDS": "{}"}, {}).sinks == []
+
+
+def test_feed_that_is_a_file_is_no_place_for_a_cluster() -> None:
+    with pytest.raises(ConfigurationError, match=r"out\.json is a file.*-s FEEDS=\{\}"):
+        submission_of(Fed, Settings(), {"FEEDS": {"out.json": {}}}, {})

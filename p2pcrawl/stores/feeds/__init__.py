@@ -1,0 +1,1 @@
+"""Scrapy's words for where items go, read as destinations of ours."""

@@ -1,0 +1,212 @@
+"""Scrapy's FEEDS setting, in its own words: addresses, each with a mapping of options, become destinations of ours.
+
+What a feed asks for and no destination here can do is refused by its name, with what to write instead; nothing is left
+out silently. Beside Scrapy's options a feed may have ours: ``where``, ``mode``, ``batch``, ``password_file`` and those
+of its kind of sink.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from typing import Any, Final
+from urllib.parse import quote, unquote
+
+from p2pcrawl.model.crawl.sink_spec import SinkSpec
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.stores.address import OPTIONS, scheme_of
+from p2pcrawl.stores.files.opening import STANDARD_OUTPUT, ending_of
+from p2pcrawl.stores.kinds import own_options, read_sink
+from p2pcrawl.stores.shaping import fields_of
+
+FORMATS: Final = {"json": "json", "jsonlines": "jsonl", "jsonl": "jsonl", "jl": "jsonl", "csv": "csv", "xml": "xml"}
+"""Formats of files by Scrapy's names, and their endings."""
+_ENDINGS: Final = {"jl": "jsonl", "ndjson": "jsonl"}
+_PARAMETER: Final = re.compile(r"%\((\w+)\)(0?\d*[sd])")
+_GZIP: Final = "GzipPlugin"
+
+_WORDS: Final = frozenset(
+    {
+        *("format", "fields", "overwrite", "encoding", "indent", "batch_item_count", "item_filter", "item_classes"),
+        *("store_empty", "uri_params", "postprocessing", "item_export_kwargs"),
+    }
+)
+_INSTEAD: Final = {
+    "item_filter": "write what passes as 'where': 'price > 10 and not sold'",
+    "item_classes": "items have no class on their way: write what passes as 'where': 'price > 10'",
+    "item_export_kwargs": "leave it out",
+    "uri_params": "write %(name)s, %(time)s, or the name of a spider's argument as %(category)s into the address",
+    "gzip_compresslevel": "leave it out: all is compressed at level 6",
+    "gzip_mtime": "leave it out",
+    "gzip_filename": "leave it out",
+}
+
+
+def feed_sinks(feeds: Mapping[str, Any], spider: str, arguments: Mapping[str, str], now: datetime) -> list[SinkSpec]:
+    """Reads a FEEDS setting, in which ``%(time)s`` stands for ``now``. Raises ConfigurationError."""
+    given = {**arguments, "name": spider, "time": now.astimezone(UTC).replace(microsecond=0).isoformat()}
+    given["time"] = given["time"].replace(":", "-")
+    return [_Feed(address, options, given).spec() for address, options in feeds.items()]
+
+
+def tells_time(address: str) -> bool:
+    """Tells whether a feed has another address at each start."""
+    return any(name == "time" for name, _ in _PARAMETER.findall(address))
+
+
+class _Feed:
+    """One feed, being read. Its options are taken out one by one, so that what is left was not understood."""
+
+    def __init__(self, address: str, options: Any, given: Mapping[str, str]) -> None:
+        self._shown = f"FEEDS: {re.sub(r'(?<=://)[^/?#]*@', '***@', address).partition('?')[0]}"
+        if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
+            raise self._wrong("a feed is a mapping from options to values, as {'format': 'json'}")
+        self._left = {name: value for name, value in options.items() if value is not None}
+        self._given = given
+        self._parts = self._whole("batch_item_count")
+        if scheme_of(address) == "file" and not self._parts:
+            # To Scrapy it names one file; a folder of parts it is only where parts are asked for.
+            address = unquote(address.partition("://")[2].removeprefix("localhost"))
+        self._local = not scheme_of(address)
+        if address == "stdout:":
+            address = STANDARD_OUTPUT
+        self._address = _PARAMETER.sub(self._filled, address)
+
+    def spec(self) -> SinkSpec:
+        """Returns the destination that it asks for."""
+        self._refuse_words()
+        replace = self._flag("overwrite", False)
+        self._check_encoding()
+        if self._flag("store_empty", True) is False and self._local:
+            raise self._wrong("an output without items is there, and empty: 'store_empty': False cannot be kept")
+        options = {}
+        if fields := self._taken("fields"):
+            options["fields"] = json.dumps(self._fields(fields))
+        if self._local:
+            return self._local_spec(options, replace)
+        return self._remote_spec(options, replace)
+
+    def _local_spec(self, options: dict[str, str], replace: bool) -> SinkSpec:
+        if self._parts:
+            raise self._wrong(
+                "one file is not cut into batches: name a folder of parts instead, as file:///absolute/folder/items.jsonl"
+            )
+        ending, gzip = ending_of(self._address)
+        format = self._format() or _ENDINGS.get(ending, ending)
+        wanted_gzip = self._compresses() or gzip
+        if self._address != STANDARD_OUTPUT and (format != _ENDINGS.get(ending, ending) or wanted_gzip != gzip):
+            options["format"] = format + (".gz" if wanted_gzip else "")
+        elif self._address == STANDARD_OUTPUT and (format not in ("", "jsonl") or wanted_gzip):
+            raise self._wrong("standard output is in JSON Lines only: 'format': 'jsonlines'")
+        if "indent" in self._left:
+            indent = self._whole("indent")
+            if format == "json":
+                options["indent"] = str(indent)
+            elif format == "xml" and indent:
+                raise self._wrong("XML is not indented: leave out 'indent', or set it to 0")
+        options |= self._ours(OPTIONS - {"mode", "password_env", "password_file", "driver", "item"})
+        return SinkSpec(self._address, options, replace)
+
+    def _remote_spec(self, options: dict[str, str], replace: bool) -> SinkSpec:
+        self._check_ending()
+        self._whole("indent")
+        if self._parts:
+            options["batch"] = str(self._parts)
+        options |= self._ours(OPTIONS | own_options(scheme_of(self._address)))
+        added = "&".join(f"{name}={quote(value, safe='')}" for name, value in options.items())
+        joint = ("&" if "?" in self._address else "?") if added else ""
+        return read_sink(self._address + joint + added, replace=replace)
+
+    # -- single options -----------------------------------------------------------------------
+
+    def _refuse_words(self) -> None:
+        for name, instead in _INSTEAD.items():
+            if self._taken(name):
+                raise self._wrong(f"{name!r} is not known here: {instead}")
+
+    def _format(self) -> str:
+        format = self._taken("format")
+        if format is None:
+            return ""
+        if format not in FORMATS:
+            instead = ": 'jsonlines' keeps all that they do" if format in ("pickle", "marshal") else ""
+            raise self._wrong(f"there is no format {format!r}, but {', '.join(FORMATS)}{instead}")
+        return FORMATS[format]
+
+    def _check_ending(self) -> None:
+        """Refuses a format that is not that of the address's ending. To a database neither says anything."""
+        compresses = self._compresses()
+        ending, gzip = ending_of(self._address.partition("?")[0].removesuffix(".zst"))
+        format = self._taken("format")
+        if not ending:
+            return
+        if format not in (None, "parquet") and FORMATS.get(str(format)) != _ENDINGS.get(ending, ending):
+            raise self._wrong(f"the address ends in .{ending}, and that is its format: leave out 'format': {format!r}")
+        if compresses and not gzip:
+            raise self._wrong(f"to have it compressed, end the address in .{ending}.gz")
+
+    def _compresses(self) -> bool:
+        names = [str(getattr(each, "__qualname__", each)) for each in self._taken("postprocessing") or ()]
+        if other := [name for name in names if name.rpartition(".")[2] != _GZIP]:
+            raise self._wrong(f"there is no plugin {other[0]} here, only scrapy.extensions.postprocessing.{_GZIP}")
+        return bool(names)
+
+    def _check_encoding(self) -> None:
+        encoding = str(self._taken("encoding") or "utf-8")
+        if encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
+            raise self._wrong(f"all is written in UTF-8: 'encoding': {encoding!r} cannot be kept")
+
+    def _fields(self, fields: Any) -> Any:
+        if isinstance(fields, str) or not isinstance(fields, Mapping | list | tuple):
+            raise self._wrong("'fields' is a list of names, or a mapping from names to those in the output")
+        try:
+            fields_of(fields)
+        except ConfigurationError as error:
+            raise self._wrong(str(error)) from None
+        return fields
+
+    def _ours(self, known: frozenset[str]) -> dict[str, str]:
+        """Returns the options that are no words of Scrapy's; there must be no others."""
+        for name in self._left:
+            if name not in known:
+                near = get_close_matches(name, known | _WORDS, n=1, cutoff=0.6)
+                raise self._wrong(f"it has no option {name!r}{f': did you mean {near[0]!r}?' if near else ''}")
+        return {name: str(value) for name, value in self._left.items()}
+
+    # -- values -------------------------------------------------------------------------------
+
+    def _taken(self, name: str) -> Any:
+        return self._left.pop(name, None)
+
+    def _flag(self, name: str, default: bool) -> bool:
+        value = self._taken(name)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            raise self._wrong(f"{name!r} is True or False, not {value!r}")
+        return value
+
+    def _whole(self, name: str) -> int:
+        value = self._taken(name)
+        if value is None:
+            return 0
+        if not isinstance(value, int) or isinstance(value, bool) or value > 100_000:
+            raise self._wrong(f"{name!r} is a whole number, not {value!r}")
+        return max(0, value)
+
+    def _filled(self, found: re.Match[str]) -> str:
+        name = found[1]
+        if name in ("batch_id", "batch_time"):
+            raise self._wrong(f"parts have names of their own: leave %({name})s out of the address")
+        if name not in self._given:
+            raise self._wrong(
+                f"%({name})s is not known: there are {', '.join(f'%({n})s' for n in sorted(self._given))}"
+            )
+        write: Callable[[str], str] = str if self._local else lambda text: quote(text, safe="")
+        return write(str(self._given[name]))
+
+    def _wrong(self, what: str) -> ConfigurationError:
+        return ConfigurationError(f"{self._shown}: {what}")

@@ -1,0 +1,86 @@
+"""From an address to a sink of part files: ``s3://bucket/shop/items.jsonl.gz?beside=url``.
+
+The last word names the folder, and by its ending the format: parts of that address lie in ``shop/items/``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.stores.address import SinkAddress
+from p2pcrawl.stores.kinds import SinkPlace
+from p2pcrawl.stores.parts.part_columns import read_types
+from p2pcrawl.stores.parts.part_formats import ENDINGS, part_format, split_ending
+from p2pcrawl.stores.parts.part_sink import PartPlan, PartSink
+from p2pcrawl.stores.parts.part_store import PartStore
+from p2pcrawl.stores.parts.told_beside import Beside
+
+
+@dataclass(frozen=True, slots=True)
+class PartAddress:
+    """An address of parts in its pieces."""
+
+    user: str
+    host: str
+    """Or the bucket."""
+    folder: str
+    """Without a slash at either end."""
+    ending: str
+
+
+def make_object_sink(address: SinkAddress, place: SinkPlace) -> PartSink:
+    """Makes the sink of an address of an object store. Raises ConfigurationError."""
+    from p2pcrawl.stores.parts.object_store import ObjectStore
+
+    def opened(split: PartAddress) -> PartStore:
+        return ObjectStore(address, split.user, split.host, split.folder)
+
+    return _sink(address, place, opened)
+
+
+def make_folder_sink(address: SinkAddress, place: SinkPlace) -> PartSink:
+    """Makes the sink of an address of a folder of this machine. Raises ConfigurationError."""
+    from p2pcrawl.stores.parts.folder_store import FolderStore
+
+    def opened(split: PartAddress) -> PartStore:
+        if split.host not in ("", "localhost"):
+            raise ConfigurationError(f"{address.url} names another machine: write file:/// and a folder of this one")
+        return FolderStore(Path("/", split.folder))
+
+    return _sink(address, place, opened)
+
+
+def split_address(address: SinkAddress) -> PartAddress:
+    """Splits the address of parts. Raises ConfigurationError for one without a file's name."""
+    place = address.url.partition("://")[2].partition("?")[0]
+    server, _, path = place.partition("/")
+    user, at, host = server.rpartition("@")
+    stem, ending = split_ending(path.rpartition("/")[2])
+    if not stem or not ending:
+        raise ConfigurationError(f"{address.url} does not say how to name the parts: end it in NAME and {ENDINGS}")
+    outer = path.rpartition("/")[0].strip("/")
+    return PartAddress(unquote(user) if at else "", host, unquote(f"{outer}/{stem}".strip("/")), ending)
+
+
+def _sink(address: SinkAddress, place: SinkPlace, opened: Callable[[PartAddress], PartStore]) -> PartSink:
+    if address.options.get("mode", "history") != "history":
+        raise ConfigurationError(
+            f"{address.url}: nothing in a part can be replaced, so mode={address.options['mode']} cannot be kept: "
+            "leave it out, and tell visits by ?beside=url,visit"
+        )
+    split = split_address(address)
+    plan = PartPlan(
+        where=f"{address.scheme}://{split.host}/{split.folder}",
+        ending=split.ending.lower(),
+        format=part_format(split.ending, address.url),
+        beside=Beside(address.options.get("beside", "")),
+        types=read_types(address.options.get("types", "")),
+        job=place.job,
+        store=place.writer,
+        replace=place.replace,
+    )
+    return PartSink(opened(split), plan)
