@@ -141,7 +141,7 @@ class Settings:
     closespider_itemcount: int = 0
     closespider_timeout: float = 0.0
     closespider_errorcount: int = 0
-    feeds: Mapping[str, Any] = field(default_factory=dict)
+    feeds: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Where items go, in Scrapy's words: addresses, each with a mapping of options. Read where a crawl is begun, and
     not kept with the job: passwords may stand in it."""
     feed_export_fields: Mapping[str, str] = field(default_factory=dict)
@@ -323,6 +323,11 @@ def _read(name: str, value: Any) -> Any:
     try:
         return _convert(wanted, value)
     except (TypeError, ValueError, OverflowError) as error:
+        if name == "feeds":  # Passwords may stand in it.
+            how = f" ({error})" if isinstance(error, json.JSONDecodeError) else ""
+            raise ConfigurationError(
+                f"setting FEEDS is a mapping from addresses to mappings of options, in text as JSON{how}"
+            ) from None
         if isinstance(wanted, type) and issubclass(wanted, StrEnum):
             choices = ", ".join(wanted)
             raise ConfigurationError(f"setting {name.upper()} is one of {choices}, not {value!r}") from error

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 import ssl
 from collections.abc import Mapping
@@ -175,7 +176,8 @@ def _unreachable(shown: str, error: Exception) -> Unreachable:
     if isinstance(error, aiohttp.ClientResponseError):
         return Unreachable(f"{shown} does not answer as HTTP does")
     # What other errors of the library say may hold the whole URL.
-    why = on_one_line(getattr(cause, "strerror", None) or type(error).__name__)
+    number = getattr(cause, "errno", None) or 0
+    why = on_one_line(os.strerror(number) if number > 0 else getattr(cause, "strerror", None) or type(error).__name__)
     return Unreachable(f"{shown} cannot be reached: {why[:_REASON_MAX]}")
 
 

@@ -115,6 +115,14 @@ def test_password_of_a_feed_is_not_shown() -> None:
     assert "hidden" not in str(caught.value)
 
 
+def test_password_of_feeds_that_cannot_be_read_is_not_shown() -> None:
+    with pytest.raises(ConfigurationError, match="in text as JSON") as caught:
+        Settings().updated({"FEEDS": '{"https://ada:hidden@h/hook": {]'})
+
+    assert "hidden" not in str(caught.value)
+    assert "hidden" not in repr(Settings().updated({"FEEDS": '{"https://ada:hidden@h/hook": {}}'}))
+
+
 def test_feed_that_is_no_mapping_is_told() -> None:
     with pytest.raises(ConfigurationError, match="a feed is a mapping"):
         feed_sinks({"out.json": "json"}, "books", {}, NOW)
