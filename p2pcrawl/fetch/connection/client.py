@@ -7,6 +7,7 @@ switched off where a cheaper or stricter way exists here.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Final, Self, cast
@@ -19,6 +20,7 @@ from p2pcrawl.fetch.connection.failures import fetch_error
 from p2pcrawl.fetch.connection.guard import Networks
 from p2pcrawl.fetch.connection.inflate import ACCEPT_ENCODING, inflate, inflate_prefix
 from p2pcrawl.fetch.connection.patience import Patience, Standstill
+from p2pcrawl.fetch.connection.raw_pages import RawPages, raw_page
 from p2pcrawl.fetch.connection.round_trip import LimitedResponse
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.request import Request
@@ -36,11 +38,13 @@ _PROXY_SIZE: Final = len(_FOR_PROXY)
 class Client:
     """Fetches pages over pooled connections; an async context manager.
 
-    How many requests are open at once is the caller's business.
+    How many requests are open at once is the caller's business. ``raw_pages`` is given each answer as it came, before
+    anybody hears of it.
     """
 
-    def __init__(self, settings: Settings, networks: Networks) -> None:
+    def __init__(self, settings: Settings, networks: Networks, *, raw_pages: RawPages | None = None) -> None:
         self.settings = settings
+        self._raw_pages = raw_pages
         self._clock = Standstill()
         self._dialer = Dialer(settings, networks, self._clock)
         self._session: aiohttp.ClientSession | None = None
@@ -86,8 +90,8 @@ class Client:
         ``cut``: take so many bytes of the body and leave the rest, in place of failing for a body that is too large.
         ``meta`` may hold download_timeout, download_maxsize and proxy.
 
-        Raises FetchError with the kind of the failure, or Blocked when the address is out of bounds. A
-        cancelled fetch leaves no connection behind.
+        Raises FetchError with the kind of the failure, or Blocked when the address is out of bounds; StorageError when
+        the raw page cannot be kept. A cancelled fetch leaves no connection behind.
         """
         session = self._session
         if session is None:
@@ -97,6 +101,7 @@ class Client:
         options: dict[str, Any] = {}
         target_ip = ""
         response: LimitedResponse | None = None
+        began_at = time.time()
         try:
             target = _target(request.url)
             if meta:
@@ -114,15 +119,21 @@ class Client:
                     LimitedResponse,
                     await session.request(request.method, target, headers=headers, allow_redirects=False, **options),
                 )
-                body = await _body(response, limit, cut)
+                await _receive(response, limit, cut)
+            body = _inflated(response, limit, cut)
         except Exception as error:
             failure = fetch_error(error)
+            if response is not None and self._raw_pages is not None:
+                page = raw_page(request, response, began_at, error, proxied="proxy" in options)
+                await self._raw_pages.keep(page)
             if failure is None:
                 raise
             raise failure from error
         finally:
             if response is not None and not response.closed:
                 response.close()
+        if self._raw_pages is not None:
+            await self._raw_pages.keep(raw_page(request, response, began_at, None, proxied="proxy" in options))
         headers = response.headers
         return Answer(
             request.url,
@@ -162,25 +173,28 @@ def _target(url: str) -> URL:
     return URL(url, encoded=True) if _PLAIN_URL(url) else URL(url)
 
 
-async def _body(response: LimitedResponse, limit: int, cut: int | None) -> bytes:
-    """Reads and inflates the body. What is over the limit is never read."""
-    headers = response.headers
-    announced = headers.get("Content-Length")
+async def _receive(response: LimitedResponse, limit: int, cut: int | None) -> None:
+    """Reads the body into ``response.transferred``. What is over the limit is never read."""
+    announced = response.headers.get("Content-Length")
     content = response.content
     if cut is None and announced is not None and not content.at_eof() and int(announced) > limit:
         raise FetchError(Failure.TOO_LARGE, f"the body has {announced} bytes, over the limit of {limit}")
     enough = limit if cut is None else cut
-    body = await content.readany()
+    response.transferred = body = await content.readany()
     if not content.at_eof() and len(body) <= enough:
         # Pieces may be as small as a byte, so they are not kept apart.
-        gathered = bytearray(body)
+        response.transferred = gathered = bytearray(body)
         while len(gathered) <= enough and (piece := await content.readany()):
             gathered += piece
-        body = bytes(gathered)
+    if cut is None and len(response.transferred) > limit:
+        raise FetchError(Failure.TOO_LARGE, f"the body is over the limit of {limit} bytes")
+
+
+def _inflated(response: LimitedResponse, limit: int, cut: int | None) -> bytes:
+    """Returns the body without its content codings."""
+    body, headers = bytes(response.transferred), response.headers
     encoding = ",".join(headers.getall("Content-Encoding")) if "Content-Encoding" in headers else ""
     if cut is not None:
         body = inflate_prefix(body, encoding, cut) if encoding else body
         return body[:cut]
-    if len(body) > limit:
-        raise FetchError(Failure.TOO_LARGE, f"the body is over the limit of {limit} bytes")
     return inflate(body, encoding, limit) if encoding else body

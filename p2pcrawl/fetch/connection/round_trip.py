@@ -47,6 +47,8 @@ class LimitedResponse(aiohttp.ClientResponse):
 
     latency_s: float = 0.0
     ip: str = ""
+    transferred: bytes | bytearray = b""
+    """As much of the body as was read, with its content codings."""
 
     @classmethod
     def limited(

@@ -1,0 +1,152 @@
+"""WARC files whose writer was killed: cut back to the last whole record, indexed, and given their names.
+
+Each record is a gzip member, so what is whole can be told without trusting anything else: a member that ends, and whose
+checksum is right.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from p2pcrawl.stores.warc.cdxj import REVISIT, index_line, mime_of
+from p2pcrawl.stores.warc.warc_file import ENDING, OPEN, finish, lock, unfinished
+from p2pcrawl.stores.warc.warc_records import SOFTWARE
+
+log = logging.getLogger(__name__)
+
+_OURS: Final = re.compile(r".+-\d{14}-\d{5}-.+-\d+" + re.escape(ENDING + OPEN)).fullmatch
+_PIECE: Final = 1 << 20
+_HEAD_MAX: Final = 1 << 17
+"""Bytes of a record that are looked at: its head, and that of the answer, which aiohttp limits to less."""
+
+
+@dataclass(frozen=True, slots=True)
+class _FoundRecord:
+    offset: int
+    length: int
+    head: bytes
+
+
+def mend(folder: Path) -> None:
+    """Ends what was left open in a folder by processes that are gone, and logs what cannot be ended.
+
+    Files that somebody still writes are left alone, and those of other programs.
+    """
+    for open_file in sorted(folder.glob(f"*{ENDING}{OPEN}")):
+        if not _OURS(open_file.name):
+            continue
+        try:
+            _mend_one(open_file.with_name(open_file.name.removesuffix(OPEN)))
+        except OSError as error:
+            log.warning("%s cannot be ended: %s", open_file, error.strerror or error)
+
+
+def _mend_one(path: Path) -> None:
+    try:
+        descriptor = os.open(unfinished(path), os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    except FileNotFoundError:
+        return
+    with io.FileIO(descriptor, "r+b") as file:
+        if not lock(descriptor) or not _is_still(unfinished(path), descriptor):
+            return
+        size, whole, records, lines = os.fstat(descriptor).st_size, 0, 0, []
+        for member, line in _indexed(file, path.name):
+            if not whole and b"software: " + SOFTWARE.encode() not in member.head:
+                return
+            whole, records = member.offset + member.length, records + (member.offset > 0)
+            if line:
+                lines.append(line)
+        if whole < size:
+            file.truncate(whole)
+        finish(file, path, records, lines)
+        log.info(
+            "%s was left by a process that is gone: it has %d records, %d bytes cut off", path, records, size - whole
+        )
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    """Tells whether the file has not been given its name by another process in the meantime."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _indexed(file: io.FileIO, filename: str) -> Iterator[tuple[_FoundRecord, bytes]]:
+    """Yields each whole record, with the line of the answer that is certain by then; b"" where none is."""
+    waiting, waits_for = b"", ""
+    last: _FoundRecord | None = None
+    for member in _members(file):
+        fields, block = _fields(member.head)
+        kind, told = fields.get("warc-type", ""), b""
+        if kind == "request" and fields.get("warc-concurrent-to") == waits_for:
+            # Only what was asked for with GET answers for its URL.
+            told, waiting = (waiting if block.startswith(b"GET ") else b""), b""
+        elif waiting:
+            told, waiting = waiting, b""
+        if kind in ("response", "revisit"):
+            waiting, waits_for = _line_of(fields, block, member, filename), fields.get("warc-record-id", "")
+        last = member
+        yield member, told
+    if waiting and last is not None:
+        yield last, waiting
+
+
+def _line_of(fields: dict[str, str], block: bytes, member: _FoundRecord, filename: str) -> bytes:
+    status, _, rest = block.partition(b"\r\n")
+    headers = _lines(rest)
+    return index_line(
+        fields.get("warc-target-uri", ""),
+        fields.get("warc-date", ""),
+        mime=REVISIT if fields["warc-type"] == "revisit" else mime_of(headers.get("content-type", "")),
+        status=status.decode("latin-1").split(" ")[1],
+        digest=fields.get("warc-payload-digest", ""),
+        offset=member.offset,
+        length=member.length,
+        filename=filename,
+    )
+
+
+def _fields(head: bytes) -> tuple[dict[str, str], bytes]:
+    """Returns a record's own fields, and its block as far as it is there."""
+    own, _, block = head.partition(b"\r\n\r\n")
+    return _lines(own.partition(b"\r\n")[2]), block
+
+
+def _lines(text: bytes) -> dict[str, str]:
+    """Reads header lines; the first one of a name counts."""
+    found: dict[str, str] = {}
+    for line in text.partition(b"\r\n\r\n")[0].split(b"\r\n"):
+        name, _, value = line.decode("utf-8", "replace").partition(":")
+        found.setdefault(name.strip().lower(), value.strip())
+    return found
+
+
+def _members(file: io.FileIO) -> Iterator[_FoundRecord]:
+    """Yields the whole gzip members from the beginning of a file; stops at the first that is not."""
+    offset, rest = 0, b""
+    while True:
+        unpacker, head, length = zlib.decompressobj(16 + zlib.MAX_WBITS), b"", 0
+        while not unpacker.eof:
+            piece = rest or file.read(_PIECE)
+            if not piece:
+                return
+            try:
+                # A packed megabyte may unpack to a gigabyte.
+                unpacked = unpacker.decompress(piece, _PIECE)
+            except zlib.error:
+                return
+            rest = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
+            length += len(piece) - len(rest)
+            if len(head) < _HEAD_MAX:
+                head += unpacked[: _HEAD_MAX - len(head)]
+        yield _FoundRecord(offset, length, head)
+        offset += length
