@@ -2,7 +2,8 @@
 
 pages/s is over the time from the first to the last page request, as the site saw them; CPU is user and system of the
 whole process tree, start-up included; RSS is the sum over the tree of each process's peak. With ``--shared DIR`` the
-site, the bare loop and the Scrapy spider are those of DIR instead of our own.
+site, the bare loop and the Scrapy spider are those of DIR instead of our own. With ``--warc`` each of our crawls is
+made a second time with its raw pages kept.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import argparse
 import contextlib
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -36,7 +38,7 @@ KEEP_MEMORY = {
 
 @dataclass
 class Case:
-    """One crawler. ``command`` has START, OUT and HOSTS in it."""
+    """One crawler. ``command`` has START, OUT, HOSTS and RAW in it."""
 
     name: str
     pages: int
@@ -92,9 +94,11 @@ class OwnSite(SiteProcess):
 def run_case(case: Case, site: OwnSite | SharedSite, folder: Path) -> dict[str, float]:
     """Runs one crawl of the whole site. Raises RuntimeError when it did not fetch and tell every page."""
     out = folder / "items.jsonl"
+    raw = folder / "raw"
     out.unlink(missing_ok=True)
+    shutil.rmtree(raw, ignore_errors=True)
     site.reset()
-    places = {"START": site.start, "OUT": str(out), "HOSTS": " ".join(site.hosts)}
+    places = {"START": site.start, "OUT": str(out), "HOSTS": " ".join(site.hosts), "RAW": str(raw)}
     command = [_filled(part, places) for part in case.command]
     with Watched(command, folder, case.env) as crawl:
         ended = crawl.wait(600)
@@ -112,6 +116,7 @@ def run_case(case: Case, site: OwnSite | SharedSite, folder: Path) -> dict[str, 
         "site CPU ms/page": 1000 * stats["server_cpu"] / case.pages,
         "RSS MiB": ended.peak_rss_bytes / MIB,
         "twice": stats["duplicates"],
+        "raw bytes/page": sum(path.stat().st_size for path in raw.glob("*.warc.gz")) / case.pages,
     }
 
 
@@ -122,7 +127,8 @@ def _filled(part: str, places: Mapping[str, str]) -> str:
 
 
 def cases(options: argparse.Namespace) -> list[Case]:
-    found = [_ours(slaves, options.pages) for slaves in (0, 1, 2)]
+    raw = (False, True) if options.warc else (False,)
+    found = [_ours(slaves, options.pages, warc) for slaves in (0, 1, 2) for warc in raw]
     if options.shared:
         crawlers = options.shared / "crawlers"
         bare = [_venv("bare", "aiohttp", "uvloop", "selectolax", "orjson"), str(crawlers / "bare.py")]
@@ -142,12 +148,11 @@ def cases(options: argparse.Namespace) -> list[Case]:
     return [case for case in found if options.only in case.name]
 
 
-def _ours(slaves: int, pages: int) -> Case:
+def _ours(slaves: int, pages: int, warc: bool) -> Case:
     command = [sys.executable, "-m", "p2pcrawl", "crawl", str(SPIDERS), "-o", "OUT", "--slaves", str(slaves), "--json"]
     command += ["-s", f"CONCURRENT_REQUESTS={CONCURRENCY}", "-s", f"CONCURRENT_REQUESTS_PER_DOMAIN={CONCURRENCY}"]
-    return Case(
-        f"p2pcrawl, {slaves} slaves", pages, [*command, "-a", "start_urls=START", "-a", "allowed_domains=HOSTS"]
-    )
+    command += ["-a", "start_urls=START", "-a", "allowed_domains=HOSTS", *(["--warc", "RAW"] if warc else [])]
+    return Case(f"p2pcrawl, {slaves} slaves{', raw' if warc else ''}", pages, command)
 
 
 def _venv(name: str, *packages: str) -> str:
@@ -203,6 +208,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="part of a crawler's name")
     parser.add_argument("--no-scrapy", action="store_true", help="leave Scrapy out (it is installed for this)")
     parser.add_argument("--scrapy-python", default="", help="the Python of an environment that has Scrapy and uvloop")
+    parser.add_argument("--warc", action="store_true", help="also with raw pages kept")
     parser.add_argument("--shared", type=Path, help="a folder with site.py and crawlers/ to compare with")
     options = parser.parse_args()
     todo = cases(options)

@@ -25,6 +25,7 @@ from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.private.presence import addresses_here
+from p2pcrawl.slave.archiving import archiving
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.slave.tuning import tune_collector, tune_memory
 from p2pcrawl.spiders.loading.load import importing, load_spider, merged_settings, parse_target, reference_of
@@ -34,6 +35,8 @@ from p2pcrawl.stores.address import scheme_of
 from p2pcrawl.stores.feeds.feed_sinks import feed_sinks, tells_time
 from p2pcrawl.stores.files.opening import STANDARD_OUTPUT
 from p2pcrawl.stores.kinds import SinkPlace, address_of, make_sink, read_sink
+from p2pcrawl.stores.warc.mending import mend
+from p2pcrawl.stores.warc.place import SIZE_MAX, WarcPlace, chosen_place
 
 Target = type[Spider] | SpiderRef | str
 
@@ -47,7 +50,8 @@ class Crawler:
 
     ``target``: a Spider class, what the command line takes (a URL, ``file.py:Spider``,
     ``module:Spider``), or a list of these; URLs of a list are one crawl. ``output``: a file, or several;
-    it is appended to unless ``replace`` is set. ``data``: a folder that makes the crawl resumable.
+    it is appended to unless ``replace`` is set. ``data``: a folder that makes the crawl resumable. ``warc``: a folder
+    for the raw pages, in files of up to ``warc_size`` (a number of bytes, or as in "500MB").
 
         Crawler(Quotes, output="quotes.jsonl").run()
 
@@ -66,6 +70,8 @@ class Crawler:
         slaves: int | None = None,
         settings: Settings | Mapping[str, Any] | None = None,
         arguments: Mapping[str, str] | None = None,
+        warc: str | os.PathLike[str] | WarcPlace | None = None,
+        warc_size: int | str = SIZE_MAX,
         outputs: Sequence[SinkSpec] = (),
         output_to_stderr: bool = False,
     ) -> None:
@@ -75,8 +81,12 @@ class Crawler:
             overrides["slaves"] = slaves
         self._plans = [_plan(ref, cls, given, overrides, dict(arguments or {})) for ref, cls in _resolved(target)]
         self.settings = self._plans[0].settings
-        names = [output] if isinstance(output, str | os.PathLike) else list(output)
-        given_outputs = [*outputs, *(read_sink(os.fspath(name), replace=replace) for name in names)]
+        names = [os.fspath(name) for name in ([output] if isinstance(output, str | os.PathLike) else output)]
+        if isinstance(warc, WarcPlace):
+            self._warc: WarcPlace | None = warc
+        else:
+            self._warc, names = chosen_place(warc, warc_size, names, names if replace else ())
+        given_outputs = [*outputs, *(read_sink(name, replace=replace) for name in names)]
         self._outputs, self._timed = _with_feeds(given_outputs, self._plans)
         self._data = Path(data) if data is not None else None
         self.output_to_stderr = output_to_stderr
@@ -143,6 +153,8 @@ class Crawler:
         if len(self._plans) > 1 and any(output.url != STANDARD_OUTPUT for output in self._outputs):
             names = " and ".join(plan.name for plan in self._plans[:2])
             raise ConfigurationError(f"{names} are separate crawls and cannot share an output: run them one by one")
+        if self._warc is not None:
+            self._warc.make()
         for plan in self._plans:
             try_spider(plan.cls, plan.arguments, plan.settings)
 
@@ -160,7 +172,8 @@ class Crawler:
         classes = {plan.name: plan.cls for plan in self._plans}
 
         async def run_here(stream: Any) -> None:
-            await Slave(classes, peers_here=addresses_here).run(stream)
+            async with archiving(self._warc) as open_fetcher:
+                await Slave(classes, open_fetcher, peers_here=addresses_here).run(stream)
 
         master = Master(
             Alone(folder, settings),
@@ -168,6 +181,7 @@ class Crawler:
             run_here=run_here,
             output_to_stderr=self.output_to_stderr,
             errors_to=self.errors_to,
+            slave_options=self._warc.options() if self._warc is not None else (),
         )
         await master.__aenter__()
         self._master = master
@@ -204,6 +218,9 @@ class Crawler:
                     await running
             if master is not None:
                 await master.__aexit__()
+            if self._warc is not None:
+                # Whatever slaves had no time to end.
+                await asyncio.to_thread(mend, self._warc.folder)
         finally:
             self._remove_temporary()
 

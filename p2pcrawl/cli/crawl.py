@@ -19,6 +19,7 @@ from p2pcrawl.cli.screen.terminal import Terminal, json_line
 from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.crawler import Crawler, interruptible, new_event_loop
 from p2pcrawl.stores.kinds import read_sink
+from p2pcrawl.stores.warc.place import chosen_place
 
 STANDARD_OUTPUT = "-"
 
@@ -38,18 +39,22 @@ class CrawlOptions:
     loglevel: str | None = None
     logfile: str | None = None
     debug: bool = False
+    warc: Path | None = None
+    warc_size: str = "1GB"
 
 
 def run_crawl(options: CrawlOptions) -> int:
     """Runs a crawl, tells how it goes and how it ended, and returns the exit code."""
+    place, appended = chosen_place(options.warc, options.warc_size, options.appended, options.replaced)
     crawler = Crawler(
         list(options.targets),
-        outputs=[read_sink(typed) for typed in options.appended]
+        outputs=[read_sink(typed) for typed in appended]
         + [read_sink(typed, replace=True) for typed in options.replaced],
         data=options.data,
         slaves=options.slaves,
         settings=_settings(options),
         arguments=options.arguments,
+        warc=place,
     )
     items_on_stdout = STANDARD_OUTPUT in crawler.outputs
     crawler.output_to_stderr = items_on_stdout or options.as_json

@@ -65,6 +65,8 @@ def p2pcrawl() -> None:
 @click.option(
     "--data", type=click.Path(path_type=Path), metavar="DIR", help="Keep the crawl in DIR, so that it can be resumed."
 )
+@options.warc
+@options.warc_size
 @options.settings
 @options.arguments
 @options.as_json
@@ -77,6 +79,8 @@ def crawl(
     replaced: tuple[str, ...],
     slaves: int | None,
     data: Path | None,
+    warc: Path | None,
+    warc_size: str,
     settings: dict[str, str],
     arguments: dict[str, str],
     as_json: bool,
@@ -94,6 +98,8 @@ def crawl(
     p2pcrawl crawl quotes.py -O quotes.csv -a tag=humor -s DOWNLOAD_DELAY=0.5
     p2pcrawl crawl quotes.py -o quotes.jsonl --data run1     # run it again and it goes on
     p2pcrawl crawl https://example.com -s DEPTH_LIMIT=2 -o - | head
+    p2pcrawl crawl https://example.com --warc raw            # raw pages, for pywb and others: docs/warc.md
+    p2pcrawl crawl https://example.com -o raw/site.warc.gz   # the same, in files raw/site-*.warc.gz
 
     Ctrl-C once lets open requests end and stops; twice stops at once. With --data both can be resumed
     by the same command.
@@ -101,7 +107,19 @@ def crawl(
     from p2pcrawl.cli.crawl import CrawlOptions, run_crawl
 
     asked = CrawlOptions(
-        targets, appended, replaced, slaves, data, settings, arguments, as_json, loglevel, logfile, debug
+        targets,
+        appended,
+        replaced,
+        slaves,
+        data,
+        settings,
+        arguments,
+        as_json,
+        loglevel,
+        logfile,
+        debug,
+        warc,
+        warc_size,
     )
     return run_crawl(asked)
 

@@ -54,10 +54,11 @@ class Master:
         run_here: RunHere,
         output_to_stderr: bool = False,
         errors_to: int | None = None,
+        slave_options: Sequence[str] = (),
         check_spec: Callable[[JobSpec], str] | None = None,
     ) -> None:
         """``company``: those among whom it is, or :class:`Alone`. ``check_spec`` says why a job that another master
-        sent cannot be run here."""
+        sent cannot be run here. ``slave_options``: for the command lines of slave processes."""
         self.company = company
         self.ground = ground = company.ground
         self.jobs, self.workbench, self.recorder = ground.jobs, ground.workbench, ground.recorder
@@ -72,6 +73,7 @@ class Master:
             company.slave_left,
             output_to_stderr=output_to_stderr,
             errors_to=errors_to,
+            slave_options=slave_options,
             on_orphans=company.adopt,
             fenced=company.sessions_end_by_time,
             ending=ground.fate.ending,

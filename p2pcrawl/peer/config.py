@@ -18,6 +18,7 @@ from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.tls import TlsContexts, TlsFiles
 from p2pcrawl.private.secrets import make_secret, read_secret
+from p2pcrawl.stores.warc.place import WarcPlace
 from p2pcrawl.wire.sealed.keys import DEFAULT_CLUSTER, KEY_FILE_MAX, KEY_VARIABLE, KeyRing, cluster_bytes, generate_key
 
 log = logging.getLogger(__name__)
@@ -71,6 +72,8 @@ class PeerConfig:
     """Which slave of its group this peer gives a host to, as a master."""
     cluster: str = DEFAULT_CLUSTER
     key_file: Path | None = None
+    warc: WarcPlace | None = None
+    """Where the raw pages are kept that this peer's slaves fetch."""
     tls_cert: Path | None = None
     """This peer's certificate, for TLS on all links; together with ``tls_key`` and ``tls_ca``."""
     tls_key: Path | None = None

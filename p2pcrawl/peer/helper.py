@@ -22,6 +22,7 @@ from typing import Any, TypedDict
 import msgspec
 from msgspec.json import Decoder
 
+from p2pcrawl.fetch.connection.fetcher import OpenFetcher
 from p2pcrawl.model.cluster.node import Address
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.overlay.calls import Caller
@@ -29,6 +30,7 @@ from p2pcrawl.overlay.door import decoded
 from p2pcrawl.overlay.node import Credentials
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.peer.config import PeerConfig
+from p2pcrawl.slave.archiving import archiving
 from p2pcrawl.slave.following import Follow, Lost, follow
 from p2pcrawl.slave.session import LEAVE_S
 from p2pcrawl.slave.slave import Slave
@@ -77,9 +79,9 @@ class Helper:
         caller: Caller,
         contacts: list[Address],
         errors_to: int | None = None,
-        make_slave: Callable[[], Slave] = Slave,
+        make_slave: Callable[[OpenFetcher], Slave] = lambda open_fetcher: Slave(None, open_fetcher),
     ) -> None:
-        """``make_slave`` makes the slave of a peer without slave processes."""
+        """``make_slave`` makes the slave of a peer without slave processes, with its way to the web."""
         self._errors_to = errors_to
         self._make_slave = make_slave
         self._config = config
@@ -216,6 +218,7 @@ class Helper:
                     "--cluster",
                     self._credentials.cluster,
                     *(self._config.tls_files.options() if self._config.tls_files else ()),
+                    *(self._config.warc.options() if self._config.warc else ()),
                     # Its end tells the slave that this process is gone, however it went.
                     stdin=theirs.fileno(),
                     stderr=self._errors_to,
@@ -270,10 +273,11 @@ class Helper:
 
     async def _keep_here(self) -> None:
         while not self._closing.is_set():
-            self._here = self._make_slave()
-            first = Follow(self._send_to_master(), self._credentials.keys.text())
             try:
-                await follow(self._here, first, lambda _: self._credentials.client(), _Search(self).next_master)
+                async with archiving(self._config.warc) as open_fetcher:
+                    self._here = self._make_slave(open_fetcher)
+                    first = Follow(self._send_to_master(), self._credentials.keys.text())
+                    await follow(self._here, first, lambda _: self._credentials.client(), _Search(self).next_master)
             except Exception:
                 log.exception("the slave in this process failed")
             await self._pause(SEARCH_MAX_S)

@@ -39,7 +39,9 @@ from p2pcrawl.peer.answers.submission import Submission
 from p2pcrawl.peer.config import Partition, PeerConfig
 from p2pcrawl.private.folders import private
 from p2pcrawl.private.presence import addresses_here
+from p2pcrawl.slave.archiving import archiving
 from p2pcrawl.slave.slave import Slave
+from p2pcrawl.stores.warc.place import WarcPlace
 from p2pcrawl.wire.sealed.at_rest import RestSeal
 
 log = logging.getLogger(__name__)
@@ -71,8 +73,9 @@ class Lead:
         self._make_master = partial(
             Master,
             slaves=config.slaves if config.slaves is not None else (os.cpu_count() or 1),
-            run_here=run_here or _run_here,
+            run_here=run_here or partial(_run_here, config.warc),
             errors_to=errors_to,
+            slave_options=config.warc.options() if config.warc is not None else (),
             check_spec=refusal_of,
         )
         self._door = Door(credentials.identity.node_id, credentials.client)
@@ -374,5 +377,6 @@ def write_incarnation(folder: Path, incarnation: int) -> None:
     draft.replace(folder / INCARNATION_FILE)
 
 
-async def _run_here(stream: Any) -> None:
-    await Slave(peers_here=addresses_here).run(stream)
+async def _run_here(warc: WarcPlace | None, stream: Any) -> None:
+    async with archiving(warc) as open_fetcher:
+        await Slave(None, open_fetcher, peers_here=addresses_here).run(stream)

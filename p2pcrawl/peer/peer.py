@@ -63,6 +63,8 @@ from p2pcrawl.private.presence import Presence, addresses_here
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.stores.kinds import read_sink
+from p2pcrawl.stores.warc.mending import mend
+from p2pcrawl.stores.warc.place import WarcPlace
 
 log = logging.getLogger(__name__)
 
@@ -90,6 +92,8 @@ class Peer:
         for name in ("data", "key_file", "tls_cert", "tls_key", "tls_ca"):
             if fields.get(name) is not None:
                 fields[name] = Path(fields[name])
+        if isinstance(fields.get("warc"), str | os.PathLike):
+            fields["warc"] = WarcPlace(Path(fields["warc"]))
         fields |= {name: chosen(name, fields[name]) for name in CHOICES if name in fields}
         self.config = replace(config or PeerConfig(), **fields)
         self.config.validate()
@@ -122,6 +126,8 @@ class Peer:
         far = far or any(not is_loopback(parse_address(a)[0]) for a in self._contacts)
         tls = config.tls_contexts()
         ring = key_ring(config, off_loopback=far)
+        if config.warc is not None:
+            config.warc.make()
         self.folder = config.data or Path(self._make_temporary())
         try:
             try:
@@ -157,6 +163,9 @@ class Peer:
         self._presence.close()
         await end(self._watches)
         await self._opened.aclose()
+        if self.config.warc is not None:
+            # Whatever slaves had no time to end.
+            await asyncio.to_thread(mend, self.config.warc.folder)
         self._unlock()
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
@@ -372,7 +381,7 @@ class Peer:
     async def _become_slave(self) -> None:
         # A master's frontier locks the folder itself.
         self._lock = FolderLock(self.folder)
-        make_slave = partial(Slave, peers_here=addresses_here)
+        make_slave = partial(Slave, None, peers_here=addresses_here)
         self._helper = Helper(
             self.config, self._credentials, self._caller, list(self._contacts), self.errors_to, make_slave
         )

@@ -18,10 +18,12 @@ from p2pcrawl.model.errors import ConfigurationError, LinkError
 from p2pcrawl.model.printable import LogLines
 from p2pcrawl.overlay.tls import TlsFiles
 from p2pcrawl.private.presence import addresses_here
+from p2pcrawl.slave.archiving import archiving
 from p2pcrawl.slave.following import Follow, Parent, follow
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.slave.tuning import tune_collector, tune_memory
 from p2pcrawl.spiders.page.limit import work
+from p2pcrawl.stores.warc.place import PREFIX, SIZE_MAX, WarcPlace
 from p2pcrawl.wire.messages.desk import Desk
 from p2pcrawl.wire.sealed.identity import Identity
 from p2pcrawl.wire.sealed.keys import DEFAULT_CLUSTER, KEY_VARIABLE, KeyRing
@@ -47,6 +49,9 @@ def main() -> int:
     parser.add_argument("--tls-cert", type=Path, help="PEM files, as for a peer")
     parser.add_argument("--tls-key", type=Path)
     parser.add_argument("--tls-ca", type=Path)
+    parser.add_argument("--warc", type=Path, metavar="DIR", help="where raw pages are kept")
+    parser.add_argument("--warc-prefix", default=PREFIX)
+    parser.add_argument("--warc-size", type=int, default=SIZE_MAX)
     asked = parser.parse_args()
     if (asked.fd is None) == (asked.connect is None):
         parser.error("either a file descriptor or --connect; see `p2pcrawl crawl --help` and `p2pcrawl peer --help`")
@@ -66,8 +71,12 @@ def main() -> int:
 
     async def serve() -> None:
         tune_collector()
+        place = WarcPlace(asked.warc, asked.warc_prefix, asked.warc_size) if asked.warc else None
+        async with archiving(place) as open_fetcher:
+            await work_for(Slave(None, open_fetcher, _new_event_loop, peers_here=addresses_here, desk=desk))
+
+    async def work_for(slave: Slave) -> None:
         if asked.connect:
-            slave = Slave(new_loop=_new_event_loop, peers_here=addresses_here, desk=desk)
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, slave.leave)
             tls = TlsFiles(asked.tls_cert, asked.tls_key, asked.tls_ca).load() if asked.tls_cert else None
 
@@ -82,7 +91,7 @@ def main() -> int:
         stream = socket.socket(fileno=asked.fd)
         # What a spider starts must not hold the link: this slave's death would go unnoticed.
         stream.set_inheritable(False)
-        await Slave(new_loop=_new_event_loop, peers_here=addresses_here, desk=desk).run(stream)
+        await slave.run(stream)
 
     try:
         with asyncio.Runner(loop_factory=_new_event_loop) as runner:

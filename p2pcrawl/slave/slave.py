@@ -19,7 +19,7 @@ from typing import Any
 
 from p2pcrawl.fetch.connection.client import Client
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
-from p2pcrawl.model.errors import LinkError
+from p2pcrawl.model.errors import LinkError, StorageError
 from p2pcrawl.overlay.link import OnClose
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.slave.link.orphans import Orphanage
@@ -171,6 +171,11 @@ class Slave:
     async def _work(self, session: SlaveSession) -> End:
         try:
             how, still_running = await session.run()
+        except StorageError as error:
+            # No raw page can be kept any more, and the next one of another page could not either.
+            log.warning("this slave ends: %s", error)
+            self._fail(Bye(str(error)))
+            return End.FAILED
         finally:
             self._session = None
         self._stragglers = [task for task in (*self._stragglers, *still_running) if not task.done()]

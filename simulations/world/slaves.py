@@ -59,6 +59,6 @@ class SlaveMachine(PeerMachine):
             credentials,
             Caller(credentials.client),
             list(self.rejoin),
-            make_slave=lambda: make_slave(credentials, self._open_fetcher),
+            make_slave=lambda _: make_slave(credentials, self._open_fetcher),
         )
         await self._helper.open()

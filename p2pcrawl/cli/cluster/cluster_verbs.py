@@ -69,6 +69,8 @@ _token = options.token
     "--placement", type=click.Choice([placement.value for placement in GroupPlacement]), default="bounded",
     show_default=True, help="Which of its slaves a master gives a host to; see docs/rings.md.",
 )  # fmt: skip
+@options.warc
+@options.warc_size
 @options.as_json
 @options.level
 @options.logfile
@@ -92,6 +94,8 @@ def peer(
     weight: int,
     ring: str,
     placement: str,
+    warc: Path | None,
+    warc_size: str,
     as_json: bool,
     loglevel: str | None,
     logfile: str | None,
@@ -108,6 +112,7 @@ def peer(
     p2pcrawl peer --data node --bind 10.0.0.5:7117 --key-file cluster.key
     p2pcrawl peer --data node --join 10.0.0.5:7117 --key-file cluster.key
     p2pcrawl peer --role slave --join 10.0.0.5:7117 --key-file cluster.key
+    p2pcrawl peer --data node1 --warc raw                       # raw pages of what its slaves fetch; docs/warc.md
 
     With --tls-cert, --tls-key and --tls-ca, on all peers or on none, the links between peers are TLS besides.
 
@@ -116,6 +121,7 @@ def peer(
     """
     from p2pcrawl.cli.cluster.peer_verb import PeerOptions, run_peer
     from p2pcrawl.peer.config import Partition
+    from p2pcrawl.stores.warc.place import chosen_place
 
     fields = {
         "bind": _with_host(bind),
@@ -135,6 +141,7 @@ def peer(
         "weight": weight,
         "ring": ring,
         "placement": placement,
+        "warc": chosen_place(warc, warc_size, ())[0],
     }
     if cluster is not None:
         fields["cluster"] = cluster

@@ -38,6 +38,17 @@ slaves = click.option(
     "--slaves", type=click.IntRange(min=0), metavar="N",
     help="Slave processes; as many as cores by default. 0 runs everything in one process.",
 )  # fmt: skip
+warc = click.option(
+    "--warc", type=click.Path(path_type=Path), metavar="DIR",
+    help="Keep raw pages (requests and answers as they were sent) in WARC files in DIR.",
+)  # fmt: skip
+warc_size = click.option(
+    "--warc-size",
+    default="1GB",
+    show_default=True,
+    metavar="SIZE",
+    help="When a WARC file has SIZE, another one begins.",
+)
 level = click.option("--loglevel", type=LEVELS, metavar="LEVEL", help="DEBUG, INFO, WARNING, ERROR or CRITICAL.")
 debug = click.option("--debug", is_flag=True, help="Show tracebacks, and log at level DEBUG unless told otherwise.")
 as_json = click.option(

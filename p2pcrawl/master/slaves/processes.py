@@ -12,7 +12,7 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack, suppress
 
 from p2pcrawl.model.errors import P2PCrawlError
@@ -52,10 +52,14 @@ class Group:
         *,
         output_to_stderr: bool = False,
         errors_to: int | None = None,
+        slave_options: Sequence[str] = (),
         on_hung: OnHung = lambda pid, lease: False,
         ending: asyncio.Event | None = None,
     ) -> None:
-        """``ending``: set when slaves that end are not replaced any more, by whomever."""
+        """``ending``: set when slaves that end are not replaced any more, by whomever. ``slave_options``: for the
+        command lines of processes.
+        """
+        self._options = tuple(slave_options)
         self._count = count
         self._on_hung = on_hung
         self._connect = connect
@@ -145,6 +149,7 @@ class Group:
                 str(theirs.fileno()),
                 "--desk",
                 str(desk.fd),
+                *self._options,
                 pass_fds=[theirs.fileno(), desk.fd],
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=self._output_to,

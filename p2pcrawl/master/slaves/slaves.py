@@ -30,7 +30,7 @@ import asyncio
 import logging
 import socket
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from time import monotonic
 
@@ -88,12 +88,13 @@ class Slaves:
         *,
         output_to_stderr: bool = False,
         errors_to: int | None = None,
+        slave_options: Sequence[str] = (),
         fenced: bool = False,
         on_orphans: OnOrphans | None = None,
         ending: asyncio.Event | None = None,
     ) -> None:
         """``left`` is called with the Bye of a slave that reports a fatal error. Without ``on_orphans`` what slaves
-        found out for others is acknowledged and forgotten, to be fetched again. ``ending``: see
+        found out for others is acknowledged and forgotten, to be fetched again. ``ending``, ``slave_options``: see
         :class:`~.processes.Group`.
         """
         self._settings = settings
@@ -117,6 +118,7 @@ class Slaves:
             run_here,
             output_to_stderr=output_to_stderr,
             errors_to=errors_to,
+            slave_options=slave_options,
             on_hung=self.hung,
             ending=ending,
         )
@@ -293,7 +295,8 @@ class Slaves:
 
     def _bye(self, session: Session, bye: Bye) -> None:
         session.stopping = session.parted = True
-        session.blamed = bool(bye.reason)
+        # What it held when it could not go on for reasons of its own is no job's fault.
+        session.blamed = bool(bye.job)
         if bye.reason and (bye.job or not session.remote):
             self._left(bye)
         elif bye.reason:

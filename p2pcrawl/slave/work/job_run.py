@@ -29,7 +29,15 @@ from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.url import origin_of
-from p2pcrawl.model.errors import CloseSpider, ConfigurationError, DropItem, FetchError, IgnoreRequest, TooSlow
+from p2pcrawl.model.errors import (
+    CloseSpider,
+    ConfigurationError,
+    DropItem,
+    FetchError,
+    IgnoreRequest,
+    StorageError,
+    TooSlow,
+)
 from p2pcrawl.model.outcome import Drop, Failure
 from p2pcrawl.model.packing import PACKED_MAX, UNPACKED_MAX
 from p2pcrawl.overlay.tasks import end
@@ -161,9 +169,9 @@ class JobRun:
     # -- pages --------------------------------------------------------------------------------
 
     async def work(self, task: Task, outbox: Outbox, fence: Fence) -> None:
-        """Works on one task from request to report. Raises MissingRules when it could not begin, and SessionExpired
-        when the session ended while it fetched; a callback that runs by then runs on, and its page is put into the
-        outbox.
+        """Works on one task from request to report. Raises MissingRules when it could not begin, SessionExpired when
+        the session ended while it fetched, and StorageError when its raw page cannot be kept. A callback that runs when
+        the session ends runs on, and its page is put into the outbox.
         """
         work.begin(task.lease)
         start = task.link.url.startswith(START_URL)
@@ -221,7 +229,7 @@ class JobRun:
                 answered=True,
                 private=is_private(redirect.ip),
             )
-        except (MissingRules, SessionExpired):
+        except (MissingRules, SessionExpired, StorageError):
             raise
         except Disallowed as error:
             if error.drop is Drop.ROBOTS_UNREACHABLE:

@@ -79,7 +79,7 @@ def chosen_place(
 
 def is_warc_file(path: str) -> bool:
     """Tells whether an output's name is that of a WARC file, which holds raw pages and no items."""
-    return path.lower().endswith((ENDING, ".warc"))
+    return "://" not in path and path.lower().endswith((ENDING, ".warc"))
 
 
 def place_of_file(path: str, size_max: int) -> WarcPlace:

@@ -17,7 +17,7 @@ from p2pcrawl.fetch.connection.guard import Networks
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
-from p2pcrawl.model.errors import LinkError
+from p2pcrawl.model.errors import DiskFullError, LinkError
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.link import open_link
 from p2pcrawl.slave import session as session_module
@@ -425,6 +425,24 @@ async def test_slave_that_is_stopped_finishes_what_is_open() -> None:
         await until(lambda: bool(master.all(Bye)))
 
     assert master.reported == 2
+
+
+async def test_slave_that_cannot_keep_raw_pages_says_why_and_reports_nothing_of_its_page() -> None:
+    class Full(Web):
+        async def fetch(self, request: Request, **options: Any) -> Answer:
+            raise DiskFullError("no room left to write /raw")
+
+    master = Master()
+    await master.open()
+    working = asyncio.create_task(Slave({"quick": Quick}, Full()).run(master.theirs))
+    await until(lambda: master.sessions > 0)
+
+    master.grant(*urls(2))
+    async with asyncio.timeout(10):
+        await working
+
+    assert [(bye.reason, bye.job) for bye in master.all(Bye)] == [("no room left to write /raw", 0)]
+    assert master.reported == 0
 
 
 async def test_slave_that_a_callback_ends_does_not_part_so_that_it_counts() -> None:
