@@ -55,13 +55,14 @@ class _SinkKind:
 _FILE = _SinkKind("p2pcrawl.stores.files.in_thread", "", "make_file_sink")
 _WEBHOOK = _SinkKind("p2pcrawl.stores.webhooks.webhook_sink", "", "WebhookSink", options=frozenset({"auth"}), cuts=True)
 _MONGO = _SinkKind("p2pcrawl.stores.mongo.mongo_sink", "", "make_mongo_sink")
-_PARTS = "p2pcrawl.stores.parts.part_address"
+_PARTS = "p2pcrawl.stores.parts"
 _PART_OPTIONS = frozenset({"beside", "types"})
-_OBJECTS = _SinkKind(_PARTS, "objects", "make_object_sink", _PART_OPTIONS | {"endpoint", "region"})
+_OBJECTS = _SinkKind(f"{_PARTS}.object_store", "objects", "make_object_sink", _PART_OPTIONS | {"endpoint", "region"})
 _KINDS: dict[str, _SinkKind] = {
     "": _FILE,
     "az": _OBJECTS,
-    "file": _SinkKind(_PARTS, "parquet", "make_folder_sink", _PART_OPTIONS),
+    "file": _SinkKind(f"{_PARTS}.folder_store", "", "make_folder_sink", _PART_OPTIONS),
+    "ftp": _SinkKind(f"{_PARTS}.ftp_store", "", "make_ftp_sink", _PART_OPTIONS),
     "gs": _OBJECTS,
     "http": _WEBHOOK,
     "https": _WEBHOOK,

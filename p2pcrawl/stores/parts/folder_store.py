@@ -14,12 +14,27 @@ from typing import TypeVar
 
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.private.folders import sync_folder
+from p2pcrawl.stores.address import SinkAddress
+from p2pcrawl.stores.kinds import SinkPlace
+from p2pcrawl.stores.parts.part_address import PartAddress, sink_of_parts
+from p2pcrawl.stores.parts.part_sink import PartSink
 from p2pcrawl.stores.parts.part_store import Blob, Overtaken
 from p2pcrawl.stores.sink import SinkAway
 
 Result = TypeVar("Result")
 _LOCK = "_lock"
 _REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG}
+
+
+def make_folder_sink(address: SinkAddress, place: SinkPlace) -> PartSink:
+    """Makes the sink of an address of a folder of this machine. Raises ConfigurationError."""
+
+    def opened(split: PartAddress) -> FolderStore:
+        if split.host not in ("", "localhost"):
+            raise ConfigurationError(f"{address.url} names another machine: write file:/// and a folder of this one")
+        return FolderStore(Path("/", split.folder))
+
+    return sink_of_parts(address, place, opened)
 
 
 class FolderStore:

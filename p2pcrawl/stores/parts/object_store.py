@@ -14,6 +14,9 @@ from obstore.store import AzureStore, GCSStore, S3Store
 
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.stores.address import SinkAddress
+from p2pcrawl.stores.kinds import SinkPlace
+from p2pcrawl.stores.parts.part_address import sink_of_parts
+from p2pcrawl.stores.parts.part_sink import PartSink
 from p2pcrawl.stores.parts.part_store import Blob, Overtaken
 from p2pcrawl.stores.sink import SinkAway
 
@@ -36,6 +39,11 @@ _NEVER = {
     "PermanentRedirect": "the bucket is in another region: say which by ?region=",
     "AuthorizationHeaderMalformed": "the bucket is in another region: say which by ?region=",
 }
+
+
+def make_object_sink(address: SinkAddress, place: SinkPlace) -> PartSink:
+    """Makes the sink of an address of an object store. Raises ConfigurationError."""
+    return sink_of_parts(address, place, lambda split: ObjectStore(address, split.user, split.host, split.folder))
 
 
 class ObjectStore:
@@ -116,6 +124,8 @@ class ObjectStore:
                 f"{self._where}: no keys for it: put them into the environment (AWS_ACCESS_KEY_ID and "
                 "AWS_SECRET_ACCESS_KEY, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY), or into the address"
             )
+        if "BareRedirect" in text:
+            return ConfigurationError(f"{self._where}: {_NEVER['PermanentRedirect']}")
         reason = code[1] if code else f"it answers {status[1]}" if status else "it cannot be reached"
         return SinkAway(f"{self._where}: {reason}")
 

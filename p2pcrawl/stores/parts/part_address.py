@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import unquote
 
 from p2pcrawl.model.errors import ConfigurationError
@@ -32,26 +31,25 @@ class PartAddress:
     ending: str
 
 
-def make_object_sink(address: SinkAddress, place: SinkPlace) -> PartSink:
-    """Makes the sink of an address of an object store. Raises ConfigurationError."""
-    from p2pcrawl.stores.parts.object_store import ObjectStore
-
-    def opened(split: PartAddress) -> PartStore:
-        return ObjectStore(address, split.user, split.host, split.folder)
-
-    return _sink(address, place, opened)
-
-
-def make_folder_sink(address: SinkAddress, place: SinkPlace) -> PartSink:
-    """Makes the sink of an address of a folder of this machine. Raises ConfigurationError."""
-    from p2pcrawl.stores.parts.folder_store import FolderStore
-
-    def opened(split: PartAddress) -> PartStore:
-        if split.host not in ("", "localhost"):
-            raise ConfigurationError(f"{address.url} names another machine: write file:/// and a folder of this one")
-        return FolderStore(Path("/", split.folder))
-
-    return _sink(address, place, opened)
+def sink_of_parts(address: SinkAddress, place: SinkPlace, opened: Callable[[PartAddress], PartStore]) -> PartSink:
+    """Makes the sink of an address, in the place that ``opened`` makes of its pieces. Raises ConfigurationError."""
+    if address.options.get("mode", "history") != "history":
+        raise ConfigurationError(
+            f"{address.url}: nothing in a part can be replaced, so mode={address.options['mode']} cannot be kept: "
+            "leave it out, and tell visits by ?beside=url,visit"
+        )
+    split = split_address(address)
+    plan = PartPlan(
+        where=f"{address.scheme}://{split.host}/{split.folder}",
+        ending=split.ending.lower(),
+        format=part_format(split.ending, address.url, csv_safe=place.settings.feed_csv_safe),
+        beside=Beside(address.options.get("beside", "")),
+        types=read_types(address.options.get("types", "")),
+        job=place.job,
+        store=place.writer,
+        replace=place.replace,
+    )
+    return PartSink(opened(split), plan)
 
 
 def split_address(address: SinkAddress) -> PartAddress:
@@ -64,23 +62,3 @@ def split_address(address: SinkAddress) -> PartAddress:
         raise ConfigurationError(f"{address.url} does not say how to name the parts: end it in NAME and {ENDINGS}")
     outer = path.rpartition("/")[0].strip("/")
     return PartAddress(unquote(user) if at else "", host, unquote(f"{outer}/{stem}".strip("/")), ending)
-
-
-def _sink(address: SinkAddress, place: SinkPlace, opened: Callable[[PartAddress], PartStore]) -> PartSink:
-    if address.options.get("mode", "history") != "history":
-        raise ConfigurationError(
-            f"{address.url}: nothing in a part can be replaced, so mode={address.options['mode']} cannot be kept: "
-            "leave it out, and tell visits by ?beside=url,visit"
-        )
-    split = split_address(address)
-    plan = PartPlan(
-        where=f"{address.scheme}://{split.host}/{split.folder}",
-        ending=split.ending.lower(),
-        format=part_format(split.ending, address.url),
-        beside=Beside(address.options.get("beside", "")),
-        types=read_types(address.options.get("types", "")),
-        job=place.job,
-        store=place.writer,
-        replace=place.replace,
-    )
-    return PartSink(opened(split), plan)

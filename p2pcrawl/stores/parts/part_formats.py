@@ -107,7 +107,12 @@ def part_format(ending: str, where: str, *, csv_safe: bool = True) -> PartFormat
     compression = f".{last}" if inner else ""
     inner = inner or f".{last}"
     if inner == ".parquet" and not compression:
-        from p2pcrawl.stores.parts.parquet_part import ParquetPart
+        try:
+            from p2pcrawl.stores.parts.parquet_part import ParquetPart
+        except ModuleNotFoundError as error:
+            raise ConfigurationError(
+                f"{where} needs the package {error.name}: pip install 'p2pcrawl[parquet]'"
+            ) from None
 
         return ParquetPart()
     compress = _COMPRESSIONS.get(compression)

@@ -117,7 +117,10 @@ class PartSink:
         name = f"_probe-{secrets.token_hex(8)}"
         await self._store.names(MANIFESTS)
         await self._store.put(name, b"?")
+        seen = name in await self._store.names("") and await self._store.get(name)
         await self._store.delete(name)
+        if not seen:
+            raise ConfigurationError(f"{self._plan.where}: what is written there cannot be seen: let it be read, too")
 
     async def _begin(self) -> None:
         """Makes the manifest before the first part, and room for it where what was there is to go."""

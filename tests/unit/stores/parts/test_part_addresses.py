@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.stores.kinds import SinkPlace, address_of, make_sink, read_sink
 from p2pcrawl.stores.sink import Sink, SinkAway
-from tests.servers.fake_s3 import FakeS3
+from tests.servers.file_servers import FakeS3
 from tests.unit.stores.parts.test_part_sink import pages
 
 
@@ -62,6 +63,73 @@ async def test_bucket_that_is_not_there_is_one_line(s3: FakeS3) -> None:
         await sink.open(None)
 
 
+@pytest.mark.slow
+async def test_parts_on_an_ftp_server_are_there_once(ftp: tuple[int, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    port, folder = ftp
+    monkeypatch.setenv("P2PCRAWL_SINK_PASSWORD", "secret")
+    sink = made(f"ftp://ada@127.0.0.1:{port}/shop/items.parquet", writer="a1")
+    position = await sink.open(None)
+    await sink.write(pages(range(5)))
+    await sink.close()
+    again = made(f"ftp://ada@127.0.0.1:{port}/shop/items.parquet", writer="a1")
+    await again.open(position)
+    await again.write(pages(range(7)))
+    await again.finish()
+    await again.close()
+
+    assert read(folder / "shop/items") == list(range(7))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("user", "password", "said"),
+    [
+        ("ada", "wrong", "the user or the password is wrong"),
+        ("bob", "secret", "the user or the password is wrong"),
+        ("eve", "secret", "that cannot be written there"),
+    ],
+)
+async def test_server_that_does_not_let_us_write_is_one_line(
+    ftp: tuple[int, Path], user: str, password: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("P2PCRAWL_SINK_PASSWORD", password)
+    sink = made(f"ftp://{user}@127.0.0.1:{ftp[0]}/items.jsonl")
+
+    with pytest.raises(ConfigurationError, match=rf"^ftp://127\.0\.0\.1:{ftp[0]}/items: {said}"):
+        await sink.open(None)
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "said"),
+    [
+        (403, "SignatureDoesNotMatch", "the secret key is wrong"),
+        (403, "InvalidAccessKeyId", "the access key is unknown there"),
+        (403, "AccessDenied", "these keys may not do that there"),
+        (301, "PermanentRedirect", "the bucket is in another region: say which by ?region="),
+    ],
+)
+async def test_bucket_that_these_keys_do_not_open_is_one_line(status: int, code: str, said: str) -> None:
+    body = f"<Error><Code>{code}</Code><Message>m</Message></Error>".encode()
+    answer = b"HTTP/1.1 %d no\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % (status, len(body)) + body
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(ConfigurationError) as told:
+            await made(FakeS3(port).address("items.jsonl")).open(None)
+
+    assert str(told.value) == f"s3://crawls/items: {said}"
+
+
+async def test_server_that_cannot_be_reached_is_away() -> None:
+    with pytest.raises(SinkAway, match="it cannot be reached"):
+        await made("ftp://127.0.0.1:9/items.jsonl").open(None)
+
+
 async def test_bucket_that_cannot_be_reached_is_away() -> None:
     sink = made("s3://key:secret@crawls/items.jsonl?endpoint=http://127.0.0.1:9&region=us-east-1")
 
@@ -81,6 +149,7 @@ async def test_bucket_that_cannot_be_reached_is_away() -> None:
         ("s3://crawls/items.jsonl?mode=upsert", r"nothing in a part can be replaced"),
         ("s3://crawls/items.jsonl?beside=colour", r"beside=colour is not told of an item"),
         ("s3://crawls/items.csv?types=price:money", r"boolean, integer, number, text"),
+        ("ftp://host:port/items.jsonl", r"names no server"),
         ("file://server/items.jsonl", r"names another machine"),
     ],
 )

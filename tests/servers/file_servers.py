@@ -1,4 +1,4 @@
-"""A fake S3 as a process of its own, ended by its id."""
+"""A fake S3 and FTP servers as processes of their own, ended by their ids."""
 
 from __future__ import annotations
 
@@ -27,11 +27,24 @@ class FakeS3:
 @contextmanager
 def fake_s3() -> Iterator[FakeS3]:
     """Starts one, and ends it."""
-    program = Path(__file__).with_name("s3_program.py")
-    process = subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE, preexec_fn=ends_with_us(), text=True)
+    with _serving("s3_program.py") as port:
+        yield FakeS3(port)
+
+
+@contextmanager
+def ftp_server(folder: Path, *, renames_over: bool = True, port: int = 0) -> Iterator[int]:
+    """Serves a folder; the port."""
+    with _serving("ftp_program.py", str(folder), "over" if renames_over else "never-over", str(port)) as taken:
+        yield taken
+
+
+@contextmanager
+def _serving(program: str, *arguments: str) -> Iterator[int]:
+    command = [sys.executable, str(Path(__file__).with_name(program)), *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, preexec_fn=ends_with_us(), text=True)
     try:
         assert process.stdout is not None
-        yield FakeS3(int(process.stdout.readline()))
+        yield int(process.stdout.readline())
     finally:
         process.kill()
         process.wait()
