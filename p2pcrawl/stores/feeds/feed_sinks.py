@@ -28,12 +28,13 @@ _ENDINGS: Final = {"jl": "jsonl", "ndjson": "jsonl"}
 _PARAMETER: Final = re.compile(r"%\((\w+)\)(0?\d*[sd])")
 _GZIP: Final = "GzipPlugin"
 
-_WORDS: Final = frozenset(
+WORDS: Final = frozenset(
     {
         *("format", "fields", "overwrite", "encoding", "indent", "batch_item_count", "item_filter", "item_classes"),
         *("store_empty", "uri_params", "postprocessing", "item_export_kwargs"),
     }
 )
+"""The options of feeds that are Scrapy's."""
 _INSTEAD: Final = {
     "item_filter": "write what passes as 'where': 'price > 10 and not sold'",
     "item_classes": "items have no class on their way: write what passes as 'where': 'price > 10'",
@@ -172,7 +173,7 @@ class _Feed:
         """Returns the options that are no words of Scrapy's; there must be no others."""
         for name in self._left:
             if name not in known:
-                near = get_close_matches(name, known | _WORDS, n=1, cutoff=0.6)
+                near = get_close_matches(name, known | WORDS, n=1, cutoff=0.6)
                 raise self._wrong(f"it has no option {name!r}{f': did you mean {near[0]!r}?' if near else ''}")
         return {name: str(value) for name, value in self._left.items()}
 
