@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import shutil
 import signal
@@ -10,7 +11,7 @@ import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -18,6 +19,7 @@ from typing import Any, Self
 import msgspec
 
 from p2pcrawl.master.company.company import Alone
+from p2pcrawl.master.jobs.delivery import SinkState
 from p2pcrawl.master.jobs.job import FINISHED, Job
 from p2pcrawl.master.master import Master
 from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
@@ -38,6 +40,8 @@ from p2pcrawl.stores.kinds import SinkPlace, address_of, make_sink, read_sink
 from p2pcrawl.stores.warc.mending import mend
 from p2pcrawl.stores.warc.place import SIZE_MAX, WarcPlace, chosen_place
 
+log = logging.getLogger(__name__)
+
 Target = type[Spider] | SpiderRef | str
 
 PATIENCE_S = 60.0
@@ -49,9 +53,9 @@ class Crawler:
     """A crawl of one or more spiders.
 
     ``target``: a Spider class, what the command line takes (a URL, ``file.py:Spider``,
-    ``module:Spider``), or a list of these; URLs of a list are one crawl. ``output``: a file, or several;
-    it is appended to unless ``replace`` is set. ``data``: a folder that makes the crawl resumable. ``warc``: a folder
-    for the raw pages, in files of up to ``warc_size`` (a number of bytes, or as in "500MB").
+    ``module:Spider``), or a list of these; URLs of a list are one crawl. ``output``: a file or the address of another
+    sink, or several; it is appended to unless ``replace`` is set. ``data``: a folder that makes the crawl resumable.
+    ``warc``: a folder for the raw pages, in files of up to ``warc_size`` (a number of bytes, or as in "500MB").
 
         Crawler(Quotes, output="quotes.jsonl").run()
 
@@ -94,6 +98,7 @@ class Crawler:
         self.errors_to: int | None = None
         """A file descriptor that slaves get as standard error; None: the one of this process."""
         self._temporary: str | None = None
+        self._owes = False
         self._master: Master | None = None
         self._running: asyncio.Task[None] | None = None
         self._aborted = False
@@ -128,7 +133,10 @@ class Crawler:
                 if started is not None:
                     started(self)
                 await self.wait()
-            return self.certificate()
+            certificate = self.certificate()
+        if self._temporary is not None and self._owes:
+            log.warning("not all items were delivered; they are kept: give data=%r to go on", self._temporary)
+        return certificate
 
     # -- from async code ----------------------------------------------------------------------
 
@@ -217,12 +225,14 @@ class Crawler:
                 with suppress(asyncio.CancelledError, Exception):
                     await running
             if master is not None:
+                self._owes = any(_owed(state) for job in self.jobs for state in master.outputs.states(job))
                 await master.__aexit__()
             if self._warc is not None:
                 # Whatever slaves had no time to end.
                 await asyncio.to_thread(mend, self._warc.folder)
         finally:
-            self._remove_temporary()
+            if not self._owes:
+                self._remove_temporary()
 
     async def wait(self) -> None:
         """Waits until the crawl has ended, or was aborted. Raises what else ended it before its time."""
@@ -262,6 +272,23 @@ class Crawler:
         return self._data
 
     @property
+    def works_in(self) -> str:
+        """The folder that holds the crawl, if only for a time."""
+        return str(self._data or self._temporary or "")
+
+    @property
+    def kept_in(self) -> str:
+        """The folder in which a crawl that has ended has left items that were not delivered, or were refused; "" where
+        it was given one, or owes none.
+        """
+        return self._temporary if self._temporary is not None and self._owes else ""
+
+    @property
+    def undelivered(self) -> int:
+        """The items that still wait for their destinations, about."""
+        return sum(state.waiting for job in self.jobs for state in self.master.outputs.states(job))
+
+    @property
     def names(self) -> list[str]:
         """The spiders' names."""
         return [plan.name for plan in self._plans]
@@ -287,7 +314,8 @@ class Crawler:
 
     async def audit(self) -> list[dict[str, Any]]:
         """Counts again. Returns the certificate of each job as it is stored, with ``verified``: whether counting the
-        records one by one gives the same; and with ``outputs``: the items written to each.
+        records one by one gives the same; with ``outputs``: the items written to each; and with ``sinks``: how it
+        stands with each.
         """
         found = []
         for job in self.jobs:
@@ -297,8 +325,9 @@ class Crawler:
             counted = all(census.get(name, 0) == stored[name] for name in ("done", "failed", "dropped", "queued"))
             certificate = job.certificate()
             certificate["verified"] = agreed and counted and certificate["conserved"]
-            states = self.master.outputs.states(job)
+            states = await self.master.outputs.counted_states(job)
             certificate["outputs"] = {each.sink: each.delivered for each in states}
+            certificate["sinks"] = [asdict(each) for each in states]
             found.append(certificate)
         return found
 
@@ -401,6 +430,13 @@ def _placed(outputs: Sequence[SinkSpec]) -> list[SinkSpec]:
 
 def _is_file(output: SinkSpec) -> bool:
     return output.url != STANDARD_OUTPUT and not scheme_of(output.url)
+
+
+def _owed(state: SinkState) -> bool:
+    """Tells whether items would be lost with the data folder. What a file has not got yet, when its crawl is aborted,
+    goes with the rest of that crawl.
+    """
+    return bool(state.refused or (state.waiting and scheme_of(state.sink)))
 
 
 def _described(spec: JobSpec) -> str:

@@ -122,13 +122,15 @@ async def _crawl(terminal: Terminal, crawler: Crawler, again: str) -> CrawlEnd:
             async with progress(terminal, crawler):
                 await crawler.wait()
         certificates = await crawler.audit()
+        undelivered = any(sink["waiting"] for certificate in certificates for sink in certificate["sinks"])
         troubles = await _troubles(crawler) if any(c["failed"] or c["dropped"] for c in certificates) else []
     return CrawlEnd(
         certificates,
         seconds=time.monotonic() - begun,
         pages=sum(c["pages"] for c in certificates) - pages_before,
-        interrupted=times > 0 and not crawler.finished,
+        interrupted=times > 0 and not (crawler.finished and not undelivered),
         resumable=str(crawler.folder) if crawler.folder is not None else "",
+        kept_in=crawler.kept_in,
         nothing_to_do=crawler.was_finished,
         troubles=troubles,
     )
@@ -151,6 +153,8 @@ def _opening(crawler: Crawler) -> list[str]:
         if crawler.was_finished:
             got = f"{counted(count['pages'], 'page')}, {counted(count['items'], 'item')}"
             lines.append(f"{job.spec.name} is finished already: {got}")
+            if crawler.undelivered:
+                lines.append(f"{counted(crawler.undelivered, 'item')} are to be delivered yet")
             continue
         lines.append(
             f"going on with {job.spec.name}: {counted(count['pages'], 'page')} done, {count['queued']:,} queued"
@@ -164,6 +168,8 @@ def _opening(crawler: Crawler) -> list[str]:
 def _interruption(crawler: Crawler, count: int, again: str) -> str:
     if count > 1:
         return "stopping at once"
+    if crawler.finished and crawler.undelivered:
+        return "stopping; what was not delivered is kept"
     open_ = sum(job.leased for job in crawler.jobs)
     resume = (
         f"to go on later, run {again} again" if crawler.folder is not None else "without --data it cannot be resumed"

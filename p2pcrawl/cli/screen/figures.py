@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from p2pcrawl.core.bench.seat import HostState, busiest
 from p2pcrawl.crawler import Crawler
+from p2pcrawl.master.jobs.delivery import SinkState
 
 RECENT_S = 5.0
 HOSTS_SHOWN = 8
@@ -37,6 +38,9 @@ class Figures:
     """How many robots.txt came of hosts, or were given up: moves when nothing else does."""
     unanswering: int = 0
     """Requests open at hosts that have not answered yet, or no more."""
+    sinks: list[SinkState] = field(default_factory=list)
+    over: bool = False
+    """Nothing is left but to deliver."""
 
 
 class Meter:
@@ -71,6 +75,8 @@ class Meter:
             hosts=self._busiest(now),
             tried=counts["robots"],
             unanswering=self._crawler.master.workbench.lines.doubted,
+            sinks=[state for job in jobs for state in self._crawler.master.outputs.states(job)],
+            over=self._crawler.finished,
         )
 
     def _counts(self) -> Counter[str]:

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from p2pcrawl.cli.screen.figures import Figures, Meter
+from p2pcrawl.cli.screen.sinks import away_lines
 from p2pcrawl.cli.screen.terminal import Terminal
 from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.core.bench.seat import HostState
@@ -24,7 +25,7 @@ async def progress(terminal: Terminal, crawler: Crawler) -> AsyncIterator[None]:
     """Shows progress for the length of the block. Below log level INFO nothing is shown without a terminal."""
     settings = crawler.settings
     quiet = logging.getLevelName(settings.log_level.upper()) > logging.INFO
-    if crawler.was_finished or (quiet and not terminal.live):
+    if (crawler.was_finished and not crawler.undelivered) or (quiet and not terminal.live):
         yield
         return
     shows = _show(terminal, crawler) if terminal.live else _print_lines(terminal, crawler, settings.logstats_interval)
@@ -39,8 +40,25 @@ async def progress(terminal: Terminal, crawler: Crawler) -> AsyncIterator[None]:
 async def _print_lines(terminal: Terminal, crawler: Crawler, interval_s: float) -> None:
     meter = Meter(crawler)
     while True:
-        await asyncio.sleep(interval_s)
-        terminal.say(progress_line(meter.read()))
+        await _interval(crawler, interval_s)
+        figures = meter.read()
+        terminal.say(progress_line(figures))
+        for line in _waits_at_end(figures, crawler):
+            terminal.say(line)
+
+
+async def _interval(crawler: Crawler, interval_s: float) -> None:
+    """Waits until the next line, or until there is nothing to do but to wait for sinks that are away."""
+    over, left_s = crawler.finished, interval_s
+    while left_s > 0 and (over or not (crawler.finished and crawler.undelivered)):
+        await asyncio.sleep(min(left_s, REFRESH_S))
+        left_s -= REFRESH_S
+
+
+def _waits_at_end(figures: Figures, crawler: Crawler) -> list[str]:
+    """Says for which sinks a crawl waits that has nothing else to do, and what Ctrl-C does then."""
+    lines = away_lines(figures.sinks) if figures.over else []
+    return [f"{line}; Ctrl-C leaves them in {crawler.works_in}" for line in lines]
 
 
 async def _show(terminal: Terminal, crawler: Crawler) -> None:
@@ -65,7 +83,7 @@ def progress_line(f: Figures) -> str:
         f"items {f.items:,}",
         f"slaves {len(f.slaves)} ({_megabytes(sum(s[2] for s in f.slaves))})",
     ]
-    return "  ".join([*parts, *_trying(f)])
+    return "  ".join([*parts, *_trying(f), *([] if f.over else away_lines(f.sinks))])
 
 
 def _trying(f: Figures) -> list[str]:
@@ -81,7 +99,7 @@ def table(title: str, f: Figures, draining: bool) -> Any:
     from rich.text import Text
 
     minutes, seconds = divmod(int(f.seconds), 60)
-    state = "stopping" if draining else "crawling"
+    state = "stopping" if draining else "delivering" if f.over else "crawling"
     head = Text.assemble(
         (f"{state} {on_one_line(title)}", "bold"),
         f"  {minutes}:{seconds:02d}   ",
@@ -112,7 +130,8 @@ def table(title: str, f: Figures, draining: bool) -> Any:
     hosts.add_column("for", no_wrap=True)
     for host in f.hosts:
         hosts.add_row(Text(host.name), str(host.open), f"{host.waiting:,}{'+' if host.more else ''}", _waits(host))
-    return Group(head, counts, failed, slaves, hosts)
+    away = [Text(on_one_line(line), style="yellow") for line in away_lines(f.sinks)]
+    return Group(head, counts, failed, *away, slaves, hosts)
 
 
 def _waits(host: HostState) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import Any
 
+from p2pcrawl.cli.screen.sinks import sink_lines
 from p2pcrawl.cli.screen.words import counted
+from p2pcrawl.master.jobs.dead_letters import FILE, FOLDER
+from p2pcrawl.master.jobs.delivery import SinkState
 
 INTERRUPTED = 130
 
@@ -21,6 +23,8 @@ class CrawlEnd:
     interrupted: bool
     resumable: str
     """The data folder, or ""."""
+    kept_in: str = ""
+    """The folder in which what was not delivered is kept, where there is no data folder; or ""."""
     nothing_to_do: bool = False
     troubles: list[tuple[str, str, str]] = field(default_factory=list)
     """Examples of what did not succeed: (url, reason, detail)."""
@@ -36,7 +40,7 @@ class CrawlEnd:
             "seconds": round(self.seconds, 3),
             "pages_per_second": round(self.pages / self.seconds, 2) if self.seconds else 0.0,
             "stopped_early": self.interrupted,
-            "data": self.resumable,
+            "data": self.resumable or self.kept_in,
             "exit_code": self.exit_code,
         }
         if len(self.certificates) == 1:
@@ -59,7 +63,18 @@ def summary(ending: CrawlEnd) -> list[str]:
         lines.append(f"  e.g. {reason}: {url}{_short(detail)}")
     if ending.exit_code == 1:
         lines.append("no page could be had: the reasons are above")
-    if ending.interrupted and ending.resumable:
+    return lines + _kept(ending)
+
+
+def _kept(ending: CrawlEnd) -> list[str]:
+    """Says where what was not delivered is kept, and what delivers it."""
+    folder, lines = ending.kept_in or ending.resumable, []
+    sinks = [sink for certificate in ending.certificates for sink in certificate["sinks"]]
+    if folder and any(sink["refused"] for sink in sinks):
+        lines.append(f"what was refused is in {folder}/{FOLDER}/{FILE}, with the reasons")
+    if ending.kept_in and any(sink["waiting"] for sink in sinks):
+        lines.append(f"run the same command with --data {folder} to deliver the rest, which is kept there")
+    elif ending.interrupted and ending.resumable:
         lines.append(f"run the same command again to go on; all is kept in {ending.resumable}")
     return lines
 
@@ -70,8 +85,7 @@ def _job(c: dict[str, Any], ending: CrawlEnd) -> list[str]:
     why = f" ({c['reason']})" if c["reason"] else ""
     speed = "" if ending.nothing_to_do else f" in {ending.seconds:.1f} s ({rate:,.1f} pages/s)"
     lines = [f"{c['name']} {ended}{why}: {counted(c['pages'], 'page')}, {counted(c['items'], 'item')}{speed}"]
-    for path, count in c["outputs"].items():
-        lines.append(f"  {_near(path)}: {counted(count, 'item')}")
+    lines += [f"  {line}" for line in sink_lines(SinkState(**sink) for sink in c["sinks"])]
     for title, key in (
         ("failed", "failed_by_reason"),
         ("dropped", "dropped_by_reason"),
@@ -100,14 +114,6 @@ def _holds(c: dict[str, Any]) -> str:
     if c["conserved"]:
         return "adds up, but counting the records gives other numbers (this is a bug)"
     return "DOES NOT HOLD (this is a bug)"
-
-
-def _near(path: str) -> str:
-    """Writes a path as it is short to read from here."""
-    if path == "-":
-        return "standard output"
-    relative = os.path.relpath(path)
-    return path if relative.startswith("..") else relative
 
 
 def _short(detail: str) -> str:

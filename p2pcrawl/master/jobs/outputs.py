@@ -195,6 +195,13 @@ class Outputs:
         """Returns how it stands with each sink of a job."""
         return [each.state for each in self._deliveries if each.job is job]
 
+    async def counted_states(self, job: Job) -> list[SinkState]:
+        """Returns what ``states`` does, with what waits counted item by item."""
+        for each in self._deliveries:
+            if each.job is job:
+                each.expect(await self._recorder.run(Store.waiting, job.id, each.cursor.last))
+        return self.states(job)
+
     def _wake_readers(self) -> None:
         self._grew.set()
         self._grew = asyncio.Event()
