@@ -18,6 +18,7 @@ from p2pcrawl.wire.messages.peer_messages import (
     Compare,
     Copied,
     Copy,
+    Delivered,
     Discover,
     DropCopies,
     Dropped,
@@ -70,6 +71,7 @@ class Service:
             PullKeys.by(lambda request, _: holdings.pull_keys(request)),
             Whole.by(lambda request, _: upkeep.whole(request)),
             DropCopies.by(self._drop),
+            Delivered.by(lambda request, _: holdings.mark(request)),
             # Buckets that change hands.
             Claim.by(self._claim),
             Pull.by(lambda request, _: takeover.pull(request)),

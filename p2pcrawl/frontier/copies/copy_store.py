@@ -39,6 +39,7 @@ DROP_ROWS = 5_000
 _TABLES = """
 CREATE TABLE held (
     bucket INTEGER, hi INTEGER, lo INTEGER, job INTEGER, stamp INTEGER NOT NULL, id INTEGER NOT NULL,
+    marks INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (bucket, hi, lo, job)
 ) WITHOUT ROWID;
 CREATE TABLE body (id INTEGER PRIMARY KEY, row BLOB NOT NULL, items INTEGER NOT NULL, data BLOB NOT NULL);
@@ -59,16 +60,31 @@ CREATE TABLE spool (
 _UPGRADES = {
     1: ("ALTER TABLE standing ADD COLUMN base INTEGER NOT NULL DEFAULT 0",),
     2: ("ALTER TABLE standing ADD COLUMN pieces TEXT NOT NULL DEFAULT ''",),
+    3: ("ALTER TABLE held ADD COLUMN marks INTEGER NOT NULL DEFAULT 0",),
 }
-LAYOUT = Layout("copies.db", 0x70327062, 3, lambda db: run_script(db, _TABLES), _UPGRADES)
+LAYOUT = Layout("copies.db", 0x70327062, 4, lambda db: run_script(db, _TABLES), _UPGRADES)
 HELD = Rows("held", "stamp")
-_COLUMNS = "h.bucket, h.hi, h.lo, h.job, h.stamp, b.row, b.items, b.data"
+_COLUMNS = "h.bucket, h.hi, h.lo, h.job, h.stamp, h.marks, b.row, b.items, b.data"
 _AFTER = struct.Struct(">qqqq")
 _FIRST = (-1, *((-(1 << 63),) * 3))
 
 
 _Place = tuple[int, int, int, int]
 """Of a row among the copies: its bucket, both halves of its fingerprint, and its job."""
+
+
+class Mark(NamedTuple):
+    """Sinks that have the items of a copy, a bit for each. It holds for the visit of its stamp, and for so many items:
+    two masters may have seen different pages in one visit, and the keys of items are told by their number.
+    """
+
+    bucket: int
+    hi: int
+    lo: int
+    job: int
+    stamp: int
+    items: int
+    marks: int
 
 
 class NoteRow(NamedTuple):
@@ -140,7 +156,9 @@ class CopyStore:
     # -- copies -------------------------------------------------------------------------------
 
     def put(self, rows: Sequence[CopyRow], notes: Sequence[NoteRow] = ()) -> int:
-        """Merges: the greater stamp wins, an equal one stays what it is. Returns how many rows changed something."""
+        """Merges: the greater stamp wins, an equal one stays what it is, but that marks are joined. Returns how many
+        rows changed something.
+        """
         newest: dict[_Place, CopyRow] = {}
         for row in rows:
             place = (row.bucket, *halves(row.fingerprint), row.job)
@@ -155,14 +173,21 @@ class CopyStore:
                     number = known_here[1]
                 else:
                     number = last = last + 1
-                held.append((*place, row.stamp, number))
+                held.append((*place, row.stamp, number, row.marks))
                 bodies.append((number, row.row, row.items, row.data))
             run_many(self._db, "INSERT OR REPLACE INTO body (id, row, items, data)", bodies)
-            run_many(self._db, "INSERT OR REPLACE INTO held (bucket, hi, lo, job, stamp, id)", held)
+            run_many(self._db, "INSERT OR REPLACE INTO held (bucket, hi, lo, job, stamp, id, marks)", held)
+            self._mark([Mark(*place, r.stamp, r.items, r.marks) for place, r in newest.items() if r.marks])
             self._note(notes)
         self._count += last - self._last
         self._last = last
         return len(won)
+
+    def mark(self, marks: Sequence[Mark]) -> None:
+        """Takes in which sinks have the items of copies that are here, as long as they say just what was marked."""
+        if marks:
+            with self._errors, self._transaction:
+                self._mark(marks)
 
     def digests(self, nonce: bytes, ranges: Sequence[Range]) -> list[tuple[int, int]]:
         """Counts the rows of each range, and sums them under a key of 16 bytes.
@@ -306,6 +331,16 @@ class CopyStore:
         )
         return {(bucket, hi, lo, job): (stamp, number) for bucket, hi, lo, job, stamp, number in found}
 
+    def _mark(self, marks: Sequence[Mark]) -> None:
+        run_many(
+            self._db,
+            "WITH m (bucket, hi, lo, job, stamp, items, marks) AS (",
+            marks,
+            ") UPDATE held SET marks = held.marks | m.marks FROM m WHERE held.bucket = m.bucket AND held.hi = m.hi"
+            " AND held.lo = m.lo AND held.job = m.job AND held.stamp = m.stamp"
+            " AND m.items = (SELECT b.items FROM body AS b WHERE b.id = held.id)",
+        )
+
     def _has(self, table: str, buckets: Collection[int]) -> bool:
         with self._errors:
             self._ask(buckets)
@@ -342,6 +377,7 @@ def _copy_of(columns: sqlite3.Row) -> CopyRow:
         row=columns["row"],
         items=columns["items"],
         data=columns["data"],
+        marks=columns["marks"],
     )
 
 

@@ -48,13 +48,14 @@ CREATE TABLE lease (
     record INTEGER PRIMARY KEY, job INTEGER NOT NULL, lease INTEGER NOT NULL, attempt INTEGER NOT NULL
 );
 CREATE TABLE item (
-    id INTEGER PRIMARY KEY, job INTEGER NOT NULL, record INTEGER NOT NULL, count INTEGER NOT NULL, data BLOB NOT NULL
+    id INTEGER PRIMARY KEY, job INTEGER NOT NULL, record INTEGER NOT NULL, count INTEGER NOT NULL, data BLOB NOT NULL,
+    marks INTEGER
 );
 CREATE INDEX item_record ON item (record);
 CREATE TABLE staged (record INTEGER NOT NULL, job INTEGER NOT NULL, count INTEGER NOT NULL, data BLOB NOT NULL);
 CREATE INDEX staged_record ON staged (record);
 CREATE TABLE sink (job INTEGER, path TEXT, spec TEXT NOT NULL, delivered INTEGER NOT NULL, position TEXT NOT NULL,
-    PRIMARY KEY (job, path)) WITHOUT ROWID;
+    place INTEGER, PRIMARY KEY (job, path)) WITHOUT ROWID;
 CREATE TABLE host (
     key INTEGER, origin TEXT, agent TEXT, verdict TEXT NOT NULL, body BLOB NOT NULL, reason TEXT NOT NULL,
     crawl_delay REAL NOT NULL, known INTEGER NOT NULL, PRIMARY KEY (key, origin, agent)
@@ -104,9 +105,12 @@ def run_script(connection: sqlite3.Connection, *scripts: str) -> None:
 FRONTIER = Layout(
     "frontier.db",
     0x70327063,
-    2,
+    3,
     _fill,
-    {1: ("ALTER TABLE record ADD COLUMN visit INTEGER NOT NULL DEFAULT 0",)},
+    {
+        1: ("ALTER TABLE record ADD COLUMN visit INTEGER NOT NULL DEFAULT 0",),
+        2: ("ALTER TABLE item ADD COLUMN marks INTEGER", "ALTER TABLE sink ADD COLUMN place INTEGER"),
+    },
 )
 READ_AS_UPGRADED = {1: "CREATE TEMP VIEW record AS SELECT *, 0 AS visit FROM main.record"}
 """What makes a frontier of an older format look like one of this format to whoever may only read it."""

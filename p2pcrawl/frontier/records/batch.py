@@ -39,6 +39,8 @@ class ItemRow(NamedTuple):
     job: int
     number: int
     data: bytes
+    marks: int | None = None
+    """Of what came from another master: the sinks that had it there, a bit for each."""
 
 
 class Ending(NamedTuple):
@@ -136,3 +138,5 @@ class Committed:
     """Buckets in which a record that came from another master changed something."""
     came: set[int] = field(default_factory=set)
     """Of the fresh: those that came from other masters."""
+    last_item: int = 0
+    """The number of the last items that are durable."""

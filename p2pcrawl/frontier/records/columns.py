@@ -17,7 +17,7 @@ from p2pcrawl.frontier.database.integrity import Nonsense
 from p2pcrawl.frontier.records.batch import HostRow, NewLink
 from p2pcrawl.model.crawl.fingerprint import pack_halves
 from p2pcrawl.model.crawl.page_link import Link
-from p2pcrawl.model.crawl.record import Order
+from p2pcrawl.model.crawl.record import Order, stamp_of
 from p2pcrawl.wire.messages.peer_messages import Row
 
 PARENT = "LEFT JOIN record AS p ON p.id = r.parent"
@@ -33,6 +33,8 @@ TOLD = f"{_STATE}, r.phase, r.status, r.reason, r.size, {_LINK}, coalesce(r.refe
 """Selects what :func:`travelling_row` reads, from ``record AS r`` with its ``PARENT``."""
 PLACE = "r.id, r.job, r.host, r.kind, r.priority, r.depth"
 """Selects what :func:`place_of` reads, from ``record AS r``."""
+STAMPED = "r.visit, r.phase, r.attempts, r.losses"
+"""Selects what :func:`stamp_in` reads, from ``record AS r``."""
 KNOWN = (
     f"{_STATE}, r.host, r.bucket, r.parent, r.found, r.phase, r.status, r.reason, r.size, r.ended, {_LINK},"
     " coalesce(r.referer, '') AS referer"
@@ -45,6 +47,11 @@ def named(db: sqlite3.Connection) -> sqlite3.Cursor:
     cursor = db.cursor()
     cursor.row_factory = sqlite3.Row
     return cursor
+
+
+def stamp_in(row: sqlite3.Row) -> int:
+    """Returns the stamp of a record."""
+    return stamp_of(row["visit"], row["phase"], row["attempts"], row["losses"])
 
 
 def link_of(row: sqlite3.Row) -> Link:
@@ -95,8 +102,8 @@ def place_of(row: sqlite3.Row, orders: Mapping[int, Order]) -> tuple[int, int, s
     return (row["job"], row["host"], row["kind"], *rank)
 
 
-def travelling_row(row: sqlite3.Row, items: int, data: bytes) -> Row:
-    """Makes what other masters are told of a record; ``items`` and ``data`` are those of its page."""
+def travelling_row(row: sqlite3.Row, items: int, data: bytes, marks: int) -> Row:
+    """Makes what other masters are told of a record; ``items``, ``data`` and ``marks`` are those of its page."""
     return Row(
         job=row["job"],
         link=link_of(row),
@@ -109,6 +116,7 @@ def travelling_row(row: sqlite3.Row, items: int, data: bytes) -> Row:
         items=items,
         data=data,
         visit=row["visit"],
+        marks=marks,
     )
 
 

@@ -8,20 +8,20 @@ queue again; one that has ended leaves it. So the outcome is the same in whateve
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.records import tallies
 from p2pcrawl.frontier.records.batch import Batch, Committed, ItemRow, MovedRow
 from p2pcrawl.frontier.records.candidates import queued
-from p2pcrawl.frontier.records.columns import PLACE, named, place_of
+from p2pcrawl.frontier.records.columns import PLACE, STAMPED, named, place_of, stamp_in
 from p2pcrawl.frontier.records.item_table import ItemTable
 from p2pcrawl.frontier.records.known import Key, numbers_of
 from p2pcrawl.model.crawl.fingerprint import halves
-from p2pcrawl.model.crawl.record import VISIT_MAX, Phase, stamp_of
+from p2pcrawl.model.crawl.record import VISIT_MAX, Phase
 from p2pcrawl.wire.messages.peer_messages import Row
 
-_HERE = f"{PLACE}, r.bucket, r.reason, r.visit, r.phase, r.attempts, r.losses"
+_HERE = f"{PLACE}, r.bucket, r.reason, {STAMPED}"
 """A record as it stands here."""
 
 
@@ -44,7 +44,8 @@ def merge(
     numbers = numbers_of(db, [key for key, each in moved.items() if each.row.stamp])
     rows = {record: moved[key].row for key, record in numbers.items()}
     found = run_many(named(db), f"SELECT {_HERE} FROM record AS r WHERE r.id IN (", [(number,) for number in rows], ")")
-    won = [(here, rows[here["id"]]) for here in found if _stamp_of(here) < rows[here["id"]].stamp]
+    won = [(here, rows[here["id"]]) for here in found if stamp_in(here) < rows[here["id"]].stamp]
+    items.mark({n: row for n, row in _equal(found, rows) if row.marks})
     run_many(
         db,
         "WITH m (id, visit, phase, attempts, losses, status, reason, size, ended) AS (",
@@ -64,8 +65,12 @@ def merge(
     result.touched.update(here["bucket"] for here, _ in won)
 
 
-def _stamp_of(here: sqlite3.Row) -> int:
-    return stamp_of(here["visit"], here["phase"], here["attempts"], here["losses"])
+def _equal(found: Iterable[sqlite3.Row], rows: dict[int, Row]) -> Iterator[tuple[int, Row]]:
+    """Yields the rows that say what is known here, which a sink may have from elsewhere."""
+    for here in found:
+        row = rows[here["id"]]
+        if stamp_in(here) == row.stamp:
+            yield here["id"], row
 
 
 def _move_in_queue(db: sqlite3.Connection, won: list[tuple[sqlite3.Row, Row]], batch: Batch, result: Committed) -> None:
@@ -96,7 +101,9 @@ def _replace_items(items: ItemTable, won: list[tuple[sqlite3.Row, Row]], batch: 
     new = [(here, row) for here, row in won if row.phase != Phase.QUEUED or row.items]
     for job, count in items.remove([here["id"] for here, _ in new]).items():
         batch.tallies[job]["items"] -= count
-    coming = [ItemRow(here["id"], row.job, row.items, row.data) for here, row in new if row.items or row.visit]
+    coming = [
+        ItemRow(here["id"], row.job, row.items, row.data, row.marks) for here, row in new if row.items or row.visit
+    ]
     items.add(coming)
     for item in coming:
         batch.tallies[item.job]["items"] += item.number

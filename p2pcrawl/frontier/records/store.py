@@ -22,7 +22,7 @@ from p2pcrawl.frontier.records.batch import Batch, Committed, NewLink
 from p2pcrawl.frontier.records.bucket_rows import Buckets
 from p2pcrawl.frontier.records.columns import columns_of, host_columns, host_of_columns, named
 from p2pcrawl.frontier.records.endings import write_endings
-from p2pcrawl.frontier.records.item_table import ITEM_BYTES_MAX, DurablePage, ItemTable
+from p2pcrawl.frontier.records.item_table import ITEM_BYTES_MAX, BroughtPage, DurablePage, ItemTable
 from p2pcrawl.frontier.records.known import Key, numbers_of
 from p2pcrawl.frontier.records.seen import SeenFilter
 from p2pcrawl.model.crawl.fingerprint import halves
@@ -125,9 +125,13 @@ class Store:
         for job, (state, reason) in batch.states.items():
             db.execute("UPDATE job SET state = ?, reason = ? WHERE id = ?", (state, reason, job))
         for job, path, last, position in batch.delivered:
-            db.execute(
-                "UPDATE sink SET delivered = ?, position = ? WHERE job = ? AND path = ?", (last, position, job, path)
-            )
+            (place,) = db.execute(
+                "UPDATE sink SET delivered = ?, position = ? WHERE job = ? AND path = ? RETURNING place",
+                (last, position, job, path),
+            ).fetchone()
+            if place is not None:
+                self._items.passed(job, place, last)
+        result.last_item = self._items.last
 
     def _discover(self, links: Sequence[NewLink], batch: Batch, result: Committed, now: int) -> None:
         """Makes new links records, and queues them."""
@@ -215,6 +219,11 @@ class Store:
         """Counts the items of a job behind a number."""
         with self._errors:
             return self._items.waiting(job, last)
+
+    def brought(self, job: int, after: int, until: int, limit: int) -> list[BroughtPage]:
+        """Returns pages whose items a sink has, as ``ItemTable.brought``."""
+        with self._errors:
+            return self._items.brought(job, after, until, limit)
 
     # -- upkeep -------------------------------------------------------------------------------
 
@@ -318,6 +327,16 @@ class Store:
                 "INSERT INTO sink (job, path, spec, delivered, position) VALUES (?, ?, ?, 0, ?)",
                 (job, path, spec, position),
             )
+
+    def carry_sinks(self, job: int, sinks: Sequence[tuple[str, str]], position: str) -> None:
+        """Adds the sinks that a job was submitted with, (path, spec) of each in their order, unless they are there."""
+        with self._errors, self._transaction:
+            for place, (path, spec) in enumerate(sinks):
+                self._db.execute(
+                    "INSERT OR IGNORE INTO sink (job, path, spec, delivered, position, place)"
+                    " VALUES (?, ?, ?, 0, ?, ?)",
+                    (job, path, spec, position, place),
+                )
 
     def recover(self) -> int:
         """Ends what a crash has left: leases that never reported become attempts. Returns how many there were."""

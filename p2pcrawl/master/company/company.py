@@ -163,6 +163,10 @@ class Alone(Unshared):
         """Calls it at once: one copy is all that can be had."""
         then()
 
+    def when_copied(self, then: Callable[[], None]) -> None:
+        """Calls it at once, too."""
+        then()
+
     def provisional(self, bucket: int, known: int) -> bool:
         """Says no: no more copies are wanted."""
         return False

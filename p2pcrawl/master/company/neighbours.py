@@ -63,6 +63,7 @@ class Neighbours:
         self.withdraw, self.lent_of = self.budgets.borrowing.withdraw, self.budgets.lending.lent_of
         self.send, self.flush, self.pending = self.dispatch.add, self.dispatch.flush, self.dispatch.pending
         self.replicate, self.when_safe = replication.replicate, self.copier.when_safe
+        self.when_copied = self.copier.when_copied
         self.provisional, self.doubt = self.copying.provisional, self.copying.doubt
         self.adopt = self.adoption.take
 

@@ -40,15 +40,18 @@ Send = Callable[[NodeId, list[CopyRow], list[WireHostNote]], Awaitable[None]]
 
 @dataclass(slots=True)
 class _Transfer:
-    """One turn's changes. ``waiting``: rows of its links that are not acknowledged yet, counted once a holder."""
+    """One turn's changes. ``waiting``: rows of its links that are not acknowledged yet, counted once a holder; of its
+    ends, when these have gone out.
+    """
 
     waiting: int = 0
     ends: Sequence[CopyRow] = ()
     ends_bytes: int = 0
     then: list[Callable[[], None]] = field(default_factory=list)
+    copied: list[Callable[[], None]] = field(default_factory=list)
 
 
-_Entry = tuple[CopyRow, int, _Transfer | None]
+_Entry = tuple[CopyRow, int, _Transfer]
 """A row, its size, and the transfer that waits for it."""
 
 
@@ -73,6 +76,8 @@ class Copier:
         self._waiting: dict[NodeId, _HolderLane] = {}
         """Those with something in them."""
         self._transfers: deque[_Transfer] = deque()
+        self._ending: deque[_Transfer] = deque()
+        """Those whose ends are on their way, in order."""
         self._tasks = Tasks()
         self._under_way = 0
         self._bytes = 0
@@ -98,6 +103,13 @@ class Copier:
         """Calls ``then`` when all links up to now are acknowledged; at once if they are."""
         if self._transfers:
             self._transfers[-1].then.append(then)
+        else:
+            then()
+
+    def when_copied(self, then: Callable[[], None]) -> None:
+        """Calls ``then`` when all changes up to now are acknowledged, ends of pages too; at once if they are."""
+        if last := self._transfers or self._ending:
+            last[-1].copied.append(then)
         else:
             then()
 
@@ -157,7 +169,7 @@ class Copier:
     async def close(self) -> None:
         await self._tasks.close()
 
-    def _line_up(self, row: CopyRow, transfer: _Transfer | None) -> int:
+    def _line_up(self, row: CopyRow, transfer: _Transfer) -> int:
         """Lines a row up for its holders, and returns to how many it goes."""
         nodes, size = self.copying.holders(row.bucket), row.size
         for node in nodes:
@@ -203,8 +215,7 @@ class Copier:
         self._under_way -= len(batch)
         for _, size, transfer in batch:
             self._bytes -= size
-            if transfer is not None:
-                transfer.waiting -= 1
+            transfer.waiting -= 1
         self._advance()
 
     def _advance(self) -> None:
@@ -215,8 +226,12 @@ class Copier:
             self._waiting_ends -= len(transfer.ends)
             self._bytes -= transfer.ends_bytes
             for row in transfer.ends:
-                self._line_up(row, None)
+                transfer.waiting += self._line_up(row, transfer)
+            self._ending.append(transfer)
             for then in transfer.then:
+                then()
+        while self._ending and not self._ending[0].waiting:
+            for then in self._ending.popleft().copied:
                 then()
 
 

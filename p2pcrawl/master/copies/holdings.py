@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from p2pcrawl.core.buckets.standings import Standing
 from p2pcrawl.core.hosts.politeness import HostNote
-from p2pcrawl.frontier.copies.copy_store import LAYOUT, CopyStore, NoteRow, SpoolRow
+from p2pcrawl.frontier.copies.copy_store import LAYOUT, CopyStore, Mark, NoteRow, SpoolRow
 from p2pcrawl.frontier.database.digest import Range
 from p2pcrawl.master.copies.copier import BYTES_MAX, ROWS_MAX
 from p2pcrawl.master.copies.looking import Looking
@@ -25,8 +25,10 @@ from p2pcrawl.wire.messages.peer_messages import (
     Copied,
     Copy,
     CopyRow,
+    Delivered,
     Listed,
     ListKeys,
+    Marked,
     PullCopies,
     PulledCopies,
     PullKeys,
@@ -86,6 +88,16 @@ class Holdings:
         notes = [NoteRow(n.key, n.bucket, n.delay_s, n.penalty_s, n.pause_s) for n in message.notes]
         await self._in_thread(self._store.put, message.rows, notes)
         return Copied(0)
+
+    async def mark(self, message: Delivered) -> Marked:
+        """Takes in that a sink has the items of some copies."""
+        prints = [message.keys[at : at + SIZE] for at in range(0, len(message.keys), SIZE)]
+        if not len(prints) == len(message.buckets) == len(message.stamps) == len(message.items):
+            raise LinkError("marks have as many buckets, stamps and numbers of items as keys")
+        told = zip(message.buckets, prints, message.stamps, message.items, strict=True)
+        marks = [Mark(b, *halves(p), message.job, stamp, items, message.marks) for b, p, stamp, items in told]
+        await self._in_thread(self._store.mark, marks)
+        return Marked(0)
 
     async def compare(self, message: Compare) -> Compared:
         ranges = [Range(r.bucket, r.depth, r.prefix) for r in message.ranges]

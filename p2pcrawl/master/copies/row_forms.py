@@ -39,9 +39,9 @@ def copy_of_ending(e: Ending, staged: tuple[int, bytes] | None = None) -> CopyRo
 
 def copy_of_row(row: Row, bucket: int) -> CopyRow:
     """Makes the copy of a record that the store told."""
-    items, data = row.items, row.data
-    row.items, row.data = 0, b""
-    return _copy(bucket, row, items, data)
+    items, data, marks = row.items, row.data, row.marks
+    row.items, row.data, row.marks = 0, b"", 0
+    return _copy(bucket, row, items, data, marks)
 
 
 def rows_of_copies(copies: Iterable[CopyRow]) -> tuple[list[Row], frozenset[int]]:
@@ -74,12 +74,12 @@ def row_of_copy(copy: CopyRow) -> Row:
         raise LinkError(f"a copy of bucket {copy.bucket} holds no row: {error}") from error
     if row.link.fingerprint != copy.fingerprint or row.job != copy.job:
         raise LinkError(f"a copy of bucket {copy.bucket} holds another row than it says")
-    row.items, row.data = copy.items, copy.data
+    row.items, row.data, row.marks = copy.items, copy.data, copy.marks
     return row
 
 
-def _copy(bucket: int, row: Row, items: int = 0, data: bytes = b"") -> CopyRow:
-    return CopyRow(bucket, row.link.fingerprint, row.job, row.stamp, _encode(row), items, data)
+def _copy(bucket: int, row: Row, items: int = 0, data: bytes = b"", marks: int = 0) -> CopyRow:
+    return CopyRow(bucket, row.link.fingerprint, row.job, row.stamp, _encode(row), items, data, marks)
 
 
 def _row_without_link(packed: bytes) -> Row:

@@ -179,6 +179,8 @@ class Row(Record):
     """The items of its page, joined by newlines, and packed if that is long."""
     visit: Number = 0
     """The number of its turn: a retry by hand begins a new one."""
+    marks: Count = 0
+    """Which sinks of the job have its items, a bit for each."""
 
     @property
     def stamp(self) -> int:
@@ -309,6 +311,8 @@ class CopyRow(Record):
     items: Number
     data: bytes
     """The items of its page, joined by newlines, and packed if that is long."""
+    marks: Count = 0
+    """As in Row."""
 
     @property
     def size(self) -> int:
@@ -326,6 +330,25 @@ class Copy(PeerRequest[Copied], tag=43):
     rows: list[CopyRow]
     notes: list[WireHostNote] = []
     opened: Opened = {}
+
+
+class Marked(PeerReply, tag=64):
+    """The marks were taken in; those that are not for what is here had no effect."""
+
+
+class Delivered(PeerRequest[Marked], tag=63):
+    """Marks for copies that the receiver holds: a sink of a job has the items of these pages. All lists are as long."""
+
+    job: Number
+    marks: Count
+    """The bit of the sink."""
+    buckets: list[BucketNumber]
+    keys: bytes
+    """The fingerprints, 16 bytes each."""
+    stamps: list[Number]
+    """A mark is for the visit that it names,"""
+    items: list[Number]
+    """and for so many items: two masters may have seen different pages in one visit."""
 
 
 class WireRange(Record):
@@ -511,4 +534,6 @@ ClusterMessage = (
     | Voted
     | AskElectorate
     | Elected
+    | Delivered
+    | Marked
 )

@@ -52,6 +52,8 @@ def of_format_1(folder: Path) -> None:
     """A folder as the first version left it."""
     with sqlite3.connect(folder / FILE) as db:
         db.execute("ALTER TABLE record DROP COLUMN visit")
+        db.execute("ALTER TABLE item DROP COLUMN marks")
+        db.execute("ALTER TABLE sink DROP COLUMN place")
         db.execute("PRAGMA user_version=1")
     db.close()
 
