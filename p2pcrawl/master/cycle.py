@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from time import monotonic
 from typing import Protocol
 
@@ -101,6 +102,9 @@ class Cycle:
         self.handover.answer()
         # The copies: links of this turn are on their way to them before anybody waits for that.
         self.company.replicate(ended, committed)
+        # Their items go out when the ends of their pages are copied: what a sink has seen is not forgotten.
+        if committed.last_item:
+            self.company.when_copied(partial(self.outputs.copied, committed.last_item))
         # Other masters hear that their links are here when the copies are; pages here that waited for theirs go on.
         self.exchange.answer()
         # Links that others own leave.

@@ -123,6 +123,7 @@ class Master:
         """Takes up what an earlier run left."""
         self.store_id = await self.recorder.run(Store.store_id)
         self.recovered = await self.recorder.run(Store.recover)
+        self.outputs.copied(await self.recorder.run(Store.last_item))
         await self.admission.recover()
         if self.recovered and self.company.sessions_end_by_time:
             self.handover.outlive_sessions()

@@ -14,6 +14,7 @@ from typing import Any
 
 from p2pcrawl.core.control import VERBS
 from p2pcrawl.frontier.copies.set_aside import STORES, note_missing, set_aside
+from p2pcrawl.master.carrying import Carrying
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.company.neighbours import Neighbours
 from p2pcrawl.master.jobs.sink_secrets import SinkSecrets
@@ -139,10 +140,17 @@ class Lead:
         )
         seal, ground = RestSeal(self._credentials.keys, self._credentials.cluster), self._neighbours.ground
         self.secrets = SinkSecrets(seal, ground.jobs, ground.lifecycle)
+        self.carrying = Carrying(self._neighbours, self.master.outputs, self.secrets.read)
         self.acceptance = Acceptance(self.cluster, self.secrets, self._config.copies)
         self.steering = Steering(self.cluster, self.absences, self._credentials.identity)
         self.questions = Questions(
-            self.cluster, self.node, self.absences, self.steering, self._folder, self._credentials.cluster
+            self.cluster,
+            self.node,
+            self.absences,
+            self.steering,
+            self.carrying,
+            self._folder,
+            self._credentials.cluster,
         )
 
     async def _open_stores(self) -> None:
@@ -203,7 +211,8 @@ class Lead:
         self.notes.start()
         self.steering.start()
         self._close_ports()
-        self._tasks = [asyncio.create_task(self._run()), asyncio.create_task(self._gossip_load())]
+        runs = self._run(), self._gossip_load(), self.carrying.run()
+        self._tasks = [asyncio.create_task(run) for run in runs]
 
     async def close(self) -> None:
         """Hands the buckets over, as far as others are there to take them, and leaves. Where they have not confirmed
@@ -226,6 +235,7 @@ class Lead:
         await self.steering.close()
         await self.cluster.close()
         await end(self._tasks)
+        await self.carrying.close()
         await self._note_acquaintances()
         await self.node.close()
         await self._close_stores()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import ends, hosts, leases, members, openings, owners, rows, storage
+from . import ends, hosts, leases, members, openings, owners, rows, sinks, storage
 from .control import Control
 
 CONTROLS: dict[str, Control] = {
@@ -14,4 +14,5 @@ CONTROLS: dict[str, Control] = {
     **ends.CONTROLS,
     **members.CONTROLS,
     **openings.CONTROLS,
+    **sinks.CONTROLS,
 }

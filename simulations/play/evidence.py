@@ -16,6 +16,18 @@ from ..world.web import Visit, Web
 from .options import Options
 
 
+class SinkFound(NamedTuple):
+    """The contents of a sink in the end."""
+
+    items: Counter[str]
+    """How often each URL's item is there."""
+    refused: set[str]
+    strangers: int
+    """How often it was opened with a wrong password."""
+    waiting: int
+    """The items that the masters say are still to be brought."""
+
+
 class Violation(NamedTuple):
     """A promise that was broken."""
 
@@ -67,6 +79,8 @@ class Evidence:
     """Only the part with most of the masters goes on when the network falls apart."""
     parted: list[str] = field(default_factory=list)
     """When masters granted that must not, with ``majority``."""
+
+    sinks: dict[str, SinkFound] = field(default_factory=dict)
 
     @property
     def ended(self) -> bool:

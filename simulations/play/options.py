@@ -8,6 +8,7 @@ from typing import Any
 
 from p2pcrawl.model.cluster.gossip import ENTRIES_MAX
 from p2pcrawl.model.crawl.record import ShardKey
+from p2pcrawl.model.crawl.sink_spec import SINKS_MAX
 from p2pcrawl.peer.config import Partition
 
 from ..kernel.own_name import COMMAND
@@ -50,6 +51,8 @@ class Options:
     """What the parts of a divided cluster do; nothing: as the scenario says."""
     private: float = 0.0
     """Of the hosts of the web: those at private addresses. Start URLs open every other one of them."""
+    sinks: int = 0
+    """How many databases the job's items are brought into."""
     control: str = ""
     """The negative control that is put into the peers: see the package ``controls``."""
 
@@ -58,6 +61,8 @@ class Options:
             raise ValueError("masters, replicas, pages and hosts must be at least 1")
         if self.masters > ENTRIES_MAX:
             raise ValueError(f"a cluster has at most {ENTRIES_MAX} masters")
+        if not 0 <= self.sinks <= SINKS_MAX:
+            raise ValueError(f"the number of sinks must be from 0 to {SINKS_MAX}")
         if self.slaves < 0:
             raise ValueError("the number of slaves must not be negative")
         if self.rate is not None and not 0 < self.rate <= RATE_MAX:
@@ -95,6 +100,7 @@ class Options:
             "private",
             "key",
             "partition",
+            "sinks",
             "rate",
             "law",
             "latency_s",

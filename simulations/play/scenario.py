@@ -30,6 +30,8 @@ class Scenario:
     """What the web is like, but for its size."""
     slaves_min: int = 0
     """Slave machines per master that it needs."""
+    sinks_min: int = 0
+    """Sinks that it needs."""
     weights: tuple[int, ...] = (1,)
     """Of the masters, in turn."""
     partition: Partition = Partition.AVAILABLE

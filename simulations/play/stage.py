@@ -6,7 +6,7 @@ Every fault goes through here, so that it is known afterwards what was done to w
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from math import inf
 from random import Random
@@ -22,6 +22,7 @@ from ..kernel.paths import Law
 from ..observe.folders import Print, ended_in
 from ..observe.incidents import LEAVE, PAUSE, Incident
 from ..world.machines import Machine, PeerMachine
+from ..world.sinks import Destination
 from ..world.slaves import SlaveMachine
 from ..world.web import Web
 from ..world.world import World
@@ -46,6 +47,7 @@ class Stage:
         web: Web,
         machines: list[Machine],
         slaves: Sequence[SlaveMachine] = (),
+        sinks: Mapping[str, Destination] | None = None,
     ) -> None:
         self.options = options
         self.world = world
@@ -53,6 +55,8 @@ class Stage:
         self.machines = machines
         self.slaves = slaves
         """Machines of their own that work for these masters; they all stay."""
+        self.sinks = dict(sinks or {})
+        """Where the items are brought, by their addresses."""
         self.gone: set[Machine] = set()
         """Those that never come back."""
         self.incidents: list[Incident] = []
@@ -348,6 +352,8 @@ class Stage:
 
     def heal(self) -> None:
         """Brings everything that is not gone up, awake and in touch, as it was."""
+        for sink in self.sinks.values():
+            sink.away, sink.slow_s = False, 0.0
         self.join()
         self.restore()
         self.quicken(self._slowed)
@@ -357,6 +363,20 @@ class Stage:
         for machine in everybody:
             if not machine.node.up:
                 self.start(machine)
+
+    # -- sinks --------------------------------------------------------------------------------
+
+    async def trouble_sinks(self) -> None:
+        """Lets sinks be away and slow now and then, for as long as it runs. It has dice of its own, so that nothing
+        else comes otherwise for it.
+        """
+        dice = Random(f"{self.world.seed}/sinks in trouble")
+        while self.sinks:
+            await asyncio.sleep(dice.uniform(2.0, 30.0))
+            sink = self.sinks[dice.choice(sorted(self.sinks))]
+            sink.away, sink.slow_s = dice.random() < 0.6, dice.choice((0.0, 0.3, 3.0))
+            await asyncio.sleep(dice.choice((1.0, 5.0, 45.0)))
+            sink.away, sink.slow_s = False, 0.0
 
     # -- watching -----------------------------------------------------------------------------
 

@@ -37,6 +37,7 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--rate", type=float, help="share of the masters that die per minute, in churn")
     add("--private", type=float, help="share of the web's hosts that are at private addresses (default 0)")
+    add("--sinks", type=int, help="databases that the items are brought into (default: as the scenario needs)")
     add("--key", choices=KEYS, help=f"what the job shards by (default {_DEFAULT.key})")
     add(
         "--partition", choices=PARTITIONS, help="what the parts of a divided cluster do (default: as the scenario says)"
@@ -67,6 +68,7 @@ def plan_of(what: str, asked: argparse.Namespace) -> Plan:
         say = f"did you mean {near[0]}?" if near else f"there are {', '.join(SCENARIOS)}"
         raise ConfigurationError(f"there is no scenario {what!r} (a plan's file ends with {PLAN_SUFFIX}); {say}")
     given.setdefault("slaves", scenario.slaves_min)
+    given.setdefault("sinks", scenario.sinks_min)
     try:
         if "control" in given:
             control_of(given["control"])

@@ -60,7 +60,8 @@ def drawn(seed: int) -> Options:
     """Draws the options of a swarm's run from a seed."""
     dice = Random(f"{seed}/swarm")
     replicas = dice.choice((1, 2, 2, 2, 3))
-    name = dice.choice(sorted(name for name, each in SCENARIOS.items() if each.replicas_min <= replicas))
+    fit = (name for name, each in SCENARIOS.items() if each.replicas_min <= replicas and not each.sinks_min)
+    name = dice.choice(sorted(fit))
     scenario = SCENARIOS[name]
     fewest = max(2, replicas, scenario.masters_min)
     return Options(
@@ -76,6 +77,7 @@ def drawn(seed: int) -> Options:
         limit_s=LIMIT_S,
         key=dice.choice(("host", "host", "host", "url")),
         private=dice.choice((0.0, 0.0, 0.0, 0.5)),
+        sinks=Random(f"{seed}/sinks").choice((0, 0, 0, 1, 2)),
     )
 
 

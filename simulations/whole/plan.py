@@ -75,6 +75,8 @@ class Plan:
             raise ConfigurationError(f"there is no scenario {name!r}; there are {', '.join(sorted(SCENARIOS))}")
         if self.options.slaves < SCENARIOS[name].slaves_min:
             raise ConfigurationError(f"{name} needs slave machines, {SCENARIOS[name].slaves_min} per master at least")
+        if self.options.sinks < SCENARIOS[name].sinks_min:
+            raise ConfigurationError(f"{name} needs sinks, {SCENARIOS[name].sinks_min} at least")
 
     @property
     def command(self) -> str:

@@ -28,6 +28,7 @@ from ..controls import control_of
 from ..controls.swaps import put_in
 from ..kernel.clockwork import Deadlock, Livelock, OutOfTime
 from ..observe.folders import read_folder
+from ..play.evidence import SinkFound
 from ..play.options import Options
 from ..play.series import Sampler
 from ..play.spiders import THOROUGH
@@ -36,6 +37,7 @@ from ..world.disks import place_for_disks
 from ..world.fetcher import fetchers
 from ..world.machines import Machine
 from ..world.pins import real_clock
+from ..world.sinks import Destination, contents, destinations, specs_of
 from ..world.slaves import SlaveMachine
 from ..world.web import Web, WebPlan
 from ..world.world import World
@@ -91,8 +93,9 @@ class Simulation:
         start = {} if plan.spider.start_urls else {"start_urls": " ".join(web.starts)}
         # What a spider of one's own says holds, unless another key is asked for.
         key = {"shard_key": options.key} if options.key != ShardKey.HOST else {}
-        submission = submission_of(plan.spider, Settings(), key, start)
         with ExitStack() as stack:
+            sinks = stack.enter_context(destinations(options.sinks, options.seed))
+            submission = submission_of(plan.spider, Settings(), key, start, specs_of(sinks))
             stack.enter_context(_quiet())
             # Errors name files, and travel: so the disks lie where their names are the same in every run.
             folder = tempfile.TemporaryDirectory(prefix="p2pcrawl-sim-", dir=place_for_disks())
@@ -107,7 +110,7 @@ class Simulation:
                 for n, name in enumerate(names_of(options.masters))
             ]
             slaves = [SlaveMachine(world, f"s{n}", web, machines) for n in range(options.masters * options.slaves)]
-            stage = Stage(options, world, web, machines, slaves)
+            stage = Stage(options, world, web, machines, slaves, sinks)
             world.log.name({word: m.name for m in (*machines, *slaves) for word in (m.id[:8], m.address)})
             plan.fit(stage)
             sampler = Sampler(stage)
@@ -148,8 +151,11 @@ class Simulation:
             await self._meet(stage)
             await self._submit(stage, submission)
             milestone("the job begins")
+            trouble = asyncio.create_task(stage.trouble_sinks())
+            aside.append(trouble)
             if self.plan.faults is not None:
                 await self.plan.faults(stage)
+            trouble.cancel()
             stage.heal()
             milestone("healed")
             tidy = False
@@ -170,6 +176,10 @@ class Simulation:
                             await stage.until(stage.whole)
                     await asyncio.sleep(SETTLE_S)
                 tidy = stage.ended
+            if stage.sinks:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(PATIENCE_S):
+                        await self._bring(stage)
             self._states = {machine.name: stage.state(machine) for machine in stage.up}
             await stage.observer.interview()
             # As a person would ask for them, of any master.
@@ -178,6 +188,14 @@ class Simulation:
             for task in aside:
                 task.cancel()
             await asyncio.gather(*aside, return_exceptions=True)
+
+    async def _bring(self, stage: Stage) -> None:
+        """Waits until the masters say that nothing waits for a sink any more."""
+        waiting = True
+        while waiting:
+            await asyncio.sleep(LOOK_S)
+            told = await stage.up[0].ask("job", {"job": stage.job})
+            waiting = any(sink["waiting"] for sink in told["sinks"])
 
     async def _meet(self, stage: Stage) -> None:
         first, *others = stage.machines
@@ -207,7 +225,13 @@ class Simulation:
             self._states, seen.stock.inventories, seen.tables, seen.sightings.sightings, seen.sightings.presences,
             seen.loads.peaks, {m.id: m.name for m in stage.machines}, stage.world.now,
             seen.answers, list(seen.told), seen.overlooked, self._majority, seen.parts.found,
+            {url: self._found(stage, url, sink) for url, sink in stage.sinks.items()},
         )  # fmt: skip
+
+    def _found(self, stage: Stage, url: str, sink: Destination) -> SinkFound:
+        waiting = [told["waiting"] for answer in stage.observer.answers.values() for told in answer.get("sinks", ())
+                   if told["sink"] == url]  # fmt: skip
+        return SinkFound(contents(sink), sink.refused, sink.strangers, max(waiting, default=0))
 
     def _is_judge(self, checker: str) -> bool:
         return self.plan.spider in THOROUGH or checker not in OF_THE_THOROUGH

@@ -139,4 +139,4 @@ class Committed:
     came: set[int] = field(default_factory=set)
     """Of the fresh: those that came from other masters."""
     last_item: int = 0
-    """The number of the last items that are durable."""
+    """The number of the last items, if there are new ones."""

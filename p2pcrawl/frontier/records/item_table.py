@@ -36,6 +36,8 @@ class DurablePage(NamedTuple):
     visit: int
     ended: int
     items: list[bytes]
+    again: bool = False
+    """It was another master's before."""
 
 
 class BroughtPage(NamedTuple):
@@ -159,37 +161,43 @@ class ItemTable:
         found.close()
         return rows
 
-    def pages_after(self, job: int, last: int, items_max: int, bytes_max: int) -> tuple[list[DurablePage], int, bool]:
+    def pages_after(
+        self, job: int, last: int, items_max: int, bytes_max: int, until: int, marked: int
+    ) -> tuple[list[DurablePage], int, bool]:
         """Returns the next pages of a job, the number to go on behind, and whether there are more: it stops behind
-        either limit. They are those that ended with items, or without any after an earlier visit.
+        either limit, and at the number ``until``. They are those that ended with items, or without any after an earlier
+        visit, and are not ``marked`` with this bit.
         """
         pages: list[DurablePage] = []
         count = size = before = 0
         # The rows of a page were written at once: they stand side by side.
         found = self._db.execute(
-            "SELECT i.id, i.record, i.count, i.data, r.hi, r.lo, r.url, r.visit, r.phase, r.ended, r.found"
-            " FROM item AS i CROSS JOIN record AS r ON r.id = i.record WHERE i.id > ? AND i.job = ? ORDER BY i.id",
-            (last, job),
+            "SELECT i.id, i.record, i.count, i.data, r.hi, r.lo, r.url, r.visit, r.phase, r.ended, r.found, i.marks"
+            " FROM item AS i CROSS JOIN record AS r ON r.id = i.record WHERE i.id > ? AND i.id <= ? AND i.job = ?"
+            " AND coalesce(i.marks, 0) & ? = 0 ORDER BY i.id",
+            (last, until, job, marked),
         )
-        for number, record, rows, data, hi, lo, url, visit, phase, ended, discovered in found:
+        for number, record, rows, data, hi, lo, url, visit, phase, ended, discovered, marks in found:
             if record != before:
                 if count >= items_max or size >= bytes_max or len(pages) >= items_max:
                     found.close()
                     return pages, pages[-1].last, True
                 # The next visit of a page may have begun: these items are of the one before.
                 visit = max(visit - 1, 0) if phase == Phase.QUEUED else visit
-                pages.append(DurablePage(number, pack_halves(hi, lo), url, visit, ended or discovered, []))
+                again = marks is not None
+                pages.append(DurablePage(number, pack_halves(hi, lo), url, visit, ended or discovered, [], again))
             before, page = record, pages[-1]
             items = unpacked(data).split(b"\n") if rows else []
             page.items.extend(items)
             pages[-1] = page._replace(last=number)
             count += rows
             size += sum(map(len, items))
-        return pages, self._last, False
+        return pages, max(last, min(self._last, until)), False
 
-    def waiting(self, job: int, last: int) -> int:
-        """Counts the items of a job behind a number."""
+    def waiting(self, job: int, last: int, marked: int) -> int:
+        """Counts the items of a job behind a number that are not ``marked`` with this bit."""
         (count,) = self._db.execute(
-            "SELECT coalesce(sum(count), 0) FROM item WHERE id > ? AND job = ?", (last, job)
+            "SELECT coalesce(sum(count), 0) FROM item WHERE id > ? AND job = ? AND coalesce(marks, 0) & ? = 0",
+            (last, job, marked),
         ).fetchone()
         return int(count)

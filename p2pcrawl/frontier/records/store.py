@@ -32,6 +32,7 @@ from p2pcrawl.wire.messages.peer_messages import Row
 YOUNG_MAX = 200_000
 """Rows of the young generation before it is merged into the old one."""
 MERGE_STEP = 20_000
+NUMBER_MAX = (1 << 63) - 1
 REBUILD_STEP = 5_000
 _KEYS = {"seen": "hi, lo, job", "queue": "job, host, kind, prio, seq"}
 
@@ -96,7 +97,7 @@ class Store:
         return result
 
     def _write(self, batch: Batch, result: Committed) -> None:
-        db, now = self._db, int(time.time())
+        db, now, last_item = self._db, int(time.time()), self._items.last
         if batch.moved:
             self._adopt(batch, result, now)
         if batch.links:
@@ -131,7 +132,7 @@ class Store:
             ).fetchone()
             if place is not None:
                 self._items.passed(job, place, last)
-        result.last_item = self._items.last
+        result.last_item = self._items.last if self._items.last > last_item else 0
 
     def _discover(self, links: Sequence[NewLink], batch: Batch, result: Committed, now: int) -> None:
         """Makes new links records, and queues them."""
@@ -210,15 +211,41 @@ class Store:
         with self._errors:
             return self._items.after(job, last, limit, bytes_max)
 
-    def pages_after(self, job: int, last: int, items_max: int, bytes_max: int) -> tuple[list[DurablePage], int, bool]:
+    def pages_after(
+        self, job: int, last: int, items_max: int, bytes_max: int, *, until: int = NUMBER_MAX, marked: int = 0
+    ) -> tuple[list[DurablePage], int, bool]:
         """Returns the next pages of a job with their items, as ``ItemTable.pages_after``."""
         with self._errors:
-            return self._items.pages_after(job, last, items_max, bytes_max)
+            return self._items.pages_after(job, last, items_max, bytes_max, until, marked)
 
-    def waiting(self, job: int, last: int) -> int:
-        """Counts the items of a job behind a number."""
+    def waiting(self, job: int, last: int, marked: int = 0) -> int:
+        """Counts the items of a job behind a number that are not ``marked`` with this bit."""
         with self._errors:
-            return self._items.waiting(job, last)
+            return self._items.waiting(job, last, marked)
+
+    def waiting_by_sink(self, job: int) -> dict[str, tuple[int, str]]:
+        """Returns for each sink that a job was submitted with how many items wait for it, and its position."""
+        with self._errors:
+            rows = self._db.execute(
+                "SELECT path, delivered, place, position FROM sink WHERE job = ? AND place NOTNULL", (job,)
+            ).fetchall()
+            return {path: (self._items.waiting(job, last, 1 << place), at) for path, last, place, at in rows}
+
+    def waits(self, job: int) -> bool:
+        """Tells whether items of a job wait for any of the sinks that it was submitted with."""
+        with self._errors:
+            return bool(
+                self._one(
+                    "SELECT EXISTS (SELECT 1 FROM sink AS s JOIN item AS i ON i.job = s.job AND i.id > s.delivered"
+                    " AND coalesce(i.marks, 0) & (1 << s.place) = 0 WHERE s.job = ? AND s.place NOTNULL)",
+                    job,
+                )
+            )
+
+    def last_item(self) -> int:
+        """Returns the number of the last items."""
+        with self._errors:
+            return self._items.last
 
     def brought(self, job: int, after: int, until: int, limit: int) -> list[BroughtPage]:
         """Returns pages whose items a sink has, as ``ItemTable.brought``."""

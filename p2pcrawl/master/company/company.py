@@ -93,6 +93,9 @@ class Company(Terms, Protocol):
     def when_safe(self, then: Callable[[], None]) -> None:
         """Calls ``then`` when all links up to now have as many copies as can be had."""
 
+    def when_copied(self, then: Callable[[], None]) -> None:
+        """Calls ``then`` when all pages that have ended up to now have as many copies as can be had."""
+
     def provisional(self, bucket: int, known: int) -> bool:
         """Tells whether links in a bucket have fewer copies than they should; another master says how many ``known``
         masters there are at least.

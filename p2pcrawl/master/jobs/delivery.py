@@ -129,6 +129,10 @@ class Delivery:
         self.through.clear()
         self.grow()
 
+    def go_on(self) -> None:
+        """Takes note that the job goes on after all."""
+        self._ended = False
+
     # -- how it stands -----------------------------------------------------------------------
 
     @property

@@ -16,7 +16,7 @@ from p2pcrawl.master.jobs.delivery import Cursor, Delivery, SinkState
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.overlay.tasks import Tasks
+from p2pcrawl.overlay.tasks import Tasks, end
 from p2pcrawl.stores.kinds import SinkPlace, address_of, make_sink, read_sink
 from p2pcrawl.stores.sink import BatchLimits, RefusedItem, Sink, SinkAway, SinkPage
 
@@ -47,6 +47,9 @@ class Outputs:
         self._fail = fail
         self._letters = DeadLetters(recorder.folder)
         self._deliveries: list[Delivery] = []
+        self._running: dict[Delivery, asyncio.Task[None]] = {}
+        self._until = 0
+        """The number of items up to which pages are copied as widely as can be."""
         self._moved: dict[Delivery, None] = {}
         """Those that have come further than is stored."""
         self._tasks = Tasks()
@@ -76,8 +79,34 @@ class Outputs:
             self._deliveries.append(delivery)
             await self._open_one(delivery, spec, known=spec.url in stored)
             delivery.expect(await self._recorder.run(Store.waiting, job.id, cursor.last))
-            if self._runs:
-                self._tasks.start(delivery.run())
+            self._start(delivery)
+
+    async def carry(self, job: Job, sinks: Sequence[SinkSpec]) -> None:
+        """Brings the items of a job of the cluster, as far as they are here, into the sinks that it was submitted with,
+        given in the order in which it names them. One that cannot be opened is away. Raises ConfigurationError where
+        one cannot even be made here.
+        """
+        made = [self._made(job, spec) for spec in sinks]
+        told = [(spec.url, json.dumps({"replace": spec.replace, "options": spec.options})) for spec in sinks]
+        await self._recorder.run(Store.carry_sinks, job.id, told, Cursor().packed())
+        rows = await self._recorder.run(Store.sinks, job.id)
+        stored = {url: Cursor.unpacked(last, position) for url, _, last, position in rows}
+        for place, (spec, sink) in enumerate(zip(sinks, made, strict=True)):
+            delivery = self._delivery(job, spec.url, sink, stored[spec.url], place)
+            self._deliveries.append(delivery)
+            self._start(delivery)
+
+    async def leave(self, job: Job) -> None:
+        """Lets go of the sinks of a job: for now there is nothing to bring."""
+        for delivery in self.carried(job):
+            self._deliveries.remove(delivery)
+            if (task := self._running.pop(delivery, None)) is not None:
+                await end([task])
+            await delivery.close()
+
+    def _start(self, delivery: Delivery) -> None:
+        if self._runs:
+            self._running[delivery] = self._tasks.start(delivery.run())
 
     def _made(self, job: Job, spec: SinkSpec) -> Sink:
         names = self._names(job)
@@ -85,13 +114,17 @@ class Outputs:
         place = SinkPlace(job.spec.name, names.writer, spec.replace, shared, job.settings)
         return make_sink(address_of(spec), place)
 
-    def _delivery(self, job: Job, url: str, sink: Sink, cursor: Cursor) -> Delivery:
-        name = self._names(job).job
+    def _delivery(self, job: Job, url: str, sink: Sink, cursor: Cursor, place: int | None = None) -> Delivery:
+        """Makes the delivery of one sink; ``place``: among those that the job was submitted with."""
+        name, marked = self._names(job).job, 0 if place is None else 1 << place
 
         async def read(last: int, limits: BatchLimits) -> tuple[list[SinkPage], list[int], bool]:
-            found, behind, more = await self._recorder.run(Store.pages_after, job.id, last, limits.items, limits.bytes)
+            found, behind, more = await self._recorder.run(
+                Store.pages_after, job.id, last, limits.items, limits.bytes, until=self._until, marked=marked
+            )
             pages = [
-                SinkPage(name, page.fingerprint.hex(), page.url, page.visit, page.ended, page.items) for page in found
+                SinkPage(name, page.fingerprint.hex(), page.url, page.visit, page.ended, page.items, again=page.again)
+                for page in found
             ]
             return pages, [*(page.last for page in found), behind], more
 
@@ -117,7 +150,7 @@ class Outputs:
         """Begins to bring items, each sink in a task of its own."""
         self._runs = True
         for delivery in self._deliveries:
-            self._tasks.start(delivery.run())
+            self._start(delivery)
 
     def take_delivered(self) -> list[tuple[int, str, int, str]]:
         """Takes, for the batch, how far each sink has come."""
@@ -130,6 +163,12 @@ class Outputs:
             for delivery in self._deliveries:
                 delivery.grow()
             self._wake_readers()
+
+    def copied(self, last: int) -> None:
+        """Takes note that pages are copied as widely as can be, up to a number of their items: they may be brought."""
+        self._until = last
+        for delivery in self._deliveries:
+            delivery.grow()
 
     def _take(self, delivery: Delivery, moved: bool) -> None:
         if moved:
@@ -190,6 +229,10 @@ class Outputs:
         """Ends the outputs: no more items will come."""
         self._ended = True
         self._wake_readers()
+
+    def carried(self, job: Job) -> list[Delivery]:
+        """Returns the deliveries of a job, in the order of its sinks."""
+        return [each for each in self._deliveries if each.job is job]
 
     def states(self, job: Job) -> list[SinkState]:
         """Returns how it stands with each sink of a job."""

@@ -18,6 +18,7 @@ from typing import Any, TypedDict, TypeVar
 from msgspec.json import Decoder
 
 from p2pcrawl.core.control import FINISHED, INCOMPLETE
+from p2pcrawl.master.carrying import Carrying
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.jobs.job import Job, certificate_sum
 from p2pcrawl.master.neighbours.absences import Absences
@@ -29,6 +30,16 @@ ASK_S = 5.0
 SETTLING = "settling"
 
 
+class SinkHere(TypedDict):
+    """The standing of a job's sink at one master."""
+
+    sink: str
+    waiting: int
+    refused: int
+    away_since: float | None
+    why: str
+
+
 class Here(TypedDict):
     """The part of a job that is at one master."""
 
@@ -36,6 +47,7 @@ class Here(TypedDict):
     counts: dict[str, Any]
     not_whole: list[int]
     moving: int
+    sinks: list[SinkHere]
 
 
 class Stamp(TypedDict):
@@ -57,9 +69,10 @@ _STAMP = Decoder(Stamp)
 class Counts:
     """Asks all masters for their counts of jobs, and judges whether the sum is settled."""
 
-    def __init__(self, cluster: Cluster, absences: Absences) -> None:
+    def __init__(self, cluster: Cluster, absences: Absences, carrying: Carrying) -> None:
         self._cluster = cluster
         self._absences = absences
+        self._carrying = carrying
         self._peers = cluster.peers
 
     async def of_jobs(self, jobs: Sequence[Job]) -> list[dict[str, Any]]:
@@ -70,14 +83,19 @@ class Counts:
         away = self._absences.missing()
         return [_judged(each, settled) | {"away": away} for each in sums]
 
-    def here(self, job: Job) -> Here:
+    async def here(self, job: Job) -> Here:
         """Returns what this master has of a job."""
+        states = await self._carrying.states(job)
         ownership = self._cluster.ownership
         return {
             "master": self._peers.me,
             "counts": job.certificate(),
             "not_whole": ownership.broken(),
             "moving": ownership.syncing,
+            "sinks": [
+                SinkHere(sink=s.sink, waiting=s.waiting, refused=s.refused, away_since=s.away_since, why=s.why)
+                for s in states
+            ],
         }
 
     def stamp(self) -> Stamp:
@@ -104,9 +122,11 @@ class Counts:
 
     async def _of(self, job: Job) -> dict[str, Any]:
         told, missing = await self.ask_others("counts", {"job": job.id}, _HERE)
-        parts = [self.here(job), *(here for here in told.values() if here is not None)]
+        parts = [await self.here(job), *(here for here in told.values() if here is not None)]
+        counts = certificate_sum([part["counts"] for part in parts])
         return {
-            **certificate_sum([part["counts"] for part in parts]),
+            **counts,
+            "sinks": [_sink_over_all(sink.url, counts["items"], parts) for sink in job.spec.sinks],
             "masters": {part["master"]: part["counts"]["pages"] for part in parts},
             "missing": missing,
             "not_whole": sorted({bucket for part in parts for bucket in part["not_whole"]}),
@@ -118,6 +138,23 @@ class Counts:
         """Collects the stamps of all that answer; that others do not is told with the counts."""
         told, _ = await self.ask_others("stamp", {}, _STAMP)
         return {**told, self._peers.me: self.stamp()}
+
+
+def _sink_over_all(url: str, items: int, parts: Sequence[Here]) -> dict[str, Any]:
+    """Sums up how a sink stands at all masters: what is neither waiting nor refused has been delivered."""
+    those = [(part["master"], sink) for part in parts for sink in part["sinks"] if sink["sink"] == url]
+    waiting, refused = (sum(sink[name] for _, sink in those) for name in ("waiting", "refused"))
+    away = {master: sink for master, sink in those if sink["away_since"] is not None}
+    since = [sink["away_since"] for sink in away.values() if sink["away_since"] is not None]
+    return {
+        "sink": url,
+        "delivered": max(0, items - waiting - refused),
+        "waiting": waiting,
+        "refused": refused,
+        "away_since": min(since, default=None),
+        "why": next((sink["why"] for sink in away.values()), ""),
+        "away_at": sorted(away),
+    }
 
 
 def _at_rest(stamps: Stamps) -> bool:

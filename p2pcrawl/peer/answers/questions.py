@@ -11,6 +11,7 @@ from msgspec.json import Decoder
 
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.frontier.reading.job_items import pages_after
+from p2pcrawl.master.carrying import Carrying
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.neighbours.absences import Absences
@@ -35,7 +36,14 @@ class Questions:
     """Answers the questions of faces, and those by which masters answer them together."""
 
     def __init__(
-        self, cluster: Cluster, node: OverlayNode, absences: Absences, steering: Steering, folder: Path, name: str
+        self,
+        cluster: Cluster,
+        node: OverlayNode,
+        absences: Absences,
+        steering: Steering,
+        carrying: Carrying,
+        folder: Path,
+        name: str,
     ) -> None:
         """``name`` is the cluster's."""
         self._cluster = cluster
@@ -45,7 +53,7 @@ class Questions:
         self._steering = steering
         self._folder = folder
         self._overview = Overview(cluster, node, absences, name)
-        self._counts = Counts(cluster, absences)
+        self._counts = Counts(cluster, absences, carrying)
         self._explanation = Explanation(cluster, node.address, folder)
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
@@ -69,7 +77,7 @@ class Questions:
                 return {"job": self.job_of(arguments).id}
             case "counts":
                 job = self._master.jobs.get(int(arguments["job"]))
-                return self._counts.here(job) if job is not None else None
+                return await self._counts.here(job) if job is not None else None
             case "stamp":
                 return self._counts.stamp()
             case "part":

@@ -15,6 +15,7 @@ from simulations.observe.inventory import Held, Inventory
 from simulations.observe.loads import Peak
 from simulations.observe.sightings import Presence, Sighting
 from simulations.observe.tables import Table
+from simulations.play.evidence import SinkFound
 from simulations.play.options import Options
 from simulations.world.liars import FAREWELL
 from simulations.world.web import Host, Kind, Page, Visit, Web, WebPlan
@@ -168,6 +169,39 @@ def claim_what_was_not_fetched(evidence: Evidence) -> None:
 def lose_an_item(evidence: Evidence) -> None:
     del evidence.items[a_page(evidence).url]
     agree(evidence)
+
+
+def sink_with(evidence: Evidence, **change: object) -> None:
+    """Lets one sink have all items, save for a change."""
+    refused = set(sorted(evidence.items)[:2])
+    found = SinkFound(Counter({url: 1 for url in evidence.items if url not in refused}), refused, 0, 0)
+    evidence.sinks["db"] = found._replace(**change)  # type: ignore[arg-type]
+
+
+def lose_an_item_on_its_way_to_a_sink(evidence: Evidence) -> None:
+    sink_with(evidence, refused=set())
+
+
+def bring_an_item_twice(evidence: Evidence) -> None:
+    sink_with(evidence)
+    evidence.sinks["db"].items[max(evidence.items)] = 2
+
+
+def bring_what_nobody_found(evidence: Evidence) -> None:
+    sink_with(evidence)
+    evidence.sinks["db"].items["http://nowhere.test/"] = 1
+
+
+def store_what_was_refused(evidence: Evidence) -> None:
+    sink_with(evidence, items=Counter(evidence.items))
+
+
+def let_an_item_wait_for_ever(evidence: Evidence) -> None:
+    sink_with(evidence, waiting=1)
+
+
+def open_a_sink_with_a_wrong_password(evidence: Evidence) -> None:
+    sink_with(evidence, strangers=1)
 
 
 def double_an_item(evidence: Evidence) -> None:
@@ -343,6 +377,12 @@ FAULTS = {
     leave_a_copy_behind: "copies",
     lose_an_item: "items",
     double_an_item: "items",
+    lose_an_item_on_its_way_to_a_sink: "delivered",
+    bring_an_item_twice: "delivered",
+    bring_what_nobody_found: "delivered",
+    store_what_was_refused: "delivered",
+    let_an_item_wait_for_ever: "delivered",
+    open_a_sink_with_a_wrong_password: "delivered",
     fetch_twice: "fetches",
     hurry: "politeness",
     ignore_retry_after: "politeness",
@@ -381,6 +421,14 @@ def test_each_fault_is_found_by_its_checker_alone(fault) -> None:
     fault(evidence)
 
     assert {violation.checker for violation in violations(evidence)} == {FAULTS[fault]}
+
+
+def test_sink_that_has_or_refuses_every_item_once_is_as_it_should_be() -> None:
+    evidence = flawless()
+
+    sink_with(evidence)
+
+    assert violations(evidence) == []
 
 
 def test_every_checker_has_a_fault_that_it_finds() -> None:
