@@ -46,6 +46,10 @@ def open_local_sink(
     if path == STANDARD_OUTPUT:
         return StreamSink()
     ending, gzip = ending_of(f"x.{format}" if format else path)
+    if ending == "warc":
+        raise ConfigurationError(
+            f"{path} would hold raw pages, not items: `crawl -o` takes it; in a cluster start peers with --warc DIR"
+        )
     if ending not in _FORMATS:
         raise ConfigurationError(
             f"cannot tell the format of the output {path!r}: "

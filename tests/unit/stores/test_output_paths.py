@@ -40,6 +40,11 @@ def test_unknown_ending_is_refused_with_those_that_work(name):
     refused(name, r"\.jsonl, \.json, \.csv or \.xml")
 
 
+@pytest.mark.parametrize("name", ["raw.warc.gz", "raw.warc"])
+def test_name_of_raw_pages_is_refused_with_what_takes_it(name):
+    refused(name, "would hold raw pages, not items: `crawl -o` takes it")
+
+
 def test_missing_folder_is_refused(tmp_path):
     refused(tmp_path / "none" / "out.json", "no folder")
     assert os.listdir(tmp_path) == []
