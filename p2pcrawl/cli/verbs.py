@@ -56,10 +56,11 @@ def p2pcrawl() -> None:
 @p2pcrawl.command()
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 @click.option(
-    "-o", "--output", "appended", multiple=True, metavar="FILE", help="Append items to FILE; - is standard output."
-)
+    "-o", "--output", "appended", multiple=True, metavar="FILE|URL",
+    help="Append items to FILE, or bring them to URL: a database, an object store, a webhook; - is standard output.",
+)  # fmt: skip
 @click.option(
-    "-O", "--overwrite", "replaced", multiple=True, metavar="FILE", help="The same, replacing what is in FILE."
+    "-O", "--overwrite", "replaced", multiple=True, metavar="FILE|URL", help="The same, replacing what is there."
 )
 @options.slaves
 @click.option(

@@ -6,6 +6,7 @@ Items that its filter leaves out leave gaps: the keys of the others are the same
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -24,6 +25,9 @@ BATCH_MAX: Final = 100_000
 BATCH_BYTES_MAX: Final = 64 * 1024 * 1024
 LINGER_MAX_S: Final = 3600.0
 FIELDS_MAX: Final = 1000
+
+TURN_BYTES: Final = 512 * 1024
+"""Items that are shaped in one go, some milliseconds, before others on the loop have their turn."""
 
 Fields = Sequence[tuple[str, str]]
 """The fields that a sink gets, in order: where each stands in an item, and what it is called in the sink."""
@@ -107,7 +111,13 @@ class ShapedSink:
         if self._shape is None:
             return await self._sink.write(pages)
         refused: list[RefusedItem] = []
-        brought = [self._shape.page(page, refused) for page in pages]
+        brought, size = [], 0
+        for page in pages:
+            brought.append(self._shape.page(page, refused))
+            size += sum(map(len, page.items))
+            if size > TURN_BYTES:
+                size = 0
+                await asyncio.sleep(0)
         written = await self._sink.write(brought)
         original = {(page.job, page.fingerprint, page.visit): page for page in pages}
         for each in written.refused:
@@ -241,8 +251,13 @@ def _seconds(options: Mapping[str, str], default: float) -> float:
 def _check_names(address: SinkAddress, known: frozenset[str]) -> None:
     """Refuses a typing error, which would go to the destination, and be ignored there or worse."""
     query = address.url.partition("?")[2] if address.scheme else ""
-    for pair in filter(None, query.split("&")):
-        name = pair.partition("=")[0]
+    for pair in query.split("&") if query else ():
+        name, equals, _ = pair.partition("=")
+        if " " in name or not (equals or "where" not in address.options):
+            raise ConfigurationError(
+                f"the sink's address has something in it that is no option: '&{name}' "
+                "(a filter says and; an & within a value is written %26)"
+            )
         near = next((each for each in sorted(known) if _one_keystroke(name.lower(), each)), None)
         if near is not None:
             raise ConfigurationError(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.stores.item_filter import LENGTH_MAX, item_test
@@ -124,3 +128,26 @@ def test_numbers_of_any_length_are_compared_or_are_texts() -> None:
     assert not item_test("n > 5")({"n": huge})
     assert item_test(f"n < {'9' * 300}")({"n": 5.5})
     assert item_test("n < 1e400")({"n": 5})
+
+
+_words = st.sampled_from(
+    [*"()=<>~'\"", "!=", "<=", "and", "or", "not", "contains", "a", "a.b", "5", "-1e9", "null", "é", "\\", " "]
+)
+_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab"), inner, max_size=2),
+    max_leaves=6,
+)
+
+
+@given(
+    st.lists(_words, max_size=12).map(" ".join) | st.text(max_size=30), st.dictionaries(st.sampled_from("ab"), _values)
+)
+def test_any_text_is_a_filter_of_any_item_or_is_told(text: str, item: dict[str, Any]) -> None:
+    try:
+        test = item_test(text)
+    except ConfigurationError as error:
+        assert "cannot be read" in str(error) or "at most" in str(error)
+        return
+
+    assert test(item) in (True, False)

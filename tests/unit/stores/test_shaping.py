@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -157,6 +158,9 @@ def test_batch_sizes_are_those_of_the_options_and_else_of_the_sink() -> None:
             "no option 'feilds': did you mean fields? (an option of the destination is written %66eilds)",
         ),
         ("Mode=history", "did you mean mode?"),
+        ("where=price > 5 && stock", "no option: '& stock' (a filter says and"),
+        ("where=price>5&&stock", "no option: '&stock'"),
+        ("where=price>5&stock > 1", "no option: '&stock > 1'"),
         ("batchbytes=5", "did you mean batch_bytes?"),
     ],
 )
@@ -180,3 +184,19 @@ def test_fields_are_read_in_the_words_of_feeds() -> None:
     assert fields_of({"a": "A"}) == [("a", "A")]
     assert fields_of('{"a,b": "c:d"}') == [("a,b", "c:d")]
     assert fields_of('["x"]') == [("x", "x")]
+
+
+async def test_much_that_is_shaped_lets_others_have_their_turn() -> None:
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    await shaped(KeptPages(), {"where": "absent"}).write([page_of({"text": "x" * 100_000}) for _ in range(100)])
+    counting.cancel()
+
+    assert turns > 10
