@@ -50,6 +50,8 @@ class _SinkKind:
     """Its own options in an address, beside those of all kinds."""
     cuts: bool = False
     """It cuts its batches itself from what it is brought, as its address says."""
+    settle: str = ""
+    """``module:function`` that makes of an address, where it was typed, one that says the same on other machines."""
 
 
 _FILE = _SinkKind("p2pcrawl.stores.files.in_thread", "", "make_file_sink")
@@ -58,6 +60,13 @@ _MONGO = _SinkKind("p2pcrawl.stores.mongo.mongo_sink", "", "make_mongo_sink")
 _PARTS = "p2pcrawl.stores.parts"
 _PART_OPTIONS = frozenset({"beside", "types"})
 _OBJECTS = _SinkKind(f"{_PARTS}.object_store", "objects", "make_object_sink", _PART_OPTIONS | {"endpoint", "region"})
+_SQL = _SinkKind(
+    "p2pcrawl.stores.sql.sql_sink",
+    "sql",
+    "make_sql_sink",
+    frozenset({"columns", "add_columns"}),
+    settle="p2pcrawl.stores.sql.typed_address:settle_address",
+)
 _KINDS: dict[str, _SinkKind] = {
     "": _FILE,
     "az": _OBJECTS,
@@ -66,9 +75,18 @@ _KINDS: dict[str, _SinkKind] = {
     "gs": _OBJECTS,
     "http": _WEBHOOK,
     "https": _WEBHOOK,
+    "mariadb": _SQL,
+    "mariadb+asyncmy": _SQL,
     "mongodb": _MONGO,
     "mongodb+srv": _MONGO,
+    "mysql": _SQL,
+    "mysql+asyncmy": _SQL,
+    "postgres": _SQL,
+    "postgresql": _SQL,
+    "postgresql+asyncpg": _SQL,
     "s3": _OBJECTS,
+    "sqlite": _SQL,
+    "sqlite+aiosqlite": _SQL,
 }
 """By scheme; a path has none."""
 
@@ -89,6 +107,10 @@ def own_options(scheme: str) -> frozenset[str]:
 def read_sink(typed: str, *, replace: bool = False) -> SinkSpec:
     """Reads a destination as typed after -o or -O. Raises ConfigurationError, which never shows the password."""
     address = parse_sink(typed, own_options(scheme_of(typed)))
+    kind = _KINDS.get(address.scheme)
+    if kind is not None and kind.settle:
+        module, _, function = kind.settle.partition(":")
+        address = getattr(import_module(module), function)(address)
     return SinkSpec(address.url, address.options, replace, address.secret)
 
 

@@ -1,0 +1,1 @@
+"""The sink of tables, against SQLite and real servers of PostgreSQL and MariaDB."""
