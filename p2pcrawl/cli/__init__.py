@@ -13,7 +13,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     0: done; 1: failed; 2: a mistake in what was typed or written; 130: interrupted. Errors are one line on
     standard error, with a traceback only when ``--debug`` is given.
     """
-    typed = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is None:
+        typed = sys.argv[1:]
+        if any("@" in each for each in typed):
+            from p2pcrawl.cli.typed_secrets import hide_passwords
+
+            typed = hide_passwords(typed)
+    else:
+        typed = list(arguments)
     _open_standard_streams()
     sys.exit(run(typed))
 

@@ -19,6 +19,8 @@ PASSWORD_VARIABLE = "P2PCRAWL_SINK_PASSWORD"
 PASSWORD_BYTES_MAX = 64 * 1024
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 _USER = re.compile(r"([^/?#@:]*)(?::([^/?#]*))?@")
+_HALF_PASSWORD = re.compile(r"(?!\[)[^/?#@:]*:(?!\d{1,5}(?:[,/?#]|$))[^/?#@]*[/?#].*@")
+"""A user and something that is no port, with an @ further on: a password that is cut by one of the marks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,11 @@ def parse_sink(typed: str, own: frozenset[str] = frozenset()) -> SinkAddress:
     if account := _USER.match(rest):
         user, password = account[1], account[2]
         rest = rest[account.end() :]
+    elif _HALF_PASSWORD.match(rest):
+        raise ConfigurationError(
+            f"the password in the {found[1].lower()}:// address has one of / ? # in it: "
+            "write these as %2F, %3F and %23, or keep it out of the address (password_env=NAME)"
+        )
     place, _, query = rest.partition("?")
     options, kept = _split(query, OPTIONS | own)
     url = f"{found[1].lower()}://{user + '@' if user else ''}{place}{'?' + kept if kept else ''}"

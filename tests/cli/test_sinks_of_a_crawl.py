@@ -53,6 +53,15 @@ class Receiver:
         self._server.server_close()
 
 
+def known_of(process: int) -> bytes:
+    """What everybody, and what its user, can see of a process."""
+    return Path(f"/proc/{process}/cmdline").read_bytes() + Path(f"/proc/{process}/environ").read_bytes()
+
+
+def slaves_of(process: int) -> list[int]:
+    return [int(each) for each in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
     there = Receiver()
@@ -83,13 +92,16 @@ def test_address_where_nobody_answers_is_refused_before_anything_is_fetched(
 def test_items_for_a_server_that_went_away_are_kept_and_delivered_by_the_next_run(
     start: Start, run: Run, receiver: Receiver, whole: list[str], site: Any, tmp_path: Path
 ) -> None:
-    command = [*whole, "-o", receiver.url, "-o", "out.jsonl"]
+    """With a password, which is shown nowhere."""
+    receiver_url = receiver.url.replace("://", "://ada:sesame@")
+    command = [*whole, "-o", receiver_url, "-o", "out.jsonl"]
     process = start(*command, "-s", "DOWNLOAD_DELAY=0.01", "-s", "LOGSTATS_INTERVAL=0.2", env={"TMPDIR": str(tmp_path)})
     assert process.stderr is not None
     for line in process.stderr:
         if " pages " in line:
             receiver.end()
             break
+    shown = known_of(process.pid) + b"".join(map(known_of, slaves_of(process.pid)))
     for line in process.stderr:
         if "waiting for http" in line and "Ctrl-C" in line:
             break
@@ -100,6 +112,9 @@ def test_items_for_a_server_that_went_away_are_kept_and_delivered_by_the_next_ru
 
     again = run(*command, "--data", folder, "--json")
 
+    assert b"ada:***@" in shown
+    assert b"sesame" not in shown + b"".join(path.read_bytes() for path in Path(folder).iterdir() if path.is_file())
+    assert "sesame" not in said + again.stderr + again.stdout
     assert process.wait() == 130
     assert "not delivered yet" in said
     assert again.returncode == 0, again.stderr
