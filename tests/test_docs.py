@@ -124,8 +124,11 @@ def test_files_that_a_page_names_are_there(page: Path) -> None:
     text = page.read_text()
     named = re.findall(r"`([\w.-]+(?:/[\w.-]+)+\.(?:py|toml|md))`", text)
     named += [
-        name.replace(".", "/") + ".py"
-        for name in re.findall(r"python -m ((?:benchmarks|p2pcrawl(?!\.simulate\b))(?:\.\w+)+)", text)
+        f"{path}/__main__.py" if (ROOT / path).is_dir() else f"{path}.py"
+        for path in (
+            name.replace(".", "/")
+            for name in re.findall(r"python -m ((?:benchmarks|p2pcrawl(?!\.simulate\b))(?:\.\w+)+)", text)
+        )
     ]
     places = (ROOT, ROOT / "p2pcrawl", page.parent)
 

@@ -6,21 +6,22 @@ of such a name, the item's is kept, and ours stands in ``_crawl``, in which the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import bson
 import msgspec
 from bson.datetime_ms import DatetimeMS
 
 from p2pcrawl.stores.mongo.mongo_faults import UNFIT, line_of
-from p2pcrawl.stores.sink import SinkPage
+from p2pcrawl.stores.sink import RefusedItem, SinkPage
 
 OURS = "_crawl"
 DOCUMENT_BYTES_MAX = 16 * 1024 * 1024
 DEPTH_MAX = 180
 """Of nested objects and arrays: MongoDB stores no more."""
 
+_NAMES = frozenset({"_id", OURS, "url", "job", "fetched_at"})
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -28,8 +29,7 @@ class UnfitItem(Exception):
     """Raised for an item that no MongoDB can hold; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Drafted:
+class Drafted(NamedTuple):
     """One item as the document that is to be written."""
 
     page: SinkPage
@@ -48,23 +48,40 @@ def page_key(page: SinkPage) -> str:
     return f"{page.job}-{page.fingerprint}"
 
 
-def draft(page: SinkPage, place: int, spider: str, *, history: bool) -> Drafted:
-    """Makes the document of one item. Raises UnfitItem when it is no object of readable JSON."""
-    try:
-        document = _decode(page.items[place])
-    except (msgspec.MsgspecError, *UNFIT) as error:
-        raise UnfitItem(f"it cannot be read: {line_of(error)}") from None
-    if OURS in document:
+def drafts_of(pages: Iterable[SinkPage], spider: str, *, history: bool) -> tuple[list[Drafted], list[RefusedItem]]:
+    """Makes the documents of the items of pages, and refuses those that are no objects of readable JSON."""
+    drafted, refused = [], []
+    second, fetched_at = -1, DatetimeMS(0)
+    for page in pages:
+        if page.fetched_at != second:
+            second, fetched_at = page.fetched_at, DatetimeMS(page.fetched_at * 1000)
+        ours = {"spider": spider, "page": page.fingerprint, "visit": page.visit}
+        for place, item in enumerate(page.items):
+            key = page.key(place, history=history)
+            try:
+                told = _decode(item)
+                if _NAMES.isdisjoint(told):
+                    document = {
+                        "_id": key, **told, "url": page.url, "job": page.job, "fetched_at": fetched_at, OURS: ours
+                    }  # fmt: skip
+                else:
+                    beside = {"url": page.url, "job": page.job, "fetched_at": fetched_at}
+                    document = _shared(key, told, beside, ours)
+            except (UnfitItem, msgspec.MsgspecError, *UNFIT) as error:
+                refused.append(RefusedItem(page, place, f"it cannot be read: {line_of(error)}"))
+            else:
+                drafted.append(Drafted(page, place, document))
+    return drafted, refused
+
+
+def _shared(key: str, told: dict[str, Any], beside: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
+    """Makes a document of an item that has names of ours. Raises UnfitItem where ours have no other place."""
+    if OURS in told:
         raise UnfitItem(f"its field {OURS} is where p2pcrawl puts its own: call it otherwise")
-    ours: dict[str, Any] = {"spider": spider, "page": page.fingerprint, "visit": page.visit}
-    if "_id" in document:
-        ours["id"] = document["_id"]
-    document["_id"] = page.key(place, history=history)
-    for name, value in (("url", page.url), ("job", page.job), ("fetched_at", DatetimeMS(page.fetched_at * 1000))):
-        if document.setdefault(name, value) is not value:
-            ours[name] = value
-    document[OURS] = ours
-    return Drafted(page, place, document)
+    moved = {name: value for name, value in beside.items() if name in told}
+    if "_id" in told:
+        moved["id"] = told["_id"]
+    return {**beside, **told, "_id": key, OURS: {**ours, **moved}}
 
 
 def check(drafted: Drafted) -> None:

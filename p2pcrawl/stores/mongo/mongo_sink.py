@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from pymongo.errors import PyMongoError
 
 from p2pcrawl.stores.address import SinkAddress
 from p2pcrawl.stores.kinds import SinkPlace
-from p2pcrawl.stores.mongo.mongo_documents import OURS, Drafted, UnfitItem, draft
+from p2pcrawl.stores.mongo.mongo_documents import OURS, Drafted, drafts_of
 from p2pcrawl.stores.mongo.mongo_drivers import connect, disconnect
 from p2pcrawl.stores.mongo.mongo_faults import fault_at_opening, line_of, mongo_away
 from p2pcrawl.stores.mongo.mongo_place import MongoPlace, read_mongo_place
@@ -36,6 +36,8 @@ OPEN_S = 30.0
 WRITE_S = 60.0
 MAJORITY_MS = 10_000
 """For so long a write waits until a majority has it."""
+PART_ITEMS = 500
+"""So many are written at once, while the next ones are drafted."""
 _REPLACED = "replaced"
 
 
@@ -78,26 +80,15 @@ class MongoSink:
         """Brings pages: all their items are there when this returns, but those refused. Raises SinkAway."""
         if self._there is None:
             raise mongo_away(self._place, "it is not open")
-        drafted, refused = self._draft(pages)
         try:
             async with asyncio.timeout(WRITE_S):
                 if pages and self._replace and not self._replaced:
                     await self._there.empty_of_other_jobs(pages[0].job)
                     self._replaced = True
-                refused += await self._there.bring(pages, drafted)
+                refused = await self._there.bring(pages, self._spider)
         except (PyMongoError, TimeoutError) as error:
             raise mongo_away(self._place, error) from None
         return Written({_REPLACED: True} if self._replaced else {}, tuple(refused))
-
-    def _draft(self, pages: Sequence[SinkPage]) -> tuple[list[Drafted], list[RefusedItem]]:
-        drafted, refused = [], []
-        for page in pages:
-            for place in range(len(page.items)):
-                try:
-                    drafted.append(draft(page, place, self._spider, history=self._place.history))
-                except UnfitItem as error:
-                    refused.append(RefusedItem(page, place, str(error)))
-        return drafted, refused
 
     async def finish(self) -> None:
         """Does nothing: each batch left the collection whole."""
@@ -129,14 +120,28 @@ class _OpenCollection:
         if reason := await make_indexes(self._documents):
             log.warning("no indexes were made in %s: %s", self._place.shown, line_of(reason))
 
-    async def bring(self, pages: Sequence[SinkPage], drafted: Sequence[Drafted]) -> list[RefusedItem]:
+    async def bring(self, pages: Sequence[SinkPage], spider: str) -> list[RefusedItem]:
+        history = self._place.history
+        if not history:
+            await self._visits.note([page for page in pages if page.visit])
+        written: list[asyncio.Task[list[RefusedItem]]] = []
+        try:
+            async with asyncio.TaskGroup() as group:
+                for part in _parts(pages):
+                    drafted, refused = drafts_of(part, spider, history=history)
+                    written.append(group.create_task(self._write(drafted, refused)))
+                    await asyncio.sleep(0)  # The server has something to do while the next part is drafted.
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        if not history:
+            await self._visits.clear(pages)
+        return [each for task in written for each in task.result()]
+
+    async def _write(self, drafted: Sequence[Drafted], refused: list[RefusedItem]) -> list[RefusedItem]:
         if self._place.history:
-            return await self._writes.insert(drafted)
-        await self._visits.note([page for page in pages if page.visit])
-        refused = await self._writes.insert([each for each in drafted if not each.page.visit])
-        refused += await self._writes.replace([each for each in drafted if each.page.visit])
-        await self._visits.clear(pages)
-        return refused
+            return refused + await self._writes.insert(drafted)
+        refused += await self._writes.insert([each for each in drafted if not each.page.visit])
+        return refused + await self._writes.replace([each for each in drafted if each.page.visit])
 
     async def empty_of_other_jobs(self, job: str) -> None:
         """Deletes what p2pcrawl put here for other jobs, and nothing else."""
@@ -146,3 +151,17 @@ class _OpenCollection:
 
     async def close(self) -> None:
         await disconnect(self._client)
+
+
+def _parts(pages: Sequence[SinkPage]) -> Iterator[list[SinkPage]]:
+    """Cuts pages into parts of some hundred items, which are written at once."""
+    part: list[SinkPage] = []
+    items = 0
+    for page in pages:
+        part.append(page)
+        items += len(page.items)
+        if items >= PART_ITEMS:
+            yield part
+            part, items = [], 0
+    if part:
+        yield part
