@@ -6,22 +6,22 @@ import io
 import mmap
 import os
 import tempfile
-import zlib
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from p2pcrawl.stores.files.file_packing import DamagedMember, Packing
 
 FIRST = 1 << 20
 """Bytes of the start that are kept of a text not needed as a whole."""
 _CHUNK = 1 << 14  # What follows a member in a chunk is copied once per member: small members ask for small chunks.
 _PIECE = 1 << 20
 _BOUNDARIES = 64
-_GZIP = 31
 
 
-class DamagedGzip(Exception):
-    """The file is not a sequence of complete gzip members."""
+class DamagedPacking(Exception):
+    """The file is not a sequence of complete members of its compression."""
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class Existing:
     last: bytes
     whole: bytes | mmap.mmap = b""
     boundaries: list[tuple[int, int]] = field(default_factory=list)
-    """The last ends of gzip members, latest last: (length of the text, length of the file)."""
+    """The last ends of members, latest last: (length of the text, length of the file)."""
 
     def end_without(self, trailing: bytes, end: int | None = None) -> int:
         """Returns the position where the whole text ends, looking back from ``end``, when ``trailing`` bytes do not
@@ -50,18 +50,18 @@ class Existing:
 
 
 @contextmanager
-def examined(file: io.FileIO, *, gzip: bool, whole: bool) -> Iterator[Existing]:
-    """Yields what is in ``file``, which must not be empty. Raises DamagedGzip."""
-    if not gzip:
+def examined(file: io.FileIO, *, packing: Packing | None, whole: bool) -> Iterator[Existing]:
+    """Yields what is in ``file``, which must not be empty. Raises DamagedPacking."""
+    if packing is None:
         with _mapped(file) as text:
             yield Existing(len(text), text[:FIRST], text[-1:], text)
         return
     if not whole:
-        yield _unzipped(file, None)
+        yield _unpacked(file, None, packing)
         return
     # As long as the text, so not in memory; and beside the output rather than in a /tmp that may be small.
     with tempfile.TemporaryFile(dir=os.path.dirname(os.path.abspath(str(file.name)))) as copy:
-        unzipped = _unzipped(file, copy)
+        unzipped = _unpacked(file, copy, packing)
         copy.flush()
         if unzipped.size == 0:  # Nothing cannot be mapped.
             yield unzipped
@@ -76,10 +76,10 @@ def _mapped(file: io.FileIO | io.BufferedRandom) -> Iterator[mmap.mmap]:
         yield text
 
 
-def _unzipped(file: io.FileIO, copy: io.BufferedRandom | None) -> Existing:
+def _unpacked(file: io.FileIO, copy: io.BufferedRandom | None, packing: Packing) -> Existing:
     first, last, size, read = b"", b"", 0, 0
     boundaries: deque[tuple[int, int]] = deque(maxlen=_BOUNDARIES)
-    member = zlib.decompressobj(_GZIP)
+    member = packing.reader()
     begun = False
     file.seek(0)
     while data := file.read(_CHUNK):
@@ -90,8 +90,8 @@ def _unzipped(file: io.FileIO, copy: io.BufferedRandom | None) -> Existing:
             begun = True
             try:
                 piece = member.decompress(data, _PIECE)
-            except zlib.error as error:
-                raise DamagedGzip(str(error)) from None
+            except DamagedMember as error:
+                raise DamagedPacking(str(error)) from None
             size += len(piece)
             if len(first) < FIRST:
                 first += piece[: FIRST - len(first)]
@@ -101,9 +101,9 @@ def _unzipped(file: io.FileIO, copy: io.BufferedRandom | None) -> Existing:
             if member.eof:
                 data = member.unused_data
                 boundaries.append((size, read - len(data)))
-                member, begun = zlib.decompressobj(_GZIP), False
+                member, begun = packing.reader(), False
             else:
                 data = member.unconsumed_tail
     if begun:
-        raise DamagedGzip("it ends in the middle")
+        raise DamagedPacking("it ends in the middle")
     return Existing(size, first, last, boundaries=list(boundaries))

@@ -5,7 +5,7 @@ touched again. A write first cuts off the closing; a sync writes it anew behind 
 the file is a whole document after each sync. Whatever a crash leaves behind the synced bytes (part of a
 write, of a gzip member, of a closing, or zeros) is cut off by ``resume``.
 
-With gzip, the items of one sync are one member and the closing is another one, so both can be cut off.
+With gzip or zstd, the items of one sync are one member and the closing is another one, so both can be cut off.
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ from typing import Any
 
 from p2pcrawl.model.errors import ConfigurationError, StorageError
 from p2pcrawl.stores.files.disk import open_locked, storage_errors, sync_folder_of, write_all
-from p2pcrawl.stores.files.existing import DamagedGzip, Existing, examined
+from p2pcrawl.stores.files.existing import DamagedPacking, Existing, examined
+from p2pcrawl.stores.files.file_packing import GZIP, Packing
 from p2pcrawl.stores.files.formats import CannotContinue, Format, Kept
 from p2pcrawl.stores.files.local_sink import Position
 
-_GZIP = 31
-_LEVEL = 6
 _CHECKED = 64
 """Bytes before the position that are compared at a resume."""
 
@@ -34,10 +33,10 @@ _CHECKED = 64
 class FileSink:
     """A :class:`~p2pcrawl.stores.files.local_sink.LocalSink` that writes one file in one format."""
 
-    def __init__(self, path: str, format: Format, *, gzip: bool = False, replace: bool = False) -> None:
+    def __init__(self, path: str, format: Format, *, packing: Packing | None = None, replace: bool = False) -> None:
         self._path = path
         self._format = format
-        self._gzip = gzip
+        self._packing = packing
         self._replace = replace
         self._file: io.FileIO | None = None
         self._member: Any = None
@@ -81,11 +80,12 @@ class FileSink:
             with storage_errors(self._path):
                 data = self._format.encode(items)
                 self._count += len(items)
-                if self._gzip:
+                if self._packing is not None:
                     if self._member is None:
-                        self._member = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
+                        self._member = self._packing.compressor()
                     data = self._member.compress(data)
-                self._append(file, data)
+                if data:  # A member may keep all of it until it is flushed.
+                    self._append(file, data)
         except BaseException:
             self.close()  # What was written of the items is unknown; only a resume knows where to go on.
             raise
@@ -113,6 +113,10 @@ class FileSink:
                     self._format.restore(self._position)
                     self._close_document(file, self._position["offset"])
 
+    @property
+    def _packed(self) -> str:
+        return self._packing.name if self._packing is not None else ""
+
     def _opened(self) -> io.FileIO:
         if self._file is None:
             raise StorageError(f"{self._path} is not open: resume it first")
@@ -134,24 +138,24 @@ class FileSink:
     def _continue(self, file: io.FileIO) -> int:
         """Prepares the format to go on with what is there, and returns the offset at which items can be added."""
         try:
-            with examined(file, gzip=self._gzip, whole=self._format.reads_whole) as text:
+            with examined(file, packing=self._packing, whole=self._format.reads_whole) as text:
                 kept = self._format.continue_from(text)
-                if not self._gzip or kept.low == 0:
+                if self._packing is None or kept.low == 0:
                     return kept.low
                 for length, offset in text.boundaries:
                     if kept.low <= length <= kept.high:
                         return offset
-                return self._split(text, kept)
-        except DamagedGzip as error:
-            reason = f"is not a whole gzip file ({error})"
+                return self._split(text, kept, self._packing)
+        except DamagedPacking as error:
+            reason = f"is not a whole {self._packed} file ({error})"
         except CannotContinue as error:
             reason = str(error)
         raise ConfigurationError(
             f"cannot append to {self._path}, which {reason}; replace it with -O or choose another file"
         ) from None
 
-    def _split(self, text: Existing, kept: Kept) -> int:
-        """Puts the closing of a gzip file into a member of its own, where it can be cut off.
+    def _split(self, text: Existing, kept: Kept, packing: Packing) -> int:
+        """Puts the closing of a compressed file into a member of its own, where it can be cut off.
 
         The member that holds it also holds the user's items, so the file is replaced as a whole: a
         crash leaves either the old one or the new one.
@@ -161,12 +165,12 @@ class FileSink:
         descriptor, temporary = tempfile.mkstemp(prefix=f".{name[:100]}.", suffix=".part", dir=folder)
         try:
             with io.FileIO(descriptor, "wb") as copy:
-                member = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
+                member = packing.compressor()
                 for start in range(0, kept.low, 1 << 20):
                     write_all(copy, member.compress(text.whole[start : min(start + (1 << 20), kept.low)]))
                 write_all(copy, member.flush())
                 offset = copy.tell()
-                write_all(copy, _compressed(self._format.closing()))
+                write_all(copy, packing.whole(self._format.closing()))
                 os.fsync(copy.fileno())
             shutil.copymode(path, temporary)
             os.replace(temporary, path)
@@ -181,17 +185,17 @@ class FileSink:
     def _restored(self, position: Position) -> bool:
         """Takes over a position; tells whether it lies behind something written."""
         try:
-            written = position["format"], position["gzip"]
-            if written == (self._format.name, self._gzip):
+            written = position["format"], "gzip" if position["gzip"] else position.get("packing", "")
+            if written == (self._format.name, self._packed):
                 self._format.restore(position)
             numbers = position["offset"], position["count"], position["check"]
             if not all(isinstance(number, int) and number >= 0 for number in numbers):
                 raise ValueError(numbers)
         except (KeyError, TypeError, ValueError) as error:
             raise StorageError(f"the stored position of {self._path} is damaged: {error!r}") from None
-        if written != (self._format.name, self._gzip):
+        if written != (self._format.name, self._packed):
             raise ConfigurationError(
-                f"this crawl began its output as {written[0]}{' with gzip' if written[1] else ''}; "
+                f"this crawl began its output as {written[0]}{f' with {written[1]}' if written[1] else ''}; "
                 f"it cannot go on with {self._path}"
             )
         self._end, self._count, self._position = position["offset"], position["count"], dict(position)
@@ -232,8 +236,8 @@ class FileSink:
 
     def _close_document(self, file: io.FileIO, end: int) -> None:
         closing = self._format.closing()
-        if self._gzip and (closing or end == 0):
-            closing = _compressed(closing)
+        if self._packing is not None and (closing or end == 0):
+            closing = self._packing.whole(closing)
         self._cut = True
         file.truncate(end)
         file.seek(end)
@@ -244,16 +248,12 @@ class FileSink:
         return {
             **self._format.state(),
             "format": self._format.name,
-            "gzip": self._gzip,
+            "gzip": self._packing is GZIP,
+            **({"packing": self._packed} if self._packing not in (None, GZIP) else {}),
             "offset": self._end,
             "count": self._count,
             "check": _check(file, self._end),
         }
-
-
-def _compressed(data: bytes) -> bytes:
-    member = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
-    return member.compress(data) + member.flush()
 
 
 def _size(file: io.FileIO) -> int:

@@ -23,6 +23,7 @@ Position = dict[str, Any]
 
 ========================= ==================================================================
 ``format``, ``gzip``      what the file is; another file format cannot continue it
+``packing``               its compression, where it is neither none nor gzip
 ``offset``                bytes of the file that hold what was synced, without its closing
 ``count``                 items written so far, not counting what the file held before
 ``check``                 CRC-32 of the bytes before ``offset``, to notice a file that was swapped

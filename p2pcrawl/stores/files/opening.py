@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.stores.files.csv_format import Csv
+from p2pcrawl.stores.files.file_packing import GZIP, ZSTD
 from p2pcrawl.stores.files.file_sink import FileSink
 from p2pcrawl.stores.files.formats import Format, JsonArray, JsonLines
 from p2pcrawl.stores.files.local_sink import LocalSink
@@ -45,21 +46,24 @@ def open_local_sink(
     """
     if path == STANDARD_OUTPUT:
         return StreamSink()
-    ending, gzip = ending_of(f"x.{format}" if format else path)
+    named = f"x.{format}" if format else path
+    zstd = named.lower().endswith(".zst")
+    ending, gzip = ending_of(named.removesuffix(named[-4:]) if zstd else named)
     if ending == "warc":
         raise ConfigurationError(
             f"{path} would hold raw pages, not items: `crawl -o` takes it; in a cluster start peers with --warc DIR"
         )
-    if ending not in _FORMATS:
+    if ending not in _FORMATS or (zstd and gzip):
         raise ConfigurationError(
             f"cannot tell the format of the output {path!r}: "
-            "end it in .jsonl, .json, .csv or .xml (and .gz to compress it), or give - for standard output"
+            "end it in .jsonl, .json, .csv or .xml (and .gz or .zst to compress it), or give - for standard output"
         )
     _check_place(path)
+    packing = ZSTD if zstd else GZIP if gzip else None
     if ending == "csv":
-        return FileSink(path, Csv(fields, safe=csv_safe), gzip=gzip, replace=replace)
+        return FileSink(path, Csv(fields, safe=csv_safe), packing=packing, replace=replace)
     written = JsonArray(indent) if ending == "json" else _FORMATS[ending]()
-    return FileSink(path, written, gzip=gzip, replace=replace)
+    return FileSink(path, written, packing=packing, replace=replace)
 
 
 def _check_place(path: str) -> None:

@@ -12,11 +12,11 @@ from urllib.parse import unquote
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.stores.address import SinkAddress
 from p2pcrawl.stores.kinds import SinkPlace
-from p2pcrawl.stores.parts.part_columns import read_types
 from p2pcrawl.stores.parts.part_formats import ENDINGS, part_format, split_ending
 from p2pcrawl.stores.parts.part_sink import PartPlan, PartSink
 from p2pcrawl.stores.parts.part_store import PartStore
 from p2pcrawl.stores.parts.told_beside import Beside
+from p2pcrawl.stores.tables.column_types import read_types
 
 
 @dataclass(frozen=True, slots=True)

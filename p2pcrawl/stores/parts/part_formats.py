@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.stores.files.csv_format import Csv
+from p2pcrawl.stores.files.file_packing import GZIP, ZSTD
 from p2pcrawl.stores.files.formats import JsonLines
-from p2pcrawl.stores.parts.part_columns import Columns
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
-
-_GZIP = 31
-_LEVEL = 6
-_ZSTD_LEVEL = 3
+from p2pcrawl.stores.tables.column_types import Columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +67,7 @@ def as_it_is(data: bytes) -> bytes:
     return data
 
 
-def gzipped(data: bytes) -> bytes:
-    """Compresses with gzip: the same bytes for the same bytes."""
-    member = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
-    return member.compress(data) + member.flush()
-
-
-def zstandard(data: bytes) -> bytes:
-    """Compresses with zstd."""
-    return zstd.compress(data, _ZSTD_LEVEL)
-
-
-_COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {"": as_it_is, ".gz": gzipped, ".zst": zstandard}
+_COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {"": as_it_is, ".gz": GZIP.whole, ".zst": ZSTD.whole}
 _LINED = (".jsonl", ".jl", ".ndjson")
 ENDINGS = ".jsonl, .csv (each also with .gz or .zst) or .parquet"
 

@@ -18,12 +18,12 @@ from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.stores.parts.item_keys import short_key, sorted_keys
 from p2pcrawl.stores.parts.manifest import MANIFESTS, Manifest, Part, keys_name, part_name, writer_name
 from p2pcrawl.stores.parts.manifests import Manifests, is_there
-from p2pcrawl.stores.parts.part_columns import Columns
 from p2pcrawl.stores.parts.part_formats import Encoded, PartFormat
 from p2pcrawl.stores.parts.part_store import Overtaken, PartStore
 from p2pcrawl.stores.parts.shared_columns import SCHEMA, SharedColumns
 from p2pcrawl.stores.parts.told_beside import Beside
 from p2pcrawl.stores.sink import BatchLimits, Position, RefusedItem, SinkAway, SinkPage, Written
+from p2pcrawl.stores.tables.column_types import Columns
 
 PART_LIMITS = BatchLimits(items=100_000, bytes=16 * 1024 * 1024, linger_s=60.0)
 """A part of this size is 2 to 4 MB when it is compressed, and costs 100 MB of memory as Parquet in the making."""

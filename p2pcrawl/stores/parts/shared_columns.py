@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
-from p2pcrawl.stores.parts.part_columns import (
+from p2pcrawl.stores.parts.part_store import Overtaken, PartStore
+from p2pcrawl.stores.sink import SinkAway
+from p2pcrawl.stores.tables.column_types import (
     Columns,
+    ColumnsSeen,
     Unfit,
     decode_columns,
     decoded_item,
     encode_columns,
-    with_columns_of,
 )
-from p2pcrawl.stores.parts.part_store import Overtaken, PartStore
-from p2pcrawl.stores.sink import SinkAway
 
 SCHEMA = "_schema.json"
 _TRIES = 8
@@ -54,13 +55,8 @@ class SharedColumns:
 
 
 def _columns_of(known: Columns, items: Sequence[bytes]) -> Columns:
-    def readable() -> Sequence[dict[str, object]]:
-        found = []
-        for item in items:
-            try:
-                found.append(decoded_item(item))
-            except Unfit:
-                continue
-        return found
-
-    return with_columns_of(known, readable())
+    seen = ColumnsSeen(known)
+    for item in items:
+        with suppress(Unfit):
+            seen.see(decoded_item(item))
+    return seen.columns

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,13 @@ from xml.etree import ElementTree
 
 import pytest
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+_PACKERS: dict[str, Callable[[bytes], bytes]] = {"": bytes, ".gz": gzip.compress, ".zst": zstd.compress}
+_UNPACKERS: dict[str, Callable[[bytes], bytes]] = {"": bytes, ".gz": gzip.decompress, ".zst": zstd.decompress}
 FORMATS = ("jsonl", "json", "csv", "xml")
 
 
@@ -21,21 +29,21 @@ class Kind:
     """A format, plain or compressed."""
 
     format: str
-    gzip: bool
+    packing: str
 
     @property
     def extension(self) -> str:
-        return f".{self.format}{'.gz' if self.gzip else ''}"
+        return f".{self.format}{self.packing}"
 
     def packed(self, text: str) -> bytes:
         data = text.encode()
-        return gzip.compress(data) if self.gzip else data
+        return _PACKERS[self.packing](data)
 
     def read(self, path: Path) -> list[tuple[str, str]]:
         """The (id, text) pairs of a document; raises when it is not whole and valid."""
         data = path.read_bytes()
-        assert data or not self.gzip, "no bytes at all are no gzip file"
-        text = (gzip.decompress(data) if self.gzip else data).decode()
+        assert data or not self.packing, "no bytes at all are no packed file"
+        text = _UNPACKERS[self.packing](data).decode()
         return [(str(one), other) for one, other in _READERS[self.format](text)]
 
     def document(self, pairs: list[tuple[str, str]]) -> bytes:
@@ -83,7 +91,7 @@ _READERS: dict[str, Callable[[str], list[tuple[str, str]]]] = {
     "xml": _read_xml,
 }
 
-KINDS = [Kind(format, packed) for format in FORMATS for packed in (False, True)]
+KINDS = [Kind(format, packed) for format in FORMATS for packed in _PACKERS]
 
 
 @pytest.fixture(params=KINDS, ids=lambda kind: kind.extension)

@@ -7,16 +7,23 @@ from typing import Any
 import pytest
 
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.stores.parts.part_columns import (
+from p2pcrawl.stores.tables.column_types import (
     COLUMNS_MAX,
+    ColumnsSeen,
     Unfit,
     decode_columns,
     decoded_item,
     encode_columns,
     fitted,
     read_types,
-    with_columns_of,
 )
+
+
+def with_columns_of(known: Any, items: list[dict[str, Any]]) -> Any:
+    seen = ColumnsSeen(known)
+    for item in items:
+        seen.see(item)
+    return seen.columns
 
 
 @pytest.mark.parametrize(

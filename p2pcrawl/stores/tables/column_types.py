@@ -8,7 +8,7 @@ other values as JSON. Nested values are JSON text from the beginning, because tw
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -46,16 +46,25 @@ def decoded_item(item: bytes) -> dict[str, Any]:
     return {_storable(name): _storable(value) if isinstance(value, str) else value for name, value in fields.items()}
 
 
-def with_columns_of(known: Columns, items: Iterable[Mapping[str, Any]]) -> Columns:
-    """Returns the known columns and, behind them, those that the items have besides."""
-    seen: dict[str, str] = {}
-    for item in items:
-        if item.keys() <= known.keys():
-            continue
+class ColumnsSeen:
+    """The columns of all items that have been seen, with types that hold every value of theirs."""
+
+    def __init__(self, known: Columns | None = None) -> None:
+        """``known`` columns stay as they are."""
+        self._known = known or {}
+        self._kinds: dict[str, str] = {}
+
+    @property
+    def columns(self) -> Columns:
+        """Returns those that were known and, behind them, the others in the order in which they were first seen."""
+        return {**self._known, **{name: _TYPES[kind] for name, kind in self._kinds.items()}}
+
+    def see(self, item: Mapping[str, Any]) -> None:
+        """Takes note of an item; of fields beyond COLUMNS_MAX none is taken."""
+        known, kinds = self._known, self._kinds
         for name, value in item.items():
-            if name not in known and value is not None and (name in seen or len(known) + len(seen) < COLUMNS_MAX):
-                seen[name] = _together(seen.get(name), _kind(value))
-    return {**known, **{name: _TYPES[kind] for name, kind in seen.items()}}
+            if name not in known and value is not None and (name in kinds or len(known) + len(kinds) < COLUMNS_MAX):
+                kinds[name] = _together(kinds.get(name), _kind(value))
 
 
 def fitted(item: Mapping[str, Any], columns: Columns) -> dict[str, Any]:

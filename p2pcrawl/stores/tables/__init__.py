@@ -1,0 +1,1 @@
+"""Items as rows of typed columns, whichever file they go to."""
