@@ -10,14 +10,14 @@ import pytest
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.stores.address import OPTIONS, SinkAddress
 from p2pcrawl.stores.feeds.feed_sinks import WORDS
-from p2pcrawl.stores.kinds import SinkPlace, address_of, make_sink, own_options, read_sink
+from p2pcrawl.stores.kinds import SinkPlace, address_of, kept_options, make_sink, own_options, read_sink
 from p2pcrawl.stores.shaping import check_options
 
 ROOT = Path(__file__).resolve().parents[1]
 SINKS = (ROOT / "docs" / "sinks.md").read_text()
 SETTINGS = (ROOT / "docs" / "settings.md").read_text()
-DESTINATIONS_OWN = {"authSource", "replicaSet", "tls", "w"}
-"""Options of databases themselves that the pages have in their examples."""
+DESTINATIONS_OWN = {"authSource", "replicaSet", "ssl", "tls", "w"}
+"""Names in the addresses of the pages' examples that are the destinations' own."""
 
 
 def schemes() -> list[str]:
@@ -28,7 +28,7 @@ def schemes() -> list[str]:
 
 
 SCHEMES = schemes()
-OPTIONS_OF_KINDS = set().union(*map(own_options, SCHEMES))
+OPTIONS_OF_KINDS = set().union(*map(own_options, SCHEMES), *map(kept_options, SCHEMES))
 ADDRESSES = sorted(
     {
         address
@@ -42,16 +42,19 @@ ADDRESSES = sorted(
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_address_on_a_page_is_one_that_is_read(address: str) -> None:
+    scheme = address.partition("://")[0]
     spec = read_sink(address)
 
-    check_options(address_of(spec), own_options(address.partition("://")[0]))
+    check_options(address_of(spec), own_options(scheme), kept_options(scheme))
 
     left = {pair.partition("=")[0] for pair in spec.url.partition("?")[2].split("&") if pair}
-    assert left <= DESTINATIONS_OWN
+    assert left <= DESTINATIONS_OWN | kept_options(scheme)
 
 
 def test_every_kind_of_sink_has_an_address_on_its_page() -> None:
-    assert [scheme for scheme in SCHEMES if f"{scheme}://" not in SINKS] == []
+    names = {scheme.partition("+")[0] for scheme in SCHEMES}
+
+    assert [name for name in sorted(names) if f"{name}://" not in SINKS] == []
 
 
 def test_options_of_sinks_on_the_page_are_those_that_there_are() -> None:
@@ -59,7 +62,7 @@ def test_options_of_sinks_on_the_page_are_those_that_there_are() -> None:
     named -= DESTINATIONS_OWN
 
     assert sorted(named - OPTIONS - OPTIONS_OF_KINDS) == []
-    assert sorted((OPTIONS | OPTIONS_OF_KINDS) - named - {"item"}) == []
+    assert sorted((OPTIONS | OPTIONS_OF_KINDS) - named) == []
 
 
 def test_words_of_feeds_on_the_page_are_those_that_there_are() -> None:

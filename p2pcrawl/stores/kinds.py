@@ -50,6 +50,8 @@ class _SinkKind:
     """Its own options in an address, beside those of all kinds."""
     cuts: bool = False
     """It cuts its batches itself from what it is brought, as its address says."""
+    kept: frozenset[str] = frozenset()
+    """Further ones that stay in the address, for they tell one destination from another."""
     settle: str = ""
     """``module:function`` that makes of an address, where it was typed, one that says the same on other machines."""
 
@@ -65,6 +67,7 @@ _SQL = _SinkKind(
     "sql",
     "make_sql_sink",
     frozenset({"columns", "add_columns"}),
+    kept=frozenset({"table"}),
     settle="p2pcrawl.stores.sql.typed_address:settle_address",
 )
 _KINDS: dict[str, _SinkKind] = {
@@ -104,6 +107,12 @@ def own_options(scheme: str) -> frozenset[str]:
     return kind.options if kind is not None else frozenset()
 
 
+def kept_options(scheme: str) -> frozenset[str]:
+    """Returns the options of this kind of sink that stay in the address."""
+    kind = _KINDS.get(scheme)
+    return kind.kept if kind is not None else frozenset()
+
+
 def read_sink(typed: str, *, replace: bool = False) -> SinkSpec:
     """Reads a destination as typed after -o or -O. Raises ConfigurationError, which never shows the password."""
     address = parse_sink(typed, own_options(scheme_of(typed)))
@@ -136,7 +145,7 @@ def make_sink(address: SinkAddress, place: SinkPlace) -> Sink:
             f"{address.url} needs the package {error.name}: pip install 'p2pcrawl[{kind.extra}]'"
         ) from None
     address = _with_fields(address, place.settings.feed_export_fields)
-    check_options(address, kind.options)
+    check_options(address, kind.options, kind.kept)
     return shaped(make(address, place), address.options, batches=not kind.cuts)
 
 

@@ -40,11 +40,12 @@ class _NoObject(Exception):
     """Raised for an item that is not a JSON object; the message is a reason."""
 
 
-def check_options(address: SinkAddress, own: frozenset[str] = frozenset()) -> None:
+def check_options(address: SinkAddress, own: frozenset[str] = frozenset(), kept: frozenset[str] = frozenset()) -> None:
     """Raises ConfigurationError for an option that every sink may have and that cannot be read, and for a name in the
-    query that is one keystroke away from such an option, or from one of this kind of sink's ``own``.
+    query that is one keystroke away from such an option, or from one of this kind of sink's ``own``. Those that are
+    ``kept`` in the address are of its own, too.
     """
-    _check_names(address, OPTIONS | own)
+    _check_names(address, OPTIONS | own, kept)
     options = address.options
     mode = options.get("mode", MODES[0])
     if mode not in MODES:
@@ -248,7 +249,7 @@ def _seconds(options: Mapping[str, str], default: float) -> float:
     return seconds
 
 
-def _check_names(address: SinkAddress, known: frozenset[str]) -> None:
+def _check_names(address: SinkAddress, known: frozenset[str], kept: frozenset[str]) -> None:
     """Refuses a typing error, which would go to the destination, and be ignored there or worse."""
     query = address.url.partition("?")[2] if address.scheme else ""
     for pair in query.split("&") if query else ():
@@ -258,7 +259,9 @@ def _check_names(address: SinkAddress, known: frozenset[str]) -> None:
                 f"the sink's address has something in it that is no option: '&{name}' "
                 "(a filter says and; an & within a value is written %26)"
             )
-        near = next((each for each in sorted(known) if _one_keystroke(name.lower(), each)), None)
+        if name in kept:
+            continue
+        near = next((each for each in sorted(known | kept) if _one_keystroke(name.lower(), each)), None)
         if near is not None:
             raise ConfigurationError(
                 f"the sink's address has no option {name!r}: did you mean {near}? "

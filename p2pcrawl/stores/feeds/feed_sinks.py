@@ -19,7 +19,7 @@ from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.stores.address import OPTIONS, scheme_of
 from p2pcrawl.stores.files.opening import STANDARD_OUTPUT, ending_of
-from p2pcrawl.stores.kinds import own_options, read_sink
+from p2pcrawl.stores.kinds import kept_options, own_options, read_sink
 from p2pcrawl.stores.shaping import fields_of
 
 FORMATS: Final = {"json": "json", "jsonlines": "jsonl", "jsonl": "jsonl", "jl": "jsonl", "csv": "csv", "xml": "xml"}
@@ -116,7 +116,8 @@ class _Feed:
         self._whole("indent")
         if self._parts:
             options["batch"] = str(self._parts)
-        options |= self._ours(OPTIONS | own_options(scheme_of(self._address)))
+        scheme = scheme_of(self._address)
+        options |= self._ours(OPTIONS | own_options(scheme) | kept_options(scheme))
         added = "&".join(f"{name}={quote(value, safe='')}" for name, value in options.items())
         joint = ("&" if "?" in self._address else "?") if added else ""
         return read_sink(self._address + joint + added, replace=replace)

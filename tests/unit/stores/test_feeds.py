@@ -63,6 +63,11 @@ def read(address: Any, **options: Any) -> SinkSpec:
         ),
         ("s3://b/a.jsonl.zst", {"format": "jsonlines"}, SinkSpec("s3://b/a.jsonl.zst")),
         ("s3://b/a.parquet", {"beside": "url"}, SinkSpec("s3://b/a.parquet", {"beside": "url"})),
+        (
+            "postgresql://h/shop",
+            {"table": "books", "add_columns": True},
+            SinkSpec("postgresql://h/shop?table=books", {"add_columns": "True"}),
+        ),
         ("file:///d/a.jsonl", {"batch_item_count": 9}, SinkSpec("file:///d/a.jsonl", {"batch": "9"})),
         ("https://h/hook", {"auth": "sign"}, SinkSpec("https://h/hook", {"auth": "sign"})),
         ("https://h/hook", {"batch_item_count": 9}, SinkSpec("https://h/hook", {"batch": "9"})),

@@ -179,6 +179,13 @@ def test_options_of_the_destination_are_left_alone(query: str) -> None:
     check_options(parse_sink(f"mongodb://h/a.b?{query}"))
 
 
+def test_option_that_stays_in_the_address_is_known_and_a_misspelt_one_is_told() -> None:
+    check_options(parse_sink("sqlite:///a.db?table=books"), kept=frozenset({"table"}))
+
+    with pytest.raises(ConfigurationError, match="no option 'tabel': did you mean table"):
+        check_options(parse_sink("sqlite:///a.db?tabel=books"), kept=frozenset({"table"}))
+
+
 def test_fields_are_read_in_the_words_of_feeds() -> None:
     assert fields_of(["a", "b"]) == [("a", "a"), ("b", "b")]
     assert fields_of({"a": "A"}) == [("a", "A")]
