@@ -61,8 +61,8 @@ def index_line(
 
 
 def mime_of(content_type: str) -> str:
-    """Returns a Content-Type without its parameters, as an index has it."""
-    return _MIME_END.split(content_type.strip(), maxsplit=1)[0]
+    """Returns a Content-Type without its parameters, as an index has it; "?" is for what is not ASCII."""
+    return _MIME_END.split(content_type.strip(), maxsplit=1)[0].encode("ascii", "replace").decode()
 
 
 def search_key(url: str) -> str:

@@ -45,17 +45,20 @@ def mend(folder: Path) -> None:
             continue
         try:
             _mend_one(open_file.with_name(open_file.name.removesuffix(OPEN)))
+        except (FileNotFoundError, BlockingIOError):
+            # Somebody else has ended it, or still writes it.
+            continue
         except OSError as error:
             log.warning("%s cannot be ended: %s", open_file, error.strerror or error)
 
 
 def _mend_one(path: Path) -> None:
-    try:
-        descriptor = os.open(unfinished(path), os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
-    except FileNotFoundError:
-        return
+    descriptor = os.open(unfinished(path), os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
     with io.FileIO(descriptor, "r+b") as file:
-        if not lock(descriptor) or not _is_still(unfinished(path), descriptor):
+        if not lock(descriptor):
+            log.warning("%s stays as it is: without locks nobody can tell whether it is still written", path)
+            return
+        if not os.path.samestat(os.stat(unfinished(path)), os.fstat(descriptor)):
             return
         size, whole, records, lines = os.fstat(descriptor).st_size, 0, 0, []
         for member, line in _indexed(file, path.name):
@@ -70,14 +73,6 @@ def _mend_one(path: Path) -> None:
         log.info(
             "%s was left by a process that is gone: it has %d records, %d bytes cut off", path, records, size - whole
         )
-
-
-def _is_still(path: Path, descriptor: int) -> bool:
-    """Tells whether the file has not been given its name by another process in the meantime."""
-    try:
-        return os.path.samestat(os.stat(path), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
 
 
 def _indexed(file: io.FileIO, filename: str) -> Iterator[tuple[_FoundRecord, bytes]]:

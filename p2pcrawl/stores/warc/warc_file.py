@@ -26,7 +26,7 @@ class WarcFile:
 
     def __init__(self, folder: Path, name: str) -> None:
         self.path = folder / name
-        self._file: io.FileIO | None = io.FileIO(_made(unfinished(self.path)), "r+b")
+        self._file: io.FileIO | None = io.FileIO(_made(self.path), "r+b")
         self.size = 0
         self.pages = 0
         """How many are in it, as the one that writes it counts them."""
@@ -93,24 +93,29 @@ def finish(file: io.FileIO, path: Path, pages: int, lines: Iterable[bytes]) -> N
 
 
 def lock(descriptor: int) -> bool:
-    """Shuts a file to everybody else until it is closed; tells whether that could be done. Raises no error where the
-    file system knows no locks.
+    """Shuts a file to everybody else until it is closed; returns False where the system knows no locks. Raises
+    BlockingIOError for one that somebody else has shut.
     """
-    if sys.platform != "win32":
-        import fcntl
+    if sys.platform == "win32":
+        return False
+    import fcntl
 
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:
-            return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return False
     return True
 
 
 def _made(path: Path) -> int:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-    if not lock(descriptor):
+    if path.exists():
+        raise FileExistsError(f"{path} is there already")
+    descriptor = os.open(unfinished(path), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        lock(descriptor)
+    except BlockingIOError:
         os.close(descriptor)
-        raise FileExistsError(f"{path} was taken by another process")
+        raise FileExistsError(f"{path} was taken by another process") from None
     return descriptor

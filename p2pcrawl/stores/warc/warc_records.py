@@ -61,7 +61,7 @@ def warcinfo(filename: str, began_at: float) -> bytes:
     head = _head(
         "warcinfo", new_id(), date_of(began_at), "application/warc-fields", len(block), f"WARC-Filename: {filename}\r\n"
     )
-    return _member(head + block)
+    return _member(head, block)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def pack_page(page: RawPage, sha1: bytes, original: Original | None) -> PackedPa
     answer = _answer_record(page, id, date, f"{about}WARC-Payload-Digest: {digest}\r\n", original)
     block = page.request_head + page.request_body
     head = _head("request", new_id(), date, _REQUEST, len(block), f"{about}WARC-Concurrent-To: {id}\r\n")
-    return PackedPage(id, date, digest, answer, _member(head + block))
+    return PackedPage(id, date, digest, answer, _member(head, block))
 
 
 def _answer_record(page: RawPage, id: str, date: str, fields: str, original: Original | None) -> bytes:
@@ -104,7 +104,7 @@ def _answer_record(page: RawPage, id: str, date: str, fields: str, original: Ori
     packed = page.is_encoded or (page.content_type.startswith(_PACKED_TYPES) and "svg" not in page.content_type)
     if packed and body:
         return _member_with_stored(head + page.head, body + _END)
-    return _member(head + page.head + body)
+    return _member(head, page.head, body)
 
 
 def _head(kind: str, id: str, date: str, content_type: str, length: int, fields: str) -> bytes:
@@ -114,9 +114,9 @@ def _head(kind: str, id: str, date: str, content_type: str, length: int, fields:
     ).encode()
 
 
-def _member(record: bytes) -> bytes:
+def _member(*parts: bytes | bytearray) -> bytes:
     """Packs a record that lacks only its end. All at once, for each step lets go of the interpreter."""
-    return zlib.compress(record + _END, _LEVEL, 16 + zlib.MAX_WBITS)
+    return zlib.compress(b"".join((*parts, _END)), _LEVEL, 16 + zlib.MAX_WBITS)
 
 
 def _member_with_stored(head: bytes, body: bytes | bytearray) -> bytes:

@@ -92,6 +92,17 @@ async def test_request_is_kept_as_it_was_sent(serve, new_client, kept, page):
     assert b"Cookie: id=7" in server.heads[0]
 
 
+async def test_what_a_proxy_was_asked_is_kept_without_the_address_of_the_proxy(serve, new_client, kept, page):
+    proxy = await serve(page(b"<p>far"))
+    client = await new_client()
+
+    await client.fetch(Request("http://127.0.0.1:9/x", meta={"proxy": proxy.url}))
+
+    assert kept[0].request_head == proxy.heads[0]
+    assert proxy.heads[0].startswith(b"GET http://127.0.0.1:9/x HTTP/1.1\r\n")
+    assert (kept[0].url, kept[0].ip, kept[0].body) == ("http://127.0.0.1:9/x", "", b"<p>far")
+
+
 async def test_body_of_a_request_is_kept(serve, new_client, kept, page):
     bodies = []
 

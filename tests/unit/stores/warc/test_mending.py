@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import fcntl
 import gzip
 import os
 import zlib
@@ -123,6 +125,20 @@ def test_file_that_is_being_written_is_left_alone(tmp_path, whole):
     assert [path.name for path in tmp_path.iterdir()] == [f"{name}.open"]
     assert (tmp_path / f"{name}.open").stat().st_size == len(data) - 3
     file.finish()
+
+
+def test_without_locks_nothing_is_taken_from_whoever_may_write_it(tmp_path, whole, monkeypatch):
+    name, data, _ = whole
+    (tmp_path / f"{name}.open").write_bytes(data[:-3])
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+
+    mend(tmp_path)
+
+    assert (tmp_path / f"{name}.open").read_bytes() == data[:-3]
+
+
+def no_locks(descriptor: int, how: int) -> None:
+    raise OSError(errno.ENOLCK, "No locks available")
 
 
 def test_files_of_other_programs_are_left_alone(tmp_path, whole):

@@ -135,6 +135,15 @@ async def test_answers_to_other_methods_are_not_found_in_place_of_the_page(tmp_p
     assert index_of_folder(tmp_path) == []
 
 
+async def test_type_that_is_no_text_is_told_all_the_same(tmp_path):
+    folder = WarcFolder(WarcPlace(tmp_path))
+
+    await folder.keep(raw_page_of(1, content_type="text/h\udce9tml; x"))
+    await folder.close()
+
+    assert [told["mime"] for _, told in index_of_folder(tmp_path)] == ["text/h?tml"]
+
+
 async def test_files_are_for_their_user_alone(tmp_path):
     place = WarcPlace(tmp_path / "new" / "raw")
     place.make()
