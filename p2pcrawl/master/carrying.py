@@ -52,6 +52,7 @@ class Carrying:
         self._read = read
         self._told: dict[tuple[int, int], int] = {}
         """By job and sink: the number up to which holders were told of its items."""
+        self._enrolled: set[int] = set()
         self._ended: set[Delivery] = set()
         """Those that were told that their job has ended."""
         self._tasks = Tasks()
@@ -88,8 +89,16 @@ class Carrying:
             found.append(SinkState(sink.url, cursor.delivered, left, cursor.refused, away_since, why))
         return found
 
+    async def waiting(self) -> int:
+        """Counts the items here that wait for sinks, once for each."""
+        carried = [job for job in self._jobs.values() if job.spec.sinks]
+        return sum([state.waiting for job in carried for state in await self.states(job)])
+
     async def _see_to(self, job: Job) -> None:
         over = job.state in ENDS
+        if job.id not in self._enrolled:
+            await self._outputs.enrol(job)
+            self._enrolled.add(job.id)
         if not self._outputs.carried(job):
             if over and not await self._recorder.run(Store.waits, job.id):
                 return

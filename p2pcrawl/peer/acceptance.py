@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from p2pcrawl.master.cluster import Cluster
-from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.jobs.job import Job, job_of
 from p2pcrawl.master.jobs.sink_secrets import SinkSecrets
 from p2pcrawl.model.crawl.job import JobId, JobSpec
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
@@ -27,7 +27,7 @@ class Acceptance:
         self._cluster = cluster
         self._secrets = secrets
         self._copies = copies
-        self._writer = cluster.master.store_id
+        self._outputs = cluster.master.outputs
 
     async def take(self, submission: Submission) -> int:
         """Makes a job durable here and on as many others as the copies ask for, and begins it at the owner of its
@@ -37,7 +37,7 @@ class Acceptance:
         spec = replace(submission.spec(), id=JobId(random.SystemRandom().randrange(1, 1 << 52)))
         if refusal := refusal_of(spec):
             raise ConfigurationError(refusal)
-        await try_sinks(submission.sinks, SinkPlace(spec.name, self._writer))
+        await self._try(job_of(spec), submission.sinks)
         starting = self._cluster.own_standing.starting
         starting.add(spec.id)
         try:
@@ -48,6 +48,12 @@ class Acceptance:
         finally:
             starting.discard(spec.id)
         return job.id
+
+    async def _try(self, job: Job, sinks: Sequence[SinkSpec]) -> None:
+        """Opens these sinks, and takes nothing out of any; one that cannot be emptied is refused all the same."""
+        for sink in sinks:
+            make_sink(address_of(sink), self._outputs.place(job, replace=sink.replace))
+        await try_sinks(sinks, self._outputs.place(job))
 
     async def _spread(self, job: Job) -> None:
         """Tells the others, or ends the job where one cannot run it, or too few answer."""
@@ -67,7 +73,7 @@ class Acceptance:
         master: one that comes later would take what later jobs have brought.
         """
         try:
-            await try_sinks(sinks, SinkPlace(job.spec.name, self._writer, replace=True))
+            await try_sinks(sinks, self._outputs.place(job, replace=True))
         except ConfigurationError as error:
             self._cluster.withdraw(job, str(error))
             raise

@@ -12,6 +12,7 @@ from typing import Any
 from p2pcrawl.cli.cluster.control import buckets_told
 from p2pcrawl.cli.cluster.remote import Remote
 from p2pcrawl.cli.cluster.results_verb import fetch, fetched
+from p2pcrawl.cli.cluster.sinks_told import sink_words
 from p2pcrawl.cli.screen.summary import INTERRUPTED, fruitless
 from p2pcrawl.cli.screen.terminal import json_line
 from p2pcrawl.cli.screen.words import counted
@@ -65,10 +66,12 @@ def run_submit(
     begun = time.monotonic()
     try:
         end = _end(remote, job)
+        seconds = time.monotonic() - begun
+        if sinks:
+            end = _brought(remote, job)
     except KeyboardInterrupt:
         _say(f"not waiting any more; job {job} goes on")
         return INTERRUPTED
-    seconds = time.monotonic() - begun
     code = 1 if fruitless(end) or end["state"] in (CANCELLED, INCOMPLETE) else 0
     for line in _summary(end, seconds):
         _say(line)
@@ -103,6 +106,22 @@ def _end(remote: Remote, job: int) -> dict[str, Any]:
         pause_s = min(LOOK_MAX_S, pause_s * 1.2)
 
 
+def _brought(remote: Remote, job: int) -> dict[str, Any]:
+    """Looks at the job until nothing of it waits for a sink; tells now and then what does."""
+    pause_s, told_at = LOOK_S, time.monotonic()
+    while True:
+        status: dict[str, Any] = remote.get("/job", job=job)
+        waiting = [sink for sink in status["sinks"] if sink["waiting"]]
+        if not waiting and not status["missing"]:
+            return status
+        if time.monotonic() - told_at >= TELL_S:
+            told_at = time.monotonic()
+            for sink in waiting:
+                _say(f"{status['name']} is {status['state']}; {sink_words(sink)}")
+        time.sleep(pause_s)
+        pause_s = min(LOOK_MAX_S, pause_s * 1.2)
+
+
 def _summary(c: dict[str, Any], seconds: float) -> list[str]:
     why = f" ({c['reason']})" if c["reason"] else ""
     got = f"{counted(c['pages'], 'page')}, {counted(c['items'], 'item')}"
@@ -115,6 +134,7 @@ def _summary(c: dict[str, Any], seconds: float) -> list[str]:
         f"  discovered {c['discovered']:,} = done {c['done']:,} + failed {c['failed']:,} + dropped {c['dropped']:,}"
         f" + queued {c['queued']:,} + leased {c['leased']:,} over {counted(len(c['masters']), 'master')}: {holds}"
     )
+    lines += [f"  {sink_words(sink)}" for sink in c["sinks"]]
     if c["away"]:
         lines.append(f"  not final: {absent_told(c['away'])}, and may know of more")
     if c["missing"]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from p2pcrawl.cli.cluster.control import buckets_told
 from p2pcrawl.cli.cluster.remote import Remote
+from p2pcrawl.cli.cluster.sinks_told import unsettled_sinks
 from p2pcrawl.cli.screen.terminal import show, show_json
 from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.core.control import FINISHED
@@ -84,6 +85,8 @@ def status_words(s: dict[str, Any]) -> Iterator[str]:
     told = [f"{counted(copies[name], noun, nouns)} {what}" for name, noun, nouns, what in _FIGURES if copies[name]]
     if told:
         yield f"copies: {copies['asked']} of each record; {', '.join(told)}"
+    if undelivered := s.get("undelivered"):
+        yield f"sinks: {counted(undelivered, 'item')} waiting; `p2pcrawl jobs` says for which"
     for warning in s["warnings"]:
         yield f"warning: {warning}"
 
@@ -97,6 +100,7 @@ def jobs_words(answer: dict[str, Any]) -> Iterator[str]:
         figures = [f"{j[name]:,}" for name in ("pages", "queued", "leased", "items", "failed", "dropped")]
         rows.append((str(j["job"]), j["name"], _job_state(j), *figures))
     yield from _table(rows, right={0, 3, 4, 5, 6, 7, 8})
+    yield from unsettled_sinks(answer["jobs"])
     if broken := sorted({bucket for j in answer["jobs"] for bucket in j["not_whole"]}):
         yield f"warning: {buckets_told(broken)}: what was lost with them is in no figure here"
     if not all(j["settled"] for j in answer["jobs"]):

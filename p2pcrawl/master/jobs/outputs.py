@@ -81,14 +81,19 @@ class Outputs:
             delivery.expect(await self._recorder.run(Store.waiting, job.id, cursor.last))
             self._start(delivery)
 
+    async def enrol(self, job: Job) -> None:
+        """Enters the sinks that a job of the cluster was submitted with in the store: all its items wait for them, but
+        those that are marked.
+        """
+        told = [(s.url, json.dumps({"replace": s.replace, "options": s.options})) for s in job.spec.sinks]
+        await self._recorder.run(Store.carry_sinks, job.id, told, Cursor().packed())
+
     async def carry(self, job: Job, sinks: Sequence[SinkSpec]) -> None:
-        """Brings the items of a job of the cluster, as far as they are here, into the sinks that it was submitted with,
-        given in the order in which it names them. One that cannot be opened is away. Raises ConfigurationError where
-        one cannot even be made here.
+        """Brings the items of a job of the cluster, as far as they are here, into its sinks, which are enrolled and
+        given in their order. One that cannot be opened is away. Raises ConfigurationError where one cannot even be made
+        here.
         """
         made = [self._made(job, spec) for spec in sinks]
-        told = [(spec.url, json.dumps({"replace": spec.replace, "options": spec.options})) for spec in sinks]
-        await self._recorder.run(Store.carry_sinks, job.id, told, Cursor().packed())
         rows = await self._recorder.run(Store.sinks, job.id)
         stored = {url: Cursor.unpacked(last, position) for url, _, last, position in rows}
         for place, (spec, sink) in enumerate(zip(sinks, made, strict=True)):
@@ -108,11 +113,14 @@ class Outputs:
         if self._runs:
             self._running[delivery] = self._tasks.start(delivery.run())
 
-    def _made(self, job: Job, spec: SinkSpec) -> Sink:
+    def place(self, job: Job, *, replace: bool = False) -> SinkPlace:
+        """Returns what a sink of a job is told of its surroundings."""
         names = self._names(job)
         shared = names.job if names.shared else ""
-        place = SinkPlace(job.spec.name, names.writer, spec.replace, shared, job.settings)
-        return make_sink(address_of(spec), place)
+        return SinkPlace(job.spec.name, names.writer, replace, shared, job.settings)
+
+    def _made(self, job: Job, spec: SinkSpec) -> Sink:
+        return make_sink(address_of(spec), self.place(job, replace=spec.replace))
 
     def _delivery(self, job: Job, url: str, sink: Sink, cursor: Cursor, place: int | None = None) -> Delivery:
         """Makes the delivery of one sink; ``place``: among those that the job was submitted with."""

@@ -52,12 +52,15 @@ class Overview:
         """Describes all members that count."""
         return self._members(self._node.members())
 
-    def status(self, others: Iterable[Mapping[str, int]]) -> dict[str, Any]:
-        """Describes the whole cluster; ``others`` are the answers to ``figures`` of the members that gave any."""
+    def status(self, told: Iterable[Mapping[str, int]]) -> dict[str, Any]:
+        """Describes the whole cluster; ``told`` are the answers to ``figures`` of this master, and of those that gave
+        any.
+        """
         membership, copies = self._node.membership, self._cluster.ownership.copies
-        figures = self.figures()
-        for theirs in others:
-            figures = {name: count + theirs.get(name, 0) for name, count in figures.items()}
+        figures: Counter[str] = Counter()
+        for theirs in told:
+            figures.update(theirs)
+        undelivered = figures.pop("undelivered", 0)
         living = [member.id for member in self._node.members()]
         missing = self._absences.missing()
         standing = self._cluster.mandate.figures()
@@ -69,6 +72,7 @@ class Overview:
             "members": self._members(membership.members.values()),
             "copies": {"asked": copies, **figures},
             "jobs": Counter(job.state for job in self._master.jobs.values()),
+            "undelivered": undelivered,
             "missing": missing,
             "majority": standing,
             "warnings": [*warnings, *([f"here {standing['reason']}"] if standing and standing["reason"] else [])],

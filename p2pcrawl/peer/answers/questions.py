@@ -53,6 +53,7 @@ class Questions:
         self._steering = steering
         self._folder = folder
         self._overview = Overview(cluster, node, absences, name)
+        self._carrying = carrying
         self._counts = Counts(cluster, absences, carrying)
         self._explanation = Explanation(cluster, node.address, folder)
 
@@ -63,11 +64,11 @@ class Questions:
                 return {"members": self._overview.members()}
             case "status":
                 figures, _ = await self._counts.ask_others("figures", {}, _FIGURES)
-                return self._overview.status(figures.values())
+                return self._overview.status([await self._figures(), *figures.values()])
             case "local":
                 return self._overview.local()
             case "figures":
-                return self._overview.figures()
+                return await self._figures()
             case "jobs":
                 return {"jobs": await self._counts.of_jobs(list(self._master.jobs.values()))}
             case "job":
@@ -91,6 +92,9 @@ class Questions:
             case "pages":
                 return await self._pages(int(arguments["job"]), int(arguments["after"]))
         raise ConfigurationError(f"there is no question {what!r}")
+
+    async def _figures(self) -> dict[str, int]:
+        return {**self._overview.figures(), "undelivered": await self._carrying.waiting()}
 
     def job_of(self, arguments: dict[str, Any]) -> Job:
         """Returns the job that is asked about. Raises ConfigurationError when there is none."""
