@@ -22,6 +22,7 @@ from p2pcrawl.master.jobs.delivery import Cursor, Delivery, SinkState
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.jobs.outputs import Outputs
 from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.crawl.job import JobSpec
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.overlay.peers import SOON_S
@@ -35,7 +36,7 @@ LOOK_S = 1.0
 PAGES_MAX = 1000
 """Pages of one message of marks."""
 
-ReadSinks = Callable[[Job], tuple[SinkSpec, ...]]
+ReadSinks = Callable[[JobSpec], tuple[SinkSpec, ...]]
 """Returns the sinks of a job with their passwords. Raises ConfigurationError where these cannot be read."""
 
 
@@ -119,7 +120,7 @@ class Carrying:
 
     async def _open(self, job: Job) -> None:
         try:
-            await self._outputs.carry(job, self._read(job))
+            await self._outputs.carry(job, self._read(job.spec))
         except ConfigurationError as error:
             if job.id not in self._troubles:
                 log.warning("the outputs of job %d cannot be opened here, its items wait: %s", job.id, error)

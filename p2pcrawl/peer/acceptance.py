@@ -88,13 +88,18 @@ class Acceptance:
             ) from None
 
 
-def refusal_of(spec: JobSpec) -> str:
-    """Returns why this peer cannot run the job; "" when it can."""
-    for sink in spec.sinks:
-        try:
+def sinks_refusal(spec: JobSpec, secrets: SinkSecrets) -> str:
+    """Returns why this peer could open a sink of the job at no time, for want of a package say; "" when it might."""
+    try:
+        for sink in secrets.read(spec):
             make_sink(address_of(sink), SinkPlace(spec.name))
-        except ConfigurationError as error:
-            return str(error)
+    except ConfigurationError as error:
+        return str(error)
+    return ""
+
+
+def refusal_of(spec: JobSpec) -> str:
+    """Returns why this peer cannot run the spider of the job; "" when it can."""
     ref = spec.spider
     if ref.module and spec.module_digest and module_digest(ref.module) != spec.module_digest:
         found = module_digest(ref.module)

@@ -27,13 +27,14 @@ from p2pcrawl.master.service import Service
 from p2pcrawl.master.slaves.processes import RunHere
 from p2pcrawl.master.steering import Steering
 from p2pcrawl.model.cluster.node import INCARNATION_MAX, Address, Status, format_address, parse_address
+from p2pcrawl.model.crawl.job import JobSpec
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError, DamagedError, P2PCrawlError, StorageError
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.door import Door
 from p2pcrawl.overlay.node import Credentials, OverlayNode
 from p2pcrawl.overlay.tasks import end
-from p2pcrawl.peer.acceptance import Acceptance, refusal_of
+from p2pcrawl.peer.acceptance import Acceptance, refusal_of, sinks_refusal
 from p2pcrawl.peer.acquaintances import AGES_S, Acquaintances
 from p2pcrawl.peer.answers.questions import Questions
 from p2pcrawl.peer.answers.submission import Submission
@@ -77,7 +78,7 @@ class Lead:
             run_here=run_here or partial(_run_here, config.warc),
             errors_to=errors_to,
             slave_options=config.warc.options() if config.warc is not None else (),
-            check_spec=refusal_of,
+            check_spec=self._refusal,
         )
         self._door = Door(credentials.identity.node_id, credentials.client)
         self._majority = config.partition is Partition.MAJORITY
@@ -339,6 +340,10 @@ class Lead:
         else:
             raise P2PCrawlError(f"this master does not know the question {what!r}")
         return json.dumps(answer).encode()
+
+    def _refusal(self, spec: JobSpec) -> str:
+        """Returns why a job that another master sent cannot be run here; "" when it can."""
+        return refusal_of(spec) or sinks_refusal(spec, self.secrets)
 
     # -- questions ----------------------------------------------------------------------------
 

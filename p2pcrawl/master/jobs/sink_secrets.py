@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from p2pcrawl.master.jobs.job import Job, KnownJobs
+from p2pcrawl.master.jobs.job import KnownJobs
 from p2pcrawl.master.jobs.lifecycle import Lifecycle
 from p2pcrawl.model.crawl.job import JobSpec
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
@@ -25,13 +25,12 @@ class SinkSecrets:
         """Returns the job with the passwords of its sinks, which are those of ``sinks``, sealed."""
         return replace(spec, secrets=self._seal.seal([sink.secret for sink in sinks], spec.sinks_told))
 
-    def read(self, job: Job) -> tuple[SinkSpec, ...]:
+    def read(self, spec: JobSpec) -> tuple[SinkSpec, ...]:
         """Returns the sinks of a job with their passwords. Raises ConfigurationError where these cannot be read."""
-        spec = job.spec
         try:
             secrets = self._seal.open(spec.secrets, spec.sinks_told)
         except SealedAway as error:
-            raise ConfigurationError(f"the passwords of the outputs of job {job.id} cannot be read: {error}") from None
+            raise ConfigurationError(f"the passwords of the outputs of job {spec.id} cannot be read: {error}") from None
         if not secrets:
             return spec.sinks
         return tuple(replace(sink, secret=secret) for sink, secret in zip(spec.sinks, secrets, strict=False))

@@ -46,7 +46,7 @@ async def test_master_that_is_told_of_a_job_reads_the_passwords_of_its_sinks(tmp
 
     (told,) = FrameReader().feed(encode(mirror_of(job)))
 
-    assert there.read(job_of(spec_of_mirror(told))) == SINKS
+    assert there.read(spec_of_mirror(told)) == SINKS
 
 
 async def test_slave_is_told_of_no_sink(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ async def test_passwords_outlive_a_change_of_keys(tmp_path: Path) -> None:
 
     during.renew()
 
-    assert after.read(job) == SINKS
+    assert after.read(job.spec) == SINKS
     assert 7 in ground.lifecycle.take_changes()[1]
 
 
@@ -98,7 +98,7 @@ async def test_whoever_lacks_the_key_differs_from_those_who_have_it(tmp_path: Pa
 
     assert job.mark != mark
     with pytest.raises(ConfigurationError, match="which is not known here"):
-        after.read(job)
+        after.read(job.spec)
 
 
 @pytest.mark.parametrize(
