@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 from time import monotonic
 
 from p2pcrawl.frontier.database.schema import FILE
@@ -21,7 +20,8 @@ from p2pcrawl.master.cycle import Cycle
 from p2pcrawl.master.exchange import Exchange
 from p2pcrawl.master.jobs.admission import Admission
 from p2pcrawl.master.jobs.job import Job
-from p2pcrawl.master.jobs.outputs import JobNames, Outputs
+from p2pcrawl.master.jobs.job_names import JobNames
+from p2pcrawl.master.jobs.outputs import Outputs
 from p2pcrawl.master.requeue import Aside
 from p2pcrawl.master.slaves.granting import Granting
 from p2pcrawl.master.slaves.inbox import Reports
@@ -158,10 +158,7 @@ class Master:
 
     def _names(self, job: Job) -> JobNames:
         """Returns the names under which a job's items are brought. Jobs of a cluster have a number of their own."""
-        if self.company.others_bring_jobs:
-            return JobNames(f"{job.id:013x}", self.store_id, shared=True)
-        name = blake2b(f"{self.store_id} {job.id}".encode(), digest_size=8).hexdigest()
-        return JobNames(name, self.store_id, shared=False)
+        return JobNames.of(job.id, self.store_id, shared=self.company.others_bring_jobs)
 
     # -- running ------------------------------------------------------------------------------
 

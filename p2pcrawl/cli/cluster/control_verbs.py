@@ -55,15 +55,49 @@ cancel = _steering_verb(
     p2pcrawl cancel 1234
     """,
 )
-retry = _steering_verb(
-    "retry",
+
+
+@click.command("retry")
+@click.argument("job", type=click.IntRange(min=1), metavar="[JOB]", required=False)
+@click.option("--dead-letters", is_flag=True, help="Send the items again that a destination has refused.")
+@click.option(
+    "--data", type=click.Path(path_type=Path), metavar="DIR", help="The folder of the crawl that has the dead letters."
+)
+@options.peer
+@options.token
+@options.as_json
+@options.debug
+def retry_verb(
+    job: int | None,
+    dead_letters: bool,
+    data: Path | None,
+    peer_api: str | None,
+    token_file: Path | None,
+    as_json: bool,
+    debug: bool,
+) -> int:
     """Visit all failed pages of a job once more; one that was finished runs again.
+
+    With --dead-letters the items that a destination has refused are sent to it again, from the data folder of a
+    crawl that is not running; the exit code is 0 when all were taken.
 
     \b
     p2pcrawl retry 1234
     p2pcrawl retry 1234 --json        # {"retried": 17, ...}
-    """,
-)
+    p2pcrawl retry --dead-letters --data run1
+    """
+    if dead_letters != (data is not None):
+        raise click.UsageError("--dead-letters and --data DIR go together")
+    if (job is None) != dead_letters:
+        raise click.UsageError("give either a JOB, or --dead-letters and --data DIR")
+    if data is not None:
+        from p2pcrawl.cli.cluster.sent_again import run_send_again
+
+        return run_send_again(data, as_json=as_json)
+    from p2pcrawl.cli.cluster.control import run_turn
+
+    assert job is not None
+    return run_turn("retry", job, peer_api, token_file, as_json=as_json)
 
 
 @click.command()
@@ -86,4 +120,4 @@ def certificate(job: int, peer_api: str | None, as_json: bool, debug: bool) -> i
     return run_certificate(job, peer_api, as_json=as_json)
 
 
-ALL: Final = (pause, resume, cancel, retry, certificate)
+ALL: Final = (pause, resume, cancel, retry_verb, certificate)

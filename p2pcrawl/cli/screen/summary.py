@@ -71,7 +71,10 @@ def _kept(ending: CrawlEnd) -> list[str]:
     folder, lines = ending.kept_in or ending.resumable, []
     sinks = [sink for certificate in ending.certificates for sink in certificate["sinks"]]
     if folder and any(sink["refused"] for sink in sinks):
-        lines.append(f"what was refused is in {folder}/{FOLDER}/{FILE}, with the reasons")
+        lines.append(
+            f"what was refused is in {folder}/{FOLDER}/{FILE}, with the reasons;"
+            f" p2pcrawl retry --dead-letters --data {folder} sends it again"
+        )
     if ending.kept_in and any(sink["waiting"] for sink in sinks):
         lines.append(f"run the same command with --data {folder} to deliver the rest, which is kept there")
     elif ending.interrupted and ending.resumable:

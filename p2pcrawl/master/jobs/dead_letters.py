@@ -9,15 +9,17 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
 from p2pcrawl.frontier.database.schema import MappedErrors
+from p2pcrawl.model.errors import StorageError
 from p2pcrawl.model.printable import on_one_line
 from p2pcrawl.private.folders import inner_folder, private, sync_folder
-from p2pcrawl.stores.sink import RefusedItem
+from p2pcrawl.stores.sink import RefusedItem, SinkPage
 
 FOLDER = "dead-letters"
 FILE = "items.jsonl"
@@ -42,8 +44,11 @@ class DeadLetter(msgspec.Struct, omit_defaults=True):
     """Of the item, on its page."""
     visit: int
     fetched_at: int
-    item: msgspec.Raw | str
+    item: msgspec.Raw
     """As it was; a text where it is no JSON."""
+
+
+_decoded = msgspec.json.Decoder(DeadLetter).decode
 
 
 def letter_of(sink: str, refused: RefusedItem) -> DeadLetter:
@@ -51,9 +56,9 @@ def letter_of(sink: str, refused: RefusedItem) -> DeadLetter:
     page, item = refused.page, bytes(refused.page.items[refused.place])
     try:
         msgspec.json.decode(item)
-        kept: msgspec.Raw | str = msgspec.Raw(item)
+        kept = item
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        kept = item.decode("utf-8", "replace")
+        kept = msgspec.json.encode(item.decode("utf-8", "replace"))
     return DeadLetter(
         sink,
         page.url,
@@ -65,8 +70,16 @@ def letter_of(sink: str, refused: RefusedItem) -> DeadLetter:
         page.number_of(refused.place),
         page.visit,
         page.fetched_at,
-        kept,
+        msgspec.Raw(kept),
     )
+
+
+def page_of_letters(letters: Sequence[DeadLetter]) -> SinkPage:
+    """Makes a page of letters that are of one page and one visit, to be brought again."""
+    first = letters[0]
+    items = [bytes(each.item) for each in letters]
+    numbers = [each.number for each in letters]
+    return SinkPage(first.job, first.page, first.url, first.visit, first.fetched_at, items, numbers, again=True)
 
 
 class DeadLetters:
@@ -74,6 +87,39 @@ class DeadLetters:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+
+    @property
+    def there(self) -> bool:
+        """A sign that the folder has letters."""
+        file = self._folder / FOLDER / FILE
+        return file.is_file() and file.stat().st_size > 0
+
+    def read(self) -> Iterator[DeadLetter]:
+        """Yields the letters, as long as they are; a last line that a crash has cut off is left out. Raises
+        StorageError.
+        """
+        with MappedErrors(self._folder), suppress(FileNotFoundError), open(self._folder / FOLDER / FILE, "rb") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    yield _decoded(line)
+                except msgspec.MsgspecError as error:
+                    if line.endswith(b"\n"):
+                        raise StorageError(f"{file.name}, line {number}, is no dead letter: {error}") from None
+
+    @contextmanager
+    def rewritten(self) -> Iterator[Callable[[Iterable[DeadLetter]], None]]:
+        """Gives what adds letters to a file that takes the place of the one that is there when the block ends, durably;
+        if it raises, that one stays as it is. Raises StorageError.
+        """
+        with MappedErrors(self._folder):
+            folder = inner_folder(self._folder / FOLDER)
+            new = folder / f"{FILE}.new"
+            with open(new, "wb", opener=private) as file:
+                yield lambda letters: file.writelines(msgspec.json.encode(each) + b"\n" for each in letters)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(new, folder / FILE)
+            sync_folder(folder)
 
     async def add(self, sink: str, refused: Sequence[RefusedItem]) -> None:
         """Adds what a sink has refused; durable when this returns. Raises StorageError."""

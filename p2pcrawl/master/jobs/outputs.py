@@ -6,35 +6,22 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
 
 from p2pcrawl.frontier.records.recorder import Recorder
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.jobs.dead_letters import DeadLetters
 from p2pcrawl.master.jobs.delivery import Cursor, Delivery, SinkState
 from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.jobs.job_names import JobNames, stored_spec
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.overlay.tasks import Tasks, end
-from p2pcrawl.stores.kinds import SinkPlace, address_of, make_sink, read_sink
+from p2pcrawl.stores.kinds import SinkPlace, address_of, make_sink
 from p2pcrawl.stores.sink import BatchLimits, RefusedItem, Sink, SinkAway, SinkPage
 
 READ_ROWS = 100
 STORE_S = 1.0
 """Cursors are stored at least this often while the last items are waited for."""
-
-
-@dataclass(frozen=True, slots=True)
-class JobNames:
-    """The names under which a job's items are brought."""
-
-    job: str
-    """Of the job: no other in the world has it."""
-    writer: str
-    """Of this store."""
-    shared: bool
-    """Other masters bring items of the job, too."""
 
 
 class Outputs:
@@ -70,7 +57,7 @@ class Outputs:
         stored = {url: (spec, Cursor.unpacked(last, position)) for url, spec, last, position in rows}
         wanted = {sink.url: sink for sink in sinks}
         for url, (told, _) in stored.items():
-            wanted.setdefault(url, _spec_stored(url, told))
+            wanted.setdefault(url, stored_spec(url, told))
         made = [(spec, self._made(job, spec)) for spec in wanted.values()]
         # What empties its destination comes last, when all others are known to work.
         for spec, sink in sorted(made, key=lambda each: each[0].replace):
@@ -115,9 +102,7 @@ class Outputs:
 
     def place(self, job: Job, *, replace: bool = False) -> SinkPlace:
         """Returns what a sink of a job is told of its surroundings."""
-        names = self._names(job)
-        shared = names.job if names.shared else ""
-        return SinkPlace(job.spec.name, names.writer, replace, shared, job.settings)
+        return self._names(job).place(job.spec.name, job.settings, replace=replace)
 
     def _made(self, job: Job, spec: SinkSpec) -> Sink:
         return make_sink(address_of(spec), self.place(job, replace=spec.replace))
@@ -256,10 +241,3 @@ class Outputs:
     def _wake_readers(self) -> None:
         self._grew.set()
         self._grew = asyncio.Event()
-
-
-def _spec_stored(url: str, stored: str) -> SinkSpec:
-    """Reads a sink as the store knows it; its password comes from where it is now."""
-    told: dict[str, Any] = json.loads(stored)
-    read = read_sink(url)
-    return SinkSpec(url, {**told.get("options", {}), **read.options}, told["replace"], read.secret)

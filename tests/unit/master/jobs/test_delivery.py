@@ -14,6 +14,8 @@ import pytest
 
 from p2pcrawl.master.jobs import delivery as delivery_module
 from p2pcrawl.master.jobs import outputs as outputs_module
+from p2pcrawl.master.jobs import redelivery
+from p2pcrawl.master.jobs.dead_letters import DeadLetters
 from p2pcrawl.master.jobs.delivery import Cursor
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.master import Master
@@ -290,3 +292,41 @@ def test_cursor_is_read_as_it_was_stored() -> None:
 
     assert Cursor.unpacked(7, cursor.packed()) == cursor
     assert Cursor.unpacked(7, '{"offset": 3, "count": 5}') == Cursor(7, {"offset": 3, "count": 5}, 5)
+
+
+async def test_dead_letters_are_sent_again_and_those_that_are_refused_again_stay(
+    tmp_path: Path, places: dict[str, Destination], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redelivery, "make_sink", outputs_module.make_sink)
+    to = places["fake://one"] = Destination(refuses=lambda item: "too odd" if b"1" in item else "")
+    await crawl(tmp_path, Slaves(Site(urls(PAGES))), outputs=specs(places))
+    before = len(to.items)
+
+    to.refuses = lambda item: "still too odd" if b"/11" in item else ""
+    [first] = await redelivery.send_again(tmp_path)
+    [stays] = DeadLetters(tmp_path).read()
+    to.refuses = lambda item: ""
+    [second] = await redelivery.send_again(tmp_path)
+
+    assert before + first.delivered + 1 == PAGES
+    assert (first.left, first.why, second.left, second.delivered) == (1, "still too odd", 0, 1)
+    assert (stays.url, stays.reason) == ("http://h0.example/11", "still too odd")
+    assert set(to.values) == items_of(urls(PAGES))
+    assert not DeadLetters(tmp_path).there
+    with pytest.raises(ConfigurationError, match="no dead letters"):
+        await redelivery.send_again(tmp_path)
+
+
+async def test_dead_letters_stay_as_they_are_where_their_sink_is_away(
+    tmp_path: Path, places: dict[str, Destination], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redelivery, "make_sink", outputs_module.make_sink)
+    to = places["fake://one"] = Destination(refuses=lambda item: "too odd")
+    await crawl(tmp_path, Slaves(Site(urls(PAGES))), outputs=specs(places))
+    before = list(DeadLetters(tmp_path).read())
+
+    to.away = True
+    [end] = await redelivery.send_again(tmp_path)
+
+    assert (end.delivered, end.left, end.away) == (0, PAGES, True)
+    assert list(DeadLetters(tmp_path).read()) == before
