@@ -23,8 +23,15 @@ from xml.etree import ElementTree
 
 from benchmarks.kit.parent import ends_with_us
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 ROOT = Path(__file__).resolve().parents[2]
 SPIDERS = Path(__file__).with_name("spiders.py")
+PARTS = "parts"
+"""The folder of outputs that are part files."""
 POLL_S = 0.01
 _PEAK = re.compile(rb"^VmHWM:\s*(\d+)", re.MULTILINE)
 
@@ -247,7 +254,7 @@ class Setup:
     def command(self) -> list[str]:
         command = [sys.executable, *self.program, "crawl", self.target, "--json"]
         for output in self.outputs:
-            command += ["-o", str(output)]
+            command += ["-o", f"file://{output}?linger=0.3" if output.parent.name == PARTS else str(output)]
         if self.data is not None:
             command += ["--data", str(self.data)]
         if self.slaves is not None:
@@ -333,8 +340,19 @@ def open_leases(data: Path) -> dict[tuple[int, int], str]:
 
 def items_of(path: Path) -> Iterator[dict[str, Any]]:
     """Yields the items of an output file, whatever its format. Raises ValueError for a damaged one."""
-    opened = gzip.open if path.suffix == ".gz" else open
-    kind = path.name.removesuffix(".gz").rpartition(".")[2]
+    if path.parent.name == PARTS:
+        folder = path.parent / path.name.partition(".")[0]
+        manifests = [json.loads(manifest.read_text()) for manifest in (folder / "_manifests").iterdir()]
+        for part in (part for manifest in manifests for part in manifest["parts"]):
+            yield from items_of(folder / part["name"])
+        return
+    if path.suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        yield from pq.read_table(path).to_pylist()
+        return
+    opened: Any = {".gz": gzip.open, ".zst": zstd.open}.get(path.suffix, open)
+    kind = path.name.removesuffix(".gz").removesuffix(".zst").rpartition(".")[2]
     with opened(path, "rt", encoding="utf-8", newline="") as file:
         match kind:
             case "jsonl":

@@ -92,7 +92,8 @@ def crawl(
     """Crawl: a URL, a spider's file (spider.py or spider.py:Class), or module:Class.
 
     A URL without a spider follows links within its host and tells url, status, title and depth of each
-    page. The format of an output is that of its name: .jsonl, .json, .csv or .xml, each also with .gz or .zst.
+    page. The format of an output is that of its name: .jsonl, .json, .csv or .xml, each also with .gz or .zst, or
+    .parquet.
 
     \b
     p2pcrawl crawl https://example.com -o pages.jsonl

@@ -42,11 +42,18 @@ class Check:
     detail: str = ""
 
 
+_READABLE = (".jsonl", ".json", ".csv", ".xml")
+
+
 def run_demo(output: str, *, pages: int, hosts: int, slaves: int | None = None, level: str = "INFO") -> int:
     """Serves, crawls, checks, tells. 1 when a check fails."""
     path = Path(os.path.abspath(output))
     if output == "-":
         raise ConfigurationError("the demo reads its output back, so it must be a file")
+    if "://" in output or not output.lower().removesuffix(".gz").endswith(_READABLE):
+        raise ConfigurationError(
+            f"the demo reads its output back: end it in {', '.join(_READABLE)}, each also with .gz"
+        )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -17,7 +17,10 @@ pytestmark = pytest.mark.slow
 
 SMALL = {"hosts": 40, "size": 4_000}
 SLOWED = {"CONCURRENT_REQUESTS": 24}
-EVERY_FORMAT = ("items.jsonl", "items.csv.gz", "items.json", "items.xml", "items.jsonl.gz")
+EVERY_FORMAT = (
+    *("items.jsonl", "items.csv.gz", "items.json", "items.xml", "items.jsonl.gz", "items.jsonl.zst", "items.parquet"),
+    *("parts/lines.jsonl.gz", "parts/rows.parquet"),
+)
 
 
 @pytest.mark.parametrize("slaves", [0, 1, 2])

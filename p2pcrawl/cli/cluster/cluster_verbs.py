@@ -295,8 +295,8 @@ def owner(url: str, peer_api: str | None, key: str, as_json: bool, debug: bool) 
 def results(job: int, output: str, peer_api: str | None, debug: bool) -> int:
     """Fetch the items that a job has brought so far, from all masters, each once.
 
-    The format is that of the file's name: .jsonl, .json, .csv or .xml, each also with .gz or .zst. When something
-    of the job is out of reach, so that items may be missing, a line on standard error says so.
+    The format is that of the file's name: .jsonl, .json, .csv or .xml, each also with .gz or .zst, or .parquet. When
+    something of the job is out of reach, so that items may be missing, a line on standard error says so.
 
     \b
     p2pcrawl results 1234 -o pages.csv

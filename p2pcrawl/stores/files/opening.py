@@ -53,10 +53,14 @@ def open_local_sink(
         raise ConfigurationError(
             f"{path} would hold raw pages, not items: `crawl -o` takes it; in a cluster start peers with --warc DIR"
         )
+    if ending == "parquet" and not (zstd or gzip):
+        _check_place(path)
+        return _parquet_file(path, fields, replace)
     if ending not in _FORMATS or (zstd and gzip):
         raise ConfigurationError(
             f"cannot tell the format of the output {path!r}: "
-            "end it in .jsonl, .json, .csv or .xml (and .gz or .zst to compress it), or give - for standard output"
+            "end it in .jsonl, .json, .csv or .xml (and .gz or .zst to compress it) or in .parquet, "
+            "or give - for standard output"
         )
     _check_place(path)
     packing = ZSTD if zstd else GZIP if gzip else None
@@ -64,6 +68,14 @@ def open_local_sink(
         return FileSink(path, Csv(fields, safe=csv_safe), packing=packing, replace=replace)
     written = JsonArray(indent) if ending == "json" else _FORMATS[ending]()
     return FileSink(path, written, packing=packing, replace=replace)
+
+
+def _parquet_file(path: str, fields: Sequence[str], replace: bool) -> LocalSink:
+    try:
+        from p2pcrawl.stores.files.parquet_file import ParquetFile
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(f"{path} needs the package {error.name}: pip install 'p2pcrawl[parquet]'") from None
+    return ParquetFile(path, fields=fields, replace=replace)
 
 
 def _check_place(path: str) -> None:

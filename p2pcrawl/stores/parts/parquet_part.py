@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from p2pcrawl.stores.parts.part_formats import NO_FIELD, Encoded
-from p2pcrawl.stores.tables.arrow_rows import CHUNK, arrow_schema, record_batch
+from p2pcrawl.stores.tables.arrow_rows import arrow_schema, chunks, record_batch
 from p2pcrawl.stores.tables.column_types import Columns
 
 
@@ -23,10 +23,12 @@ class ParquetPart:
         schema = arrow_schema(columns)
         refused: dict[int, str] = {}
         batches = []
-        for start in range(0, len(items), CHUNK):
-            batch, unfit = record_batch(items[start : start + CHUNK], columns, schema)
+        start = 0
+        for chunk in chunks(items):
+            batch, unfit = record_batch(chunk, columns, schema)
             batches.append(batch)
             refused.update({start + place: reason for place, reason in unfit.items()})
+            start += len(chunk)
         sink = pa.BufferOutputStream()
         with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
             writer.write_table(pa.Table.from_batches(batches, schema))

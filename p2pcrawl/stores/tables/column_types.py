@@ -21,7 +21,7 @@ Columns = dict[str, ColumnType]
 COLUMNS_MAX = 1000
 """Pages decide what fields are called where a spider lets them: they cannot make the files of all others wider."""
 
-_EXACT = 1 << 53
+EXACT = 1 << 53
 """Up to here every whole number is a floating-point number, too."""
 _LONG = 1 << 63
 _TYPES: Mapping[str, ColumnType] = {**{each: each for each in get_args(ColumnType)}, "long": "integer"}
@@ -53,6 +53,8 @@ class ColumnsSeen:
         """``known`` columns stay as they are."""
         self._known = known or {}
         self._kinds: dict[str, str] = {}
+        self.more = False
+        """There were fields beyond COLUMNS_MAX."""
 
     @property
     def columns(self) -> Columns:
@@ -60,11 +62,19 @@ class ColumnsSeen:
         return {**self._known, **{name: _TYPES[kind] for name, kind in self._kinds.items()}}
 
     def see(self, item: Mapping[str, Any]) -> None:
-        """Takes note of an item; of fields beyond COLUMNS_MAX none is taken."""
+        """Takes note of an item; of fields beyond COLUMNS_MAX no column is made."""
         known, kinds = self._known, self._kinds
         for name, value in item.items():
-            if name not in known and value is not None and (name in kinds or len(known) + len(kinds) < COLUMNS_MAX):
+            if name in known or value is None:
+                continue
+            if name in kinds or len(known) + len(kinds) < COLUMNS_MAX:
                 kinds[name] = _together(kinds.get(name), _kind(value))
+            else:
+                self.more = True
+
+    def see_column(self, name: str, type_: ColumnType, *, exact: bool) -> None:
+        """Takes note of the values of a column; ``exact``: its whole numbers are floating-point numbers, too."""
+        self._kinds[name] = _together(self._kinds.get(name), type_ if exact or type_ != "integer" else "long")
 
 
 def fitted(item: Mapping[str, Any], columns: Columns) -> dict[str, Any]:
@@ -77,6 +87,14 @@ def fitted(item: Mapping[str, Any], columns: Columns) -> dict[str, Any]:
             raise Unfit(f"there are {len(columns)} columns, and none for its field {name[:50]!r}")
         row[name] = _fit(value, name, columns[name])
     return row
+
+
+def as_json(value: Any) -> str:
+    """Returns a value as JSON text."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return _storable(json.dumps(value, ensure_ascii=False))
 
 
 def read_types(option: str) -> Columns:
@@ -107,7 +125,7 @@ def _kind(value: Any) -> str:
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, int):
-        return "integer" if abs(value) <= _EXACT else "long" if -_LONG <= value < _LONG else "text"
+        return "integer" if abs(value) <= EXACT else "long" if -_LONG <= value < _LONG else "text"
     return "number" if isinstance(value, float) else "text"
 
 
@@ -126,29 +144,22 @@ def _together(one: str | None, other: str) -> str:
 def _fit(value: Any, name: str, type_: ColumnType) -> Any:
     match type_:
         case "text":
-            return value if isinstance(value, str) else _json(value)
+            return value if isinstance(value, str) else as_json(value)
         case "boolean" if isinstance(value, bool):
             return value
         case "integer" if isinstance(value, int) and not isinstance(value, bool) and -_LONG <= value < _LONG:
             return value
-        case "integer" if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT:
+        case "integer" if isinstance(value, float) and value.is_integer() and abs(value) <= EXACT:
             return int(value)
         case "number" if isinstance(value, float):
             return value
-        case "number" if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _EXACT:
+        case "number" if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= EXACT:
             return float(value)
         case _:
-            shown = _json(value)[:50]
+            shown = as_json(value)[:50]
             raise Unfit(
                 f"its {name[:50]} is {shown}, and the column is {type_}: say what it is to be by ?types=NAME:TYPE"
             )
-
-
-def _json(value: Any) -> str:
-    try:
-        return msgspec.json.encode(value).decode()
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
-        return _storable(json.dumps(value, ensure_ascii=False))
 
 
 def _storable(text: str) -> str:

@@ -35,7 +35,9 @@ def test_ending_names_the_format(tmp_path, name, format, gzip):
     assert (position["format"], position["gzip"]) == (format, gzip)
 
 
-@pytest.mark.parametrize("name", ["", "out", "out.txt", "out.gz", "json", "out.parquet", "out.json.zip", "/dev/null"])
+@pytest.mark.parametrize(
+    "name", ["", "out", "out.txt", "out.gz", "json", "out.parquet.gz", "out.json.zip", "/dev/null"]
+)
 def test_unknown_ending_is_refused_with_those_that_work(name):
     refused(name, r"\.jsonl, \.json, \.csv or \.xml")
 
