@@ -195,10 +195,17 @@ class Peers:
             raise RuntimeError(f"p2pcrawl {arguments[0]}: exit code {ended.returncode}\n{ended.stderr[-4000:]}")
         return ended.stdout
 
-    def submit(self, target: Path, arguments: Mapping[str, str], settings: Mapping[str, object] | None = None) -> int:
+    def submit(
+        self,
+        target: Path,
+        arguments: Mapping[str, str],
+        settings: Mapping[str, object] | None = None,
+        outputs: Sequence[str] = (),
+    ) -> int:
         """Submits a job, and returns its number."""
         options = [part for name, text in arguments.items() for part in ("-a", f"{name}={text}")]
         options += [part for name, value in (settings or {}).items() for part in ("-s", f"{name}={value}")]
+        options += [part for url in outputs for part in ("-o", url)]
         return int(json.loads(self.run("submit", target, *options, "--json"))["job"])
 
     def job(self, number: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import signal
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,10 +48,12 @@ def crawl(
     return Crawled(number, end, peers.cpu_s() - before_s)
 
 
-def submit(peers: Peers, site: SiteProcess, settings: Mapping[str, object] | None = None) -> int:
+def submit(
+    peers: Peers, site: SiteProcess, settings: Mapping[str, object] | None = None, outputs: Sequence[str] = ()
+) -> int:
     """Submits a crawl of all of a site, and returns the job's number."""
     arguments = {"start_urls": site.start, "allowed_domains": " ".join(site.hosts)}
-    return peers.submit(SPIDERS, arguments, settings)
+    return peers.submit(SPIDERS, arguments, settings, outputs)
 
 
 # -- one job over many masters --------------------------------------------------------------------

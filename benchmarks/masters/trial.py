@@ -84,8 +84,9 @@ class Death(NamedTuple):
 class Trial:
     """``claims`` grows with what is found out; ``deaths`` tells who was killed when."""
 
-    def __init__(self, folder: Path, what: str, plan: Plan) -> None:
-        self.folder, self.plan = folder, plan
+    def __init__(self, folder: Path, what: str, plan: Plan, outputs: Sequence[str] = ()) -> None:
+        """``outputs``: the sinks of the crawl, by their addresses."""
+        self.folder, self.plan, self._outputs = folder, plan, outputs
         self.claims = Claims(f"{what}: {plan}")
         self.chosen = random.Random(plan.seed)
         self.deaths: list[Death] = []
@@ -104,7 +105,7 @@ class Trial:
             )
             for _ in range(plan.masters if plan.orphans else 0):
                 self.peers.start(None, "--role", "slave", "--slaves", 1)
-            self.job = submit(self.peers, self.site, {"DOWNLOAD_DELAY": plan.delay_s})
+            self.job = submit(self.peers, self.site, {"DOWNLOAD_DELAY": plan.delay_s}, self._outputs)
             self._stack = stack.pop_all()
         self.say(f"job {self.job} is submitted")
         return self

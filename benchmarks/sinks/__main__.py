@@ -5,7 +5,11 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+import tempfile
+from pathlib import Path
 
+from benchmarks.masters.trial import Plan
+from benchmarks.sinks.mongo_kills import kill_all, stay_away
 from benchmarks.sinks.mongo_rate import measure_mongo
 
 
@@ -15,9 +19,26 @@ def main() -> int:
     mongo = verbs.add_parser("mongo", help="the rate of documents beside a bare loop of the driver's bulk inserts")
     mongo.add_argument("--documents", type=int, default=20_000)
     mongo.add_argument("--rounds", type=int, default=5)
+    for name, told in (
+        ("kill", "one document for each page, though servers and masters are killed"),
+        ("away", "a server that is away for the whole crawl"),
+    ):
+        verb = verbs.add_parser(name, help=told)
+        verb.add_argument("--pages", type=int, default=20_000)
+        verb.add_argument("--hosts", type=int, default=200)
+        verb.add_argument("--delay", type=float, default=0.5)
+        verb.add_argument("--masters", type=int, default=3)
+        verb.add_argument("--copies", type=int, default=2)
+        verb.add_argument("--seed", type=int, default=1)
+        verb.add_argument("--how", choices=["alone", "together"], default="alone", help="together: a replica set")
     o = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    return measure_mongo(o.documents, o.rounds).print()
+    if o.verb == "mongo":
+        return measure_mongo(o.documents, o.rounds).print()
+    plan = Plan(pages=o.pages, hosts=o.hosts, delay_s=o.delay, masters=o.masters, copies=o.copies, seed=o.seed)
+    with tempfile.TemporaryDirectory(prefix="p2pcrawl-") as folder:
+        claims = kill_all(Path(folder), plan, o.how) if o.verb == "kill" else stay_away(Path(folder), plan)
+        return claims.print()
 
 
 if __name__ == "__main__":
