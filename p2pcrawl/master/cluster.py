@@ -125,6 +125,7 @@ class Cluster:
             self.master.handover.outlive_sessions()
         elif event.kind is EventKind.FORGOTTEN:
             self.mandate.forgotten(event.member.id)
+            self.budgets.forgotten(event.member.id)
         self.views.happened(event)
 
     # -- views --------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from simulations import Options, Plan, Simulation, Stage
 from simulations.play.spiders import Latecomer, Thinker
 from simulations.scenarios.deaths import newcomers
 from simulations.world.machines import Machine
-from simulations.world.web import WebPlan
+from simulations.world.web import Visit, WebPlan
 
 pytestmark = pytest.mark.slow
 
@@ -224,6 +224,23 @@ async def who_asked_for_the_start_page_is_killed(stage: Stage) -> None:
     await stage.agree()
 
 
+async def a_borrower_is_cut_off_with_a_page_open_and_is_back_before_that_ends(stage: Stage) -> None:
+    def silent() -> list[Visit]:
+        """Returns the visit of a borrower that has just begun, and gets no answer for half a minute."""
+        long = (v for v in stage.web.visits if v.failure == "silence" and v.ended_s > stage.world.now + 27.0)
+        return [v for v in long if (owners := stage.owners_of(v.url)) and v.master not in {m.name for m in owners}]
+
+    await stage.until(lambda: bool(silent()))
+    visit = silent()[0]
+    borrower = [machine for machine in stage.machines if machine.name == visit.master]
+    stage.split(borrower, [machine for machine in stage.machines if machine not in borrower])
+    # It is taken for dead after some 7 s, and what it was lent is written off 7 s later.
+    await asyncio.sleep(17.0)
+    stage.join()
+    await stage.agree()
+    assert stage.world.now < visit.ended_s - 5.0
+
+
 A_LONG_START_PAGE = WebPlan(
     pages=1_100,
     hosts=1,
@@ -348,6 +365,15 @@ STORIES = {
     "loan-of-the-dead": Story(
         "A host whose dead owner was owed something waited for it to be repaid, though it was another's by then.",
         Options(scenario="massacre", seed=10042, masters=4, replicas=3, pages=120, hosts=30, latency_s=0.08, key="url"),
+    ),
+    "loan-of-one-that-is-back": Story(
+        "Who borrowed a host was cut off with a page open for half a minute, and back before that ended: what it had "
+        "been lent was written off for good, and others asked the host meanwhile.",
+        Plan(
+            Options(masters=3, pages=90, hosts=3, seed=2, key="url"),
+            faults=a_borrower_is_cut_off_with_a_page_open_and_is_back_before_that_ends,
+            web=WebPlan(pages=90, hosts=3, flaky=0.4, dead_hosts=0.0),
+        ),
     ),
     "answer-of-another-time": Story(
         "A master stood still again while it claimed its buckets, and took the answers for those to its next claim.",

@@ -17,6 +17,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from time import monotonic
 
+import msgspec
+
 from p2pcrawl.core.bench.seat import Seat
 from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.buckets.ownership import Router
@@ -55,6 +57,20 @@ class _Loan:
         return seat.drained or (seat.host.open == 0 and (self.left <= 0 or now >= self.until))
 
 
+@dataclass(frozen=True, slots=True)
+class _Debt:
+    """A repayment that its owner has not heard yet."""
+
+    repay: Repay
+    since: float
+
+    def said(self, now: float) -> Repay:
+        """Returns it as it is to be said now: of what the host asked for, the time that has passed is over."""
+        age_s, repay = now - self.since, self.repay
+        wait_s, pause_s = max(0.0, repay.wait_s - age_s), max(0.0, repay.pause_s - age_s)
+        return msgspec.structs.replace(repay, wait_s=wait_s, pause_s=pause_s)
+
+
 class Borrowing:
     """Borrows hosts of other masters, and pays back what is owed."""
 
@@ -67,7 +83,7 @@ class Borrowing:
         self._loans: dict[int, _Loan] = {}
         self._asking: set[int] = set()
         self._number_last = 0
-        self._owed: dict[tuple[int, NodeId], Repay] = {}
+        self._owed: dict[tuple[int, NodeId], _Debt] = {}
         """What an owner has not heard yet, by the host's key."""
         self._sending: set[tuple[int, NodeId]] = set()
         """Of these: what is on its way."""
@@ -113,8 +129,8 @@ class Borrowing:
             seat = self._bench.seats.get(key)
             if seat is None or loan.over(seat, now):
                 self._repay(key)
-        for debt in [debt for debt in self._owed if debt[1] in self._lives]:
-            self._send_debt(debt)
+        for to in [to for to in self._owed if to[1] in self._lives]:
+            self._send_debt(to)
 
     def withdraw(self, buckets: Collection[int]) -> None:
         """Begins nothing more under loans of hosts in these buckets: they are claimed by whoever owns them."""
@@ -179,27 +195,27 @@ class Borrowing:
             self._bench.ended(seat)
 
     def _owe(self, key: int, owner: NodeId, repay: Repay) -> None:
-        self._owed[key, owner] = repay
+        self._owed[key, owner] = _Debt(repay, monotonic())
         self._send_debt((key, owner))
 
-    def _send_debt(self, debt: tuple[int, NodeId]) -> None:
-        if debt not in self._sending:
-            self._sending.add(debt)
-            self._tasks.start(self._send(debt, self._owed[debt]))
+    def _send_debt(self, to: tuple[int, NodeId]) -> None:
+        if to not in self._sending:
+            self._sending.add(to)
+            self._tasks.start(self._send(to, self._owed[to]))
 
-    async def _send(self, debt: tuple[int, NodeId], repay: Repay) -> None:
-        key, owner = debt
+    async def _send(self, to: tuple[int, NodeId], debt: _Debt) -> None:
+        key, owner = to
         try:
-            await self._peers.ask(owner, repay)
-            if self._owed.get(debt) is repay:
-                del self._owed[debt]
+            await self._peers.ask(owner, debt.said(monotonic()))
+            if self._owed.get(to) is debt:
+                del self._owed[to]
                 if (seat := self._bench.seats.get(key)) is not None:
                     # The host may be borrowed again.
                     self._bench.ended(seat)
         except P2PCrawlError as error:
-            log.debug("repaying %s to %s: %s", repay.host, owner[:8], error)
+            log.debug("repaying %s to %s: %s", debt.repay.host, owner[:8], error)
         finally:
-            self._sending.discard(debt)
+            self._sending.discard(to)
 
     async def close(self) -> None:
         await self._tasks.close()

@@ -81,5 +81,9 @@ class Budgets:
             self.borrowing.restarted(node)
             self.lending.restarted(node)
 
+    def forgotten(self, node: NodeId) -> None:
+        """Takes in that a master has been away for so long that nobody counts on it any more."""
+        self.lending.forgotten(node)
+
     async def close(self) -> None:
         await self.borrowing.close()

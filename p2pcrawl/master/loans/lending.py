@@ -7,7 +7,8 @@ After a loan it is the owner's own turn, if it has something to ask; then the ne
 A loan ends when it is repaid, and never otherwise while its borrower lives, for nobody else knows what is open under
 it. Borrowers number their questions: one that comes after it was given up gets nothing, and who asks while it has a
 loan does not know of that, so it has none. When the borrower dies, or begins a new life, its loans are *written off* as
-soon as their terms are over and its slaves must have stopped.
+soon as their terms are over and its slaves must have stopped; if it comes back in the same life, it has them still
+(:mod:`~p2pcrawl.master.loans.written_off`).
 
 Who does not serve the host's bucket lends nothing of it. An owner lets go of a bucket when nothing of it is lent
 (:class:`~p2pcrawl.master.buckets.handover.Handover`).
@@ -27,6 +28,7 @@ from p2pcrawl.core.hosts.politeness import Host, HostNote
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash, key_hash
 from p2pcrawl.master.jobs.job import KnownJobs, lasting_delay_s
 from p2pcrawl.master.loans.boots import Lives
+from p2pcrawl.master.loans.written_off import MadeLoan, WrittenOff
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.wire.messages.peer_messages import Borrow, Lent, Repaid, Repay
@@ -35,18 +37,6 @@ COUNT_MAX = 16
 FREE_COUNT = 1 << 20
 WAIT_S = 20.0
 """How long a borrower waits in line before it asks again."""
-
-
-@dataclass(frozen=True, slots=True)
-class _MadeLoan:
-    """A loan that this master has made to one borrower. ``number``: of its question."""
-
-    number: int
-    slots: int
-    life: bytes | None
-    """Of the borrower."""
-    until: float
-    """It begins nothing after this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +53,7 @@ class _Asker:
 class _Ledger:
     """The loans that this master, the owner, has made of one host, and those that wait for one."""
 
-    lent: dict[NodeId, _MadeLoan] = field(default_factory=dict)
+    lent: dict[NodeId, MadeLoan] = field(default_factory=dict)
     """By borrower; on a host with a delay one slot is all."""
     line: deque[_Asker] = field(default_factory=deque)
     own_next: bool = False
@@ -86,6 +76,7 @@ class Lending:
         self._router = router
         self._lives = lives
         self._ledgers: dict[int, _Ledger] = {}
+        self._written_off = WrittenOff(lives)
         self._heard: dict[NodeId, int] = {}
         """The last number of each that has asked here."""
 
@@ -115,28 +106,35 @@ class Lending:
         """Ends a loan that is over, with what was learnt."""
         self._is_new(sender, request.number)
         key = key_hash(request.host)
-        ledger, seat = self._ledgers.get(key), self._bench.seats.get(key)
-        if ledger is None or seat is None:
+        ended, seat = self._end(key, request.number, sender), self._bench.seats.get(key)
+        if not ended or seat is None:
             return Repaid(0)
-        # The borrower may have given up waiting.
-        ledger.refuse(lambda asker: (asker.node, asker.request.number) == (sender, request.number))
-        lent = ledger.lent.get(sender)
-        if lent is None or request.number != lent.number:
-            return Repaid(0)
-        del ledger.lent[sender]
         host, now = seat.host, monotonic()
         host.told_delay_s = max(host.told_delay_s, request.delay_s)
-        host.lent -= lent.slots
         host.next_at = max(host.next_at, now + request.wait_s)
         if request.pause_s > 0.0:
             # Whoever owns it next, and holds copies, is told that, and it is obeyed for no longer than our jobs say.
             self._bench.learn(key, HostNote(pause_s=request.pause_s), now)
         for _ in range(request.slow_downs):
             host.slow_down()
-        ledger.own_next = any(queue.hot or queue.more for queue in seat.queues)
-        self._serve_line(host)
+        if (ledger := self._ledgers.get(key)) is not None:
+            ledger.own_next = any(queue.hot or queue.more for queue in seat.queues)
+            self._serve_line(host)
         self._bench.ended(seat)
         return Repaid(0)
+
+    def _end(self, key: int, number: int, borrower: NodeId) -> bool:
+        """Ends a loan, whether it was written off or not, and the wait for one. Tells whether there was that loan."""
+        if (ledger := self._ledgers.get(key)) is not None:
+            # The borrower may have given up waiting.
+            ledger.refuse(lambda asker: (asker.node, asker.request.number) == (borrower, number))
+            lent, seat = ledger.lent.get(borrower), self._bench.seats.get(key)
+            if lent is not None and lent.number == number:
+                del ledger.lent[borrower]
+                if seat is not None:
+                    seat.host.lent -= lent.slots
+                return True
+        return self._written_off.repaid(key, borrower, number)
 
     def lent_of(self) -> Iterator[int]:
         """Returns the buckets of hosts of which others have loans."""
@@ -181,8 +179,16 @@ class Lending:
     # -- borrowers that are gone --------------------------------------------------------------
 
     def members_changed(self) -> None:
-        """Loans of the dead end, a little later."""
+        """Loans of the dead end, a little later; those of masters that were taken for dead and are back count again."""
+        for key, borrower, lent in self._written_off.returned():
+            if (seat := self._bench.seats.get(key)) is not None:
+                self._ledgers.setdefault(key, _Ledger()).lent[borrower] = lent
+                seat.host.lent += lent.slots
         self._end_later(lambda node: node not in self._lives)
+
+    def forgotten(self, node: NodeId) -> None:
+        """Forgets what was written off of one that has been away for very long."""
+        self._written_off.forget(node)
 
     def restarted(self, borrower: NodeId) -> None:
         """Ends the loans of a borrower that knows nothing of them any more, and numbers its questions anew."""
@@ -199,7 +205,7 @@ class Lending:
                 wait_s = max(TIMINGS.loan_dead_s, lent.until - monotonic())
                 asyncio.get_running_loop().call_later(wait_s, self._expire, key, borrower, lent)
 
-    def _expire(self, key: int, borrower: NodeId, lent: _MadeLoan) -> None:
+    def _expire(self, key: int, borrower: NodeId, lent: MadeLoan) -> None:
         ledger = self._ledgers.get(key)
         if ledger is None or ledger.lent.get(borrower) is not lent:
             return
@@ -207,6 +213,7 @@ class Lending:
             # The borrower was not dead, and repays.
             return
         self._write_off(key, borrower)
+        self._written_off.note(key, borrower, lent)
         seat = self._bench.seats.get(key)
         if seat is not None:
             self._serve_line(seat.host)
@@ -248,7 +255,7 @@ class Lending:
             wait = max(0.0, host.next_at - now)
             term, waited = wait + TIMINGS.loan_term_s, now - asker.since
             until = now + term * (1.0 + 2 * TIMINGS.drift)
-            ledger.lent[asker.node] = _MadeLoan(asker.request.number, limit, self._lives.of(asker.node), until)
+            ledger.lent[asker.node] = MadeLoan(asker.request.number, limit, self._lives.of(asker.node), until)
             asker.answer.set_result(Lent(0, True, count, limit, wait, term, self._delay_s(host), waited))
         seat = self._bench.seats.get(host.key)
         if seat is not None:

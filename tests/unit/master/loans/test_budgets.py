@@ -110,6 +110,16 @@ class Town:
         """Waits until a side may ask the host, and does."""
         await until(side.permit)
 
+    async def write_off(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Waits until what the borrower asks the host is written off, for it is taken for dead."""
+        await self.borrow(self.borrower)
+        with monkeypatch.context() as patch:
+            # Its term is over long since.
+            patch.setattr(lending, "TIMINGS", replace(TIMINGS, loan_dead_s=0.0))
+            patch.setattr(lending, "monotonic", lambda: monotonic() + 60.0)
+            self.owner.budgets.members_changed({OWNER, OTHER})
+            await until(lambda: self.lent == 0)
+
 
 @asynccontextmanager
 async def town() -> AsyncIterator[Town]:
@@ -323,6 +333,72 @@ async def test_loan_of_one_that_is_gone_ends_and_of_one_that_came_back_does_not(
         assert lent.granted
         assert waiting.done() is (how != "back")
         waiting.cancel()
+
+
+async def test_loan_that_was_written_off_counts_again_when_its_borrower_was_not_dead(monkeypatch) -> None:
+    async with town() as it:
+        await it.write_off(monkeypatch)
+
+        it.owner.budgets.came(BORROWER, LIFE)
+        it.owner.budgets.members_changed(it.sides)
+
+        # What it has open was open all the time: nobody else asks the host, and no bucket of it changes hands.
+        it.owner.seat.host.next_at = 0.0
+        waiting = it.owner.budgets.lending.lend(Borrow(0, NAME, 1, 1.0, 1), OTHER)
+        assert it.lent == 1
+        assert set(it.owner.budgets.lending.lent_of()) == {bucket_of(NAME)}
+        assert not it.owner.seat.host.may_begin(1e9, Pace.of(Settings()))
+        assert not waiting.done()
+        it.borrower.end()
+        it.borrower.budgets.tend()
+        assert (await waiting).granted
+
+
+@pytest.mark.parametrize("how", ["restarted", "forgotten", "repaid"])
+async def test_loan_that_was_written_off_counts_no_more_when_nothing_is_left_of_it(how: str, monkeypatch) -> None:
+    async with town() as it:
+        await it.write_off(monkeypatch)
+
+        if how == "forgotten":
+            it.owner.budgets.forgotten(BORROWER)
+        if how == "repaid":
+            it.borrower.end()
+            it.borrower.budgets.tend()
+            await until(lambda: not it.borrower.budgets.borrowing.owes(key_hash(NAME), OWNER))
+        it.owner.budgets.came(BORROWER, NEXT_LIFE if how == "restarted" else LIFE)
+        it.owner.budgets.members_changed(it.sides)
+
+        assert it.lent == 0
+
+
+async def test_pause_that_a_borrower_was_asked_for_while_it_was_taken_for_dead_is_obeyed(monkeypatch) -> None:
+    async with town() as it:
+        await it.write_off(monkeypatch)
+
+        it.borrower.seat.host.release(0.0, None)
+        it.borrower.budgets.ended(it.borrower.seat, pause_s=300.0, slow_down=True)
+        await until(lambda: not it.borrower.budgets.borrowing.owes(key_hash(NAME), OWNER))
+
+        assert it.owner.seat.host.next_at > monotonic() + 200.0
+
+
+async def test_repayment_that_is_heard_late_tells_what_is_left_of_a_pause(monkeypatch) -> None:
+    async with town() as it:
+        await it.borrow(it.borrower)
+        it.mute.add(Repay)
+        it.borrower.seat.host.release(0.0, None)
+        it.borrower.budgets.ended(it.borrower.seat, pause_s=300.0, slow_down=True)
+        later = monotonic() + 200.0
+
+        monkeypatch.setattr(borrowing, "monotonic", lambda: later)
+        it.mute.clear()
+        it.borrower.budgets.tend()
+        await until(lambda: not it.lent)
+
+        repay = it.heard[-1]
+        assert isinstance(repay, Repay)
+        assert 90.0 < repay.pause_s <= 100.0
+        assert repay.wait_s == 0.0
 
 
 async def test_nothing_is_lent_to_one_that_died_while_it_waited() -> None:
