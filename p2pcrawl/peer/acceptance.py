@@ -15,7 +15,7 @@ from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.peer.answers.submission import Submission, module_digest
 from p2pcrawl.stores.kinds import SinkPlace, address_of, make_sink
-from p2pcrawl.stores.sink_trial import try_sinks
+from p2pcrawl.stores.sink_trial import empty_sinks, try_sinks
 
 SUBMIT_S = 15.0
 
@@ -73,7 +73,7 @@ class Acceptance:
         master: one that comes later would take what later jobs have brought.
         """
         try:
-            await try_sinks(sinks, self._outputs.place(job, replace=True))
+            await empty_sinks(sinks, self._outputs.place(job, replace=True))
         except ConfigurationError as error:
             self._cluster.withdraw(job, str(error))
             raise

@@ -13,9 +13,10 @@ from p2pcrawl.stores import sink_trial
 from p2pcrawl.stores.address import SinkAddress
 from p2pcrawl.stores.kinds import SinkPlace, register_kind
 from p2pcrawl.stores.sink import BatchLimits, Position, SinkAway, SinkPage, Written
-from p2pcrawl.stores.sink_trial import try_sinks
+from p2pcrawl.stores.sink_trial import empty_sinks, try_sinks
 
 CLOSED: list[str] = []
+EMPTIED: list[tuple[str, list[bytes]]] = []
 
 
 class TriedSink:
@@ -23,8 +24,9 @@ class TriedSink:
 
     limits = BatchLimits()
 
-    def __init__(self, address: SinkAddress) -> None:
+    def __init__(self, address: SinkAddress, replace: bool) -> None:
         self._address = address
+        self._replace = replace
 
     async def open(self, position: Position | None) -> Position:
         match self._address.url:
@@ -37,17 +39,19 @@ class TriedSink:
         return {}
 
     async def write(self, pages: Sequence[SinkPage]) -> Written:
-        raise AssertionError("nothing is brought to a sink that is only tried")
+        assert self._replace, "nothing is brought to a sink that is only tried"
+        EMPTIED.extend((page.job, list(page.items)) for page in pages)
+        return Written()
 
     async def finish(self) -> None:
-        raise AssertionError("nothing ends with a trial")
+        assert self._replace, "nothing ends with a trial"
 
     async def close(self) -> None:
         CLOSED.append(self._address.url)
 
 
 def make_sink(address: SinkAddress, place: SinkPlace) -> TriedSink:
-    return TriedSink(address)
+    return TriedSink(address, place.replace)
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +59,7 @@ def _kind(monkeypatch: pytest.MonkeyPatch) -> None:
     register_kind("tried", __name__)
     monkeypatch.setattr(sink_trial, "TRIAL_S", 0.05)
     CLOSED.clear()
+    EMPTIED.clear()
 
 
 @pytest.mark.parametrize("url", ["tried://away", "tried://wrong", "tried://silent"])
@@ -78,3 +83,10 @@ async def test_sinks_that_can_be_used_are_left_as_they_are() -> None:
 async def test_address_of_no_kind_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="nobody"):
         await try_sinks([SinkSpec("nobody://knows")], SinkPlace("shop"))
+
+
+async def test_what_earlier_jobs_left_goes_by_a_page_that_brings_nothing() -> None:
+    await empty_sinks([SinkSpec("tried://good", replace=True)], SinkPlace("shop", replace=True, job="ab12"))
+
+    assert EMPTIED == [("ab12", [])]
+    assert CLOSED == ["tried://good"]
