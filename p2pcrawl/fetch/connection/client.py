@@ -20,8 +20,8 @@ from p2pcrawl.fetch.connection.failures import fetch_error
 from p2pcrawl.fetch.connection.guard import Networks
 from p2pcrawl.fetch.connection.inflate import ACCEPT_ENCODING, inflate, inflate_prefix
 from p2pcrawl.fetch.connection.patience import Patience, Standstill
-from p2pcrawl.fetch.connection.raw_pages import RawPages, raw_page
-from p2pcrawl.fetch.connection.round_trip import LimitedResponse
+from p2pcrawl.fetch.connection.raw_pages import RawPages, RecordedResponse, RecordingConnection, raw_page
+from p2pcrawl.fetch.connection.round_trip import CountingConnection, LimitedResponse
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
@@ -46,7 +46,10 @@ class Client:
         self.settings = settings
         self._raw_pages = raw_pages
         self._clock = Standstill()
-        self._dialer = Dialer(settings, networks, self._clock)
+        self._response_class, line = (
+            (LimitedResponse, CountingConnection) if raw_pages is None else (RecordedResponse, RecordingConnection)
+        )
+        self._dialer = Dialer(settings, networks, self._clock, line)
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -62,7 +65,7 @@ class Client:
             auto_decompress=False,
             # Our own do not count the time in which the loop stood still.
             timeout=aiohttp.ClientTimeout(total=None),
-            response_class=LimitedResponse.limited(
+            response_class=self._response_class.limited(
                 settings.first_byte_timeout, settings.header_maxsize, self._dialer, self._clock
             ),
             max_line_size=settings.header_maxsize,

@@ -51,8 +51,16 @@ REFUSED_ERRNO: Final = 0x7050
 class Dialer:
     """Makes the connector of one client and holds the rules for its sockets."""
 
-    def __init__(self, settings: Settings, networks: Networks, clock: Standstill) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        networks: Networks,
+        clock: Standstill,
+        line: type[CountingConnection] = CountingConnection,
+    ) -> None:
+        """``line``: the class of the connections."""
         self._networks = networks
+        self._line = line
         self._connect_s = self._first_s = settings.connect_timeout
         if settings.retry_enabled and settings.retry_times:
             self._first_s = min(FIRST_CONNECT_S, self._connect_s)
@@ -71,6 +79,7 @@ class Dialer:
             self._clock,
             self._connect_s,
             self._first_s,
+            self._line,
             limit=0,
             dns_cache_max_size=_NAMES_MAX,
             use_dns_cache=self._dns_ttl_s > 0,
@@ -129,14 +138,16 @@ class Dialer:
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Makes connections that are a Line, within ``connect_s``, and lets the guard know for which host. ``first_s`` is
-    the limit for the first connection to each host."""
+    """Makes connections of the class ``line``, within ``connect_s``, and lets the guard know for which host.
+    ``first_s`` is the limit for the first connection to each host."""
 
-    def __init__(self, clock: Standstill, connect_s: float, first_s: float, **options: Any) -> None:
+    def __init__(
+        self, clock: Standstill, connect_s: float, first_s: float, line: type[CountingConnection], **options: Any
+    ) -> None:
         super().__init__(**options)
         self._first_s = first_s
         self._tried: dict[str, None] = {}
-        self._factory = partial(_line, loop=self._loop)
+        self._factory = partial(_new_line, line, self._loop)
         self._clock = clock
         self._connect_s = connect_s
 
@@ -160,8 +171,8 @@ class _Connector(aiohttp.TCPConnector):
         return self._first_s
 
 
-def _line(loop: AbstractEventLoop) -> ResponseHandler:
-    return CountingConnection(loop)
+def _new_line(line: type[CountingConnection], loop: AbstractEventLoop) -> ResponseHandler:
+    return line(loop)
 
 
 _HOST: ContextVar[str | None] = ContextVar("host", default="")

@@ -49,6 +49,8 @@ class LimitedResponse(aiohttp.ClientResponse):
     ip: str = ""
     transferred: bytes | bytearray = b""
     """As much of the body as was read, with its content codings."""
+    received_head: bytes = b""
+    """The head byte by byte, where somebody wants to know."""
 
     @classmethod
     def limited(

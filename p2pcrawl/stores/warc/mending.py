@@ -96,13 +96,13 @@ def _indexed(file: io.FileIO, filename: str) -> Iterator[tuple[_FoundRecord, byt
 
 
 def _line_of(fields: dict[str, str], block: bytes, member: _FoundRecord, filename: str) -> bytes:
-    status, _, rest = block.partition(b"\r\n")
+    status, _, rest = block.partition(b"\n")
     headers = _lines(rest)
     return index_line(
         fields.get("warc-target-uri", ""),
         fields.get("warc-date", ""),
         mime=REVISIT if fields["warc-type"] == "revisit" else mime_of(headers.get("content-type", "")),
-        status=status.decode("latin-1").split(" ")[1],
+        status=status.decode("latin-1").split()[1],
         digest=fields.get("warc-payload-digest", ""),
         offset=member.offset,
         length=member.length,
@@ -117,9 +117,11 @@ def _fields(head: bytes) -> tuple[dict[str, str], bytes]:
 
 
 def _lines(text: bytes) -> dict[str, str]:
-    """Reads header lines; the first one of a name counts."""
+    """Reads header lines up to the first that is empty; the first one of a name counts."""
     found: dict[str, str] = {}
-    for line in text.partition(b"\r\n\r\n")[0].split(b"\r\n"):
+    for line in text.split(b"\n"):
+        if not line.rstrip(b"\r"):
+            break
         name, _, value = line.decode("utf-8", "replace").partition(":")
         found.setdefault(name.strip().lower(), value.strip())
     return found

@@ -54,6 +54,8 @@ async def new_client(kept: Kept) -> AsyncIterator[Callable[..., Awaitable[Client
     [
         b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\n<p>hi",
         b"HTTP/1.1 404 Not There\r\nContent-Length: 4\r\n\r\nnope",
+        b"HTTP/1.1 204\r\nServer:x\r\nX-Much:   a  b  \r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nX-Folded: one\r\n two\r\nContent-Length: 2\r\n\r\n\n\n",
         b"HTTP/1.1 503 \r\ncontent-length: 0\r\nRETRY-after: 7\r\n\r\n",
         b"HTTP/1.1 301 Moved\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nX-Latin: caf\xe9\r\nset-cookie: b=2\r\nContent-Length: 1\r\n\r\n\xff",
@@ -132,6 +134,58 @@ async def test_framing_of_chunks_is_taken_away_with_the_header_that_announces_it
 
     assert kept[0].head == b"HTTP/1.1 200 OK\r\nX-A: 1\r\nX-Crawler-Transfer-Encoding: chunked\r\nX-B: 2\r\n\r\n"
     assert kept[0].body == b"hello world"
+
+
+async def test_head_that_comes_byte_by_byte_is_kept(serve, new_client, kept):
+    answer = b"HTTP/1.1 100 Go\r\nX: 1\r\n\r\nHTTP/1.1 200 OK\r\nX-A:b\r\nContent-Length: 4\r\n\r\n\r\n\r\n"
+
+    async def slowly(reader, writer, head):
+        for byte in answer:
+            writer.write(bytes([byte]))
+            await writer.drain()
+            await asyncio.sleep(0)
+
+    server = await serve(slowly)
+    client = await new_client()
+
+    await client.fetch(Request(server.url))
+
+    assert kept[0].head + kept[0].body == answer.partition(b"\r\n\r\n")[2]
+
+
+async def test_answers_on_one_connection_keep_their_own_heads(serve, new_client, kept, page):
+    server = await serve(page(b"one", "X-N: 1"), page(b"", "X-N: 2"), page(b"three", "X-N:3"))
+    client = await new_client()
+
+    for _ in range(3):
+        await client.fetch(Request(server.url))
+
+    assert server.connections == 1
+    assert [raw.head.partition(b"X-N:")[2].strip() for raw in kept] == [b"1", b"2", b"3"]
+
+
+@pytest.mark.parametrize("end", [b"\r\n", b"\n"])
+async def test_head_whose_lines_end_otherwise_is_kept(serve, new_client, kept, end):
+    answer = end.join([b"HTTP/1.1 200 OK", b"Content-Length: 2", b"", b"hi"])
+    server = await serve(answer)
+    client = await new_client()
+
+    await client.fetch(Request(server.url))
+
+    assert kept[0].head + kept[0].body == answer
+
+
+async def test_head_that_is_none_to_others_is_put_together_from_what_was_made_of_it(serve, new_client, kept):
+    async def odd(reader, writer, head):
+        writer.write(b"HTTP/1.1 200 OK\r\n \r\n" + b"no empty line" * 100)
+        await writer.drain()
+
+    server = await serve(odd)
+    client = await new_client()
+
+    answer = await client.fetch(Request(server.url))
+
+    assert (kept[0].head, kept[0].body) == (b"HTTP/1.1 200 OK\r\n\r\n", answer.body)
 
 
 async def test_interim_answer_is_no_part_of_the_page(serve, new_client, kept, page):

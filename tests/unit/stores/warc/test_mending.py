@@ -24,6 +24,7 @@ PAGES = [
     raw_page_of(3, body=os.urandom(300), is_encoded=True),
     raw_page_of(4, method="POST", request_head=b"POST /p/4 HTTP/1.1\r\n\r\n"),
     raw_page_of(5, body=b"x" * 3_000_000),
+    raw_page_of(7, head=b"HTTP/1.1 200\nContent-Type:text/plain\n\n", content_type="text/plain"),
     raw_page_of(6, head=b"HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n", content_type="", status=302),
 ]
 
@@ -90,7 +91,7 @@ def test_mended_file_is_read_by_others(tmp_path, whole):
         *["response", "request"] * 1,
         "revisit",
         "request",
-        *["response", "request"] * 3,
+        *["response", "request"] * 4,
         "response",
     ]
 
