@@ -395,14 +395,19 @@ class Stage:
         return all(m in self.up for m in self.staying) and not any(i.settled_s == inf for i in self.incidents)
 
     def agreed(self) -> bool:
-        """Tells whether all that are up count each other, have shared out the buckets by that, and have what is theirs.
+        """Tells whether all that are up count each other, each in the life that it is in, have shared out the buckets
+        by that, and have what is theirs.
+
+        Who restarts within seconds counts all along; until the others have noticed, they believe that it has what its
+        life before had, and say that copies are whole though its disk was lost.
 
         Who had been out of reach may still have pages, and know pauses of hosts, of buckets that another has served all
         along. That one does not know what to ask for, and is offered it.
         """
         ids = frozenset(m.id for m in self.up)
         views = {m.lead.cluster.ownership.view for m in self.up if m.lead is not None}
-        return len(views) == 1 and all(
+        lives = {frozenset(m.lead.cluster.views.boots.items()) for m in self.up if m.lead is not None}
+        return len(views) == 1 and len(lives) == 1 and all(
             m.lead is not None and m.members() == ids and m.lead.cluster.ownership.complete
             and len(m.lead.cluster.ownership.table) > 0 and not m.lead.cluster.takeover.unclaimed
             for m in self.up

@@ -216,7 +216,9 @@ class Simulation:
             *(f"{m.name} gave up: {failure}" for m in stage.machines for failure in m.failures),
             *(f"{m.node} at {m.moment:.2f} s: {m.message}: {m.exception!r}" for m in stage.world.mishaps),
         ]
-        folders = {m.name: read_folder(m.folder, stage.job) for m in stage.staying}
+        # One that was never brought back has no disk perhaps: why it was not is among the complaints.
+        there = [m for m in stage.staying if m.node.up or not self._complaints]
+        folders = {m.name: read_folder(m.folder, stage.job) for m in there}
         results = Counter(str(item.get("url")) for item in self._items)
         seen = stage.observer
         seen.take_stock()

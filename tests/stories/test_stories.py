@@ -483,6 +483,11 @@ STORIES = {
         "copy was all that there could be. It lost its disk, and the page that led to them was done.",
         Options(scenario="newcomers", seed=90002, masters=7, pages=240, hosts=15, latency_s=0.0005, limit_s=1200.0),
     ),
+    "disk-lost-unnoticed": Story(
+        "A master that had lost its disk was back at once, while its neighbour believed that it still held copies: "
+        "the simulation took all for whole, and destroyed two more disks of the three.",
+        Options(scenario="newcomers", seed=91326, masters=7, replicas=3, pages=60, hosts=30, limit_s=1200.0),
+    ),
     "two-majorities": Story(
         "Each part of a divided cluster counted its own members: two that had left and came back on the smaller side "
         "made that more than half of those that it knew, and both parts granted.",
