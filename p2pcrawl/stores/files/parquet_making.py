@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from p2pcrawl.model.errors import ConfigurationError, StorageError
 from p2pcrawl.stores.files.disk import sync_folder_of
-from p2pcrawl.stores.tables.arrow_rows import TYPES, arrow_schema, batch_of, chunks
+from p2pcrawl.stores.tables.arrow_rows import TYPES, arrow_schema, batch_of
 from p2pcrawl.stores.tables.column_types import (
     EXACT,
     Columns,
@@ -27,6 +27,7 @@ from p2pcrawl.stores.tables.column_types import (
     decoded_item,
     fitted,
 )
+from p2pcrawl.stores.tables.item_chunks import chunks
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from p2pcrawl.stores.parts.part_formats import NO_FIELD, Encoded
-from p2pcrawl.stores.tables.arrow_rows import arrow_schema, chunks, record_batch
+from p2pcrawl.stores.tables.arrow_rows import arrow_schema, record_batch
 from p2pcrawl.stores.tables.column_types import Columns
+from p2pcrawl.stores.tables.item_chunks import chunks
 
 
 class ParquetPart:

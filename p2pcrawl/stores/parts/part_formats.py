@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.stores.files.csv_format import Csv
-from p2pcrawl.stores.files.file_packing import GZIP, ZSTD
+from p2pcrawl.stores.files.file_packing import GZIP, ZSTD, Packing
 from p2pcrawl.stores.files.formats import JsonLines
 from p2pcrawl.stores.tables.column_types import Columns
+from p2pcrawl.stores.tables.item_chunks import chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +38,11 @@ class LinedPart:
 
     columned = False
 
-    def __init__(self, compress: Callable[[bytes], bytes]) -> None:
-        self._compress = compress
+    def __init__(self, packing: Packing | None) -> None:
+        self._packing = packing
 
     def encode(self, items: Sequence[bytes], columns: Columns) -> Encoded:
-        return Encoded(self._compress(JsonLines().encode(items)))
+        return Encoded(_packed(items, JsonLines(), self._packing))
 
 
 class TablePart:
@@ -49,25 +50,20 @@ class TablePart:
 
     columned = True
 
-    def __init__(self, compress: Callable[[bytes], bytes], *, safe: bool = True) -> None:
-        self._compress = compress
+    def __init__(self, packing: Packing | None, *, safe: bool = True) -> None:
+        self._packing = packing
         self._safe = safe
 
     def encode(self, items: Sequence[bytes], columns: Columns) -> Encoded:
         if not columns:
             return Encoded(b"", dict.fromkeys(range(len(items)), NO_FIELD))
-        return Encoded(self._compress(Csv(list(columns), safe=self._safe).encode(items)))
+        return Encoded(_packed(items, Csv(list(columns), safe=self._safe), self._packing))
 
 
 NO_FIELD = "it has no field with a value, and nothing has said yet which columns there are"
 
 
-def as_it_is(data: bytes) -> bytes:
-    """Returns the same bytes."""
-    return data
-
-
-_COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {"": as_it_is, ".gz": GZIP.whole, ".zst": ZSTD.whole}
+_PACKINGS: dict[str, Packing | None] = {"": None, ".gz": GZIP, ".zst": ZSTD}
 _LINED = (".jsonl", ".jl", ".ndjson")
 ENDINGS = ".jsonl, .csv (each also with .gz or .zst) or .parquet"
 
@@ -94,9 +90,16 @@ def part_format(ending: str, where: str, *, csv_safe: bool = True) -> PartFormat
             ) from None
 
         return ParquetPart()
-    compress = _COMPRESSIONS.get(compression)
-    if compress is not None and inner in _LINED:
-        return LinedPart(compress)
-    if compress is not None and inner == ".csv":
-        return TablePart(compress, safe=csv_safe)
+    if compression in _PACKINGS and inner in _LINED:
+        return LinedPart(_PACKINGS[compression])
+    if compression in _PACKINGS and inner == ".csv":
+        return TablePart(_PACKINGS[compression], safe=csv_safe)
     raise ConfigurationError(f"cannot tell the format of the parts of {where}: end it in {ENDINGS}")
+
+
+def _packed(items: Sequence[bytes], document: JsonLines | Csv, packing: Packing | None) -> bytes:
+    if packing is None:
+        return b"".join(document.encode(chunk) for chunk in chunks(items))
+    member = packing.compressor()
+    pieces = [member.compress(document.encode(chunk)) for chunk in chunks(items)]
+    return b"".join([*pieces, member.flush()])

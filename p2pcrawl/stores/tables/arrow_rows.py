@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from p2pcrawl.stores.tables.column_types import Columns, ColumnType, Unfit, decoded_item, fitted
 
-CHUNK_ITEMS = 2000
-CHUNK_BYTES = 2 * 1024 * 1024
-"""Items that are objects of Python at a time: these take up to ten times the room of their bytes."""
 TYPES: Mapping[ColumnType, pa.DataType] = {
     "boolean": pa.bool_(),
     "integer": pa.int64(),
@@ -23,20 +20,6 @@ TYPES: Mapping[ColumnType, pa.DataType] = {
 def arrow_schema(columns: Columns) -> pa.Schema:
     """Returns the columns as Arrow's."""
     return pa.schema([pa.field(name, TYPES[type_]) for name, type_ in columns.items()])
-
-
-def chunks(items: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Yields items, so many at a time as may be objects of Python."""
-    chunk: list[bytes] = []
-    size = 0
-    for item in items:
-        chunk.append(item)
-        size += len(item)
-        if len(chunk) == CHUNK_ITEMS or size >= CHUNK_BYTES:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
 
 
 def record_batch(items: Sequence[bytes], columns: Columns, schema: pa.Schema) -> tuple[pa.RecordBatch, dict[int, str]]:
