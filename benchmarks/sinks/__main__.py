@@ -1,4 +1,4 @@
-"""Measures sinks against real servers on loopback: ``python -m benchmarks.sinks mongo``."""
+"""Measures sinks against real servers on loopback: ``python -m benchmarks.sinks mongo``, ``... sql``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from pathlib import Path
 from benchmarks.masters.trial import Plan
 from benchmarks.sinks.mongo_kills import kill_all, stay_away
 from benchmarks.sinks.mongo_rate import measure_mongo
+from benchmarks.sinks.sql_rate import measure_sql
+from benchmarks.sinks.sql_restarts import restart_all
 
 
 def main() -> int:
@@ -19,9 +21,13 @@ def main() -> int:
     mongo = verbs.add_parser("mongo", help="the rate of documents beside a bare loop of the driver's bulk inserts")
     mongo.add_argument("--documents", type=int, default=20_000)
     mongo.add_argument("--rounds", type=int, default=5)
+    sql = verbs.add_parser("sql", help="the rate of rows beside a bare loop of each driver's executemany")
+    sql.add_argument("--rows", type=int, default=20_000)
+    sql.add_argument("--rounds", type=int, default=5)
     for name, told in (
         ("kill", "one document for each page, though servers and masters are killed"),
         ("away", "a server that is away for the whole crawl"),
+        ("restart-sql", "one row for each page, though PostgreSQL, MariaDB and a master are killed and restarted"),
     ):
         verb = verbs.add_parser(name, help=told)
         verb.add_argument("--pages", type=int, default=20_000)
@@ -35,8 +41,12 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if o.verb == "mongo":
         return measure_mongo(o.documents, o.rounds).print()
+    if o.verb == "sql":
+        return measure_sql(o.rows, o.rounds).print()
     plan = Plan(pages=o.pages, hosts=o.hosts, delay_s=o.delay, masters=o.masters, copies=o.copies, seed=o.seed)
     with tempfile.TemporaryDirectory(prefix="p2pcrawl-") as folder:
+        if o.verb == "restart-sql":
+            return restart_all(Path(folder), plan).print()
         claims = kill_all(Path(folder), plan, o.how) if o.verb == "kill" else stay_away(Path(folder), plan)
         return claims.print()
 

@@ -32,7 +32,6 @@ from p2pcrawl.stores.sql.item_columns import ColumnKind, ItemColumn
 from p2pcrawl.stores.sql.sql_place import SqlPlace
 from p2pcrawl.stores.sql.stored_columns import StoredColumn, ValueForm
 
-Rows = Sequence[Sequence[Any]]
 CONNECT_S = 10.0
 KEY_LENGTH = 190
 """The longest key that MySQL can index in any row format, in characters."""
@@ -117,13 +116,14 @@ class Dialect:
         """Returns the columns that hold JSON, where their type does not say so."""
         return set()
 
-    async def insert(
-        self, connection: AsyncConnection, columns: Sequence[StoredColumn], rows: Rows, *, new_only: bool
-    ) -> int:
-        """Adds rows, and returns how many it added. With ``new_only`` those whose key is there already are left out,
-        which in MySQL are also those that are not there but equal another row in a unique column.
+    def insertion(self, columns: Sequence[StoredColumn], *, new_only: bool) -> str:
+        """Returns the statement that adds a row; the first column is the key. With ``new_only`` one whose key is there
+        already is left out, where the database can tell it from one that equals another in another unique column.
         """
-        raise NotImplementedError
+        names = ", ".join(self.quote(column.name) for column in columns)
+        marks = ", ".join(self.set_mark(number, column) for number, column in enumerate(columns, 1))
+        otherwise = f" ON CONFLICT ({self.quote(columns[0].name)}) DO NOTHING" if new_only else ""
+        return f"INSERT INTO {self.table} ({names}) VALUES ({marks}){otherwise}"
 
 
 class Sqlite(Dialect):
@@ -148,15 +148,6 @@ class Sqlite(Dialect):
     def key_type(self) -> types.TypeEngine[Any]:
         return Text()
 
-    async def insert(
-        self, connection: AsyncConnection, columns: Sequence[StoredColumn], rows: Rows, *, new_only: bool
-    ) -> int:
-        names = ", ".join(self.quote(column.name) for column in columns)
-        otherwise = f" ON CONFLICT ({self.quote(columns[0].name)}) DO NOTHING" if new_only else ""
-        statement = f"INSERT INTO {self.table} ({names}) VALUES ({self.marks(len(columns))}){otherwise}"
-        result = await connection.exec_driver_sql(statement, [tuple(row) for row in rows])
-        return result.rowcount
-
 
 class Postgresql(Dialect):
     """PostgreSQL, and what speaks as it does."""
@@ -178,21 +169,6 @@ class Postgresql(Dialect):
 
     def _json(self) -> types.TypeEngine[Any]:
         return postgresql.JSONB()
-
-    async def insert(
-        self, connection: AsyncConnection, columns: Sequence[StoredColumn], rows: Rows, *, new_only: bool
-    ) -> int:
-        names = ", ".join(self.quote(column.name) for column in columns)
-        arrays = ", ".join(f"${n}::{_array_type(column)}[]" for n, column in enumerate(columns, 1))
-        values = ", ".join(f"v{n}{'::' + c.cast if c.cast else ''}" for n, c in enumerate(columns, 1))
-        aliases = ", ".join(f"v{n}" for n in range(1, len(columns) + 1))
-        otherwise = f" ON CONFLICT ({self.quote(columns[0].name)}) DO NOTHING" if new_only else ""
-        # One statement whatever the number of rows, which the server has prepared but once.
-        statement = (
-            f"INSERT INTO {self.table} ({names}) SELECT {values} FROM unnest({arrays}) AS v({aliases}){otherwise}"
-        )
-        result = await connection.exec_driver_sql(statement, tuple(list(each) for each in zip(*rows, strict=True)))
-        return result.rowcount
 
 
 def _array_type(column: StoredColumn) -> str:
@@ -219,19 +195,6 @@ class Mysql(Dialect):
 
     form = ValueForm(moments_as_text=True)
     _MODE = "STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"
-    ROWS_MAX = 1000
-
-    def _engine(self, place: SqlPlace) -> AsyncEngine:
-        engine = super()._engine(place)
-
-        @event.listens_for(engine.sync_engine, "do_connect")
-        def count_changes(dialect: Any, record: Any, arguments: Any, options: Any) -> None:
-            from asyncmy.constants.CLIENT import FOUND_ROWS
-
-            # So that a row that was left as it is does not count as one.
-            options["client_flag"] = options.get("client_flag", 0) & ~FOUND_ROWS
-
-        return engine
 
     def _arguments(self) -> dict[str, Any]:
         return {"connect_args": {"connect_timeout": int(CONNECT_S), "charset": "utf8mb4"}}
@@ -273,21 +236,9 @@ class Mysql(Dialect):
         found: Sequence[Any] = (await connection.exec_driver_sql(statement, (place.schema, place.table))).all()
         return {row[0] for row in found if row[1] == f"json_valid({self.quote(row[0])})"}
 
-    async def insert(
-        self, connection: AsyncConnection, columns: Sequence[StoredColumn], rows: Rows, *, new_only: bool
-    ) -> int:
-        key = self.quote(columns[0].name)
-        names = ", ".join(self.quote(column.name) for column in columns)
-        # Never INSERT IGNORE, which cuts values and leaves rows out for any reason.
-        otherwise = f" ON DUPLICATE KEY UPDATE {key} = {self.table}.{key}" if new_only else ""
-        one = f"({self.marks(len(columns))})"
-        added = 0
-        for start in range(0, len(rows), self.ROWS_MAX):
-            part = rows[start : start + self.ROWS_MAX]
-            statement = f"INSERT INTO {self.table} ({names}) VALUES {', '.join([one] * len(part))}{otherwise}"
-            result = await connection.exec_driver_sql(statement, tuple(value for row in part for value in row))
-            added += result.rowcount
-        return added
+    def insertion(self, columns: Sequence[StoredColumn], *, new_only: bool) -> str:
+        # Neither INSERT IGNORE, which cuts values, nor ON DUPLICATE KEY, which is about any unique column.
+        return super().insertion(columns, new_only=False)
 
 
 _DIALECTS: dict[str, type[Dialect]] = {"sqlite": Sqlite, "postgresql": Postgresql, "mysql": Mysql}

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from p2pcrawl.stores.sink import RefusedItem, SinkPage
 from p2pcrawl.stores.sql.item_columns import COLUMNS_MAX, ColumnKind, ItemColumn, columns_seen, name_trouble
-from p2pcrawl.stores.sql.stored_columns import Convert, NotHeld, StoredColumn, ValueForm, converter, in_zone
+from p2pcrawl.stores.sql.stored_columns import NotHeld, StoredColumn, ValueForm, column_converter, in_zone
 from p2pcrawl.stores.sql.table_shape import KEY, VISIT, TableShape
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
-@dataclass(frozen=True, slots=True)
-class TableRow:
+class TableRow(NamedTuple):
     """One item as the values of some columns, named in the same order: first the key, then the visit."""
 
     place: int
@@ -37,7 +37,7 @@ class PageRows:
     """One page with the rows of its items."""
 
     page: SinkPage
-    rows: Sequence[TableRow]
+    rows: list[TableRow]
 
     @property
     def prefix(self) -> str:
@@ -55,33 +55,92 @@ def newest_visits(pages: Iterable[SinkPage]) -> list[SinkPage]:
     return list(newest.values())
 
 
+class _Read(NamedTuple):
+    """One item that could be read, with where it is from."""
+
+    page: SinkPage
+    place: int
+    rows: list[TableRow]
+    """Those of its page."""
+    fields: dict[str, Any]
+
+
 class RowMaker:
-    """Makes rows for a table of one shape."""
+    """Makes rows for a table of one shape.
+
+    Items with the same fields are turned into rows together, column by column, as nearly all fit as they are; only
+    where one does not, each is looked at by itself.
+    """
 
     def __init__(self, form: ValueForm, shape: TableShape, *, history: bool) -> None:
         self._form = form
         self._shape = shape
         self._history = history
-        self._converters: dict[str, Convert] = {n: converter(c, form) for n, c in shape.item_columns.items()}
-        self._needed = [name for name, column in shape.item_columns.items() if column.needed]
-        self._ours = tuple([KEY, VISIT, *(shape.beside[name] for name in sorted(shape.beside))])
-        self._reads: dict[str, Convert] = {
-            name: converter(shape.columns[column], form) for name, column in shape.beside.items()
-        }
+        self._columns = shape.item_columns
+        self._converters = {name: column_converter(column, form) for name, column in shape.columns.items()}
+        self._needed = {name for name, column in self._columns.items() if column.needed}
+        self._beside = tuple(sorted(shape.beside))
+        self._ours = (KEY, VISIT, *(shape.beside[name] for name in self._beside))
 
-    def rows(self, page: SinkPage, refused: list[RefusedItem]) -> PageRows:
-        """Returns the rows of a page; items that have none are added to ``refused``."""
-        rows = []
-        beside: tuple[Any, ...] | None = None
-        for place, item in enumerate(page.items):
-            try:
-                if beside is None:
-                    beside = self._beside(page)
-                key = page.key(place, history=self._history)
-                rows.append(self._row(place, (key, page.visit, *beside), item))
-            except NotHeld as error:
-                refused.append(RefusedItem(page, place, str(error)))
-        return PageRows(page, rows)
+    def rows(self, pages: Iterable[SinkPage], refused: list[RefusedItem]) -> list[PageRows]:
+        """Returns the rows of pages; items that have none are added to ``refused``."""
+        made = [PageRows(page, []) for page in pages]
+        alike: dict[tuple[str, ...], list[_Read]] = defaultdict(list)
+        for each in made:
+            page, rows = each.page, each.rows
+            for place, item in enumerate(page.items):
+                try:
+                    fields = _decode(item)
+                except _UNREADABLE:
+                    refused.append(RefusedItem(page, place, "it is no JSON object that can be read"))
+                    continue
+                alike[tuple(fields)].append(_Read(page, place, rows, fields))
+        for names, items in alike.items():
+            if reason := self._names_trouble(names):
+                refused += [RefusedItem(item.page, item.place, reason) for item in items]
+            else:
+                self._add(names, items, refused)
+        return made
+
+    def _names_trouble(self, names: tuple[str, ...]) -> str:
+        """Tells why no item with these fields can be a row; "" if one can."""
+        for name in names:
+            if name not in self._columns:
+                return self._no_column(name)
+        missing = sorted(self._needed.difference(names))
+        return f"{missing[0]}: the column takes no NULL, and the item has no value for it" if missing else ""
+
+    def _add(self, names: tuple[str, ...], items: Sequence[_Read], refused: list[RefusedItem]) -> None:
+        """Adds the rows of items with the same fields to those of their pages."""
+        columns = (*self._ours, *names)
+        try:
+            converted = self._converted(names, items)
+        except NotHeld as error:
+            if len(items) == 1:
+                refused.append(RefusedItem(items[0].page, items[0].place, str(error)))
+                return
+            for item in items:
+                self._add(names, [item], refused)
+            return
+        for item, values in zip(items, zip(*converted, strict=True), strict=True):
+            item.rows.append(TableRow(item.place, columns, values))
+
+    def _converted(self, names: tuple[str, ...], items: Sequence[_Read]) -> list[Sequence[Any]]:
+        """Returns the values of all columns. Raises NotHeld where one does not fit."""
+        found: list[Sequence[Any]] = [
+            [item.page.key(item.place, history=self._history) for item in items],
+            [item.page.visit for item in items],
+        ]
+        for name in self._beside:
+            column = self._shape.beside[name]
+            if name == "fetched_at" and self._shape.columns[column].kind is ColumnKind.DATETIME:
+                moments = {item.page.fetched_at for item in items}
+                known = {each: self._moment(each, self._shape.columns[column]) for each in moments}
+                found.append([known[item.page.fetched_at] for item in items])
+            else:
+                found.append(self._converters[column]([getattr(item.page, name) for item in items]))
+        found += [self._converters[name]([item.fields[name] for item in items]) for name in names]
+        return found
 
     def unknown_columns(self, pages: Iterable[SinkPage]) -> tuple[ItemColumn, ...]:
         """Returns the columns that items of these pages need and the table has not: as many as a table may have."""
@@ -94,44 +153,8 @@ class RowMaker:
         room = max(0, COLUMNS_MAX - len(self._shape.columns))
         return tuple(unknown.values())[:room]
 
-    def _beside(self, page: SinkPage) -> tuple[Any, ...]:
-        """Returns the values of our own columns, in the order of what they hold."""
-        values = []
-        for name in sorted(self._shape.beside):
-            column = self._shape.columns[self._shape.beside[name]]
-            if name == "fetched_at":
-                values.append(self._moment(page.fetched_at, column))
-            else:
-                values.append(self._reads[name](page.url if name == "url" else page.job))
-        return tuple(values)
-
     def _moment(self, seconds: int, column: StoredColumn) -> Any:
-        if column.kind is not ColumnKind.DATETIME:
-            return self._reads["fetched_at"](seconds)
         return in_zone(datetime.fromtimestamp(max(0, min(seconds, 2**37)), UTC), column, self._form)
-
-    def _row(self, place: int, ours: tuple[Any, ...], item: bytes) -> TableRow:
-        fields = _fields(item)
-        if fields is None:
-            raise NotHeld("it is no JSON object that can be read")
-        names, values = list(self._ours), list(ours)
-        for name in sorted(fields):
-            convert = self._converters.get(name)
-            if convert is None:
-                raise NotHeld(self._no_column(name))
-            value = fields[name]
-            if value is None:
-                if self._shape.columns[name].needed:
-                    raise NotHeld(f"{name}: the column takes no NULL, and the item has no value for it")
-                names.append(name)
-                values.append(None)
-                continue
-            names.append(name)
-            values.append(convert(value))
-        for name in self._needed:
-            if name not in fields:
-                raise NotHeld(f"{name}: the column takes no NULL, and the item has no value for it")
-        return TableRow(place, tuple(names), tuple(values))
 
     def _no_column(self, name: str) -> str:
         if trouble := name_trouble(name):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -33,6 +33,8 @@ from p2pcrawl.stores.sql.table_writer import TableWriter
 OPEN_S = 30.0
 WRITE_S = 120.0
 CLOSE_S = 3.0
+PART_PAGES = 200
+"""Turned into rows at once, while the database is at those before."""
 TRIES = 3
 """How often what another writer was in the way of is tried, and what another master may just have done itself."""
 _ERRORS = (SQLAlchemyError, OSError, TimeoutError, UnicodeError)
@@ -88,11 +90,12 @@ class SqlSink:
             await self._add_columns(self._connection, pages)
             maker = RowMaker(self._dialect.form, self._shape, history=self._place.history)
             writer = TableWriter(self._dialect, self._connection, self._shape, history=self._place.history)
-            rows = [maker.rows(page, refused) for page in (pages if self._place.history else newest_visits(pages))]
             if self._clears and pages:
                 await writer.clear_other_jobs(pages[0].job)
                 self._clears = False
-            await self._bring(writer, rows, refused)
+            await self._bring(writer, maker, pages, refused)
+        order = {id(page): number for number, page in enumerate(pages)}
+        refused.sort(key=lambda item: (order[id(item.page)], item.place))
         return Written({"replaced": True} if self._around.replace else {}, refused)
 
     async def finish(self) -> None:
@@ -200,7 +203,32 @@ class SqlSink:
 
     # -- rows ---------------------------------------------------------------------------------
 
-    async def _bring(self, writer: TableWriter, rows: Sequence[PageRows], refused: list[RefusedItem]) -> None:
+    async def _bring(
+        self, writer: TableWriter, maker: RowMaker, pages: Sequence[SinkPage], refused: list[RefusedItem]
+    ) -> None:
+        """Writes the pages of a batch: as new ones, and if that cannot be, by looking at what is there."""
+        rows: list[PageRows] = []
+        # In one order, so that masters who write at once do not wait for each other in a circle.
+        ahead = sorted(pages if self._place.history else newest_visits(pages), key=lambda page: page.fingerprint)
+        parts = iter([ahead[start : start + PART_PAGES] for start in range(0, len(ahead), PART_PAGES)])
+
+        def made() -> Iterator[Sequence[PageRows]]:
+            for part in parts:
+                rows.extend(more := maker.rows(part, refused))
+                yield more
+
+        if self._place.history or all(page.visit == 0 for page in ahead):
+            try:
+                await writer.put_new(made())
+                return
+            except DBAPIError as error:
+                if fault_of(self._place.family, error) not in (Fault.UNFIT, Fault.AGAIN):
+                    raise
+        for _ in made():
+            pass
+        await self._merge(writer, rows, refused)
+
+    async def _merge(self, writer: TableWriter, rows: Sequence[PageRows], refused: list[RefusedItem]) -> None:
         """Writes pages together; where one item is in the way, in halves, until that one is found."""
         try:
             await self._tried(writer, rows)
@@ -211,8 +239,8 @@ class SqlSink:
             reason = reason_of(error)
         if len(rows) > 1:
             half = len(rows) // 2
-            await self._bring(writer, rows[:half], refused)
-            await self._bring(writer, rows[half:], refused)
+            await self._merge(writer, rows[:half], refused)
+            await self._merge(writer, rows[half:], refused)
             return
         try:
             refused += await writer.put_one_by_one(rows[0], self._reason)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
+from types import NoneType
 from typing import Any
 
 import msgspec
@@ -111,6 +112,47 @@ def converter(column: StoredColumn, form: ValueForm) -> Convert:
             return lambda value: _datetime(column, form, value)
         case ColumnKind.DATE:
             return lambda value: _date(column, form, value)
+
+
+ConvertAll = Callable[[Sequence[Any]], Sequence[Any]]
+"""Turns the values of a column, None among them. Raises NotHeld if one of them does not fit."""
+_AS_THEY_ARE: dict[ColumnKind, type] = {
+    ColumnKind.TEXT: str,
+    ColumnKind.INTEGER: int,
+    ColumnKind.FLOAT: float,
+    ColumnKind.BOOLEAN: bool,
+}
+"""Kinds of columns whose values are mostly in the form of the column already."""
+
+
+def column_converter(column: StoredColumn, form: ValueForm) -> ConvertAll:
+    """Makes the function that turns many values at once: what fits as it is, is only looked at."""
+    one = converter(column, form)
+    type_as_is = None if column.kind is None else _AS_THEY_ARE.get(column.kind)
+
+    def convert(values: Sequence[Any]) -> Sequence[Any]:
+        types = set(map(type, values))
+        if NoneType in types:
+            if column.needed:
+                raise NotHeld(f"{column.name}: the column takes no NULL, and the item has no value for it")
+            types.discard(NoneType)
+        if types == {type_as_is} and _fit_as_they_are(column, form, values):
+            return values
+        return [None if value is None else one(value) for value in values]
+
+    return convert
+
+
+def _fit_as_they_are(column: StoredColumn, form: ValueForm, values: Sequence[Any]) -> bool:
+    """Tells whether values of the type that is the column's can be taken as they are."""
+    if column.kind is ColumnKind.INTEGER:
+        return all(value is None or column.low <= value <= column.high for value in values)
+    if column.kind is not ColumnKind.TEXT:
+        return True
+    texts = [value for value in values if value is not None]
+    if column.size is not None and max(map(len, texts)) > column.size:
+        return False
+    return form.nul_in_text or "\0" not in "".join(texts)
 
 
 def shown(value: Any) -> str:

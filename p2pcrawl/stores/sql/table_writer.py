@@ -1,15 +1,18 @@
 """Rows into a table: new ones as they come, those of later visits in the place of earlier ones.
 
-Pages that are brought for the first time, nearly all, are one statement, and its count says whether all of their rows
-were new. If not, the rows that are there are looked at, and locked: what was brought before is left alone, what an
-earlier visit gave is changed, added to or removed, and of a page that has a later visit already nothing is written.
+Pages that are brought for the first time, nearly all, are plain inserts, and the database says if one was not new.
+Then, and for later visits, the rows that are there are looked at, and locked: what was brought before is left alone,
+what an earlier visit gave is changed, added to or removed, and of a page that has a later visit already nothing is
+written.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy.exc import DBAPIError
@@ -33,10 +36,29 @@ class TableWriter:
         self._shape = shape
         self._history = history
 
-    async def put(self, pages: Sequence[PageRows]) -> None:
-        """Writes pages in one transaction. No page may be there twice."""
+    async def put_new(self, parts: Iterable[Sequence[PageRows]]) -> None:
+        """Writes pages of which the table should have no rows, in one transaction. Raises the database's error where it
+        has. Each part is made while the database is at the one before.
+        """
         async with self._connection.begin():
-            await self._put(pages)
+            inserting: asyncio.Task[None] | None = None
+            try:
+                for pages in parts:
+                    if inserting is not None:
+                        await inserting
+                    inserting = asyncio.create_task(self._insert([row for each in pages for row in each.rows]))
+                    await asyncio.sleep(0)  # So that it is on its way before the next part is made.
+                if inserting is not None:
+                    await inserting
+            finally:
+                if inserting is not None and not inserting.done():
+                    inserting.cancel()
+                    await asyncio.wait([inserting])
+
+    async def put(self, pages: Sequence[PageRows]) -> None:
+        """Writes pages, of which the table may have rows. No page may be there twice."""
+        async with self._connection.begin():
+            await self._merge(pages, whole=True)
 
     async def put_one_by_one(self, page: PageRows, reason: Callable[[DBAPIError], str]) -> list[RefusedItem]:
         """Writes the rows of one page, each by itself in one transaction; returns those that the database refuses, with
@@ -47,7 +69,7 @@ class TableWriter:
             for row in page.rows:
                 try:
                     async with self._connection.begin_nested():
-                        await self._put([replace(page, rows=[row])], whole=False)
+                        await self._merge([replace(page, rows=[row])], whole=False)
                 except DBAPIError as error:
                     said = reason(error)
                     if not said:
@@ -62,26 +84,16 @@ class TableWriter:
         async with self._connection.begin():
             await self._connection.exec_driver_sql(statement, (f"{job}-", _after(f"{job}-")))
 
-    async def _put(self, pages: Sequence[PageRows], *, whole: bool = True) -> None:
-        first = [each for each in pages if self._history or each.page.visit == 0]
-        there = [each for each in pages if not self._history and each.page.visit > 0]
-        # In the order of their keys, so that masters who write at once do not wait for each other in a circle.
-        rows = sorted((row for each in first for row in each.rows), key=lambda row: row.key)
-        if rows and await self._insert(rows, new_only=True) < len(rows):
-            there += first
-        if there:
-            await self._merge(there, whole=whole)
-
-    async def _insert(self, rows: Sequence[TableRow], *, new_only: bool) -> int:
-        """Adds rows, those with the same columns by one statement; returns how many were added."""
-        added = 0
+    async def _insert(self, rows: Sequence[TableRow], *, new_only: bool = False) -> None:
+        """Adds rows, those with the same columns by one statement."""
         alike: dict[tuple[str, ...], list[tuple[Any, ...]]] = defaultdict(list)
         for row in rows:
             alike[row.columns].append(row.values)
         for names, values in alike.items():
+            # In the order of their keys, so that masters who write at once do not wait for each other in a circle.
+            values.sort(key=itemgetter(0))
             columns = [self._shape.columns[name] for name in names]
-            added += await self._dialect.insert(self._connection, columns, values, new_only=new_only)
-        return added
+            await self._connection.exec_driver_sql(self._dialect.insertion(columns, new_only=new_only), values)
 
     async def _merge(self, pages: Sequence[PageRows], *, whole: bool) -> None:
         """Writes pages of which the table may have rows. Unless ``whole``, pages have only some of theirs."""
@@ -106,7 +118,7 @@ class TableWriter:
         for row in changed:
             await self._update(row)
         if added:
-            await self._insert(sorted(added, key=lambda row: row.key), new_only=False)
+            await self._insert(added, new_only=True)
 
     async def _rows_there(self, pages: Sequence[PageRows]) -> dict[str, dict[str, int]]:
         """Returns the visits of the rows that the table has of these pages, by the beginning of their keys."""
