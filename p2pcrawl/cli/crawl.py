@@ -169,7 +169,7 @@ def _interruption(crawler: Crawler, count: int, again: str) -> str:
     if count > 1:
         return "stopping at once"
     if crawler.finished and crawler.undelivered:
-        return "stopping; what was not delivered is kept"
+        return "stopping when what can be delivered is (Ctrl-C again stops at once)"
     open_ = sum(job.leased for job in crawler.jobs)
     resume = (
         f"to go on later, run {again} again" if crawler.folder is not None else "without --data it cannot be resumed"

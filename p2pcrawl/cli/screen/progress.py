@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from p2pcrawl.cli.screen.figures import Figures, Meter
-from p2pcrawl.cli.screen.sinks import away_lines
+from p2pcrawl.cli.screen.sinks import away_lines, slow_lines
 from p2pcrawl.cli.screen.terminal import Terminal
 from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.core.bench.seat import HostState
@@ -57,8 +57,10 @@ async def _interval(crawler: Crawler, interval_s: float) -> None:
 
 def _waits_at_end(figures: Figures, crawler: Crawler) -> list[str]:
     """Says for which sinks a crawl waits that has nothing else to do, and what Ctrl-C does then."""
-    lines = away_lines(figures.sinks) if figures.over else []
-    return [f"{line}; Ctrl-C leaves them in {crawler.works_in}" for line in lines]
+    if not figures.over:
+        return []
+    away = [f"{line}; Ctrl-C leaves them in {crawler.works_in}" for line in away_lines(figures.sinks)]
+    return [*away, *slow_lines(figures.sinks)]
 
 
 async def _show(terminal: Terminal, crawler: Crawler) -> None:
@@ -130,7 +132,8 @@ def table(title: str, f: Figures, draining: bool) -> Any:
     hosts.add_column("for", no_wrap=True)
     for host in f.hosts:
         hosts.add_row(Text(host.name), str(host.open), f"{host.waiting:,}{'+' if host.more else ''}", _waits(host))
-    away = [Text(on_one_line(line), style="yellow") for line in away_lines(f.sinks)]
+    late = away_lines(f.sinks) + (slow_lines(f.sinks) if f.over else [])
+    away = [Text(on_one_line(line), style="yellow") for line in late]
     return Group(head, counts, failed, *away, slaves, hosts)
 
 

@@ -25,6 +25,15 @@ def away_lines(sinks: Iterable[SinkState]) -> list[str]:
     ]
 
 
+def slow_lines(sinks: Iterable[SinkState]) -> list[str]:
+    """Writes a line for each sink that is there and has not got all yet."""
+    return [
+        f"{counted(sink.waiting, 'item')} on the way to {near(sink.sink)}"
+        for sink in sinks
+        if sink.waiting and sink.away_since is None
+    ]
+
+
 def near(sink: str) -> str:
     """Writes an address as it is short to read from here."""
     if sink == "-":

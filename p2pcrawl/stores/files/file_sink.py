@@ -102,6 +102,9 @@ class FileSink:
     def finish(self) -> None:
         self.sync()
 
+    def give_up(self) -> None:
+        pass
+
     def close(self) -> None:
         file, self._file, self._member = self._file, None, None
         if file is None:

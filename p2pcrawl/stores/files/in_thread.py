@@ -60,6 +60,7 @@ class SinkInThread:
         await self._run(self._local.finish)
 
     async def close(self) -> None:
+        self._local.give_up()
         await self._run(self._local.close)
 
     def _run(self, call: Callable[[], T]) -> asyncio.Future[T]:

@@ -36,7 +36,7 @@ and what else the format keeps to itself.
 
 
 class LocalSink(Protocol):
-    """One output. Synchronous, and used by one thread at a time."""
+    """One output. Synchronous, and used by one thread at a time, but for ``give_up``."""
 
     def resume(self, position: Position | None) -> Position:
         """Opens the output at ``position``; None is the first start, in the mode it was made with.
@@ -56,6 +56,12 @@ class LocalSink(Protocol):
 
     def finish(self) -> None:
         """Leaves the output whole, durable and valid."""
+        ...
+
+    def give_up(self) -> None:
+        """Ends a call that waits for somebody else, who may never come: it raises. Called from any thread, and followed
+        by ``close``.
+        """
         ...
 
     def close(self) -> None:

@@ -84,6 +84,9 @@ class ParquetFile:
         self._first += self._heaped["count"]
         self._begin_heap()
 
+    def give_up(self) -> None:
+        pass
+
     def close(self) -> None:
         """Lets go of the output. What is in the heap becomes a file if that can be done: a courtesy to those who stop
         a crawl that they will not resume.

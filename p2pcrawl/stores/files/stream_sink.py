@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 from collections.abc import Sequence
+from contextlib import suppress
 
 from p2pcrawl.model.errors import StorageError
 from p2pcrawl.model.printable import printable
@@ -13,6 +14,7 @@ from p2pcrawl.stores.files.formats import JsonLines
 from p2pcrawl.stores.files.local_sink import Position
 
 _NAME = "standard output"
+LOOK_S = 0.2
 
 
 class StreamSink:
@@ -23,6 +25,7 @@ class StreamSink:
         self._format = JsonLines()
         self._offset = 0
         self._count = 0
+        self._given_up = False
 
     def resume(self, position: Position | None) -> Position:
         try:
@@ -45,17 +48,24 @@ class StreamSink:
         self._count += len(items)
         with storage_errors(_NAME):
             while view:
-                try:
-                    view = view[os.write(self._descriptor, view) :]
-                except BlockingIOError:
-                    # The other end made the pipe non-blocking, which it shares with us.
-                    select.select([], [self._descriptor], [])
+                self._wait_for_room()
+                with suppress(BlockingIOError):  # The other end made the pipe non-blocking, which it shares with us.
+                    view = view[os.write(self._descriptor, view[: select.PIPE_BUF]) :]
+
+    def _wait_for_room(self) -> None:
+        """Returns when as much can be written as a pipe takes at once without waiting."""
+        while not select.select([], [self._descriptor], [], LOOK_S)[1]:
+            if self._given_up:
+                raise StorageError(f"{_NAME} is not read")
 
     def sync(self) -> Position:
         return {"format": self._format.name, "gzip": False, "offset": self._offset, "count": self._count}
 
     def finish(self) -> None:
         pass
+
+    def give_up(self) -> None:
+        self._given_up = True
 
     def close(self) -> None:
         pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -145,6 +146,25 @@ def test_reader_that_goes_away_is_a_clear_error():
     with pytest.raises(StorageError, match="closed by its reader"):
         sink.write([b"{}"])
 
+    os.close(writing)
+
+
+def test_reader_that_does_not_read_is_waited_for_until_that_is_given_up():
+    reading, writing = os.pipe()
+    sink = StreamSink(writing)
+    sink.resume(None)
+    writer = ThreadPoolExecutor(1)
+
+    written = writer.submit(sink.write, [b'{"a":"%s"}' % (b"a" * 1_000_000)])
+    os.read(reading, 1)
+    waited = not written.done()
+    sink.give_up()
+
+    assert waited
+    with pytest.raises(StorageError, match="not read"):
+        written.result(10)
+    writer.shutdown()
+    os.close(reading)
     os.close(writing)
 
 
