@@ -22,8 +22,11 @@ from p2pcrawl.stores.files.opening import STANDARD_OUTPUT, ending_of
 from p2pcrawl.stores.kinds import kept_options, own_options, read_sink
 from p2pcrawl.stores.shaping import fields_of
 
-FORMATS: Final = {"json": "json", "jsonlines": "jsonl", "jsonl": "jsonl", "jl": "jsonl", "csv": "csv", "xml": "xml"}
-"""Formats of files by Scrapy's names, and their endings."""
+FORMATS: Final = {
+    **{"json": "json", "jsonlines": "jsonl", "jsonl": "jsonl", "jl": "jsonl", "csv": "csv", "xml": "xml"},
+    "parquet": "parquet",
+}
+"""Formats of files by Scrapy's names, one of ours beside them, and their endings."""
 _ENDINGS: Final = {"jl": "jsonl", "ndjson": "jsonl"}
 _PARAMETER: Final = re.compile(r"%\((\w+)\)(0?\d*[sd])")
 _GZIP: Final = "GzipPlugin"
@@ -95,13 +98,17 @@ class _Feed:
             raise self._wrong(
                 "one file is not cut into batches: name a folder of parts instead, as file:///absolute/folder/items.jsonl"
             )
-        ending, gzip = ending_of(self._address)
-        format = self._format() or _ENDINGS.get(ending, ending)
-        wanted_gzip = self._compresses() or gzip
-        if self._address != STANDARD_OUTPUT and (format != _ENDINGS.get(ending, ending) or wanted_gzip != gzip):
-            options["format"] = format + (".gz" if wanted_gzip else "")
-        elif self._address == STANDARD_OUTPUT and (format not in ("", "jsonl") or wanted_gzip):
+        ending, packing = ending_of(self._address)
+        named = _ENDINGS.get(ending, ending)
+        format, wanted = self._format() or named, self._packing(packing)
+        if self._address == STANDARD_OUTPUT and (format not in ("", "jsonl") or wanted):
             raise self._wrong("standard output is in JSON Lines only: 'format': 'jsonlines'")
+        if self._address != STANDARD_OUTPUT and (format, wanted) != (named, packing):
+            options["format"] = format + wanted
+        if format == "parquet" and wanted:
+            raise self._wrong(
+                f"what is in Parquet is compressed already: leave out {_GZIP}, and endings behind .parquet"
+            )
         if "indent" in self._left:
             indent = self._whole("indent")
             if format == "json":
@@ -140,21 +147,24 @@ class _Feed:
 
     def _check_ending(self) -> None:
         """Refuses a format that is not that of the address's ending. To a database neither says anything."""
-        compresses = self._compresses()
-        ending, gzip = ending_of(self._address.partition("?")[0].removesuffix(".zst"))
+        ending, packing = ending_of(self._address.partition("?")[0])
+        wanted = self._packing(packing)
         format = self._taken("format")
         if not ending:
             return
-        if format not in (None, "parquet") and FORMATS.get(str(format)) != _ENDINGS.get(ending, ending):
+        if format is not None and FORMATS.get(str(format)) != _ENDINGS.get(ending, ending):
             raise self._wrong(f"the address ends in .{ending}, and that is its format: leave out 'format': {format!r}")
-        if compresses and not gzip:
+        if wanted != packing:
             raise self._wrong(f"to have it compressed, end the address in .{ending}.gz")
 
-    def _compresses(self) -> bool:
+    def _packing(self, told: str) -> str:
+        """Returns the ending of what is compressed as asked for: by a plugin, else as the address tells."""
         names = [str(getattr(each, "__qualname__", each)) for each in self._taken("postprocessing") or ()]
         if other := [name for name in names if name.rpartition(".")[2] != _GZIP]:
             raise self._wrong(f"there is no plugin {other[0]} here, only scrapy.extensions.postprocessing.{_GZIP}")
-        return bool(names)
+        if names and told == ".zst":
+            raise self._wrong(f"the address says zstd, and {_GZIP} gzip: leave one of them out")
+        return ".gz" if names else told
 
     def _check_encoding(self) -> None:
         encoding = str(self._taken("encoding") or "utf-8")

@@ -25,13 +25,17 @@ _FORMATS: dict[str, Callable[[], Format]] = {
     "csv": Csv,
     "xml": Xml,
 }
+_PACKINGS = {".gz": GZIP, ".zst": ZSTD}
 
 
-def ending_of(path: str) -> tuple[str, bool]:
-    """Returns the ending by which a path names its format, in lower case, and whether it says gzip."""
+def ending_of(path: str) -> tuple[str, str]:
+    """Returns the ending by which a path names its format, in lower case, and that by which it says that it is
+    compressed: ``.gz``, ``.zst`` or "".
+    """
     lowered = path.lower()
-    ending = os.path.splitext("x" + os.path.basename(lowered.removesuffix(".gz")))[1]
-    return ending.removeprefix("."), lowered.endswith(".gz")
+    packing = next((each for each in _PACKINGS if lowered.endswith(each)), "")
+    ending = os.path.splitext("x" + os.path.basename(lowered.removesuffix(packing)))[1]
+    return ending.removeprefix("."), packing
 
 
 def open_local_sink(
@@ -46,28 +50,25 @@ def open_local_sink(
     """
     if path == STANDARD_OUTPUT:
         return StreamSink()
-    named = f"x.{format}" if format else path
-    zstd = named.lower().endswith(".zst")
-    ending, gzip = ending_of(named.removesuffix(named[-4:]) if zstd else named)
+    ending, packing = ending_of(f"x.{format}" if format else path)
     if ending == "warc":
         raise ConfigurationError(
             f"{path} would hold raw pages, not items: `crawl -o` takes it; in a cluster start peers with --warc DIR"
         )
-    if ending == "parquet" and not (zstd or gzip):
+    if ending == "parquet" and not packing:
         _check_place(path)
         return _parquet_file(path, fields, replace)
-    if ending not in _FORMATS or (zstd and gzip):
+    if ending not in _FORMATS:
         raise ConfigurationError(
             f"cannot tell the format of the output {path!r}: "
             "end it in .jsonl, .json, .csv or .xml (and .gz or .zst to compress it) or in .parquet, "
             "or give - for standard output"
         )
     _check_place(path)
-    packing = ZSTD if zstd else GZIP if gzip else None
     if ending == "csv":
-        return FileSink(path, Csv(fields, safe=csv_safe), packing=packing, replace=replace)
+        return FileSink(path, Csv(fields, safe=csv_safe), packing=_PACKINGS.get(packing), replace=replace)
     written = JsonArray(indent) if ending == "json" else _FORMATS[ending]()
-    return FileSink(path, written, packing=packing, replace=replace)
+    return FileSink(path, written, packing=_PACKINGS.get(packing), replace=replace)
 
 
 def _parquet_file(path: str, fields: Sequence[str], replace: bool) -> LocalSink:

@@ -49,6 +49,9 @@ def read(address: Any, **options: Any) -> SinkSpec:
         ("out.json", {"batch_item_count": 0, "postprocessing": []}, SinkSpec("out.json")),
         ("out.json", {"where": "price > 5", "batch": 7}, SinkSpec("out.json", {"where": "price > 5", "batch": "7"})),
         ("out.csv.gz", {"format": "csv", "postprocessing": [GzipPlugin]}, SinkSpec("out.csv.gz")),
+        ("out.parquet", {"format": "parquet"}, SinkSpec("out.parquet")),
+        ("out.json.zst", {"format": "json"}, SinkSpec("out.json.zst")),
+        ("out.zst", {"format": "json"}, SinkSpec("out.zst", {"format": "json.zst"})),
         (
             "out.csv",
             {"format": "csv", "postprocessing": ["scrapy.extensions.postprocessing.GzipPlugin"]},
@@ -80,7 +83,7 @@ def test_feed_is_a_destination_in_other_words(address: str, options: dict[str, A
 @pytest.mark.parametrize(
     ("address", "options", "told"),
     [
-        ("out.json", {"format": "pickle"}, "no format 'pickle', but json, jsonlines, jsonl, jl, csv, xml: 'jsonlines'"),
+        ("out.json", {"format": "pickle"}, ", csv, xml, parquet: 'jsonlines' keeps all"),
         ("out.json", {"item_filter": "my.Filter"}, "'item_filter' is not known here: write what passes as 'where'"),
         ("out.json", {"item_classes": ["my.Item"]}, "'item_classes' is not known here"),
         ("out.json", {"item_export_kwargs": {"delimiter": ";"}}, "'item_export_kwargs' is not known here"),
@@ -96,6 +99,8 @@ def test_feed_is_a_destination_in_other_words(address: str, options: dict[str, A
         ("out.json", {"fields": "a,b"}, "'fields' is a list of names, or a mapping"),
         ("out.json", {"fields": ["a", "a"]}, "'a' is given twice"),
         ("out.json", {"postprocessing": ["scrapy.x.LZMAPlugin"]}, "no plugin scrapy.x.LZMAPlugin here"),
+        ("out.parquet", {"postprocessing": [GzipPlugin]}, "compressed already"),
+        ("out.csv.zst", {"postprocessing": [GzipPlugin]}, "says zstd, and GzipPlugin gzip"),
         ("out.json", {"gzip_compresslevel": 9}, "'gzip_compresslevel' is not known here: leave it out"),
         ("out.json", {"overwrit": True}, "no option 'overwrit': did you mean 'overwrite'?"),
         ("out.json", {"mode": "history"}, "no option 'mode'"),
