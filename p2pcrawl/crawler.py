@@ -267,6 +267,11 @@ class Crawler:
             self._running.cancel()
 
     @property
+    def raw_pages(self) -> str:
+        """The folder of the WARC files, if the raw pages are kept; or ""."""
+        return str(self._warc.folder) if self._warc is not None else ""
+
+    @property
     def folder(self) -> Path | None:
         """The data folder that makes the crawl resumable, if it has one."""
         return self._data

@@ -132,6 +132,7 @@ async def _crawl(terminal: Terminal, crawler: Crawler, again: str) -> CrawlEnd:
         resumable=str(crawler.folder) if crawler.folder is not None else "",
         kept_in=crawler.kept_in,
         nothing_to_do=crawler.was_finished,
+        raw_pages=crawler.raw_pages,
         troubles=troubles,
     )
 

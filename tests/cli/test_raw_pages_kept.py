@@ -21,6 +21,7 @@ def test_each_page_and_robots_txt_is_kept_once(run: Run, whole: list[str], tmp_p
     result = run(*whole, "-o", "pages.jsonl", "--warc", "raw", "--slaves", slaves)
 
     assert result.returncode == 0, result.stderr
+    assert f"  raw pages: in {tmp_path / 'raw'}\n" in result.stderr
     kept = list(answers_in(tmp_path / "raw"))
     pages = [url for url, status in kept if status == "200" and not url.endswith("/robots.txt")]
     assert sorted(pages) == sorted(urls_in(tmp_path / "pages.jsonl"))

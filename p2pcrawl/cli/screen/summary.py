@@ -26,6 +26,8 @@ class CrawlEnd:
     kept_in: str = ""
     """The folder in which what was not delivered is kept, where there is no data folder; or ""."""
     nothing_to_do: bool = False
+    raw_pages: str = ""
+    """The folder of the WARC files, or ""."""
     troubles: list[tuple[str, str, str]] = field(default_factory=list)
     """Examples of what did not succeed: (url, reason, detail)."""
 
@@ -59,6 +61,8 @@ def summary(ending: CrawlEnd) -> list[str]:
     lines = []
     for certificate in ending.certificates:
         lines += _job(certificate, ending)
+    if ending.raw_pages:
+        lines.append(f"  raw pages: in {ending.raw_pages}")
     for url, reason, detail in ending.troubles:
         lines.append(f"  e.g. {reason}: {url}{_short(detail)}")
     if ending.exit_code == 1:

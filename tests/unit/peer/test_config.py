@@ -12,6 +12,8 @@ from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.peer import config
 from p2pcrawl.peer.config import CHOICES, Partition, PeerConfig, Role, chosen, is_loopback, key_ring
+from p2pcrawl.peer.peer import Peer
+from p2pcrawl.stores.warc.place import WarcPlace
 from p2pcrawl.wire.sealed.keys import KEY_VARIABLE, generate_key
 
 
@@ -99,6 +101,10 @@ def test_bad_key_file_is_one_clear_line(tmp_path: Path, text: str) -> None:
     with pytest.raises(ConfigurationError) as error:
         key_ring(PeerConfig(key_file=path), off_loopback=True)
     assert "\n" not in str(error.value)
+
+
+def test_folder_for_raw_pages_may_be_told_by_its_name(tmp_path: Path) -> None:
+    assert Peer(warc=str(tmp_path)).config.warc == Peer(warc=WarcPlace(tmp_path)).config.warc == WarcPlace(tmp_path)
 
 
 def test_loopback_is_told_from_the_rest() -> None:
