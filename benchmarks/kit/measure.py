@@ -235,7 +235,8 @@ class Setup:
 
     folder: Path
     target: str = str(SPIDERS)
-    outputs: Sequence[Path] = ()
+    outputs: Sequence[Path | str] = ()
+    """Files, or addresses of other sinks."""
     data: Path | None = None
     slaves: int | None = 2
     settings: Mapping[str, object] = field(default_factory=dict)
@@ -254,7 +255,7 @@ class Setup:
     def command(self) -> list[str]:
         command = [sys.executable, *self.program, "crawl", self.target, "--json"]
         for output in self.outputs:
-            command += ["-o", f"file://{output}?linger=0.3" if output.parent.name == PARTS else str(output)]
+            command += ["-o", f"file://{output}?linger=0.3" if Path(output).parent.name == PARTS else str(output)]
         if self.data is not None:
             command += ["--data", str(self.data)]
         if self.slaves is not None:

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.masters.trial import Plan
+from benchmarks.sinks.crawl_cost import crawl_into_mongo
 from benchmarks.sinks.mongo_kills import kill_all, stay_away
 from benchmarks.sinks.mongo_rate import measure_mongo
 from benchmarks.sinks.sql_rate import measure_sql
@@ -24,6 +25,9 @@ def main() -> int:
     sql = verbs.add_parser("sql", help="the rate of rows beside a bare loop of each driver's executemany")
     sql.add_argument("--rows", type=int, default=20_000)
     sql.add_argument("--rounds", type=int, default=5)
+    crawl = verbs.add_parser("crawl", help="what a crawl into MongoDB costs beside one into a file")
+    crawl.add_argument("--pages", type=int, default=5_000)
+    crawl.add_argument("--rounds", type=int, default=5)
     for name, told in (
         ("kill", "one document for each page, though servers and masters are killed"),
         ("away", "a server that is away for the whole crawl"),
@@ -43,6 +47,9 @@ def main() -> int:
         return measure_mongo(o.documents, o.rounds).print()
     if o.verb == "sql":
         return measure_sql(o.rows, o.rounds).print()
+    if o.verb == "crawl":
+        with tempfile.TemporaryDirectory(prefix="p2pcrawl-") as folder:
+            return crawl_into_mongo(Path(folder), o.pages, o.rounds).print()
     plan = Plan(pages=o.pages, hosts=o.hosts, delay_s=o.delay, masters=o.masters, copies=o.copies, seed=o.seed)
     with tempfile.TemporaryDirectory(prefix="p2pcrawl-") as folder:
         if o.verb == "restart-sql":

@@ -10,7 +10,7 @@ import asyncio
 import json
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,13 +25,12 @@ from p2pcrawl.stores.mongo.mongo_documents import drafts_of
 from p2pcrawl.stores.mongo.mongo_trial import INDEXED
 from p2pcrawl.stores.sink import SinkPage
 
-BATCH = 1000
+BULK = 1000
+"""Documents in one insert of the bare loop; the sink cuts its batches into such, too."""
 RATE_MIN = 0.8
 JOB = "ab" * 16
 LATER_SHARE = 5
 """Later visits are measured with one document in so many."""
-
-Book = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -57,21 +56,31 @@ def book(number: int) -> bytes:
     ).encode()
 
 
-def pages_of(count: int, visit: int = 0) -> list[SinkPage]:
-    return [
-        SinkPage(JOB, f"{n:032x}", f"http://books.example/catalogue/{n}/index.html", visit, 1_700_000_000, [book(n)])
-        for n in range(count)
-    ]
+def batches(count: int, size: int, visit: int = 0) -> Iterator[list[SinkPage]]:
+    """Makes pages of one item each, a batch at a time."""
+    for start in range(0, count, size):
+        yield [
+            SinkPage(
+                JOB, f"{n:032x}", f"http://books.example/catalogue/{n}/index.html", visit, 1_700_000_000, [book(n)]
+            )
+            for n in range(start, min(count, start + size))
+        ]
 
 
-def batches(those: Sequence[Any]) -> list[Sequence[Any]]:
-    return [those[start : start + BATCH] for start in range(0, len(those), BATCH)]
+class Watch:
+    """A watch that runs only while something is waited for."""
 
+    def __init__(self) -> None:
+        self.took = Took(0.0, 0.0)
 
-async def timed(work: Callable[[], Awaitable[None]]) -> Took:
-    began_s, cpu_s = time.perf_counter(), time.process_time()
-    await work()
-    return Took(time.perf_counter() - began_s, time.process_time() - cpu_s)
+    async def time(self, work: Awaitable[Any]) -> Any:
+        """Waits for it, and adds what that took."""
+        began_s, cpu_s = time.perf_counter(), time.process_time()
+        done = await work
+        self.took = Took(
+            self.took.wall_s + time.perf_counter() - began_s, self.took.cpu_s + time.process_time() - cpu_s
+        )
+        return done
 
 
 async def bare(hosts: str, name: str, count: int, *, indexes: bool) -> Took:
@@ -80,43 +89,38 @@ async def bare(hosts: str, name: str, count: int, *, indexes: bool) -> Took:
     collection = client["bench"].get_collection(name, write_concern=WriteConcern("majority", j=True))
     if indexes:
         await collection.create_indexes([IndexModel([(field, 1)]) for field in INDEXED])
-    documents = [one.document for one in drafts_of(pages_of(count), "books", history=False)[0]]
-
-    async def insert() -> None:
-        for batch in batches(documents):
-            await collection.insert_many(batch, ordered=False)
-
-    took = await timed(insert)
+    watch = Watch()
+    for pages in batches(count, BULK):
+        documents = [one.document for one in drafts_of(pages, "books", history=False)[0]]
+        await watch.time(collection.insert_many(documents, ordered=False))
     await client["bench"].drop_collection(name)
     client.close()
-    return took
+    return watch.took
 
 
 async def sink(hosts: str, name: str, count: int, driver: str, *, visits: int = 1) -> Took:
     """Measures a sink; with more visits than one, the last of them."""
     brought = make_sink(parse_sink(f"mongodb://{hosts}/bench.{name}?driver={driver}"), SinkPlace("books"))
     await brought.open(None)
-    took = Took(0, 0)
+    watch = Watch()
     for visit in range(visits):
-        pages = batches(pages_of(count, visit))
-
-        async def bring(pages: list[Sequence[Any]] = pages) -> None:
-            for batch in pages:
-                written = await brought.write(batch)
-                assert not written.refused
-
-        took = await timed(bring)
+        watch = Watch()
+        for pages in batches(count, brought.limits.items, visit):
+            written = await watch.time(brought.write(pages))
+            assert not written.refused
     await brought.close()
     client: Any = AsyncIOMotorClient(f"mongodb://{hosts}/")
     assert await client["bench"][name].count_documents({}) == count
     await client["bench"].drop_collection(name)
     client.close()
-    return took
+    return watch.took
 
 
 def measure_mongo(count: int, rounds: int) -> Claims:
     """Measures both in turns against a replica set of one."""
-    claims = Claims(f"MongoDB: {count} documents, {BATCH} at once, to a majority and its journal; medians of {rounds}")
+    claims = Claims(
+        f"MongoDB: {count} documents, {BULK} in an insert, to a majority and its journal; medians of {rounds}"
+    )
     ways: dict[str, Callable[[str, str], Awaitable[Took]]] = {
         "bare motor": lambda hosts, name: bare(hosts, name, count, indexes=True),
         "bare motor, no indexes": lambda hosts, name: bare(hosts, name, count, indexes=False),

@@ -36,7 +36,7 @@ OPEN_S = 30.0
 WRITE_S = 60.0
 MAJORITY_MS = 10_000
 """For so long a write waits until a majority has it."""
-PART_ITEMS = 500
+PART_ITEMS = 1000
 """So many are written at once, while the next ones are drafted."""
 _REPLACED = "replaced"
 
@@ -50,7 +50,7 @@ class MongoSink:
     """One collection that takes the items of one job, from any number of masters at once."""
 
     def __init__(self, place: MongoPlace, surroundings: SinkPlace) -> None:
-        self.limits = BatchLimits()
+        self.limits = BatchLimits(items=2 * PART_ITEMS)
         self._place = place
         self._spider = surroundings.job_name
         self._replace = surroundings.replace
