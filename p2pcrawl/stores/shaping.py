@@ -120,9 +120,10 @@ class ShapedSink:
                 size = 0
                 await asyncio.sleep(0)
         written = await self._sink.write(brought)
-        original = {(page.job, page.fingerprint, page.visit): page for page in pages}
+        # By what they are and not by their names, for parts of one page may be brought as two.
+        original = {id(cut): page for cut, page in zip(brought, pages, strict=True)}
         for each in written.refused:
-            page = original[each.page.job, each.page.fingerprint, each.page.visit]
+            page = original[id(each.page)]
             refused.append(RefusedItem(page, _place(page, each.page.number_of(each.place)), each.reason))
         return Written(written.position, refused)
 

@@ -72,6 +72,7 @@ class RefusedItem:
     """One item that a sink will never take, and why, in one line: it goes to the dead letters."""
 
     page: SinkPage
+    """The page as it was brought: that object, for another one may have its name."""
     place: int
     """Of the item in ``page.items``."""
     reason: str

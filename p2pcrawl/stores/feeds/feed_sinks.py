@@ -65,7 +65,7 @@ class _Feed:
     """One feed, being read. Its options are taken out one by one, so that what is left was not understood."""
 
     def __init__(self, address: str, options: Any, given: Mapping[str, str]) -> None:
-        self._shown = f"FEEDS: {re.sub(r'(?<=://)[^/?#]*@', '***@', address).partition('?')[0]}"
+        self._shown = f"FEEDS: {re.sub(r'(?<=://).*@', '***@', address).partition('?')[0]}"
         if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
             raise self._wrong("a feed is a mapping from options to values, as {'format': 'json'}")
         self._left = {name: value for name, value in options.items() if value is not None}

@@ -118,9 +118,10 @@ def test_what_cannot_be_kept_is_refused_by_its_name(address: str, options: dict[
     assert str(caught.value).startswith("FEEDS: ")
 
 
-def test_password_of_a_feed_is_not_shown() -> None:
+@pytest.mark.parametrize("address", ["https://ada:hidden@h/hook?token=hidden", "mongodb://ada:hid/hidden@h/a.b"])
+def test_password_of_a_feed_is_not_shown(address: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        read("https://ada:hidden@h/hook?token=hidden", format="json", colour="red")
+        read(address, format="json", colour="red")
 
     assert "hidden" not in str(caught.value)
 

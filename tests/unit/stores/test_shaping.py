@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.stores.address import parse_sink
+from p2pcrawl.stores.kinds import SinkPlace, address_of, make_sink, read_sink
 from p2pcrawl.stores.shaping import ShapedSink, check_options, fields_of, shaped
 from p2pcrawl.stores.sink import BatchLimits, Position, RefusedItem, SinkPage, Written
 
@@ -95,6 +100,30 @@ async def test_refused_items_are_those_of_the_page_as_it_came() -> None:
 
     assert written.position == {"at": 8}
     assert [(r.page is page, r.place, r.reason) for r in written.refused] == [(True, 1, "it is bad")]
+
+
+async def test_parts_of_a_page_may_be_brought_as_two() -> None:
+    sink = KeptPages()
+    first, second = (replace(page_of({"p": 20, "t": word}), numbers=[n]) for n, word in ((3, "bad"), (7, "bad")))
+
+    written = await shaped(sink, {"where": "p > 10"}).write([first, second])
+
+    assert [(r.page is page, r.place) for r, page in zip(written.refused, (first, second), strict=True)] == [
+        (True, 0)
+    ] * 2
+
+
+async def test_table_has_the_keys_of_the_items_that_pass(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path}/shop.db?table=books&fields=price:cost&where=price > 10"
+    sink = make_sink(address_of(read_sink(address)), SinkPlace("shop"))
+    await sink.open(None)
+
+    await sink.write([page_of({"price": 5}, {"price": 20}, {"price": 1}, {"price": 30})])
+    await sink.close()
+
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as database:
+        rows = database.execute("SELECT _key, cost FROM books ORDER BY _key").fetchall()
+    assert rows == [("j-f-1", 20), ("j-f-3", 30)]
 
 
 async def test_shapes_may_stand_behind_each_other() -> None:
