@@ -37,6 +37,7 @@ from p2pcrawl.overlay.tasks import end
 from p2pcrawl.peer.acceptance import Acceptance, refusal_of, sinks_refusal
 from p2pcrawl.peer.acquaintances import AGES_S, Acquaintances
 from p2pcrawl.peer.answers.questions import Questions
+from p2pcrawl.peer.answers.results import GatheredPage
 from p2pcrawl.peer.answers.submission import Submission
 from p2pcrawl.peer.config import Partition, PeerConfig
 from p2pcrawl.private.folders import private
@@ -366,7 +367,11 @@ class Lead:
 
     def results(self, job: int) -> AsyncIterator[bytes]:
         """Gathers the items of a job, from all masters, in pieces of whole lines."""
-        return self.questions.results(job)
+        return self.questions.gathering(job).pieces()
+
+    def pages(self, job: int) -> AsyncIterator[list[GatheredPage]]:
+        """Gathers the same by pages, with what is told of each."""
+        return self.questions.gathering(job).pages()
 
 
 def read_incarnation(folder: Path) -> int:

@@ -271,6 +271,16 @@ class Peer:
         async for piece in Gathering(job, self._masters, self._pages_of).pieces():
             yield piece
 
+    async def pages(self, job: int) -> AsyncIterator[bytes]:
+        """Yields the pages of a job that have items, from all masters, each as a line of JSON."""
+        if self._lead is None:
+            await self.ask("known", {"job": job})
+        gathered = (
+            self._lead.pages(job) if self._lead is not None else Gathering(job, self._masters, self._pages_of).pages()
+        )
+        async for pages in gathered:
+            yield b"".join(page.json() for page in pages)
+
     async def _masters(self) -> list[Address]:
         """Returns the addresses of all masters, for a slave, which asks every one itself."""
         members = await self._members()

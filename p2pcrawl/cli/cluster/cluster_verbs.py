@@ -288,7 +288,11 @@ def owner(url: str, peer_api: str | None, key: str, as_json: bool, debug: bool) 
 @click.command()
 @click.argument("job", type=click.IntRange(min=1), metavar="JOB")
 @click.option(
-    "-o", "--output", required=True, metavar="FILE", help="Where to; what is in FILE is replaced. - is standard output."
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE|URL",
+    help="Where to; what is in FILE is replaced. - is standard output. A URL is a database, an object store ...",
 )
 @_peer
 @options.debug

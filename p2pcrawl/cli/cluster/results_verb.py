@@ -8,20 +8,28 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from p2pcrawl.cli.cluster.brought import BroughtItems, bring
 from p2pcrawl.cli.cluster.control import buckets_told
 from p2pcrawl.cli.cluster.remote import Remote
 from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.master.neighbours.absences import absent_told
 from p2pcrawl.model.printable import on_one_line
+from p2pcrawl.stores.address import scheme_of
 from p2pcrawl.stores.files.opening import STANDARD_OUTPUT, open_local_sink
+from p2pcrawl.stores.kinds import read_sink
 
 
 def run_results(job: int, output: str, peer: str | None) -> int:
-    """Fetches what there is so far."""
-    open_local_sink(output, replace=True)
-    remote = Remote.find(peer)
-    count = fetch(remote, job, output)
-    print(f"p2pcrawl: {fetched(count, output)}", file=sys.stderr)
+    """Fetches what there is so far into a file, or brings it into a sink."""
+    if scheme_of(output):
+        sink = read_sink(output)
+        remote = Remote.find(peer)
+        told = _brought_told(bring(remote, job, sink), sink.url)
+    else:
+        open_local_sink(output, replace=True)
+        remote = Remote.find(peer)
+        told = fetched(fetch(remote, job, output), output)
+    print(f"p2pcrawl: {told}", file=sys.stderr)
     for gap in gaps(remote.get("/job", job=job)):
         print(f"p2pcrawl: warning: {on_one_line(gap)}", file=sys.stderr)
     return 0
@@ -54,6 +62,11 @@ def fetch(remote: Remote, job: int, output: str) -> int:
         if os.path.exists(draft):
             os.unlink(draft)
     return count
+
+
+def _brought_told(brought: BroughtItems, url: str) -> str:
+    told = f"{counted(brought.items, 'item')} brought to {url}"
+    return f"{told}, {brought.refused:,} refused ({on_one_line(brought.why)})" if brought.refused else told
 
 
 def fetched(count: int, output: str) -> str:

@@ -7,17 +7,29 @@ several stores can tell that it has a page already.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from p2pcrawl.frontier.database.schema import MappedErrors, open_for_reading
 from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.model.crawl.fingerprint import pack_halves
+from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.packing import packed
 
 PAGES_MAX = 500
 BYTES_MAX = 4 * 1024 * 1024
 
-PageItems = tuple[int, bytes, bytes]
-"""A place to go on behind, the page's fingerprint, and its items as they travel."""
+
+class PageItems(NamedTuple):
+    """The items of a page, as they travel, with what is told beside them."""
+
+    place: int
+    """To go on behind."""
+    fingerprint: bytes
+    data: bytes
+    url: str
+    visit: int
+    fetched_at: int
+    """Seconds since 1970."""
 
 
 def pages_after(folder: Path, job: int, after: int) -> list[PageItems]:
@@ -30,13 +42,14 @@ def pages_after(folder: Path, job: int, after: int) -> list[PageItems]:
         with MappedErrors(folder):
             connection.execute("BEGIN")
             firsts = connection.execute(
-                "SELECT i.id, i.record, r.hi, r.lo, length(i.data) FROM item AS i JOIN record AS r ON r.id = i.record"
+                "SELECT i.id, i.record, r.hi, r.lo, length(i.data), r.url, r.visit, r.phase, r.ended, r.found"
+                " FROM item AS i JOIN record AS r ON r.id = i.record"
                 " WHERE i.id > ? AND i.job = ? AND i.count > 0"
                 " AND NOT EXISTS (SELECT 1 FROM item AS e WHERE e.record = i.record AND e.id < i.id)"
                 " ORDER BY i.id LIMIT ?",
                 (after, job, PAGES_MAX),
             ).fetchall()
-            chosen: list[tuple[int, int, int, int, int]] = []
+            chosen: list[tuple[Any, ...]] = []
             size = 0
             for first in firsts:
                 if chosen and size >= BYTES_MAX:
@@ -49,4 +62,15 @@ def pages_after(folder: Path, job: int, after: int) -> list[PageItems]:
                 data.setdefault(record, []).append(part)
     finally:
         connection.close()
-    return [(number, pack_halves(hi, lo), packed(data[record])) for number, record, hi, lo, _ in chosen]
+    return [
+        # The next visit of a page may have begun: its items are of the one before.
+        PageItems(
+            number,
+            pack_halves(hi, lo),
+            packed(data[record]),
+            url,
+            max(visit - 1, 0) if phase == Phase.QUEUED else visit,
+            ended or found,
+        )
+        for number, record, hi, lo, _, url, visit, phase, ended, found in chosen
+    ]

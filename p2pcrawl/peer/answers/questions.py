@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -107,8 +106,8 @@ class Questions:
             raise ConfigurationError(f"there is no job {number}; `p2pcrawl jobs` lists them")
         return job
 
-    async def results(self, number: int) -> AsyncIterator[bytes]:
-        """Yields the items of a job, from all masters, in pieces of whole lines."""
+    def gathering(self, number: int) -> Gathering[NodeId]:
+        """Begins to gather the items of a job from all masters."""
         job = self.job_of({"job": number}).id
 
         async def members() -> list[NodeId]:
@@ -119,8 +118,7 @@ class Questions:
                 return await self._pages(arguments["job"], arguments["after"])
             return await self._peers.query(node, "ask:pages", arguments, _PLAIN)
 
-        async for piece in Gathering(job, members, ask).pieces():
-            yield piece
+        return Gathering(job, members, ask)
 
     async def _pages(self, job: int, after: int) -> dict[str, Any]:
         """Answers a gathering: the next pages with items that this master has."""
@@ -128,7 +126,7 @@ class Questions:
         mark = f"{cluster.ownership.view:016x} {cluster.takeover.handovers}"
         settled = not cluster.ownership.syncing and cluster.ownership.complete
         rows = await asyncio.to_thread(pages_after, self._folder, job, after)
-        pages = [(print_.hex(), place, in_text(items)) for place, print_, items in rows]
+        pages = [(r.fingerprint.hex(), r.place, in_text(r.data), r.url, r.visit, r.fetched_at) for r in rows]
         return {"pages": pages, "mark": mark, "settled": settled}
 
     # -- owners -------------------------------------------------------------------------------

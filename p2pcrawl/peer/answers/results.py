@@ -8,9 +8,10 @@ fingerprint, and when anything has moved since the gathering began, it goes roun
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, Generic, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.packing import of_text
@@ -24,8 +25,22 @@ Who = TypeVar("Who", bound=str)
 """A master, by its id; or by its address, for those who do not know its id."""
 Members = Callable[[], Awaitable[list[Who]]]
 Ask = Callable[[Who, dict[str, Any]], Awaitable[dict[str, Any]]]
-"""Asks a master for the next pages: ``job`` and ``after`` in; ``pages`` (fingerprint, place, items), ``mark`` and
-``settled`` out. The mark changes when a bucket has moved."""
+"""Asks a master for the next pages: ``job`` and ``after`` in; ``pages`` (fingerprint, place, items, and what is told
+beside them), ``mark`` and ``settled`` out. The mark changes when a bucket has moved."""
+
+
+class GatheredPage(NamedTuple):
+    """The items of a page, as lines, with what is told beside them: URL, visit and when it was fetched."""
+
+    fingerprint: str
+    lines: bytes
+    told: Sequence[Any] = ()
+
+    def json(self) -> bytes:
+        """Writes the page as a line of JSON."""
+        url, visit, fetched_at = self.told
+        head = json.dumps({"page": self.fingerprint, "url": url, "visit": visit, "fetched_at": fetched_at})
+        return head[:-1].encode() + b', "items": [' + self.lines.replace(b"\n", b", ") + b"]}\n"
 
 
 class Gathering(Generic[Who]):
@@ -43,16 +58,21 @@ class Gathering(Generic[Who]):
         self._at_rest = True
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """Yields whole lines of items. Raises P2PCrawlError when a master does not answer for too long."""
+        """Yields whole lines of items. Raises as :meth:`pages`."""
+        async for pages in self.pages():
+            yield b"".join(page.lines + b"\n" for page in pages)
+
+    async def pages(self) -> AsyncIterator[list[GatheredPage]]:
+        """Yields pages with their items. Raises P2PCrawlError when a master does not answer for too long."""
         loop = asyncio.get_running_loop()
         until = loop.time() + self._patience_s
         while True:
             trouble = None
             self._marks, self._at_rest = {}, True
             try:
-                async for piece in self._round():
+                async for pages in self._round():
                     until = max(until, loop.time() + self._patience_s / 2)
-                    yield piece
+                    yield pages
             except P2PCrawlError as error:
                 log.info("gathering the items of job %d: %s", self._job, error)
                 trouble = error
@@ -65,7 +85,7 @@ class Gathering(Generic[Who]):
                 return
             await asyncio.sleep(AGAIN_S)
 
-    async def _round(self) -> AsyncIterator[bytes]:
+    async def _round(self) -> AsyncIterator[list[GatheredPage]]:
         places: dict[Who, int] = {}
         for _ in range(2):
             # The second time only tells whether something moved meanwhile.
@@ -91,11 +111,11 @@ class Gathering(Generic[Who]):
         if known != page["mark"] or not page["settled"] or len(views) > 1:
             self._at_rest = False
 
-    def _fresh(self, pages: list[tuple[str, int, str | list[str]]]) -> bytes:
-        lines: list[bytes] = []
-        for print_, _, items in pages:
+    def _fresh(self, pages: list[list[Any]]) -> list[GatheredPage]:
+        fresh = []
+        for print_, _, items, *told in pages:
             key = bytes.fromhex(print_)
             if key not in self._known:
                 self._known.add(key)
-                lines.append(of_text(items))
-        return b"\n".join(lines) + b"\n" if lines else b""
+                fresh.append(GatheredPage(print_, of_text(items), told))
+        return fresh

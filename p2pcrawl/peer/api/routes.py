@@ -61,6 +61,10 @@ class ApiPeer(Protocol):
         """Gathers the items of a job, from all masters, in pieces of whole lines."""
         ...
 
+    def pages(self, job: int) -> AsyncIterator[bytes]:
+        """Gathers its pages that have items, each as a line of JSON, with what is told beside them."""
+        ...
+
 
 class Api:
     """Listens until closed."""
@@ -79,7 +83,7 @@ class Api:
         """Raises ConfigurationError when it cannot listen there."""
         app = web.Application(client_max_size=BODY_MAX, middlewares=[self._watch, self._guard])
         app.router.add_get("/", self._root)
-        app.router.add_get("/jobs/{job}/items", self._items)
+        app.router.add_get("/jobs/{job}/{what:items|pages}", self._gathered)
         app.router.add_get("/{what:status|jobs|owner|job|why}", self._question)
         app.router.add_post(f"/{{what:submit|drain|keys|{'|'.join(VERBS)}}}", self._change)
         # A body is small and comes as it is: nothing of a stranger is inflated, not even to be thrown away.
@@ -167,13 +171,14 @@ class Api:
             raise ConfigurationError("the body must be a JSON object")
         return web.json_response(await self._desk.tell(request.match_info["what"], {**request.query, **arguments}))
 
-    async def _items(self, request: web.Request) -> web.StreamResponse:
+    async def _gathered(self, request: web.Request) -> web.StreamResponse:
         job = request.match_info["job"]
         if not (job.isascii() and job.isdigit() and len(job) <= _JOB_DIGITS_MAX):
             raise ConfigurationError(f"{job[:40]!r} is not the number of a job")
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         try:
-            async for piece in self._desk.results(int(job)):
+            gather = self._desk.results if request.match_info["what"] == "items" else self._desk.pages
+            async for piece in gather(int(job)):
                 if not response.prepared:
                     await response.prepare(request)
                 await response.write(piece)

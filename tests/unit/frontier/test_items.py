@@ -40,7 +40,7 @@ def crawl(store: Store, *urls: str, staged: int = 0) -> None:
 def gathered(folder: Path, job: int = 1) -> list[tuple[bytes, bytes]]:
     found, after = [], 0
     while pages := pages_after(folder, job, after):
-        found += [(print_, data) for _, print_, data in pages]
+        found += [(print_, data) for _, print_, data, *_ in pages]
         after = pages[-1][0]
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -42,6 +43,10 @@ class Desk:
             raise self.error
         for n in range(job):
             yield b'{"n":%d}\n' % n
+
+    async def pages(self, job: int) -> AsyncIterator[bytes]:
+        for n in range(job):
+            yield b'{"page":"%d","items":[]}\n' % n
 
 
 @asynccontextmanager
@@ -130,6 +135,11 @@ async def test_errors_are_told_by_who_can_act(error: Exception, status: int) -> 
             assert "insides" not in (await answer.json())["error"]
         async with session.get("/jobs/3/items") as answer:
             assert answer.status == status
+
+
+async def test_pages_stream_as_lines_beside_the_items() -> None:
+    async with api() as (_, session), session.get("/jobs/2/pages") as answer:
+        assert [json.loads(line)["page"] for line in (await answer.read()).splitlines()] == ["0", "1"]
 
 
 async def test_items_stream_as_lines_and_none_is_an_empty_answer() -> None:

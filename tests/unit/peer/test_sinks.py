@@ -164,6 +164,20 @@ async def test_cancelled_job_delivers_what_is_done(tmp_path: Path, there: Destin
         assert urls(there) == sorted([item["url"] async for item in job.items()])
 
 
+async def test_pages_are_told_with_the_keys_under_which_masters_bring_their_items(
+    tmp_path: Path, there: Destination
+) -> None:
+    async with site_of() as site, two_peers(tmp_path) as (one, two):
+        job = await one.submit(spider(tmp_path, site), output=OUTPUT)
+        await until(two, job.id, "finished")
+
+        told = [json.loads(line) for line in b"".join([piece async for piece in two.pages(job.id)]).splitlines()]
+
+        assert sorted(f"{job.id:013x}-{page['page']}-0" for page in told) == sorted(there.items)
+        assert {page["url"]: page["items"] for page in told} == {url: [{"url": url}] for url in urls(there)}
+        assert {page["visit"] for page in told} == {0}
+
+
 async def test_peer_that_comes_when_a_job_is_over_has_no_more_to_bring(tmp_path: Path, there: Destination) -> None:
     async with site_of() as site, peer(data=tmp_path / "one") as one:
         job = await one.submit(spider(tmp_path, site), output=OUTPUT)

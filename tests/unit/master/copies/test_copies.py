@@ -65,7 +65,7 @@ async def items(houses: Iterable[FakeMaster], job: int = 77) -> Counter[bytes]:
         after = 0
         while pages := pages_after(house.town.folder / house.name, job, after):
             after = pages[-1][0]
-            for _, _, data in pages:
+            for _, _, data, *_ in pages:
                 found.update(data.split(b"\n"))
     return found
 
