@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import zlib
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,23 @@ async def test_body_is_read_back_as_it_was(tmp_path, warcs, fields):
     _, answer, _ = records_in(warcs()[0].read_bytes())
     assert answer.body == page.body
     assert answer.fields.get("WARC-Truncated", "") == page.truncated
+
+
+async def test_answer_cannot_bring_records_of_its_own_into_a_file(tmp_path, warcs):
+    lines = [b"WARC/1.1", b"WARC-Type: response", b"WARC-Target-URI: http://bank.example/", b"Content-Length: 2"]
+    forged = b"\r\n".join([*lines, b"", b"no", b"", b""])
+    hostile = b"\r\n\r\n" + forged + zlib.compress(forged, wbits=31) + forged
+    folder = WarcFolder(WarcPlace(tmp_path))
+
+    for number, encoded in enumerate((False, True)):
+        head = b"HTTP/1.1 200 OK\r\nX: " + forged.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+        await folder.keep(raw_page_of(number, body=b"%d" % number + hostile, head=head, is_encoded=encoded))
+    await folder.keep(raw_page_of(2))
+    await folder.close()
+
+    found = [(r.kind, r.url) for r in records_in(warcs()[0].read_bytes())[1:]]
+    assert found == [(kind, raw_page_of(n).url) for n in range(3) for kind in ("response", "request")]
+    assert {told["url"] for _, told in index_of_folder(tmp_path)} == {raw_page_of(n).url for n in range(3)}
 
 
 async def test_payload_that_was_written_is_referred_to(tmp_path, warcs):
