@@ -12,6 +12,7 @@ from benchmarks.masters.trial import Plan
 from benchmarks.sinks.crawl_cost import crawl_into_mongo
 from benchmarks.sinks.mongo_kills import kill_all, stay_away
 from benchmarks.sinks.mongo_rate import measure_mongo
+from benchmarks.sinks.part_kills import ENDING, files_in, kill_writers
 from benchmarks.sinks.sql_rate import measure_sql
 from benchmarks.sinks.sql_restarts import restart_all
 
@@ -32,6 +33,7 @@ def main() -> int:
         ("kill", "one document for each page, though servers and masters are killed"),
         ("away", "a server that is away for the whole crawl"),
         ("restart-sql", "one row for each page, though PostgreSQL, MariaDB and a master are killed and restarted"),
+        ("parts", "one item for each page in part files, though masters are killed"),
     ):
         verb = verbs.add_parser(name, help=told)
         verb.add_argument("--pages", type=int, default=20_000)
@@ -54,6 +56,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="p2pcrawl-") as folder:
         if o.verb == "restart-sql":
             return restart_all(Path(folder), plan).print()
+        if o.verb == "parts":
+            parts = Path(folder, "parts")
+            address = f"file://{parts}{ENDING}?linger=2"
+            return kill_writers(Path(folder), plan, address, lambda: files_in(parts)).print()
         claims = kill_all(Path(folder), plan, o.how) if o.verb == "kill" else stay_away(Path(folder), plan)
         return claims.print()
 
