@@ -22,6 +22,7 @@ from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.packing import packed, unpacked
 from p2pcrawl.wire.messages.peer_messages import Row
 
+_QUEUED = int(Phase.QUEUED)
 ITEM_BYTES_MAX = 8 * 1024 * 1024
 """Bytes of items that are read at once."""
 
@@ -178,20 +179,22 @@ class ItemTable:
             (last, until, job, marked),
         )
         for number, record, rows, data, hi, lo, url, visit, phase, ended, discovered, marks in found:
-            if record != before:
-                if count >= items_max or size >= bytes_max or len(pages) >= items_max:
-                    found.close()
-                    return pages, pages[-1].last, True
+            if record != before and (count >= items_max or size >= bytes_max or len(pages) >= items_max):
+                found.close()
+                return pages, pages[-1].last, True
+            text = unpacked(data)
+            items = text.split(b"\n") if rows else []
+            if record == before:
+                pages[-1].items.extend(items)
+                pages[-1] = pages[-1]._replace(last=number)
+            else:
                 # The next visit of a page may have begun: these items are of the one before.
-                visit = max(visit - 1, 0) if phase == Phase.QUEUED else visit
-                again = marks is not None
-                pages.append(DurablePage(number, pack_halves(hi, lo), url, visit, ended or discovered, [], again))
-            before, page = record, pages[-1]
-            items = unpacked(data).split(b"\n") if rows else []
-            page.items.extend(items)
-            pages[-1] = page._replace(last=number)
+                visit = max(visit - 1, 0) if phase == _QUEUED else visit
+                print_, again = pack_halves(hi, lo), marks is not None
+                pages.append(DurablePage(number, print_, url, visit, ended or discovered, items, again))
+            before = record
             count += rows
-            size += sum(map(len, items))
+            size += len(text)
         return pages, max(last, min(self._last, until)), False
 
     def waiting(self, job: int, last: int, marked: int) -> int:

@@ -2,7 +2,7 @@
 
 The order is: the sink takes a batch, what it refused is written down, and with the master's next commit it is stored
 how far that was. Whatever crashes in between, the batch is brought again; ``docs/sinks.md`` tells why that is safe.
-Nothing is kept in memory but the batch under way: what waits is in the store.
+Nothing is kept in memory but the batch under way and the next one: what waits is in the store.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.model.errors import ConfigurationError, StorageError
 from p2pcrawl.model.printable import on_one_line
+from p2pcrawl.overlay.tasks import end
 from p2pcrawl.stores.sink import BatchLimits, Position, RefusedItem, Sink, SinkAway, SinkPage
 
 log = logging.getLogger(__name__)
@@ -27,7 +28,8 @@ AWAY_S = 0.5
 AWAY_MAX_S = 30.0
 """For how long a sink that is away is left alone: doubled from the one to the other."""
 
-Read = Callable[[int, BatchLimits], Awaitable[tuple[list[SinkPage], list[int], bool]]]
+Reading = tuple[list[SinkPage], list[int], bool]
+Read = Callable[[int, BatchLimits], Awaitable[Reading]]
 """Reads the next pages behind a number, with the number up to which each is told (one more for what lies behind them),
 and whether there are more."""
 
@@ -189,27 +191,45 @@ class Delivery:
         await self._sink.close()
 
     async def _bring_all(self) -> None:
-        behind = True
-        while True:
-            if not behind:
-                await self._wait_for_more()
-            self._grew.clear()
-            self._much.clear()
+        coming = self._next()
+        try:
+            while True:
+                durable, (pages, places, behind) = await coming
+                self._place = places[-1]
+                if behind:
+                    # Read while the sink takes these.
+                    coming = self._next()
+                if pages:
+                    self.through.clear()
+                    await self._bring(pages, places)
+                if not behind:
+                    await self._catch_up(durable, idle=not pages)
+                    await self._wait_for_more()
+                    coming = self._next()
+        finally:
+            await end([coming])
+
+    def _next(self) -> asyncio.Task[tuple[int, Reading]]:
+        """Begins to read the next pages, with how many items of the job were durable before."""
+        self._grew.clear()
+        self._much.clear()
+
+        async def read() -> tuple[int, Reading]:
             durable = self.job.counts["items"]
-            pages, places, behind = await self._read(self._place, self._sink.limits)
-            if pages:
-                self.through.clear()
-                await self._bring(pages, places)
-            self._place = places[-1]
-            if not behind:
-                # All was read that was durable before; items may have gone uncounted, with their page or its bucket.
-                self._accounted = min(max(self._accounted, durable), self.job.counts["items"])
-            if self._ended and not behind and not self._grew.is_set():
-                await self._sink.finish()
-                self.through.set()
-                self._told(self, False)
-            if not pages:
-                self._here()
+            return durable, await self._read(self._place, self._sink.limits)
+
+        return asyncio.create_task(read())
+
+    async def _catch_up(self, durable: int, *, idle: bool) -> None:
+        """Takes note that all was brought that was ``durable``, and leaves the destination whole if that was all."""
+        # Items may have gone uncounted, with their page or its bucket.
+        self._accounted = min(max(self._accounted, durable), self.job.counts["items"])
+        if self._ended and not self._grew.is_set():
+            await self._sink.finish()
+            self.through.set()
+            self._told(self, False)
+        if idle:
+            self._here()
 
     async def _bring(self, pages: list[SinkPage], places: list[int]) -> None:
         written = await self._sink.write(pages)
