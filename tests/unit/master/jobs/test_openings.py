@@ -166,7 +166,7 @@ def test_start_url_opens_its_host_in_the_transaction_that_takes_it_in(way: str) 
 
     match way:
         case "arrives":
-            exchange._take(SimpleNamespace(job=1, links=[found], answer=None), batch)  # type: ignore[arg-type]
+            exchange._take(SimpleNamespace(job=1, links=[found], answer=None, known=1), batch)  # type: ignore[arg-type]
         case "comes back":
             parcel: Any = SimpleNamespace(link=found, bucket=7)
             exchange._return(1, parcel, batch)
