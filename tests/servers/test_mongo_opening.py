@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import re
+import socket
 
+import dns.asyncresolver
+import dns.name
+import dns.resolver
+import dns.rrset
 import pytest
 
 from benchmarks.sinks.mongod import PASSWORD, USER, Mongod, free_port
@@ -118,3 +123,65 @@ async def test_set_without_a_primary_may_get_one(can_start_mongod, driver):
         said = await refusal(mongo_sink(url), SinkAway)
 
     assert server.host in said
+
+
+async def test_rights_that_are_taken_away_are_waited_for(shop):
+    database = shop.client[shop.name]
+    database.command("createUser", "ada", pwd="secret", roles=["readWrite"])
+    sink = shop.sink(user="ada", password="secret")
+
+    async with opened(sink):
+        await sink.write([page(1, {"n": 1})])
+        database.command("revokeRolesFromUser", "ada", roles=["readWrite"])
+        with pytest.raises(SinkAway, match="not authorized"):
+            await sink.write([page(2, {"n": 2})])
+        database.command("grantRolesToUser", "ada", roles=["readWrite"])
+        await sink.write([page(2, {"n": 2})])
+
+    assert len(shop.documents()) == 2
+
+
+class FakeNames:
+    """A name server that knows one cluster, ``cluster.shop.example``, whose one host is the server of the tests."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+
+    def resolve(self, name: str, kind: str, **_: object) -> dns.rrset.RRset:
+        if kind == "TXT":
+            raise dns.resolver.NoAnswer
+        if name != "_mongodb._tcp.cluster.shop.example":
+            raise dns.resolver.NXDOMAIN(qnames=[dns.name.from_text(name)], responses={})
+        return dns.rrset.from_text(name, 60, "IN", kind, f"0 0 {self._port} a.shop.example.")
+
+    async def resolve_later(self, name: str, kind: str, **more: object) -> dns.rrset.RRset:
+        return self.resolve(name, kind, **more)
+
+
+@pytest.fixture
+def names(shop, monkeypatch):
+    found = FakeNames(int(shop.host.rpartition(":")[2]))
+    ask = socket.getaddrinfo
+    monkeypatch.setattr(dns.resolver, "resolve", found.resolve)
+    monkeypatch.setattr(dns.asyncresolver, "resolve", found.resolve_later)
+    monkeypatch.setattr(
+        socket,
+        "getaddrinfo",
+        lambda host, *more, **most: ask({"a.shop.example": "127.0.0.1"}.get(host, host), *more, **most),
+    )
+
+
+async def test_cluster_is_found_by_its_name(shop, names, driver):
+    options = f"{driver}&authSource=admin&tls=false"
+    sink = mongo_sink(f"mongodb+srv://{USER}@cluster.shop.example/{shop.name}.books?{options}", PASSWORD)
+
+    async with opened(sink):
+        await sink.write([page(1, {"n": 1})])
+
+    assert len(shop.documents()) == 1
+
+
+async def test_cluster_of_an_unknown_name_is_a_mistake(shop, names, driver):
+    said = await refusal(mongo_sink(f"mongodb+srv://nowhere.shop.example/{shop.name}.books?{driver}"))
+
+    assert "there is no host of that name" in said

@@ -7,7 +7,10 @@ have ended it in favour of the other: when it goes, it goes from here.
 from __future__ import annotations
 
 import inspect
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
+
+from pymongo.errors import PyMongoError
 
 from p2pcrawl.stores.mongo.mongo_place import MongoPlace
 
@@ -41,7 +44,8 @@ def _maker(driver: str) -> Any:
 
 
 async def disconnect(client: Client) -> None:
-    """Closes a client: motor's does it at once, the other when it is waited for."""
-    closing = cast(Any, client).close()
-    if inspect.isawaitable(closing):
-        await closing
+    """Closes a client: motor's does it at once, the other when it is waited for. Raises nothing of theirs."""
+    with suppress(PyMongoError):
+        closing = cast(Any, client).close()
+        if inspect.isawaitable(closing):
+            await closing

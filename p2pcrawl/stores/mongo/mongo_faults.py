@@ -19,12 +19,12 @@ UNAUTHORIZED = 13
 
 PASSING = frozenset(
     {
-        6, 7, 24, 46, 50, 64, 84, 89, 91, 95, 100, 112, 117, 133, 134, 136, 189, 202, 234, 262, 290, 314, 317, 358,
+        6, 7, 13, 24, 46, 50, 64, 84, 89, 91, 95, 100, 112, 117, 133, 134, 136, 189, 202, 234, 262, 290, 314, 317, 358,
         384, 391, 402, 6000, 8000, 9001, 10058, 10107, 11600, 11601, 11602, 13388, 13435, 13436, 14031, 16500, 50001,
     }
 )  # fmt: skip
 """Codes of what is no fault of an item: no primary, stepping down, shutting down, no majority in time, locks,
-interrupted, full disk, quota or rate of a hosted service, a shard that moved."""
+interrupted, full disk, quota or rate of a hosted service, a shard that moved, rights that were taken away."""
 
 UNFIT = (BSONError, OverflowError, RecursionError, UnicodeError)
 """Raised by the driver for a document that it cannot encode, before it has sent it."""

@@ -95,6 +95,12 @@ def test_user_without_a_password_is_told_where_to_put_it(monkeypatch):
         place_of("mongodb://ada@db/shop.books")
 
 
+def test_name_that_only_sounds_secret_is_none():
+    place = place_of("mongodb://db/shop.books?replicaSet=secret-token-rs")
+
+    assert place.shown.endswith("replicaSet=secret-token-rs")
+
+
 def test_password_is_in_no_form_of_the_place():
     place = place_of("mongodb://ada@db/shop.books?tls=true")
 
