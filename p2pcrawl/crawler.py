@@ -34,9 +34,9 @@ from p2pcrawl.spiders.loading.load import importing, load_spider, merged_setting
 from p2pcrawl.spiders.loading.trial import try_spider
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.stores.address import scheme_of
-from p2pcrawl.stores.feeds.feed_sinks import feed_sinks, tells_time
+from p2pcrawl.stores.feeds.start_outputs import SpiderFeeds, start_outputs
 from p2pcrawl.stores.files.opening import STANDARD_OUTPUT
-from p2pcrawl.stores.kinds import SinkPlace, address_of, make_sink, read_sink
+from p2pcrawl.stores.kinds import read_sink
 from p2pcrawl.stores.warc.mending import mend
 from p2pcrawl.stores.warc.place import SIZE_MAX, WarcPlace, chosen_place
 
@@ -91,7 +91,7 @@ class Crawler:
         else:
             self._warc, names = chosen_place(warc, warc_size, names, names if replace else ())
         given_outputs = [*outputs, *(read_sink(name, replace=replace) for name in names)]
-        self._outputs, self._timed = _with_feeds(given_outputs, self._plans)
+        self._outputs = start_outputs(given_outputs, [plan.feeds for plan in self._plans], datetime.now(UTC))
         self._data = Path(data) if data is not None else None
         self.output_to_stderr = output_to_stderr
         """Whether what spiders print goes to standard error, because standard output holds the items."""
@@ -158,7 +158,7 @@ class Crawler:
 
     def _check(self) -> None:
         """Refuses whatever can be seen not to work before anything is written."""
-        if len(self._plans) > 1 and any(output.url != STANDARD_OUTPUT for output in self._outputs):
+        if len(self._plans) > 1 and any(output.url != STANDARD_OUTPUT for output in self._outputs.specs):
             names = " and ".join(plan.name for plan in self._plans[:2])
             raise ConfigurationError(f"{names} are separate crawls and cannot share an output: run them one by one")
         if self._warc is not None:
@@ -207,15 +207,15 @@ class Crawler:
         for job in master.jobs.values():
             if (job.spec.spider, job.spec.arguments) == (spec.spider, spec.arguments):
                 self.resumed = True
-                # A feed whose name tells the time of the start goes on under the name that it had.
-                return await master.resume(job.id, spec, [o for o in self._outputs if o.url not in self._timed])
+                known = await master.outputs.known(job)
+                return await master.resume(job.id, spec, self._outputs.as_begun(known))
         others = [j for j in master.jobs.values() if j not in self.jobs]
         if others:
             raise ConfigurationError(
                 f"the data folder {folder} holds another crawl ({_described(others[0].spec)}); "
                 "use another --data folder"
             )
-        return await master.submit(spec, self._outputs)
+        return await master.submit(spec, self._outputs.specs)
 
     async def __aexit__(self, *_: object) -> None:
         master, running = self._master, self._running
@@ -301,7 +301,7 @@ class Crawler:
     @property
     def outputs(self) -> list[str]:
         """The destinations of the items: absolute paths, or "-"."""
-        return [output.url for output in self._outputs]
+        return [output.url for output in self._outputs.specs]
 
     @property
     def master(self) -> Master:
@@ -364,9 +364,7 @@ class _Plan:
     ) -> None:
         self.ref = ref
         self.cls = cls
-        self.feeds = settings.feeds
-        self.own_feeds = own_feeds
-        """The feeds are the spider's, not the caller's."""
+        self.feeds = SpiderFeeds(settings.feeds, str(cls.name), arguments, own_feeds)
         self.settings = replace(settings, feeds={})
         """Without the feeds, which are outputs from here on, and may hold passwords."""
         self.arguments = arguments
@@ -405,36 +403,6 @@ def _resolved(target: Target | Sequence[Target]) -> list[tuple[SpiderRef | None,
         ref = SpiderRef(urls=tuple(dict.fromkeys(urls)))
         found.insert(0, (ref, load_spider(ref)))
     return found
-
-
-def _with_feeds(outputs: list[SinkSpec], plans: Sequence[_Plan]) -> tuple[list[SinkSpec], set[str]]:
-    """Returns the outputs with those of FEEDS, and the addresses among them that are others at each start. As with
-    Scrapy, outputs that were given take the place of a spider's own FEEDS.
-    """
-    now, found, timed = datetime.now(UTC), list(outputs), list[SinkSpec]()
-    for plan in plans:
-        if not (outputs and plan.own_feeds):
-            feeds = feed_sinks(plan.feeds, plan.name, plan.arguments, now)
-            found += feeds
-            timed += [feed for feed, address in zip(feeds, plan.feeds, strict=True) if tells_time(address)]
-    placed = _placed(found)
-    return placed, {each.url for each, spec in zip(placed, found, strict=True) if any(spec is feed for feed in timed)}
-
-
-def _placed(outputs: Sequence[SinkSpec]) -> list[SinkSpec]:
-    """Returns the outputs with absolute paths, so that a resumed crawl finds them from any folder."""
-    for output in outputs:
-        # Opens nothing; it raises for what can already be seen not to work, in the words that were typed.
-        make_sink(address_of(output), SinkPlace("", replace=output.replace))
-    placed = [replace(o, url=os.path.abspath(o.url)) if _is_file(o) else o for o in outputs]
-    for number, output in enumerate(placed):
-        if any(output.url == other.url for other in placed[:number]):
-            raise ConfigurationError(f"the output {outputs[number].url} is given twice")
-    return placed
-
-
-def _is_file(output: SinkSpec) -> bool:
-    return output.url != STANDARD_OUTPUT and not scheme_of(output.url)
 
 
 def _owed(state: SinkState) -> bool:

@@ -38,9 +38,11 @@ class Hook:
 
     def __init__(self) -> None:
         self.items: dict[str, Any] = {}
+        self.authorized: list[str] = []
         self.url = ""
 
     async def take(self, request: web.Request) -> web.Response:
+        self.authorized.append(request.headers.get("Authorization", ""))
         for entry in (await request.json())["data"]:
             self.items[entry["key"]] = entry["item"]
         return web.Response(status=204)
@@ -142,17 +144,29 @@ async def test_fields_of_the_settings_are_those_of_every_output(
     assert len(lines) == len(whole) == len(hook.items) == 4
 
 
-async def test_crawl_that_goes_on_keeps_the_feed_that_tells_when_it_began(shop: str) -> None:
-    feeds = {"FEEDS": {"%(time)s.jsonl": {}}}
+async def test_crawl_that_goes_on_keeps_the_feed_that_tells_when_it_began(shop: str, hook: Hook) -> None:
+    secret = hook.url.replace("://", "://ada:s3cret@")
+    feeds = {"FEEDS": {"%(time)s.jsonl": {}, f"{secret}?begun=%(time)s&auth=basic": {}}}
     await crawl(shop, data="run", settings={**feeds, "CLOSESPIDER_PAGECOUNT": 1})
     began = datetime.now(UTC).replace(microsecond=0)
     while datetime.now(UTC).replace(microsecond=0) == began:
         await asyncio.sleep(0.02)
 
-    await crawl(shop, data="run", settings=feeds)
+    certificate = await crawl(shop, data="run", settings=feeds)
 
     (file,) = Path().glob("*.jsonl")
     assert len(file.read_text().splitlines()) in (2, 4)
+    assert len(certificate["outputs"]) == 2
+    assert set(hook.authorized) == {"Basic YWRhOnMzY3JldA=="}
+
+
+async def test_feed_that_is_new_to_a_crawl_that_goes_on_gets_all(shop: str) -> None:
+    await crawl(shop, data="run")
+
+    await crawl(shop, data="run", settings={"FEEDS": {"%(time)s.jsonl": {}}})
+
+    (file,) = Path().glob("*.jsonl")
+    assert len(file.read_text().splitlines()) == 4
 
 
 async def test_password_of_a_feed_is_nowhere_in_the_data_folder(shop: str, hook: Hook) -> None:

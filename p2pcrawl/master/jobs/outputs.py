@@ -68,6 +68,10 @@ class Outputs:
             delivery.expect(await self._recorder.run(Store.waiting, job.id, cursor.last))
             self._start(delivery)
 
+    async def known(self, job: Job) -> list[str]:
+        """Returns the addresses of the sinks that the store knows of a job."""
+        return [url for url, *_ in await self._recorder.run(Store.sinks, job.id)]
+
     async def enrol(self, job: Job) -> None:
         """Enters the sinks that a job of the cluster was submitted with in the store: all its items wait for them, but
         those that are marked.

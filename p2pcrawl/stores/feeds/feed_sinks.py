@@ -29,6 +29,7 @@ FORMATS: Final = {
 """Formats of files by Scrapy's names, one of ours beside them, and their endings."""
 _ENDINGS: Final = {"jl": "jsonl", "ndjson": "jsonl"}
 _PARAMETER: Final = re.compile(r"%\((\w+)\)(0?\d*[sd])")
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\+|%2B)00-00")
 _GZIP: Final = "GzipPlugin"
 
 WORDS: Final = frozenset(
@@ -59,6 +60,11 @@ def feed_sinks(feeds: Mapping[str, Any], spider: str, arguments: Mapping[str, st
 def tells_time(address: str) -> bool:
     """Tells whether a feed has another address at each start."""
     return any(name == "time" for name, _ in _PARAMETER.findall(address))
+
+
+def same_but_for_time(address: str, other: str) -> bool:
+    """Tells whether two addresses of feeds differ in nothing but the times that ``%(time)s`` stood for."""
+    return _TIME.sub("", address) == _TIME.sub("", other)
 
 
 class _Feed:

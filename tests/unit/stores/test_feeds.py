@@ -11,7 +11,7 @@ import pytest
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.stores.feeds.feed_sinks import feed_sinks, tells_time
+from p2pcrawl.stores.feeds.feed_sinks import feed_sinks, same_but_for_time, tells_time
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
 
@@ -144,6 +144,16 @@ def test_addresses_may_be_paths_and_feeds_may_be_typed() -> None:
     typed = Settings().updated({"FEEDS": '{"a/out.json": {"format": "json"}}'})
 
     assert by_path.feeds == typed.feeds == {"a/out.json": {"format": "json"}}
+
+
+@pytest.mark.parametrize("address", ["out/%(time)s.json", "https://h/%(time)s/items?x=1"])
+def test_feed_of_another_start_is_known_by_all_but_the_time(address: str) -> None:
+    later = NOW.replace(year=2027)
+    (one,), (other,) = (feed_sinks({address: {}}, "books", {}, now) for now in (NOW, later))
+
+    assert one.url != other.url
+    assert same_but_for_time(one.url, other.url)
+    assert not same_but_for_time(one.url, other.url + "x")
 
 
 def test_feed_whose_name_tells_the_time_is_known_as_such() -> None:
