@@ -342,10 +342,9 @@ def open_leases(data: Path) -> dict[tuple[int, int], str]:
 def items_of(path: Path) -> Iterator[dict[str, Any]]:
     """Yields the items of an output file, whatever its format. Raises ValueError for a damaged one."""
     if path.parent.name == PARTS:
-        folder = path.parent / path.name.partition(".")[0]
-        manifests = [json.loads(manifest.read_text()) for manifest in (folder / "_manifests").iterdir()]
+        manifests = [json.loads(manifest.read_text()) for manifest in (path / "_manifests").iterdir()]
         for part in (part for manifest in manifests for part in manifest["parts"]):
-            yield from items_of(folder / part["name"])
+            yield from items_of(path / part["name"])
         return
     if path.suffix == ".parquet":
         import pyarrow.parquet as pq

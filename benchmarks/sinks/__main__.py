@@ -57,8 +57,8 @@ def main() -> int:
         if o.verb == "restart-sql":
             return restart_all(Path(folder), plan).print()
         if o.verb == "parts":
-            parts = Path(folder, "parts")
-            address = f"file://{parts}{ENDING}?linger=2"
+            parts = Path(folder, f"parts{ENDING}")
+            address = f"file://{parts}?linger=2"
             return kill_writers(Path(folder), plan, address, lambda: files_in(parts)).print()
         claims = kill_all(Path(folder), plan, o.how) if o.verb == "kill" else stay_away(Path(folder), plan)
         return claims.print()

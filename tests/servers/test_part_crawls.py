@@ -21,7 +21,7 @@ def test_each_page_has_one_item_though_one_master_is_killed_and_one_for_ever(tmp
     with fake_s3() as s3:
         store = S3Store(
             "crawls",
-            prefix="shop/items",
+            prefix="shop/items.jsonl.gz",
             endpoint=f"http://127.0.0.1:{s3.port}",
             region="us-east-1",
             access_key_id="key",

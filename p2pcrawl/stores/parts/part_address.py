@@ -1,6 +1,7 @@
 """From an address to a sink of part files: ``s3://bucket/shop/items.jsonl.gz?beside=url``.
 
-The last word names the folder, and by its ending the format: parts of that address lie in ``shop/items/``.
+The last word names the folder, and by its ending the format: parts of that address lie in ``shop/items.jsonl.gz/``.
+So two formats of one name do not share a folder.
 """
 
 from __future__ import annotations
@@ -54,11 +55,13 @@ def sink_of_parts(address: SinkAddress, place: SinkPlace, opened: Callable[[Part
 
 def split_address(address: SinkAddress) -> PartAddress:
     """Splits the address of parts. Raises ConfigurationError for one without a file's name."""
-    place = address.url.partition("://")[2].partition("?")[0]
+    place, _, query = address.url.partition("://")[2].partition("?")
+    if query:
+        name = query.partition("&")[0].partition("=")[0]
+        raise ConfigurationError(f"{address.url}: part files know no option ?{name}=")
     server, _, path = place.partition("/")
     user, at, host = server.rpartition("@")
     stem, ending = split_ending(path.rpartition("/")[2])
     if not stem or not ending:
         raise ConfigurationError(f"{address.url} does not say how to name the parts: end it in NAME and {ENDINGS}")
-    outer = path.rpartition("/")[0].strip("/")
-    return PartAddress(unquote(user) if at else "", host, unquote(f"{outer}/{stem}".strip("/")), ending)
+    return PartAddress(unquote(user) if at else "", host, unquote(path.strip("/")), ending)

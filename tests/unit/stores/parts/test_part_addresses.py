@@ -33,8 +33,8 @@ async def test_parts_lie_in_the_folder_that_the_address_ends_in(tmp_path: Path) 
     await sink.write(pages(range(5, 7)))
     await sink.finish()
 
-    assert len(list((tmp_path / "shop/items").glob("part-*.parquet"))) == 2
-    assert read(tmp_path / "shop/items") == list(range(7))
+    assert len(list((tmp_path / "shop/items.parquet").glob("part-*.parquet"))) == 2
+    assert read(tmp_path / "shop/items.parquet") == list(range(7))
 
 
 @pytest.mark.slow
@@ -51,7 +51,7 @@ async def test_parts_in_a_bucket_are_read_by_others(s3: FakeS3) -> None:
     filesystem = pyarrow.fs.S3FileSystem(
         access_key="k", secret_key="s", endpoint_override=f"127.0.0.1:{s3.port}", scheme="http", region="us-east-1"
     )
-    table = pyarrow.dataset.dataset("crawls/shop/items", filesystem=filesystem, format="parquet").to_table()
+    table = pyarrow.dataset.dataset("crawls/shop/items.parquet", filesystem=filesystem, format="parquet").to_table()
     assert sorted(table["n"].to_pylist()) == list(range(7))
 
 
@@ -59,7 +59,7 @@ async def test_parts_in_a_bucket_are_read_by_others(s3: FakeS3) -> None:
 async def test_bucket_that_is_not_there_is_one_line(s3: FakeS3) -> None:
     sink = made(s3.address("items.jsonl").replace("@crawls/", "@crawl-archive/"))
 
-    with pytest.raises(ConfigurationError, match=r"^s3://crawl-archive/items: there is no such bucket$"):
+    with pytest.raises(ConfigurationError, match=r"^s3://crawl-archive/items\.jsonl: there is no such bucket$"):
         await sink.open(None)
 
 
@@ -77,7 +77,7 @@ async def test_parts_on_an_ftp_server_are_there_once(ftp: tuple[int, Path], monk
     await again.finish()
     await again.close()
 
-    assert read(folder / "shop/items") == list(range(7))
+    assert read(folder / "shop/items.parquet") == list(range(7))
 
 
 @pytest.mark.slow
@@ -95,7 +95,7 @@ async def test_server_that_does_not_let_us_write_is_one_line(
     monkeypatch.setenv("P2PCRAWL_SINK_PASSWORD", password)
     sink = made(f"ftp://{user}@127.0.0.1:{ftp[0]}/items.jsonl")
 
-    with pytest.raises(ConfigurationError, match=rf"^ftp://127\.0\.0\.1:{ftp[0]}/items: {said}"):
+    with pytest.raises(ConfigurationError, match=rf"^ftp://127\.0\.0\.1:{ftp[0]}/items\.jsonl: {said}"):
         await sink.open(None)
 
 
@@ -122,7 +122,7 @@ async def test_bucket_that_these_keys_do_not_open_is_one_line(status: int, code:
         with pytest.raises(ConfigurationError) as told:
             await made(FakeS3(port).address("items.jsonl")).open(None)
 
-    assert str(told.value) == f"s3://crawls/items: {said}"
+    assert str(told.value) == f"s3://crawls/items.jsonl: {said}"
 
 
 async def test_server_that_cannot_be_reached_is_away() -> None:
@@ -133,7 +133,7 @@ async def test_server_that_cannot_be_reached_is_away() -> None:
 async def test_bucket_that_cannot_be_reached_is_away() -> None:
     sink = made("s3://key:secret@crawls/items.jsonl?endpoint=http://127.0.0.1:9&region=us-east-1")
 
-    with pytest.raises(SinkAway, match=r"^s3://crawls/items: it cannot be reached$"):
+    with pytest.raises(SinkAway, match=r"^s3://crawls/items\.jsonl: it cannot be reached$"):
         await sink.open(None)
 
 
@@ -147,6 +147,7 @@ async def test_bucket_that_cannot_be_reached_is_away() -> None:
         ("s3:///items.jsonl", r"no bucket can be called ''"),
         ("s3://cr awls/items.jsonl", r"no bucket can be called 'cr awls'"),
         ("s3://crawls/items.jsonl?mode=upsert", r"nothing in a part can be replaced"),
+        ("s3://crawls/items.jsonl?colour=red", r"part files know no option \?colour="),
         ("s3://crawls/items.jsonl?beside=colour", r"beside=colour is not told of an item"),
         ("s3://crawls/items.csv?types=price:money", r"boolean, integer, number, text"),
         ("ftp://host:port/items.jsonl", r"names no server"),
@@ -179,8 +180,8 @@ async def test_manifest_tells_what_a_part_is(tmp_path: Path) -> None:
     await sink.open(None)
     await sink.write(pages(range(5)))
 
-    [path] = (tmp_path / "items/_manifests").iterdir()
+    [path] = (tmp_path / "items.jsonl/_manifests").iterdir()
     [part] = json.loads(path.read_text())["parts"]
 
     assert part["rows"] == 5
-    assert (tmp_path / "items" / part["name"]).stat().st_size == part["bytes"]
+    assert (tmp_path / "items.jsonl" / part["name"]).stat().st_size == part["bytes"]
