@@ -52,11 +52,13 @@ class _SinkKind:
     """It cuts its batches itself from what it is brought, as its address says."""
     kept: frozenset[str] = frozenset()
     """Further ones that stay in the address, for they tell one destination from another."""
+    local: bool = False
+    """Its destinations are files of one machine."""
     settle: str = ""
     """``module:function`` that makes of an address, where it was typed, one that says the same on other machines."""
 
 
-_FILE = _SinkKind("p2pcrawl.stores.files.in_thread", "", "make_file_sink")
+_FILE = _SinkKind("p2pcrawl.stores.files.in_thread", "", "make_file_sink", local=True)
 _WEBHOOK = _SinkKind("p2pcrawl.stores.webhooks.webhook_sink", "", "WebhookSink", options=frozenset({"auth"}), cuts=True)
 _MONGO = _SinkKind("p2pcrawl.stores.mongo.mongo_sink", "", "make_mongo_sink")
 _PARTS = "p2pcrawl.stores.parts"
@@ -70,6 +72,7 @@ _SQL = _SinkKind(
     kept=frozenset({"table"}),
     settle="p2pcrawl.stores.sql.typed_address:settle_address",
 )
+_SQLITE = replace(_SQL, local=True)
 _KINDS: dict[str, _SinkKind] = {
     "": _FILE,
     "az": _OBJECTS,
@@ -88,8 +91,8 @@ _KINDS: dict[str, _SinkKind] = {
     "postgresql": _SQL,
     "postgresql+asyncpg": _SQL,
     "s3": _OBJECTS,
-    "sqlite": _SQL,
-    "sqlite+aiosqlite": _SQL,
+    "sqlite": _SQLITE,
+    "sqlite+aiosqlite": _SQLITE,
 }
 """By scheme; a path has none."""
 
@@ -105,6 +108,12 @@ def own_options(scheme: str) -> frozenset[str]:
     """Returns the options that the kind of sink with this scheme has beside those of all kinds."""
     kind = _KINDS.get(scheme)
     return kind.options if kind is not None else frozenset()
+
+
+def is_local(url: str) -> bool:
+    """Tells whether an address names a file of one machine, into which masters on several cannot write."""
+    kind = _KINDS.get(scheme_of(url))
+    return kind is not None and kind.local
 
 
 def kept_options(scheme: str) -> frozenset[str]:

@@ -23,6 +23,7 @@ from p2pcrawl.spiders.page.typed_urls import checked_url
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.stores.address import scheme_of, shows_password
 from p2pcrawl.stores.feeds.feed_sinks import feed_sinks
+from p2pcrawl.stores.kinds import is_local
 
 CODE_MAX = 4 * 1024 * 1024
 NAME_MAX = 200
@@ -104,7 +105,7 @@ def _sinks_of(data: list[Any]) -> list[SinkSpec]:
     except msgspec.ValidationError as error:
         # It names the field and the types, and nothing that was in them.
         raise ConfigurationError(f"the outputs of a submission cannot be read: {error}") from None
-    if local := [sink.url for sink in sinks if "://" not in sink.url]:
+    if local := [sink.url for sink in sinks if is_local(sink.url)]:
         raise ConfigurationError(local_refusal(local[0]))
     if any(shows_password(sink.url) for sink in sinks):
         raise ConfigurationError("the password of an output is told as its secret, not in its address")
@@ -113,8 +114,9 @@ def _sinks_of(data: list[Any]) -> list[SinkSpec]:
 
 def local_refusal(path: str) -> str:
     """Says why the masters of a cluster write into no file of one machine, and what to type instead."""
+    stay = "" if scheme_of(path) else f"stay with --wait -o {path}, or "
     return (
-        f"{path} is a file, and the masters of a cluster write into no file: stay with --wait -o {path}, or fetch the "
+        f"{path} is a file, and the masters of a cluster write into no file: {stay}fetch the "
         f"items later with `p2pcrawl results JOB -o {path}`"
     )
 
@@ -166,7 +168,7 @@ def submission_of(
 
 def _feeds_of(feeds: Mapping[str, Any], spider: str, arguments: Mapping[str, str]) -> list[SinkSpec]:
     found = feed_sinks(feeds, spider, arguments, datetime.now(UTC))
-    if local := [sink.url for sink in found if not scheme_of(sink.url)]:
+    if local := [sink.url for sink in found if is_local(sink.url)]:
         raise ConfigurationError(f"FEEDS: {local_refusal(local[0])}; -s FEEDS={{}} leaves the spider's feeds out")
     return found
 

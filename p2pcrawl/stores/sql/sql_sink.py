@@ -99,7 +99,12 @@ class SqlSink:
         return Written({"replaced": True} if self._around.replace else {}, refused)
 
     async def finish(self) -> None:
-        """Does nothing: each batch is whole by itself."""
+        """Removes what earlier jobs left, if no page has come to do so; else each batch is whole by itself."""
+        if self._clears and self._connection is not None:
+            async with self._told_apart():
+                writer = TableWriter(self._dialect, self._connection, self._shape, history=self._place.history)
+                await writer.clear_other_jobs(self._around.job)
+                self._clears = False
 
     async def close(self) -> None:
         connection, self._connection = self._connection, None

@@ -115,8 +115,7 @@ class TableWriter:
                 changed += [row for key, row in new.items() if visits.get(key, newest) < newest]
             added += [row for key, row in new.items() if key not in visits]
         await self._delete(gone)
-        for row in changed:
-            await self._update(row)
+        await self._update(changed)
         if added:
             await self._insert(added, new_only=True)
 
@@ -141,22 +140,30 @@ class TableWriter:
             statement = f"DELETE FROM {self._dialect.table} WHERE {self._dialect.quote(KEY)} IN ({marks})"
             await self._connection.exec_driver_sql(statement, tuple(part))
 
-    async def _update(self, row: TableRow) -> None:
-        """Changes a row into another; what this one has not becomes NULL where the column has no value of its own."""
-        missing = [
-            name
-            for name, column in self._shape.item_columns.items()
-            if column.optional and column.kind is not None and name not in row.columns
-        ]
-        names = [*row.columns[1:], *missing]
-        values = [*row.values[1:], *[None] * len(missing)]
-        settings = ", ".join(
-            f"{self._dialect.quote(name)} = {self._dialect.set_mark(n, self._shape.columns[name])}"
-            for n, name in enumerate(names, 1)
-        )
-        where = f"{self._dialect.quote(KEY)} = {self._dialect.mark(len(names) + 1)}"
-        statement = f"UPDATE {self._dialect.table} SET {settings} WHERE {where}"
-        await self._connection.exec_driver_sql(statement, (*values, row.key))
+    async def _update(self, rows: Sequence[TableRow]) -> None:
+        """Changes rows into others under their keys; what these have not becomes NULL where the column has no value of
+        its own.
+        """
+        alike: dict[tuple[str, ...], list[tuple[Any, ...]]] = defaultdict(list)
+        for row in rows:
+            alike[row.columns].append(row.values)
+        for columns, values in alike.items():
+            missing = [
+                name
+                for name, column in self._shape.item_columns.items()
+                if column.optional and column.kind is not None and name not in columns
+            ]
+            names = [*columns[1:], *missing]
+            settings = ", ".join(
+                f"{self._dialect.quote(name)} = {self._dialect.set_mark(n, self._shape.columns[name])}"
+                for n, name in enumerate(names, 1)
+            )
+            where = f"{self._dialect.quote(KEY)} = {self._dialect.mark(len(names) + 1)}"
+            nulls = (None,) * len(missing)
+            await self._connection.exec_driver_sql(
+                f"UPDATE {self._dialect.table} SET {settings} WHERE {where}",
+                [(*one[1:], *nulls, one[0]) for one in sorted(values, key=itemgetter(0))],
+            )
 
 
 def _after(prefix: str) -> str:

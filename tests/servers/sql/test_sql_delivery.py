@@ -171,6 +171,16 @@ async def test_replacing_removes_what_earlier_jobs_left_and_nothing_of_this_one(
     assert database.rows() == ["new", "newer", "newest"]
 
 
+async def test_replacing_by_a_job_without_items_leaves_none(database):
+    earlier, sink = database.sink(), database.sink(replace=True)
+    async with opened(earlier, sink):
+        await brought(earlier, page(1, {"name": "old"}))
+
+        await sink.finish()
+
+    assert database.rows("_key") == []
+
+
 @pytest.mark.parametrize("scheme", ["postgres", "postgresql+asyncpg"])
 async def test_other_words_for_postgresql(postgresql, scheme):
     from .conftest import sql_sink

@@ -100,6 +100,13 @@ def test_sinks_that_are_given_take_the_place_of_the_spiders_own_feeds() -> None:
     assert submission_of(Fed, Settings(), {"FEEDS": "{}"}, {}).sinks == []
 
 
+def test_table_in_a_file_is_no_place_for_a_cluster() -> None:
+    plain = submission_of(Fed, Settings(), {"FEEDS": {}}, {}, [SinkSpec("sqlite:////data/shop.db?table=books")]).plain()
+
+    with pytest.raises(ConfigurationError, match=r"sqlite:.* is a file.*results JOB -o sqlite"):
+        Submission.read(plain)
+
+
 def test_feed_that_is_a_file_is_no_place_for_a_cluster() -> None:
     with pytest.raises(ConfigurationError, match=r"out\.json is a file.*-s FEEDS=\{\}"):
         submission_of(Fed, Settings(), {"FEEDS": {"out.json": {}}}, {})
