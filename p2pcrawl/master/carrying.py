@@ -21,6 +21,7 @@ from p2pcrawl.master.company.neighbours import Neighbours
 from p2pcrawl.master.jobs.delivery import Cursor, Delivery, SinkState
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.jobs.outputs import Outputs
+from p2pcrawl.master.jobs.redelivery import Redelivered
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.job import JobSpec
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
@@ -54,6 +55,8 @@ class Carrying:
         self._told: dict[tuple[int, int], int] = {}
         """By job and sink: the number up to which holders were told of its items."""
         self._enrolled: set[int] = set()
+        self._lettered: set[int] = set()
+        """Jobs whose dead letters are being sent again."""
         self._ended: set[Delivery] = set()
         """Those that were told that their job has ended."""
         self._tasks = Tasks()
@@ -95,6 +98,19 @@ class Carrying:
         carried = [job for job in self._jobs.values() if job.spec.sinks]
         return sum([state.waiting for job in carried for state in await self.states(job)])
 
+    async def send_letters(self, job: Job) -> list[Redelivered]:
+        """Sends the dead letters that this master has of a job to their sinks again, which are opened for it if need
+        be. Raises P2PCrawlError where one cannot be.
+        """
+        self._lettered.add(job.id)
+        try:
+            if not self._outputs.carried(job):
+                await self._outputs.enrol(job)
+                await self._outputs.carry(job, self._read(job.spec))
+            return await self._outputs.send_letters(job)
+        finally:
+            self._lettered.discard(job.id)
+
     async def _see_to(self, job: Job) -> None:
         over = job.state in ENDS
         if job.id not in self._enrolled:
@@ -114,9 +130,9 @@ class Carrying:
                 delivery.go_on()
         await self._tell_holders(job)
         through = over and all(delivery.through.is_set() for delivery in deliveries)
-        if through and not await self._recorder.run(Store.waits, job.id):
+        if through and job.id not in self._lettered and not await self._recorder.run(Store.waits, job.id):
             await self._outputs.leave(job)
-            self._ended.difference_update(deliveries)
+            self._ended.difference_update(set(deliveries).difference(self._outputs.carried(job)))
 
     async def _open(self, job: Job) -> None:
         try:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from p2pcrawl.core.control import VERBS
+from p2pcrawl.core.control import RETRY, VERBS
 from p2pcrawl.frontier.copies.set_aside import STORES, note_missing, set_aside
 from p2pcrawl.master.carrying import Carrying
 from p2pcrawl.master.cluster import Cluster
@@ -36,6 +36,7 @@ from p2pcrawl.overlay.node import Credentials, OverlayNode
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.peer.acceptance import Acceptance, refusal_of, sinks_refusal
 from p2pcrawl.peer.acquaintances import AGES_S, Acquaintances
+from p2pcrawl.peer.answers.letters import Letters
 from p2pcrawl.peer.answers.questions import Questions
 from p2pcrawl.peer.answers.results import GatheredPage
 from p2pcrawl.peer.answers.submission import Submission
@@ -143,6 +144,7 @@ class Lead:
         seal, ground = RestSeal(self._credentials.keys, self._credentials.cluster), self._neighbours.ground
         self.secrets = SinkSecrets(seal, ground.jobs, ground.lifecycle)
         self.carrying = Carrying(self._neighbours, self.master.outputs, self.secrets.read)
+        self.letters = Letters(self._door, self.carrying)
         self.acceptance = Acceptance(self.cluster, self.secrets, self._config.copies)
         self.steering = Steering(self.cluster, self.absences, self._credentials.identity)
         self.questions = Questions(
@@ -361,6 +363,10 @@ class Lead:
         job = self.questions.job_of(arguments)
         if what == "retry-here":
             return {"retried": await self.steering.retry_here(job)}
+        if what == "letters-here":
+            return await self.letters.here(job)
+        if what == RETRY and arguments.get("dead_letters"):
+            return await self.letters.everywhere(job)
         if what in VERBS:
             return await self.steering.steer(job, what)
         raise ConfigurationError(f"there is no call {what!r}")

@@ -78,25 +78,30 @@ def retry_verb(
 ) -> int:
     """Visit all failed pages of a job once more; one that was finished runs again.
 
-    With --dead-letters the items that a destination has refused are sent to it again, from the data folder of a
-    crawl that is not running; the exit code is 0 when all were taken.
+    With --dead-letters the items that a destination has refused are sent to it again, by all masters of a cluster, or
+    from the data folder of a crawl that is not running; the exit code is 0 when all were taken.
 
     \b
     p2pcrawl retry 1234
     p2pcrawl retry 1234 --json        # {"retried": 17, ...}
+    p2pcrawl retry 1234 --dead-letters
     p2pcrawl retry --dead-letters --data run1
     """
-    if dead_letters != (data is not None):
-        raise click.UsageError("--dead-letters and --data DIR go together")
-    if (job is None) != dead_letters:
+    if data is not None and not dead_letters:
+        raise click.UsageError("--data DIR goes with --dead-letters")
+    if (job is None) != (data is not None):
         raise click.UsageError("give either a JOB, or --dead-letters and --data DIR")
     if data is not None:
         from p2pcrawl.cli.cluster.sent_again import run_send_again
 
         return run_send_again(data, as_json=as_json)
+    assert job is not None
+    if dead_letters:
+        from p2pcrawl.cli.cluster.sent_again import run_send_again_in_cluster
+
+        return run_send_again_in_cluster(job, peer_api, token_file, as_json=as_json)
     from p2pcrawl.cli.cluster.control import run_turn
 
-    assert job is not None
     return run_turn("retry", job, peer_api, token_file, as_json=as_json)
 
 

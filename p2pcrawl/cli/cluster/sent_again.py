@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+from p2pcrawl.cli.cluster.remote import Remote
 from p2pcrawl.cli.screen.sinks import near
 from p2pcrawl.cli.screen.terminal import Terminal, json_line
 from p2pcrawl.cli.screen.words import counted
@@ -18,10 +20,26 @@ def run_send_again(folder: Path, *, as_json: bool) -> int:
     """Sends the dead letters of a data folder again, tells what came of it, and returns the exit code."""
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         ends = runner.run(send_again(folder))
+    return _tell({"sinks": [asdict(each) for each in ends]}, as_json=as_json)
+
+
+def run_send_again_in_cluster(job: int, peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
+    """Lets all masters send the dead letters of a job again, and tells what came of it."""
+    answer = Remote.find(peer, token_file).post(f"/retry?job={job}&dead_letters=1", {})
+    code = _tell(answer, as_json=as_json)
+    if answer["missing"]:
+        names = ", ".join(node[:8] for node in answer["missing"])
+        Terminal().say(f"{names} did not answer in time: what only that master has may still be a dead letter")
+    return 1 if answer["missing"] else code
+
+
+def _tell(answer: dict[str, Any], *, as_json: bool) -> int:
     if as_json:
-        print(json_line({"sinks": [asdict(each) for each in ends]}))
+        print(json_line(answer))
     terminal = Terminal()
-    for each in ends:
-        left = f", {each.left:,} left ({on_one_line(each.why)})" if each.left else ""
-        terminal.say(f"{near(each.sink)}: {counted(each.delivered, 'item')} delivered{left}")
-    return 1 if any(each.left for each in ends) else 0
+    for each in answer["sinks"]:
+        left = f", {each['left']:,} left ({on_one_line(each['why'])})" if each["left"] else ""
+        terminal.say(f"{near(each['sink'])}: {counted(each['delivered'], 'item')} delivered{left}")
+    if not answer["sinks"]:
+        terminal.say("there are no dead letters")
+    return 1 if any(each["left"] for each in answer["sinks"]) else 0

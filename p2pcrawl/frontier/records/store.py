@@ -126,12 +126,12 @@ class Store:
         for job, (state, reason) in batch.states.items():
             db.execute("UPDATE job SET state = ?, reason = ? WHERE id = ?", (state, reason, job))
         for job, path, last, position in batch.delivered:
-            (place,) = db.execute(
+            sink = db.execute(
                 "UPDATE sink SET delivered = ?, position = ? WHERE job = ? AND path = ? RETURNING place",
                 (last, position, job, path),
             ).fetchone()
-            if place is not None:
-                self._items.passed(job, place, last)
+            if sink is not None and sink[0] is not None:
+                self._items.passed(job, sink[0], last)
         result.last_item = self._items.last if self._items.last > last_item else 0
 
     def _discover(self, links: Sequence[NewLink], batch: Batch, result: Committed, now: int) -> None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 
 import msgspec
 
@@ -23,6 +25,8 @@ from p2pcrawl.stores.sink import RefusedItem, SinkPage
 
 FOLDER = "dead-letters"
 FILE = "items.jsonl"
+SENDING = "items.sending.jsonl"
+"""Those that are being sent again by a master that runs."""
 REASON_MAX = 500
 
 
@@ -87,6 +91,8 @@ class DeadLetters:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._appending = Lock()
+        """Letters are written in threads."""
 
     @property
     def there(self) -> bool:
@@ -94,11 +100,31 @@ class DeadLetters:
         file = self._folder / FOLDER / FILE
         return file.is_file() and file.stat().st_size > 0
 
-    def read(self) -> Iterator[DeadLetter]:
+    @contextmanager
+    def taken(self) -> Iterator[Iterator[DeadLetter]]:
+        """Gives the letters that are there, to be sent again; what is added meanwhile stays. When the block ends, what
+        was not added again has gone; if it raises, or a crash ends it, all are taken once more by the next who asks.
+        Raises StorageError.
+        """
+        folder = self._folder / FOLDER
+        with MappedErrors(self._folder):
+            with self._appending:
+                if self.there:
+                    # What an earlier sending has left is sent with the rest.
+                    with open(folder / SENDING, "ab", opener=private) as file:
+                        with open(folder / FILE, "rb") as letters:
+                            shutil.copyfileobj(letters, file)
+                        file.flush()
+                        os.fsync(file.fileno())
+                    (folder / FILE).unlink()
+            yield self.read(SENDING)
+            (folder / SENDING).unlink(missing_ok=True)
+
+    def read(self, name: str = FILE) -> Iterator[DeadLetter]:
         """Yields the letters, as long as they are; a last line that a crash has cut off is left out. Raises
         StorageError.
         """
-        with MappedErrors(self._folder), suppress(FileNotFoundError), open(self._folder / FOLDER / FILE, "rb") as file:
+        with MappedErrors(self._folder), suppress(FileNotFoundError), open(self._folder / FOLDER / name, "rb") as file:
             for number, line in enumerate(file, 1):
                 try:
                     yield _decoded(line)
@@ -123,11 +149,15 @@ class DeadLetters:
 
     async def add(self, sink: str, refused: Sequence[RefusedItem]) -> None:
         """Adds what a sink has refused; durable when this returns. Raises StorageError."""
-        lines = b"".join(msgspec.json.encode(letter_of(sink, each)) + b"\n" for each in refused)
+        await self.put_back([letter_of(sink, each) for each in refused])
+
+    async def put_back(self, letters: Iterable[DeadLetter]) -> None:
+        """Adds letters; durable when this returns. Raises StorageError."""
+        lines = b"".join(msgspec.json.encode(each) + b"\n" for each in letters)
         await asyncio.get_running_loop().run_in_executor(None, self._append, lines)
 
     def _append(self, lines: bytes) -> None:
-        with MappedErrors(self._folder):
+        with MappedErrors(self._folder), self._appending:
             folder = inner_folder(self._folder / FOLDER)
             begins = not (folder / FILE).exists()
             with open(folder / FILE, "ab", opener=private) as file:

@@ -110,6 +110,10 @@ class Delivery:
         self._grew = asyncio.Event()
         self._much = asyncio.Event()
         self._pause_s = AWAY_S
+        self._tried = asyncio.Event()
+        """Set when the sink was opened, or found to be away."""
+        self._turn = asyncio.Lock()
+        """Whoever has it uses the sink, and notes how far that has come."""
 
     # -- what others tell it -----------------------------------------------------------------
 
@@ -154,6 +158,7 @@ class Delivery:
         position = await self._sink.open(self.cursor.position)
         self.cursor = replace(self.cursor, position=position)
         self._open = True
+        self._tried.set()
 
     def leave_alone(self, error: Exception) -> None:
         """Takes note that the sink is away, and why."""
@@ -162,6 +167,7 @@ class Delivery:
         if self.away_since is None:
             self.away_since = time.time()
         self.why = on_one_line(str(error))
+        self._tried.set()
         self._told(self, False)
 
     async def run(self) -> None:
@@ -186,6 +192,25 @@ class Delivery:
                     log.exception("%s fails, its items wait", self.url)
                 self.leave_alone(RuntimeError(f"{type(error).__name__}: {error}"))
 
+    async def bring_again(self, pages: Sequence[SinkPage]) -> Sequence[RefusedItem]:
+        """Brings items that were refused once more, between two batches; returns those that are again. Raises SinkAway
+        when that cannot be now.
+        """
+        await self._tried.wait()
+        async with self._turn:
+            if not self._open:
+                raise SinkAway(self.why or f"{self.url} is not open yet")
+            written, before = await self._sink.write(pages), self.cursor
+            taken = sum(len(page.items) for page in pages) - len(written.refused)
+            self.cursor = replace(
+                before,
+                position=written.position,
+                delivered=before.delivered + taken,
+                refused=max(0, before.refused - taken),
+            )
+            self._told(self, True)
+            return written.refused
+
     async def close(self) -> None:
         """Lets go of the sink as it is."""
         await self._sink.close()
@@ -201,7 +226,8 @@ class Delivery:
                     coming = self._next()
                 if pages:
                     self.through.clear()
-                    await self._bring(pages, places)
+                    async with self._turn:
+                        await self._bring(pages, places)
                 if not behind:
                     await self._catch_up(durable, idle=not pages)
                     await self._wait_for_more()
@@ -225,7 +251,8 @@ class Delivery:
         # Items may have gone uncounted, with their page or its bucket.
         self._accounted = min(max(self._accounted, durable), self.job.counts["items"])
         if self._ended and not self._grew.is_set():
-            await self._sink.finish()
+            async with self._turn:
+                await self._sink.finish()
             self.through.set()
             self._told(self, False)
         if idle:

@@ -13,6 +13,7 @@ from p2pcrawl.master.jobs.dead_letters import DeadLetters
 from p2pcrawl.master.jobs.delivery import Cursor, Delivery, SinkState
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.jobs.job_names import JobNames, stored_spec
+from p2pcrawl.master.jobs.redelivery import Redelivered, send_again_here
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.overlay.tasks import Tasks, end
@@ -43,6 +44,7 @@ class Outputs:
         self._runs = False
         self._patient = True
         self._failed: Exception | None = None
+        self._sending = asyncio.Lock()
         self._changed = asyncio.Event()
         self._grew = asyncio.Event()
         self._ended = False
@@ -93,7 +95,11 @@ class Outputs:
             self._start(delivery)
 
     async def leave(self, job: Job) -> None:
-        """Lets go of the sinks of a job: for now there is nothing to bring."""
+        """Lets go of the sinks of a job, for which there is nothing to do for now; not before it is stored how far they
+        have come.
+        """
+        if any(delivery in self._moved for delivery in self.carried(job)):
+            return
         for delivery in self.carried(job):
             self._deliveries.remove(delivery)
             if (task := self._running.pop(delivery, None)) is not None:
@@ -226,6 +232,11 @@ class Outputs:
         """Ends the outputs: no more items will come."""
         self._ended = True
         self._wake_readers()
+
+    async def send_letters(self, job: Job) -> list[Redelivered]:
+        """Sends the dead letters of a job, whose sinks are open here, to them again. Raises StorageError."""
+        async with self._sending:
+            return await send_again_here(self._letters, self.carried(job), self._names(job).job)
 
     def carried(self, job: Job) -> list[Delivery]:
         """Returns the deliveries of a job, in the order of its sinks."""

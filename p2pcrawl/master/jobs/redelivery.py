@@ -1,8 +1,12 @@
-"""Dead letters sent again, from the data folder of a crawl that is not running: their sinks may take them now."""
+"""Dead letters sent again, for their sinks may take them now: by a master that runs, or from the data folder of a crawl
+that does not.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
@@ -14,7 +18,7 @@ from p2pcrawl.frontier.records.batch import Batch
 from p2pcrawl.frontier.records.recorder import Recorder
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.jobs.dead_letters import DeadLetter, DeadLetters, letter_of, page_of_letters
-from p2pcrawl.master.jobs.delivery import Cursor
+from p2pcrawl.master.jobs.delivery import Cursor, Delivery
 from p2pcrawl.master.jobs.job import unpack_spec
 from p2pcrawl.master.jobs.job_names import JobNames, stored_spec
 from p2pcrawl.model.crawl.settings import Settings
@@ -57,6 +61,42 @@ async def send_again(folder: Path) -> list[Redelivered]:
         await post.close()
         await recorder.close()
     return list(post.told.values())
+
+
+async def send_again_here(letters: DeadLetters, deliveries: Sequence[Delivery], job: str) -> list[Redelivered]:
+    """Sends the dead letters of a job (its name in the world) again, through the deliveries of a master that runs.
+    Those that are not taken stay, and those of other jobs do. Raises StorageError.
+    """
+    told = {each.url: Redelivered(each.url) for each in deliveries}
+    by_url = {each.url: each for each in deliveries}
+    with letters.taken() as taken:
+        while some := await asyncio.to_thread(lambda: list(islice(taken, AT_ONCE))):
+            # After a crash one may be there twice.
+            chosen = {(each.sink, each.job, each.key, each.visit): each for each in some}
+            stays = [each for each in chosen.values() if each.job != job or each.sink not in by_url]
+            for url, delivery in by_url.items():
+                mine = sorted((each for each in chosen.values() if each.job == job and each.sink == url), key=_page)
+                if mine:
+                    stays += await _sent(delivery, mine, told[url])
+            await letters.put_back(stays)
+    return [each for each in told.values() if each.delivered or each.left]
+
+
+async def _sent(delivery: Delivery, letters: list[DeadLetter], told: Redelivered) -> list[DeadLetter]:
+    """Brings letters to one sink; returns those that stay."""
+    left = letters
+    if not told.away:
+        try:
+            refused = await delivery.bring_again(
+                [page_of_letters(list(same)) for _, same in groupby(letters, key=_page)]
+            )
+            left = [letter_of(delivery.url, each) for each in refused]
+            told.why = left[-1].reason if left else told.why
+        except SinkAway as error:
+            told.away, told.why = True, str(error)
+    told.delivered += len(letters) - len(left)
+    told.left += len(left)
+    return left
 
 
 @dataclass(slots=True)

@@ -178,6 +178,52 @@ async def test_pages_are_told_with_the_keys_under_which_masters_bring_their_item
         assert {page["visit"] for page in told} == {0}
 
 
+async def test_dead_letters_of_all_masters_are_sent_again(tmp_path: Path, there: Destination) -> None:
+    there.refuses = lambda item: "not yet" if json.loads(item)["url"].endswith("/3") else "too cheap"
+    async with site_of() as site, two_peers(tmp_path) as (one, two):
+        job = await one.submit(spider(tmp_path, site), output=OUTPUT)
+        answer = await until(two, job.id, "finished")
+        assert answer["sinks"][0]["refused"] == PAGES
+        folders = [tmp_path / name / "dead-letters" / "items.jsonl" for name in ("one", "two")]
+        assert all(folder.is_file() for folder in folders)
+
+        there.refuses = lambda item: "never" if json.loads(item)["url"].endswith("/3") else ""
+        told = await two.tell("retry", {"job": job.id, "dead_letters": "1"})
+
+        (sink,) = told["sinks"]
+        assert (sink["delivered"], sink["left"], sink["why"]) == (PAGES - 1, 1, "never")
+        assert told["missing"] == []
+        left = b"".join(folder.read_bytes() for folder in folders if folder.exists()).splitlines()
+        assert [json.loads(line)["item"]["url"] for line in left] == [site.url(3)]
+        there.refuses = lambda item: ""
+        await one.tell("retry", {"job": job.id, "dead_letters": "1"})
+        await one.tell("retry", {"job": job.id, "dead_letters": "1"})
+
+        assert urls(there) == sorted(site.url(n) for n in range(PAGES))
+        assert len(there.items) == PAGES
+        async with asyncio.timeout(10):
+            while (sink := (await until(two, job.id, "finished"))["sinks"][0])["refused"]:
+                pass
+        assert sink["delivered"] == PAGES
+
+
+async def test_dead_letters_stay_while_their_sink_is_away(tmp_path: Path, there: Destination) -> None:
+    there.refuses = lambda item: "not yet"
+    async with site_of() as site, two_peers(tmp_path) as (one, two):
+        job = await one.submit(spider(tmp_path, site), output=OUTPUT)
+        await until(two, job.id, "finished")
+        there.away, there.refuses = True, lambda item: ""
+
+        told = await two.tell("retry", {"job": job.id, "dead_letters": "1"})
+
+        assert (told["sinks"][0]["delivered"], told["sinks"][0]["left"]) == (0, PAGES)
+        there.away = False
+        async with asyncio.timeout(10):
+            while (await two.tell("retry", {"job": job.id, "dead_letters": "1"}))["sinks"]:
+                pass
+        assert len(urls(there)) == PAGES
+
+
 async def test_peer_that_comes_when_a_job_is_over_has_no_more_to_bring(tmp_path: Path, there: Destination) -> None:
     async with site_of() as site, peer(data=tmp_path / "one") as one:
         job = await one.submit(spider(tmp_path, site), output=OUTPUT)
