@@ -78,6 +78,7 @@ _KINDS: dict[str, _SinkKind] = {
     "az": _OBJECTS,
     "file": _SinkKind(f"{_PARTS}.folder_store", "", "make_folder_sink", _PART_OPTIONS),
     "ftp": _SinkKind(f"{_PARTS}.ftp_store", "", "make_ftp_sink", _PART_OPTIONS),
+    "sftp": _SinkKind(f"{_PARTS}.sftp_store", "sftp", "make_sftp_sink", _PART_OPTIONS),
     "gs": _OBJECTS,
     "http": _WEBHOOK,
     "https": _WEBHOOK,

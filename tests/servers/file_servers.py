@@ -39,6 +39,13 @@ def ftp_server(folder: Path, *, renames_over: bool = True, port: int = 0) -> Ite
 
 
 @contextmanager
+def sftp_server(folder: Path, known_hosts: Path) -> Iterator[int]:
+    """Serves a folder, and writes the key of the server where it is to be known; the port."""
+    with _serving("sftp_program.py", str(folder), str(known_hosts)) as port:
+        yield port
+
+
+@contextmanager
 def _serving(program: str, *arguments: str) -> Iterator[int]:
     command = [sys.executable, str(Path(__file__).with_name(program)), *arguments]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, preexec_fn=ends_with_us(), text=True)
