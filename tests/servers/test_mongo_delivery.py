@@ -8,6 +8,7 @@ import itertools
 
 import pytest
 
+from p2pcrawl.stores.mongo.mongo_visits import LatestVisits
 from p2pcrawl.stores.sink import Written
 
 from .conftest import JOB, opened, page
@@ -118,6 +119,22 @@ async def test_latest_visit_is_there_in_whatever_order_they_come(shop, order):
             await each.write([one, page(2, {"v": 0})])
 
     assert [found["v"] for found in shop.documents()] == [2, 0]
+
+
+async def test_late_visit_would_be_noticed_if_nobody_looked_at_the_notes(shop, monkeypatch):
+    """A negative control: without the look afterwards, an earlier visit stands beside the latest one."""
+
+    async def look_at_nothing(self, pages):
+        pass
+
+    monkeypatch.setattr(LatestVisits, "clear", look_at_nothing)
+    sink = shop.sink()
+
+    async with opened(sink):
+        await sink.write([VISITS[2]])
+        await sink.write([VISITS[0]])
+
+    assert [found["v"] for found in shop.documents()] == [2, 0, 0]
 
 
 async def test_visits_of_one_page_may_come_at_once(shop):

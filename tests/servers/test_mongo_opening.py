@@ -14,6 +14,7 @@ import pytest
 from benchmarks.sinks.mongod import PASSWORD, USER, Mongod, free_port
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.stores.sink import SinkAway
+from tests.certificates import Authority
 
 from .conftest import mongo_sink, opened, page
 
@@ -185,3 +186,23 @@ async def test_cluster_of_an_unknown_name_is_a_mistake(shop, names, driver):
     said = await refusal(mongo_sink(f"mongodb+srv://nowhere.shop.example/{shop.name}.books?{driver}"))
 
     assert "there is no host of that name" in said
+
+
+async def test_server_is_reached_over_tls_and_only_if_its_certificate_can_be_trusted(
+    can_start_mongod, tmp_path, driver
+):
+    ours, others = Authority(tmp_path / "ours"), Authority(tmp_path / "others")
+    files = ours.files("mongod")
+    both = tmp_path / "both.pem"
+    both.write_bytes(files.cert.read_bytes() + files.key.read_bytes())
+    asked = ("--tlsMode", "preferTLS", "--tlsCertificateKeyFile", both, "--tlsCAFile", ours.file)
+    with Mongod(*map(str, asked), "--tlsAllowConnectionsWithoutCertificates") as server:
+        options = f"{driver}&tls=true&tlsAllowInvalidHostnames=true&serverSelectionTimeoutMS=500&tlsCAFile="
+        sink = mongo_sink(f"mongodb://{server.host}/shop.books?{options}{ours.file}")
+
+        async with opened(sink):
+            written = await sink.write([page(1, {"n": 1})])
+        said = await refusal(mongo_sink(f"mongodb://{server.host}/shop.books?{options}{others.file}"), SinkAway)
+
+    assert written.refused == ()
+    assert "certificate verify failed" in said

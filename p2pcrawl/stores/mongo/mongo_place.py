@@ -70,6 +70,8 @@ def read_mongo_place(address: SinkAddress) -> MongoPlace:
         history=options.get("mode") == "history",
         driver=options.get("driver", "motor"),
     )
+    if "item" in options:
+        raise ConfigurationError(f"{place.shown}: item= is for tables; documents keep the types of JSON")
     if place.driver not in DRIVERS:
         raise ConfigurationError(f"{place.shown}: there is no driver {place.driver}: it is motor or pymongo")
     _check_options(place)

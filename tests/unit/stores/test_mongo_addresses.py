@@ -61,6 +61,7 @@ def test_address_names_a_collection(typed, names, for_the_driver):
         ("mongodb://db/shop." + "b" * 250, "longer than MongoDB takes"),
         ("mongodb://db/shop.books?mode=both", "is upsert or history"),
         ("mongodb://db/shop.books?driver=mongo", "it is motor or pymongo"),
+        ("mongodb://db/shop.books?item=shop.py:Book", "item= is for tables"),
         ("mongodb://db/shop.books?w=1", "leave w out"),
         ("mongodb://db/shop.books?journal=false", "leave journal out"),
         ("mongodb://db/shop.books?retryWrites=false", "leave retryWrites out"),
