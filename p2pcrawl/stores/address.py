@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.private.secrets import read_secret
 
-PASSWORD_VARIABLE = "P2PCRAWL_SINK_PASSWORD"
+PASSWORD_VARIABLE = "P2PCRAWL_SINK_PASSWORD"  # nosec B105  # The name of a variable.
 PASSWORD_BYTES_MAX = 64 * 1024
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 _USER = re.compile(r"([^/?#@:]*)(?::([^/?#]*))?@")

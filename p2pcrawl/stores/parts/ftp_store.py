@@ -10,7 +10,7 @@ Not by fsspec, which takes every error of a server for a file that is not there:
 from __future__ import annotations
 
 import asyncio
-import ftplib
+import ftplib  # nosec B402  # Whoever names an FTP server has no other one.
 import io
 import socket
 from collections.abc import Callable

@@ -19,11 +19,14 @@ def sorted_keys(keys: Iterable[bytes]) -> bytes:
     return b"".join(sorted(keys))
 
 
-def holds(keys: bytes, key: bytes) -> bool:
-    """Tells whether a key is among sorted_keys ones."""
+def keys_among(wanted: set[bytes], keys: bytes) -> set[bytes]:
+    """Returns those of the wanted keys that are among sorted ones."""
 
     def at(place: int) -> bytes:
         return keys[place * KEY_BYTES : (place + 1) * KEY_BYTES]
 
-    place = bisect_left(range(len(keys) // KEY_BYTES), key, key=at)
-    return at(place) == key
+    count = len(keys) // KEY_BYTES
+    if len(wanted) * count.bit_length() > count:
+        return wanted.intersection(map(at, range(count)))
+    places = {key: bisect_left(range(count), key, key=at) for key in wanted}
+    return {key for key, place in places.items() if at(place) == key}

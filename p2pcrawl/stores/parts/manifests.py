@@ -15,11 +15,12 @@ which it was begun, so what a living writer begins afterwards is no stray.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.stores.parts.item_keys import KEY_BYTES, holds
+from p2pcrawl.stores.parts.item_keys import KEY_BYTES, keys_among
 from p2pcrawl.stores.parts.manifest import (
     MANIFESTS,
     Manifest,
@@ -98,17 +99,27 @@ class Manifests:
         self._tag = await self._store.exchange(manifest_name(self.writer), manifest.encode(), self._tag)
         self.manifest = manifest
 
-    async def keys_there(self, *, again: bool) -> list[bytes]:
-        """Returns the keys of the parts that may hold what is brought now; none of them grows meanwhile."""
+    async def there(self, keys: set[bytes], again: set[bytes]) -> set[bytes]:
+        """Returns those of the keys that are in a part already; ``again``: those of pages that were another master's.
+        No part that may hold one of them can be added meanwhile without our hearing of it.
+        """
         if again and not self.listed.heir:
             await self.exchange(self.listed.of_heir())
-        places = range(len(self.listed.parts)) if again else sorted(self.doubtful)
-        found = [await self._keys_of(self.listed.parts[place]) for place in places]
+        found = keys.intersection(set().union(*self.doubtful.values()))
+        if again:
+            found |= await self._among(again, self.listed.parts)
         rivals = (self._heirs or set()).union(self.listed.rivals)
         for writer in await self._others() if again else sorted(rivals):
             if self._is_ours(await self._look(writer)):
                 sealed = await self._seal(writer, self.writer)
-                found += [await self._keys_of(part) for part in sealed.parts if again or part.again]
+                found |= await self._among(again, [part for part in sealed.parts if not part.again])
+                found |= await self._among(keys, [part for part in sealed.parts if part.again])
+        return found
+
+    async def _among(self, keys: set[bytes], parts: Sequence[Part]) -> set[bytes]:
+        found: set[bytes] = set()
+        for part in parts if keys else ():
+            found |= await asyncio.to_thread(keys_among, keys, await self._keys_of(part))
         return found
 
     async def remove_strays(self) -> None:
@@ -193,8 +204,3 @@ class Manifests:
 
     def _decoded(self, data: bytes, writer: str) -> Manifest:
         return decode_manifest(data, f"{self._where}: {manifest_name(writer)}")
-
-
-def is_there(key: bytes, there: list[bytes]) -> bool:
-    """Tells whether a key is among those of some parts."""
-    return any(holds(keys, key) for keys in there)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.stores.parts.item_keys import short_key, sorted_keys
 from p2pcrawl.stores.parts.manifest import MANIFESTS, Manifest, Part, keys_name, part_name, writer_name
-from p2pcrawl.stores.parts.manifests import Manifests, is_there
+from p2pcrawl.stores.parts.manifests import Manifests
 from p2pcrawl.stores.parts.part_formats import Encoded, PartFormat
 from p2pcrawl.stores.parts.part_store import Overtaken, PartStore
 from p2pcrawl.stores.parts.shared_columns import SCHEMA, SharedColumns
@@ -135,8 +135,8 @@ class PartSink:
 
     async def _write(self, rows: Sequence[_Brought]) -> list[RefusedItem]:
         """Brings rows, but for those that are there. Raises Overtaken when somebody sealed our manifest meanwhile."""
-        there = await self._manifests.keys_there(again=any(row.page.again for row in rows))
-        rows = [row for row in rows if not is_there(row.key, there)]
+        there = await self._manifests.there({row.key for row in rows}, {row.key for row in rows if row.page.again})
+        rows = [row for row in rows if row.key not in there]
         if not rows:
             return []
         items = [self._plan.beside.told(row.page, row.place) for row in rows]
