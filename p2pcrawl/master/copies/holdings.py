@@ -92,7 +92,9 @@ class Holdings:
     async def mark(self, message: Delivered) -> Marked:
         """Takes in that a sink has the items of some copies."""
         prints = [message.keys[at : at + SIZE] for at in range(0, len(message.keys), SIZE)]
-        if not len(prints) == len(message.buckets) == len(message.stamps) == len(message.items):
+        if len(message.keys) % SIZE or not len(prints) == len(message.buckets) == len(message.stamps) == len(
+            message.items
+        ):
             raise LinkError("marks have as many buckets, stamps and numbers of items as keys")
         told = zip(message.buckets, prints, message.stamps, message.items, strict=True)
         marks = [Mark(b, *halves(p), message.job, stamp, items, message.marks) for b, p, stamp, items in told]

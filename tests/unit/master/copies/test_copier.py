@@ -78,6 +78,66 @@ async def test_end_waits_for_links_of_earlier_turns_too() -> None:
     await holders.copier.close()
 
 
+async def test_page_is_copied_when_its_end_is_acknowledged_not_when_its_links_are() -> None:
+    holders = Holders()
+    holders.silent = {B}
+    copied: list[str] = []
+    holders.copier.transfer([row(b"link", bucket=2)], [row(b"page", bucket=1)])
+    holders.copier.when_copied(lambda: copied.append("page"))
+    await asyncio.wait_for(holders.copier.safe(), 5)
+    await asyncio.sleep(0.02)
+
+    assert copied == []
+
+    holders.silent.clear()
+    holders.heard.set()
+    await eventually(lambda: copied == ["page"])
+    await holders.copier.close()
+
+
+async def test_pages_are_copied_in_the_order_of_their_turns() -> None:
+    holders = Holders()
+    holders.silent = {B}
+    copied: list[str] = []
+    for name, bucket in (("first", 1), ("second", 2)):
+        holders.copier.transfer([], [row(name.encode(), bucket=bucket)])
+        holders.copier.when_copied(lambda name=name: copied.append(name))  # type: ignore[misc]
+    await eventually(lambda: (C, b"second") in holders.got)
+    await asyncio.sleep(0.02)
+
+    assert copied == []
+
+    holders.silent.clear()
+    holders.heard.set()
+    await eventually(lambda: copied == ["first", "second"])
+    await holders.copier.close()
+
+
+async def test_page_whose_holders_have_died_is_as_copied_as_can_be() -> None:
+    holders = Holders()
+    holders.silent = {B}
+    copied: list[str] = []
+    holders.copier.transfer([], [row(b"page")])
+    holders.copier.when_copied(lambda: copied.append("page"))
+    await asyncio.sleep(0.02)
+    holders.refusing, holders.silent = {B}, set()
+
+    holders.copier.gone([B])
+    holders.heard.set()
+
+    await eventually(lambda: copied == ["page"])
+    await holders.copier.close()
+
+
+async def test_with_nothing_on_its_way_all_is_copied_at_once() -> None:
+    holders = Holders()
+    copied: list[str] = []
+
+    holders.copier.when_copied(lambda: copied.append("nothing"))
+
+    assert copied == ["nothing"]
+
+
 async def test_holder_that_refuses_is_asked_again_until_it_takes_it() -> None:
     holders = Holders()
     holders.refusing = {B}

@@ -9,8 +9,8 @@ import pytest
 
 from p2pcrawl.frontier.copies.copy_store import CopyStore
 from p2pcrawl.master.copies.holdings import Holdings
-from p2pcrawl.model.errors import DiskFullError, StorageError
-from p2pcrawl.wire.messages.peer_messages import Copied, Copy
+from p2pcrawl.model.errors import DiskFullError, LinkError, StorageError
+from p2pcrawl.wire.messages.peer_messages import Copied, Copy, CopyRow, Delivered
 from tests.unit.master.fake_slaves import until
 
 
@@ -30,4 +30,36 @@ async def test_who_cannot_store_copies_says_so_to_its_master(tmp_path: Path, mon
         await holdings.copy(Copy(2, []))
 
     await until(lambda: [str(error) for error in told] == ["no room"])
+    await holdings.close()
+
+
+async def test_holder_takes_marks_of_the_copies_that_it_has(tmp_path: Path) -> None:
+    holdings = Holdings(tmp_path, pytest.fail)
+    await holdings.open()
+    one, other = (CopyRow(3, letter * 16, 7, 9, b"row", 1, b"{}") for letter in (b"a", b"b"))
+    await holdings.copy(Copy(1, [one, other]))
+
+    await holdings.mark(Delivered(2, 7, 2, [3, 3], b"a" * 16 + b"c" * 16, [9, 9], [1, 1]))
+
+    rows, _ = await holdings.rows([3], b"")
+    assert [row.marks for row in rows] == [2, 0]
+    await holdings.close()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        Delivered(2, 7, 1, [3], b"a" * 15, [], []),
+        Delivered(2, 7, 1, [3], b"a" * 16, [9, 9], [1]),
+        Delivered(2, 7, 1, [], b"a" * 32, [9, 9], [1, 1]),
+        Delivered(2, 7, 1, [3], b"a" * 17, [9], [1]),
+        Delivered(2, 7, 1, [3, 3], b"a" * 31, [9, 9], [1, 1]),
+    ],
+)
+async def test_marks_that_do_not_fit_each_other_are_refused(tmp_path: Path, said: Delivered) -> None:
+    holdings = Holdings(tmp_path, pytest.fail)
+    await holdings.open()
+
+    with pytest.raises(LinkError):
+        await holdings.mark(said)
     await holdings.close()

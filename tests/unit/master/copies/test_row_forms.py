@@ -42,6 +42,14 @@ def test_record_whose_turn_has_ended_comes_back_with_its_items() -> None:
     assert row_of_copy(copy) == Row(7, LINK, *STATE, items=2, data=b"a\nb", visit=4)
 
 
+def test_marks_of_a_record_are_beside_it_and_come_back_with_it() -> None:
+    copy = copy_of_row(Row(7, LINK, *STATE, items=2, data=b"a\nb", visit=4, marks=5), 9)
+
+    assert copy.marks == 5
+    assert copy.row == copy_of_row(Row(7, LINK, *STATE, visit=4), 9).row
+    assert row_of_copy(copy).marks == 5
+
+
 def test_items_of_a_record_are_beside_it_and_not_in_it() -> None:
     told = Row(7, LINK, *STATE, items=2, data=b"a\nb" * 1000, visit=4)
 
