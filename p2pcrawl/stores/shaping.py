@@ -119,13 +119,15 @@ class ShapedSink:
             if size > TURN_BYTES:
                 size = 0
                 await asyncio.sleep(0)
+        unfit = len(refused)
         written = await self._sink.write(brought)
         # By what they are and not by their names, for parts of one page may be brought as two.
         original = {id(cut): page for cut, page in zip(brought, pages, strict=True)}
         for each in written.refused:
             page = original[id(each.page)]
             refused.append(RefusedItem(page, _place(page, each.page.number_of(each.place)), each.reason))
-        return Written(written.position, refused)
+        left_out = sum(len(page.items) for page in pages) - sum(len(cut.items) for cut in brought) - unfit
+        return Written(written.position, refused, written.left_out + left_out)
 
     async def finish(self) -> None:
         await self._sink.finish()

@@ -84,6 +84,8 @@ class Written:
 
     position: Position = field(default_factory=dict)
     refused: Sequence[RefusedItem] = ()
+    left_out: int = 0
+    """Items that a filter kept back: neither brought nor refused."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -270,7 +270,7 @@ class Delivery:
         self.cursor = Cursor(
             places[len(pages) - 1],
             written.position,
-            before.delivered + count - len(written.refused),
+            before.delivered + count - written.left_out - len(written.refused),
             before.refused + len(written.refused),
         )
         self._accounted += count

@@ -66,6 +66,14 @@ async def test_items_that_are_left_out_shift_no_keys() -> None:
     assert sink.kept == {"j-f-1": {"price": 20}, "j-f-3": {"price": 30}}
 
 
+async def test_items_that_are_left_out_are_counted_apart_from_those_that_cannot_be_shaped() -> None:
+    written = await shaped(KeptPages(), {"where": "price > 10"}).write(
+        [page_of({"price": 5}, {"price": 20}, b"[1]", {"price": 30, "x": "bad"})]
+    )
+
+    assert (written.left_out, len(written.refused)) == (1, 2)
+
+
 async def test_page_of_which_nothing_is_left_is_brought_all_the_same() -> None:
     sink = KeptPages()
 
