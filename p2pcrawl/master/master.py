@@ -20,7 +20,6 @@ from p2pcrawl.master.cycle import Cycle
 from p2pcrawl.master.exchange import Exchange
 from p2pcrawl.master.jobs.admission import Admission
 from p2pcrawl.master.jobs.job import Job
-from p2pcrawl.master.jobs.job_names import JobNames
 from p2pcrawl.master.jobs.outputs import Outputs
 from p2pcrawl.master.requeue import Aside
 from p2pcrawl.master.slaves.granting import Granting
@@ -82,7 +81,7 @@ class Master:
         self.reports = Reports(self.jobs, self.sessions, self.slaves.gone, intake)
         self.exchange = Exchange(company)
         self.granting = Granting(company, self.sessions, placing_of(ground.settings.group_placement))
-        self.outputs = Outputs(self.recorder, self._names, ground.fate.fail)
+        self.outputs = Outputs(self.recorder, ground.fate.fail, shared=company.others_bring_jobs)
         self.handover = Handover(company, self.sessions, intake.held_in)
         self.aside = Aside(company, intake.down)
         self.admission = Admission(
@@ -121,7 +120,6 @@ class Master:
 
     async def _recover(self) -> None:
         """Takes up what an earlier run left."""
-        self.store_id = await self.recorder.run(Store.store_id)
         self.recovered = await self.recorder.run(Store.recover)
         self.outputs.copied(await self.recorder.run(Store.last_item))
         await self.admission.recover()
@@ -155,10 +153,6 @@ class Master:
         job = self.admission.resume(number, spec)
         await self.outputs.open(job, sinks)
         return job
-
-    def _names(self, job: Job) -> JobNames:
-        """Returns the names under which a job's items are brought. Jobs of a cluster have a number of their own."""
-        return JobNames.of(job.id, self.store_id, shared=self.company.others_bring_jobs)
 
     # -- running ------------------------------------------------------------------------------
 

@@ -9,13 +9,14 @@ from dataclasses import replace
 
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.jobs.job import Job, job_of
-from p2pcrawl.master.jobs.sink_secrets import SinkSecrets
+from p2pcrawl.master.jobs.sink_secrets import SinkSecrets, unsealed_sinks
 from p2pcrawl.model.crawl.job import JobId, JobSpec
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.peer.answers.submission import Submission, module_digest
 from p2pcrawl.stores.kinds import SinkPlace, address_of, make_sink
 from p2pcrawl.stores.sink_trial import empty_sinks, try_sinks
+from p2pcrawl.wire.sealed.at_rest import RestSeal
 
 SUBMIT_S = 15.0
 
@@ -88,10 +89,14 @@ class Acceptance:
             ) from None
 
 
-def sinks_refusal(spec: JobSpec, secrets: SinkSecrets) -> str:
-    """Returns why this peer could open a sink of the job at no time, for want of a package say; "" when it might."""
+def told_refusal(seal: RestSeal, spec: JobSpec) -> str:
+    """Returns why a job that another master sent cannot be run here, for its spider or for want of a package that a
+    sink needs; "" when it can.
+    """
+    if refusal := refusal_of(spec):
+        return refusal
     try:
-        for sink in secrets.read(spec):
+        for sink in unsealed_sinks(seal, spec):
             make_sink(address_of(sink), SinkPlace(spec.name))
     except ConfigurationError as error:
         return str(error)

@@ -17,7 +17,7 @@ from p2pcrawl.frontier.copies.set_aside import STORES, note_missing, set_aside
 from p2pcrawl.master.carrying import Carrying
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.company.neighbours import Neighbours
-from p2pcrawl.master.jobs.sink_secrets import SinkSecrets
+from p2pcrawl.master.jobs.sink_secrets import SinkSecrets, unsealed_sinks
 from p2pcrawl.master.majority.roll import FILE as ELECTORATE_FILE
 from p2pcrawl.master.majority.roll import Roll
 from p2pcrawl.master.master import Master
@@ -27,14 +27,13 @@ from p2pcrawl.master.service import Service
 from p2pcrawl.master.slaves.processes import RunHere
 from p2pcrawl.master.steering import Steering
 from p2pcrawl.model.cluster.node import INCARNATION_MAX, Address, Status, format_address, parse_address
-from p2pcrawl.model.crawl.job import JobSpec
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError, DamagedError, P2PCrawlError, StorageError
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.door import Door
 from p2pcrawl.overlay.node import Credentials, OverlayNode
 from p2pcrawl.overlay.tasks import end
-from p2pcrawl.peer.acceptance import Acceptance, refusal_of, sinks_refusal
+from p2pcrawl.peer.acceptance import Acceptance, told_refusal
 from p2pcrawl.peer.acquaintances import AGES_S, Acquaintances
 from p2pcrawl.peer.answers.letters import Letters
 from p2pcrawl.peer.answers.questions import Questions
@@ -74,13 +73,14 @@ class Lead:
         self._config = config
         self._api = api
         self._folder = folder
+        self._seal = RestSeal(credentials.keys, credentials.cluster)
         self._make_master = partial(
             Master,
             slaves=config.slaves if config.slaves is not None else (os.cpu_count() or 1),
             run_here=run_here or partial(_run_here, config.warc),
             errors_to=errors_to,
             slave_options=config.warc.options() if config.warc is not None else (),
-            check_spec=self._refusal,
+            check_spec=partial(told_refusal, self._seal),
         )
         self._door = Door(credentials.identity.node_id, credentials.client)
         self._majority = config.partition is Partition.MAJORITY
@@ -104,7 +104,7 @@ class Lead:
         try:
             self.node = OverlayNode(
                 self._credentials,
-                bytes.fromhex(self.master.store_id),
+                bytes.fromhex(self.master.recorder.store_id),
                 weight=self._config.weight,
                 dice=random.Random(os.urandom(16)),
                 door=self._door,
@@ -141,9 +141,9 @@ class Lead:
             self.node.address,
             self._crawling,
         )
-        seal, ground = RestSeal(self._credentials.keys, self._credentials.cluster), self._neighbours.ground
-        self.secrets = SinkSecrets(seal, ground.jobs, ground.lifecycle)
-        self.carrying = Carrying(self._neighbours, self.master.outputs, self.secrets.read)
+        ground = self._neighbours.ground
+        self.secrets = SinkSecrets(self._seal, ground.jobs, ground.lifecycle)
+        self.carrying = Carrying(self._neighbours, self.master.outputs, partial(unsealed_sinks, self._seal))
         self.letters = Letters(self._door, self.carrying)
         self.acceptance = Acceptance(self.cluster, self.secrets, self._config.copies)
         self.steering = Steering(self.cluster, self.absences, self._credentials.identity)
@@ -343,10 +343,6 @@ class Lead:
         else:
             raise P2PCrawlError(f"this master does not know the question {what!r}")
         return json.dumps(answer).encode()
-
-    def _refusal(self, spec: JobSpec) -> str:
-        """Returns why a job that another master sent cannot be run here; "" when it can."""
-        return refusal_of(spec) or sinks_refusal(spec, self.secrets)
 
     # -- questions ----------------------------------------------------------------------------
 

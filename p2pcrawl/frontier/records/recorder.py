@@ -24,6 +24,8 @@ class Recorder:
     def __init__(self, folder: Path, *, clustered: bool) -> None:
         self.folder = folder
         self._clustered = clustered
+        self.store_id = ""
+        """The name of the store, which no other in the world has; known when it is open."""
 
     async def open(self) -> None:
         """Raises as the store does."""
@@ -31,6 +33,7 @@ class Recorder:
         self._thread = ThreadPoolExecutor(1, "frontier")
         try:
             self._store = await self.in_thread(partial(Store, self.folder, clustered=self._clustered))
+            self.store_id = await self.run(Store.store_id)
         except BaseException:
             self._thread.shutdown()
             raise

@@ -28,10 +28,10 @@ STORE_S = 1.0
 class Outputs:
     """The sinks of all jobs. What is to be stored of them waits for the master's next commit."""
 
-    def __init__(self, recorder: Recorder, names: Callable[[Job], JobNames], fail: Callable[[Exception], None]) -> None:
-        """``fail`` is given what makes going on impossible."""
+    def __init__(self, recorder: Recorder, fail: Callable[[Exception], None], *, shared: bool) -> None:
+        """``fail`` is given what makes going on impossible. ``shared``: other masters bring items of the jobs, too."""
         self._recorder = recorder
-        self._names = names
+        self._shared = shared
         self._fail = fail
         self._letters = DeadLetters(recorder.folder)
         self._deliveries: list[Delivery] = []
@@ -113,6 +113,10 @@ class Outputs:
     def place(self, job: Job, *, replace: bool = False) -> SinkPlace:
         """Returns what a sink of a job is told of its surroundings."""
         return self._names(job).place(job.spec.name, job.settings, replace=replace)
+
+    def _names(self, job: Job) -> JobNames:
+        """Returns the names under which a job's items are brought. Jobs of a cluster have a number of their own."""
+        return JobNames.of(job.id, self._recorder.store_id, shared=self._shared)
 
     def _made(self, job: Job, spec: SinkSpec) -> Sink:
         return make_sink(address_of(spec), self.place(job, replace=spec.replace))

@@ -159,7 +159,7 @@ class _LetterSinks:
 
     async def _opened(self, url: str, job: str) -> _OpenSink | None:
         """Opens the sink of a job, where it went on; None where there is none."""
-        store = await self._recorder.run(Store.store_id)
+        store = self._recorder.store_id
         for number, name, packed, *_ in await self._recorder.run(Store.jobs):
             for names in (JobNames.of(number, store, shared=shared) for shared in (False, True)):
                 rows = await self._recorder.run(Store.sinks, number) if names.job == job else []
