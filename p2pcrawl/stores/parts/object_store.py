@@ -15,12 +15,13 @@ from obstore.store import AzureStore, GCSStore, S3Store
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.stores.address import SinkAddress
 from p2pcrawl.stores.kinds import SinkPlace
-from p2pcrawl.stores.parts.part_address import sink_of_parts
+from p2pcrawl.stores.parts.part_address import PartAddress, sink_of_parts
 from p2pcrawl.stores.parts.part_sink import PartSink
 from p2pcrawl.stores.parts.part_store import Blob, Overtaken
 from p2pcrawl.stores.sink import SinkAway
 
 Result = TypeVar("Result")
+OPTIONS = ("endpoint", "region")
 TIMEOUT_S = 120.0
 """For one request, its repeats included: a part of 16 MiB is through in this time at 1.2 Mbit/s."""
 _STATUS = re.compile(r"non-2xx status code: (\d+)")
@@ -43,7 +44,7 @@ _NEVER = {
 
 def make_object_sink(address: SinkAddress, place: SinkPlace) -> PartSink:
     """Makes the sink of an address of an object store. Raises ConfigurationError."""
-    return sink_of_parts(address, place, lambda split: ObjectStore(address, split.user, split.host, split.folder))
+    return sink_of_parts(address, place, lambda split: ObjectStore(split, address.scheme, address.secret), OPTIONS)
 
 
 class ObjectStore:
@@ -51,13 +52,13 @@ class ObjectStore:
 
     compares = True
 
-    def __init__(self, address: SinkAddress, user: str, bucket: str, prefix: str) -> None:
+    def __init__(self, address: PartAddress, scheme: str, secret: str) -> None:
         """Raises ConfigurationError."""
-        if not _BUCKET.fullmatch(bucket):
-            raise ConfigurationError(f"{address.url}: no bucket can be called {bucket!r}")
-        self._where = f"{address.scheme}://{bucket}/{prefix}"
+        self._where = f"{scheme}://{address.host}/{address.folder}"
+        if not _BUCKET.fullmatch(address.host):
+            raise ConfigurationError(f"{self._where}: no bucket can be called {address.host!r}")
         try:
-            self._store = _opened(address, user, bucket, prefix)
+            self._store = _opened(address, scheme, secret)
         except (exceptions.BaseError, ValueError, TypeError) as error:
             raise ConfigurationError(f"{self._where}: {_first_line(error)}") from None
 
@@ -130,29 +131,29 @@ class ObjectStore:
         return SinkAway(f"{self._where}: {reason}")
 
 
-def _opened(address: SinkAddress, user: str, bucket: str, prefix: str) -> S3Store | GCSStore | AzureStore:
+def _opened(address: PartAddress, scheme: str, secret: str) -> S3Store | GCSStore | AzureStore:
     endpoint = address.options.get("endpoint", "")
     client = {**_CLIENT, "allow_http": True} if endpoint.startswith("http://") else _CLIENT
-    common: dict[str, Any] = {"prefix": prefix, "client_options": client, "retry_config": _RETRY}
-    if address.scheme == "s3":
-        if user:
-            common |= {"access_key_id": user, "secret_access_key": address.secret}
+    common: dict[str, Any] = {"prefix": address.folder, "client_options": client, "retry_config": _RETRY}
+    if scheme == "s3":
+        if address.user:
+            common |= {"access_key_id": address.user, "secret_access_key": secret}
         if endpoint:
             common["endpoint"] = endpoint
         if region := address.options.get("region", ""):
             common["region"] = region
-        return S3Store(bucket, **common)
-    if address.scheme == "az":
-        if user:
-            common |= {"account_name": user}
-        if address.secret:
-            common |= {"account_key": address.secret}
+        return S3Store(address.host, **common)
+    if scheme == "az":
+        if address.user:
+            common |= {"account_name": address.user}
+        if secret:
+            common |= {"account_key": secret}
         if endpoint:
             common["endpoint"] = endpoint
-        return AzureStore(bucket, **common)
-    if address.secret:
-        common["service_account_key"] = address.secret
-    return GCSStore(bucket, **common)
+        return AzureStore(address.host, **common)
+    if secret:
+        common["service_account_key"] = secret
+    return GCSStore(address.host, **common)
 
 
 def _first_line(error: Exception) -> str:

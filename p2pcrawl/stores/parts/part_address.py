@@ -6,8 +6,8 @@ So two formats of one name do not share a folder.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from p2pcrawl.model.errors import ConfigurationError
@@ -30,16 +30,25 @@ class PartAddress:
     folder: str
     """Without a slash at either end."""
     ending: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Of the destination: they belong to the address as the folder does."""
 
 
-def sink_of_parts(address: SinkAddress, place: SinkPlace, opened: Callable[[PartAddress], PartStore]) -> PartSink:
-    """Makes the sink of an address, in the place that ``opened`` makes of its pieces. Raises ConfigurationError."""
+def sink_of_parts(
+    address: SinkAddress,
+    place: SinkPlace,
+    opened: Callable[[PartAddress], PartStore],
+    options: Collection[str] = (),
+) -> PartSink:
+    """Makes the sink of an address, in the place that ``opened`` makes of its pieces; ``options``: those that such a
+    place has. Raises ConfigurationError.
+    """
     if address.options.get("mode", "history") != "history":
         raise ConfigurationError(
             f"{address.url}: nothing in a part can be replaced, so mode={address.options['mode']} cannot be kept: "
             "leave it out, and tell visits by ?beside=url,visit"
         )
-    split = split_address(address)
+    split = split_address(address, options)
     plan = PartPlan(
         where=f"{address.scheme}://{split.host}/{split.folder}",
         ending=split.ending.lower(),
@@ -53,15 +62,17 @@ def sink_of_parts(address: SinkAddress, place: SinkPlace, opened: Callable[[Part
     return PartSink(opened(split), plan)
 
 
-def split_address(address: SinkAddress) -> PartAddress:
-    """Splits the address of parts. Raises ConfigurationError for one without a file's name."""
+def split_address(address: SinkAddress, options: Collection[str] = ()) -> PartAddress:
+    """Splits the address of parts. Raises ConfigurationError for one without a file's name, and for an option that is
+    none of these.
+    """
     place, _, query = address.url.partition("://")[2].partition("?")
-    if query:
-        name = query.partition("&")[0].partition("=")[0]
-        raise ConfigurationError(f"{address.url}: part files know no option ?{name}=")
+    given = {name: unquote(value) for name, _, value in (pair.partition("=") for pair in query.split("&") if pair)}
+    if unknown := [name for name in given if name not in options]:
+        raise ConfigurationError(f"{address.url}: part files there know no option ?{unknown[0]}=")
     server, _, path = place.partition("/")
     user, at, host = server.rpartition("@")
     stem, ending = split_ending(path.rpartition("/")[2])
     if not stem or not ending:
         raise ConfigurationError(f"{address.url} does not say how to name the parts: end it in NAME and {ENDINGS}")
-    return PartAddress(unquote(user) if at else "", host, unquote(path.strip("/")), ending)
+    return PartAddress(unquote(user) if at else "", host, unquote(path.strip("/")), ending, given)

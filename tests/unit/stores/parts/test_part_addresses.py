@@ -147,7 +147,7 @@ async def test_bucket_that_cannot_be_reached_is_away() -> None:
         ("s3:///items.jsonl", r"no bucket can be called ''"),
         ("s3://cr awls/items.jsonl", r"no bucket can be called 'cr awls'"),
         ("s3://crawls/items.jsonl?mode=upsert", r"nothing in a part can be replaced"),
-        ("s3://crawls/items.jsonl?colour=red", r"part files know no option \?colour="),
+        ("s3://crawls/items.jsonl?colour=red", r"part files there know no option \?colour="),
         ("s3://crawls/items.jsonl?beside=colour", r"beside=colour is not told of an item"),
         ("s3://crawls/items.csv?types=price:money", r"boolean, integer, number, text"),
         ("ftp://host:port/items.jsonl", r"names no server"),
@@ -164,6 +164,12 @@ def test_every_kind_of_bucket_has_its_sink(url: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "shop")
 
     assert made(url).limits.bytes == 16 * 1024 * 1024
+
+
+def test_store_is_part_of_the_address_that_is_shown() -> None:
+    typed = "s3://crawls/items.jsonl?endpoint=http://127.0.0.1:9&beside=url"
+
+    assert read_sink(typed).url == "s3://crawls/items.jsonl?endpoint=http://127.0.0.1:9"
 
 
 async def test_secret_is_in_no_message() -> None:

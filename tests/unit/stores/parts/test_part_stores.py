@@ -12,13 +12,11 @@ from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.stores.address import parse_sink
 from p2pcrawl.stores.parts.folder_store import FolderStore
 from p2pcrawl.stores.parts.ftp_store import FtpStore
-from p2pcrawl.stores.parts.object_store import ObjectStore
-from p2pcrawl.stores.parts.part_address import PartAddress
+from p2pcrawl.stores.parts.object_store import OPTIONS, ObjectStore
+from p2pcrawl.stores.parts.part_address import PartAddress, split_address
 from p2pcrawl.stores.parts.part_store import Overtaken, PartStore
 from tests.servers.file_servers import ftp_server
 from tests.unit.stores.parts.memory_store import MemoryStore
-
-OPTIONS = frozenset({"endpoint", "region"})
 
 
 @pytest.fixture(params=["memory", "folder", *(pytest.param(each, marks=pytest.mark.slow) for each in ("s3", "ftp"))])
@@ -35,8 +33,8 @@ def store_of(request: pytest.FixtureRequest, tmp_path: Path) -> PartStore:
         return FolderStore(tmp_path / "not yet" / "there")
     if request.param == "ftp":
         return ftp_store(request.getfixturevalue("ftp")[0], f"not yet/{secrets.token_hex(8)}")
-    address = parse_sink(request.getfixturevalue("s3").address("items.jsonl"), OPTIONS)
-    return ObjectStore(address, "key", "crawls", f"shop/{secrets.token_hex(8)}")
+    address = parse_sink(request.getfixturevalue("s3").address(f"shop/{secrets.token_hex(8)}/items.jsonl"))
+    return ObjectStore(split_address(address, OPTIONS), "s3", "secret")
 
 
 def ftp_store(port: int, folder: str) -> FtpStore:
