@@ -34,6 +34,7 @@ MEASURES = {
     "finish": "100 crawls of small random sites, masters killed with -9 meanwhile: never a false end",
     "heirs": "kill -9 of one of three masters with 20,000 and 200,000 links: seconds until its hosts are asked again",
     "start_page": "a start page on loopback with 50,000 links, over masters and slave peers: none is dropped",
+    "sink_memory": "1,000,000 items into files, Parquet and parts: peak memory below 300 MB",
     "copies_cost": "CPU and pages/s with 1, 2 and 3 copies",
     "false_deaths": "stalls and loss by simulation, 1,000 runs of each: how often a living master is taken for dead",
 }

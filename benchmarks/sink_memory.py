@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.kit.measure import Claims
 from benchmarks.kit.parent import ends_with_us
 from p2pcrawl.stores.kinds import SinkPlace, address_of, make_sink, read_sink
 from p2pcrawl.stores.sink import BatchLimits, SinkPage
@@ -27,6 +28,7 @@ KINDS = (
 )
 ITEMS = 1_000_000
 ON_A_PAGE = 20
+PEAK_MAX_MB = 300
 TEXT = "The quick brown fox jumps over the lazy dog, and what it says is of no interest to anybody at all. "
 
 
@@ -81,8 +83,8 @@ def peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def main() -> None:
-    """Measures the kinds that were asked for, one after another."""
+def main() -> int:
+    """Measures the kinds that were asked for, one after another; 1 if one of them took too much."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("kinds", nargs="*", default=KINDS)
     parser.add_argument("--items", type=int, default=ITEMS)
@@ -90,7 +92,8 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.here:
         asyncio.run(bring(asked.kinds[0], asked.items))
-        return
+        return 0
+    claims = Claims(f"{asked.items:,} items into files and parts")
     print(f"{asked.items:,} items: the process before, at its peak, and what they took")
     for kind in asked.kinds:
         with tempfile.TemporaryDirectory() as folder:
@@ -104,7 +107,9 @@ def main() -> None:
             f"{told['cpu_s'] / asked.items * 1e6:5.1f} us CPU an item, {size / 1e6:6.1f} MB on disk",
             flush=True,
         )
+        claims.claim(f"peak, {kind}", f"{told['peak_mb']:.0f} MB", told["peak_mb"] < PEAK_MAX_MB, f"< {PEAK_MAX_MB}")
+    return claims.print()
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())
