@@ -16,7 +16,6 @@ from sqlalchemy import (
     Date,
     DateTime,
     Double,
-    Integer,
     LargeBinary,
     Numeric,
     String,
@@ -162,7 +161,7 @@ class Postgresql(Dialect):
 
     def set_mark(self, number: int, column: StoredColumn) -> str:
         # A text first: the driver takes values of the types that it is told.
-        return f"${number}::{_array_type(column)}{'::' + column.cast if column.cast else ''}"
+        return f"${number}::{_value_type(column)}{'::' + column.cast if column.cast else ''}"
 
     def key_type(self) -> types.TypeEngine[Any]:
         return Text(collation="C")
@@ -171,7 +170,7 @@ class Postgresql(Dialect):
         return postgresql.JSONB()
 
 
-def _array_type(column: StoredColumn) -> str:
+def _value_type(column: StoredColumn) -> str:
     match column.kind:
         case ColumnKind.INTEGER:
             return "bigint"
@@ -247,8 +246,3 @@ _DIALECTS: dict[str, type[Dialect]] = {"sqlite": Sqlite, "postgresql": Postgresq
 def dialect_for(place: SqlPlace) -> Dialect:
     """Makes the dialect of a place, with its engine; nothing is connected yet."""
     return _DIALECTS[place.family](place)
-
-
-def own_integer() -> types.TypeEngine[Any]:
-    """Returns the type of the column of visits."""
-    return Integer()

@@ -127,14 +127,18 @@ def sqlite(tmp_path: Path) -> Database:
     return Database("sqlite", None, str(tmp_path / "shop.db"))
 
 
-@pytest.fixture(params=["sqlite", "postgresql", "mariadb"])
+SERVED = [pytest.param(name, marks=pytest.mark.slow) for name in ("postgresql", "mariadb")]
+"""Each worker starts servers of its own, which `make check` need not wait for."""
+
+
+@pytest.fixture(params=["sqlite", *SERVED])
 def database(request: pytest.FixtureRequest) -> Database:
     """A database of each kind, one after another."""
     found: Database = request.getfixturevalue(request.param)
     return found
 
 
-@pytest.fixture(params=["postgresql", "mariadb"])
+@pytest.fixture(params=SERVED)
 def served(request: pytest.FixtureRequest) -> Database:
     """A database of each kind of server."""
     found: Database = request.getfixturevalue(request.param)

@@ -13,6 +13,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("postgresql_server", "ma
 
 
 def test_each_page_has_one_row_in_two_databases_that_are_restarted_though_a_master_is_killed(tmp_path: Path) -> None:
-    plan = Plan(pages=800, hosts=40, delay_s=0.6, masters=3, copies=2, seed=1)
+    plan = Plan(pages=600, hosts=40, delay_s=0.5, masters=3, copies=2, seed=1)
 
     assert restart_all(tmp_path, plan).broken == []

@@ -181,6 +181,7 @@ async def test_replacing_by_a_job_without_items_leaves_none(database):
     assert database.rows("_key") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["postgres", "postgresql+asyncpg"])
 async def test_other_words_for_postgresql(postgresql, scheme):
     from .conftest import sql_sink
@@ -192,6 +193,7 @@ async def test_other_words_for_postgresql(postgresql, scheme):
     assert postgresql.rows() == ["a"]
 
 
+@pytest.mark.slow
 async def test_mariadb_by_its_name(mariadb):
     from .conftest import sql_sink
 

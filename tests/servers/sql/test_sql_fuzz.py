@@ -37,7 +37,7 @@ FUZZED = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-EXAMPLES = {"sqlite": 50, "postgresql": 20, "mysql": 20}
+EXAMPLES = {"sqlite": 40, "postgresql": 10, "mysql": 15}
 
 
 async def check_all(database, table, options, batch):
