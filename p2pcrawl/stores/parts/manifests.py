@@ -47,9 +47,9 @@ class Manifests:
         """Our own one, as it was read or written last; None while there is none."""
         self.passed = 0
         """How many of its parts are before the position: what is in those is brought again only as such, but for"""
-        self.doubtful: dict[int, set[bytes]] = {}
+        self.doubtful: dict[int, set[bytes] | None] = {}
         """those parts of which a crash left unknown whether all that is in them counts as brought, by their places;
-        with the keys of what may be brought again."""
+        with the keys of what may be brought again, once somebody has to know them."""
         self._store = store
         self._where = where
         self._job = job
@@ -75,24 +75,19 @@ class Manifests:
                 f"{self._where} had {self.passed} parts of this crawl, and its manifest lists {there} now: "
                 "put it back, or crawl anew into another folder"
             )
-        for place in range(self.passed, there):
-            await self.doubt(place)
+        self.doubtful.update(dict.fromkeys(range(self.passed, there)))
         self.passed = there
         if self.manifest is not None and self._heirs is None:
             manifests = [await self._look(writer) for writer in await self._others()]
             self._heirs = {each.writer for each in manifests if each.heir and self._is_ours(each)}
 
-    async def doubt(self, place: int) -> None:
-        """Expects what is in one of our parts to be brought again."""
-        keys = await self._keys_of(self.listed.parts[place])
-        self.doubtful[place] = {keys[at : at + KEY_BYTES] for at in range(0, len(keys), KEY_BYTES)}
-
     def brought(self, keys: Iterable[bytes]) -> None:
         """Notes what was brought, so that it need not be expected any more."""
         self.passed = len(self.listed.parts)
         for waiting in self.doubtful.values():
-            waiting.difference_update(keys)
-        self.doubtful = {place: waiting for place, waiting in self.doubtful.items() if waiting}
+            if waiting is not None:
+                waiting.difference_update(keys)
+        self.doubtful = {place: waiting for place, waiting in self.doubtful.items() if waiting is None or waiting}
 
     async def exchange(self, manifest: Manifest) -> None:
         """Writes our manifest. Raises Overtaken when somebody sealed the one before."""
@@ -105,7 +100,10 @@ class Manifests:
         """
         if again and not self.listed.heir:
             await self.exchange(self.listed.of_heir())
-        found = keys.intersection(set().union(*self.doubtful.values()))
+        found: set[bytes] = set()
+        if keys != again:
+            for place in self.doubtful:
+                found |= keys & await self._waiting(place)
         if again:
             found |= await self._among(again, self.listed.parts)
         rivals = (self._heirs or set()).union(self.listed.rivals)
@@ -115,6 +113,13 @@ class Manifests:
                 found |= await self._among(again, [part for part in sealed.parts if not part.again])
                 found |= await self._among(keys, [part for part in sealed.parts if part.again])
         return found
+
+    async def _waiting(self, place: int) -> set[bytes]:
+        waiting = self.doubtful[place]
+        if waiting is None:
+            keys = await self._keys_of(self.listed.parts[place])
+            waiting = self.doubtful[place] = {keys[at : at + KEY_BYTES] for at in range(0, len(keys), KEY_BYTES)}
+        return waiting
 
     async def _among(self, keys: set[bytes], parts: Sequence[Part]) -> set[bytes]:
         found: set[bytes] = set()

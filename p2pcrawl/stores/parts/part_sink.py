@@ -67,11 +67,9 @@ class PartSink:
     async def open(self, position: Position | None) -> Position:
         manifests, plan, stored = self._manifests, self._plan, position or {}
         manifests.writer = stored.get("writer") or writer_name(plan.job, plan.store or secrets.token_hex(16))
-        manifests.passed, manifests.doubtful = stored.get("parts", 0), {}
+        manifests.passed, manifests.doubtful = stored.get("parts", 0), dict.fromkeys(stored.get("doubtful", ()))
         await self._probe()
         await manifests.read()
-        for place in stored.get("doubtful", ()):
-            await manifests.doubt(place)
         if manifests.manifest is not None:
             await manifests.remove_strays()
         return self._position()
