@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 AWAY_S = 0.5
 AWAY_MAX_S = 30.0
 """For how long a sink that is away is left alone: doubled from the one to the other."""
+CLOSE_S = 10.0
 
 Reading = tuple[list[SinkPage], list[int], bool]
 Read = Callable[[int, BatchLimits], Awaitable[Reading]]
@@ -212,8 +213,13 @@ class Delivery:
             return written.refused
 
     async def close(self) -> None:
-        """Lets go of the sink as it is."""
-        await self._sink.close()
+        """Lets go of the sink as it is, which takes no longer than ``CLOSE_S``; one that hangs is told of, and left."""
+        try:
+            async with asyncio.timeout(CLOSE_S):
+                await self._sink.close()
+        except Exception as error:
+            # Whatever was not stored is brought again.
+            log.warning("%s was not closed: %s", self.url, on_one_line(str(error)) or "it does not answer")
 
     async def _bring_all(self) -> None:
         coming = self._next()

@@ -46,11 +46,11 @@ class FakeSink:
     """A sink on a :class:`Destination`: keyed, or cut back to its position."""
 
     def __init__(self, destination: Destination) -> None:
-        self._to = destination
+        self.to = destination
         self.limits = destination.limits
 
     async def open(self, position: Position | None) -> Position:
-        to = self._to
+        to = self.to
         to.step("open")
         if to.forbidden:
             raise ConfigurationError("fake://place refuses everybody")
@@ -62,7 +62,7 @@ class FakeSink:
         return self._position
 
     async def write(self, pages: Sequence[SinkPage]) -> Written:
-        to = self._to
+        to = self.to
         to.step("write")
         if to.gate is not None:
             await to.gate.wait()
@@ -82,24 +82,24 @@ class FakeSink:
         return Written(self._position, refused)
 
     async def finish(self) -> None:
-        self._to.step("finish")
+        self.to.step("finish")
         self._be_there()
-        self._to.finished += 1
-        self._to.step("finished")
+        self.to.finished += 1
+        self.to.step("finished")
 
     async def close(self) -> None:
-        self._to.closed += 1
+        self.to.closed += 1
 
     @property
     def _position(self) -> Position:
-        return {} if self._to.keyed else {"length": len(self._to.items)}
+        return {} if self.to.keyed else {"length": len(self.to.items)}
 
     def _make_room(self, page: SinkPage) -> None:
         """A later visit replaces what earlier ones gave."""
-        if page.visit and self._to.keyed:
-            for key in [key for key in self._to.items if key.startswith(f"{page.job}-{page.fingerprint}-")]:
-                del self._to.items[key]
+        if page.visit and self.to.keyed:
+            for key in [key for key in self.to.items if key.startswith(f"{page.job}-{page.fingerprint}-")]:
+                del self.to.items[key]
 
     def _be_there(self) -> None:
-        if self._to.away:
+        if self.to.away:
             raise SinkAway("fake://place does not answer")

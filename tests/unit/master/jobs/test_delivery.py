@@ -25,7 +25,7 @@ from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.stores.sink import BatchLimits
 from p2pcrawl.wire.messages.slave_messages import Outcome
 from tests.unit.master.fake_slaves import Site, Slaves, crawl, master_of, page_of, spec_of, until, urls
-from tests.unit.stores.fake_sink import Destination
+from tests.unit.stores.fake_sink import Destination, FakeSink
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
@@ -185,6 +185,26 @@ async def test_sink_that_empties_its_destination_is_opened_when_all_others_are_k
         )
 
     assert emptied.opened == 0
+
+
+@pytest.mark.parametrize("how", ["hangs", "fails"])
+async def test_sink_that_cannot_be_closed_keeps_no_other_one_open(
+    tmp_path: Path, places: dict[str, Destination], monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setattr(delivery_module, "CLOSE_S", 0.01)
+    bad, good = places["fake://bad"], places["fake://good"] = Destination(), Destination()
+
+    async def close(self: FakeSink) -> None:
+        if self.to is bad:
+            await (asyncio.Event().wait() if how == "hangs" else asyncio.sleep(0))
+            raise OSError("cannot be closed")
+        self.to.closed += 1
+
+    monkeypatch.setattr(FakeSink, "close", close)
+    await crawl(tmp_path, Slaves(Site(urls(3))), outputs=specs(places))
+
+    assert good.closed == 1
+    assert len(bad.items) == 3
 
 
 async def test_refused_items_are_dead_letters_and_nothing_waits_for_them(
