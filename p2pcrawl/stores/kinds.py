@@ -63,7 +63,9 @@ _WEBHOOK = _SinkKind("p2pcrawl.stores.webhooks.webhook_sink", "", "WebhookSink",
 _MONGO = _SinkKind("p2pcrawl.stores.mongo.mongo_sink", "", "make_mongo_sink")
 _PARTS = "p2pcrawl.stores.parts"
 _PART_OPTIONS = frozenset({"beside", "types"})
-_OBJECTS = _SinkKind(f"{_PARTS}.object_store", "objects", "make_object_sink", _PART_OPTIONS)
+_OBJECTS = _SinkKind(
+    f"{_PARTS}.object_store", "objects", "make_object_sink", _PART_OPTIONS, kept=frozenset({"endpoint", "region"})
+)
 _SQL = _SinkKind(
     "p2pcrawl.stores.sql.sql_sink",
     "sql",
