@@ -77,10 +77,9 @@ _SQL = _SinkKind(
 _SQLITE = replace(_SQL, local=True)
 _KINDS: dict[str, _SinkKind] = {
     "": _FILE,
-    "az": _OBJECTS,
+    "az": replace(_OBJECTS, kept=frozenset({"endpoint"})),
     "file": _SinkKind(f"{_PARTS}.folder_store", "", "make_folder_sink", _PART_OPTIONS),
     "ftp": _SinkKind(f"{_PARTS}.ftp_store", "", "make_ftp_sink", _PART_OPTIONS),
-    "sftp": _SinkKind(f"{_PARTS}.sftp_store", "sftp", "make_sftp_sink", _PART_OPTIONS),
     "gs": _OBJECTS,
     "http": _WEBHOOK,
     "https": _WEBHOOK,
@@ -93,7 +92,8 @@ _KINDS: dict[str, _SinkKind] = {
     "postgres": _SQL,
     "postgresql": _SQL,
     "postgresql+asyncpg": _SQL,
-    "s3": _OBJECTS,
+    "s3": replace(_OBJECTS, kept=frozenset({"endpoint", "region"})),
+    "sftp": _SinkKind(f"{_PARTS}.sftp_store", "sftp", "make_sftp_sink", _PART_OPTIONS),
     "sqlite": _SQLITE,
     "sqlite+aiosqlite": _SQLITE,
 }

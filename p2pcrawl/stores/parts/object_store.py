@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -21,7 +21,8 @@ from p2pcrawl.stores.parts.part_store import Blob, Overtaken
 from p2pcrawl.stores.sink import SinkAway
 
 Result = TypeVar("Result")
-OPTIONS = ("endpoint", "region")
+OPTIONS: Mapping[str, tuple[str, ...]] = {"s3": ("endpoint", "region"), "az": ("endpoint",), "gs": ()}
+"""Of an address, beside those of all parts: by scheme."""
 TIMEOUT_S = 120.0
 """For one request, its repeats included: a part of 16 MiB is through in this time at 1.2 Mbit/s."""
 _STATUS = re.compile(r"non-2xx status code: (\d+)")
@@ -44,7 +45,9 @@ _NEVER = {
 
 def make_object_sink(address: SinkAddress, place: SinkPlace) -> PartSink:
     """Makes the sink of an address of an object store. Raises ConfigurationError."""
-    return sink_of_parts(address, place, lambda split: ObjectStore(split, address.scheme, address.secret), OPTIONS)
+    return sink_of_parts(
+        address, place, lambda split: ObjectStore(split, address.scheme, address.secret), OPTIONS[address.scheme]
+    )
 
 
 class ObjectStore:
@@ -57,6 +60,8 @@ class ObjectStore:
         self._where = f"{scheme}://{address.host}/{address.folder}"
         if not _BUCKET.fullmatch(address.host):
             raise ConfigurationError(f"{self._where}: no bucket can be called {address.host!r}")
+        if not re.match(r"https?://[^/]", address.options.get("endpoint", "https://x")):
+            raise ConfigurationError(f"{self._where}: write the endpoint as http://host:port or https://host")
         try:
             self._store = _opened(address, scheme, secret)
         except (exceptions.BaseError, ValueError, TypeError) as error:

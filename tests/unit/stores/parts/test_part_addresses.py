@@ -147,6 +147,8 @@ async def test_bucket_that_cannot_be_reached_is_away() -> None:
         ("s3:///items.jsonl", r"no bucket can be called ''"),
         ("s3://cr awls/items.jsonl", r"no bucket can be called 'cr awls'"),
         ("s3://crawls/items.jsonl?mode=upsert", r"nothing in a part can be replaced"),
+        ("s3://crawls/items.jsonl?endpoint=127.0.0.1:9000", r"write the endpoint as http://host:port"),
+        ("gs://crawls/items.jsonl?region=here", r"part files there know no option \?region="),
         ("s3://crawls/items.jsonl?colour=red", r"part files there know no option \?colour="),
         ("s3://crawls/items.jsonl?beside=colour", r"beside=colour is not told of an item"),
         ("s3://crawls/items.csv?types=price:money", r"boolean, integer, number, text"),

@@ -34,7 +34,7 @@ def store_of(request: pytest.FixtureRequest, tmp_path: Path) -> PartStore:
     if request.param == "ftp":
         return ftp_store(request.getfixturevalue("ftp")[0], f"not yet/{secrets.token_hex(8)}")
     address = parse_sink(request.getfixturevalue("s3").address(f"shop/{secrets.token_hex(8)}/items.jsonl"))
-    return ObjectStore(split_address(address, OPTIONS), "s3", "secret")
+    return ObjectStore(split_address(address, OPTIONS["s3"]), "s3", "secret")
 
 
 def ftp_store(port: int, folder: str) -> FtpStore:
