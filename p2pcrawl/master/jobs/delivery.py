@@ -111,6 +111,7 @@ class Delivery:
         self._grew = asyncio.Event()
         self._much = asyncio.Event()
         self._pause_s = AWAY_S
+        self._warned = 0
         self._tried = asyncio.Event()
         """Set when the sink was opened, or found to be away."""
         self._turn = asyncio.Lock()
@@ -268,10 +269,7 @@ class Delivery:
         written = await self._sink.write(pages)
         if written.refused:
             await self._refuse(written.refused)
-            log.warning(
-                "%s refused %d items, which are among the dead letters now: %s",
-                *(self.url, len(written.refused), on_one_line(written.refused[0].reason)[:200]),
-            )
+            self._warn(written.refused)
         count, before = sum(len(page.items) for page in pages), self.cursor
         self.cursor = Cursor(
             places[len(pages) - 1],
@@ -282,6 +280,14 @@ class Delivery:
         self._accounted += count
         self._told(self, True)
         self._here()
+
+    def _warn(self, refused: Sequence[RefusedItem]) -> None:
+        """Logs that items were refused: the first time, and when they are twice as many as were told of."""
+        count = self.cursor.refused + len(refused)
+        if count >= 2 * self._warned:
+            self._warned = count
+            reason = on_one_line(refused[0].reason)[:200]
+            log.warning("%s refused %d items so far, now dead letters: %s", self.url, count, reason)
 
     async def _wait_for_more(self) -> None:
         """Waits for new items, and, while the job goes on, for about as many as the sink wants at once."""
