@@ -14,7 +14,7 @@ from p2pcrawl.stores.parts.part_formats import part_format
 from p2pcrawl.stores.parts.part_sink import PartPlan, PartSink
 from p2pcrawl.stores.parts.told_beside import Beside
 from p2pcrawl.stores.sink import SinkAway, SinkPage
-from tests.unit.stores.parts.memory_store import MemoryStore
+from tests.unit.stores.parts.memory_store import CarelessStore, MemoryStore
 from tests.unit.stores.parts.reading import counting, globbed, items_of, numbers
 
 JOB = "1b" * 16
@@ -123,6 +123,22 @@ async def test_of_two_masters_with_the_same_page_one_is_first(step: str) -> None
 
     assert numbers(files, counting(files)) == list(range(12))
     assert sorted(globbed(files)) == sorted(counting(files))
+
+
+async def test_place_that_compares_nothing_may_have_what_two_masters_bring_at_once_twice() -> None:
+    """What docs/sinks.md says of FTP; and that the test above would notice."""
+    files: dict[str, bytes] = {}
+    slow = CarelessStore(files)
+    believed_dead = sink(slow, "a1")
+    await believed_dead.open(None)
+
+    async def inherit() -> None:
+        await brought(CarelessStore(files), pages(range(3, 9), again=True), writer="b2")
+
+    slow.before = ("part-", inherit)
+    await believed_dead.write(pages(range(6)))
+
+    assert numbers(files, counting(files)) == [0, 1, 2, 3, 3, 4, 4, 5, 5, 6, 7, 8]
 
 
 async def test_strays_of_a_dead_master_are_removed_by_whoever_finishes() -> None:
