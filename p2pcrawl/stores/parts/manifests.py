@@ -78,8 +78,7 @@ class Manifests:
         self.doubtful.update(dict.fromkeys(range(self.passed, there)))
         self.passed = there
         if self.manifest is not None and self._heirs is None:
-            manifests = [await self._look(writer) for writer in await self._others()]
-            self._heirs = {each.writer for each in manifests if each.heir and self._is_ours(each)}
+            await self._look_for_heirs()
 
     def brought(self, keys: Iterable[bytes]) -> None:
         """Notes what was brought, so that it need not be expected any more."""
@@ -100,6 +99,8 @@ class Manifests:
         """
         if again and not self.listed.heir:
             await self.exchange(self.listed.of_heir())
+        if not self._store.compares:
+            await self._look_for_heirs()  # They have no other way to tell us.
         found: set[bytes] = set()
         if keys != again:
             for place in self.doubtful:
@@ -172,6 +173,10 @@ class Manifests:
     def _is_ours(self, manifest: Manifest) -> bool:
         """Tells whether a manifest is of our job, as far as we know which that is."""
         return not self._job or manifest.job == self._job
+
+    async def _look_for_heirs(self) -> None:
+        manifests = [await self._look(writer) for writer in await self._others()]
+        self._heirs = {each.writer for each in manifests if each.heir and self._is_ours(each)}
 
     async def _look(self, writer: str) -> Manifest:
         blob = await self._store.get(manifest_name(writer))

@@ -141,6 +141,16 @@ async def test_place_that_compares_nothing_may_have_what_two_masters_bring_at_on
     assert numbers(files, counting(files)) == [0, 1, 2, 3, 3, 4, 4, 5, 5, 6, 7, 8]
 
 
+async def test_place_that_compares_nothing_has_once_what_two_masters_bring_one_after_another() -> None:
+    files: dict[str, bytes] = {}
+    believed_dead = await brought(CarelessStore(files), pages(range(3)), writer="a1")
+
+    await brought(CarelessStore(files), pages(range(9), again=True), writer="b2")
+    await believed_dead.write(pages(range(3, 12)))
+
+    assert numbers(files, counting(files)) == list(range(12))
+
+
 async def test_strays_of_a_dead_master_are_removed_by_whoever_finishes() -> None:
     files: dict[str, bytes] = {}
     dying = MemoryStore(files, fails_at=5)  # After the probe, its manifest, the keys and the part of a first batch.
