@@ -154,7 +154,12 @@ def _import_everything() -> None:
 
     for module in pkgutil.walk_packages(p2pcrawl.__path__, "p2pcrawl."):
         if not module.name.endswith(".__main__"):
-            import_module(module.name)
+            try:
+                import_module(module.name)
+            except ModuleNotFoundError as error:
+                if error.name is None or error.name.startswith("p2pcrawl"):
+                    raise
+                # It needs a package of an extra, which is not installed here.
 
 
 def _requests(control: socket.socket) -> Any:
