@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote
 
+from benchmarks.kit.measure import until
 from benchmarks.kit.parent import ends_with_us
 
 USER, PASSWORD = "keeper", "p/ss:w@rd%"
@@ -38,6 +39,11 @@ def _beside(function: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
 
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, run()).result()
+
+
+def _stands_still(pid: int) -> bool:
+    states = [each.read_text().rpartition(")")[2].split()[0] for each in Path(f"/proc/{pid}/task").glob("*/stat")]
+    return all(state in "TZX" for state in states)
 
 
 class SqlServer:
@@ -122,18 +128,21 @@ class SqlServer:
         self._end(signal.SIGINT)
 
     def pause(self) -> None:
-        """Stops it as it is: it keeps its connections and answers nothing."""
-        self._signal_all(signal.SIGSTOP)
+        """Stops it as it is: it keeps its connections and answers nothing. Returns when all its threads stand still."""
+        pids = self._signal_all(signal.SIGSTOP)
+        until(lambda: all(map(_stands_still, pids)), STOP_S, "the server stands still")
 
     def go_on(self) -> None:
         """Lets it go on after a pause."""
         self._signal_all(signal.SIGCONT)
 
-    def _signal_all(self, number: signal.Signals) -> None:
-        """Signals it and its children, of which PostgreSQL has one for each connection."""
+    def _signal_all(self, number: signal.Signals) -> list[int]:
+        """Signals it and its children, of which PostgreSQL has one for each connection; returns their ids."""
         children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
-        for pid in [self.pid, *map(int, children)]:
+        pids = [self.pid, *map(int, children)]
+        for pid in pids:
             os.kill(pid, number)
+        return pids
 
     def _end(self, number: signal.Signals) -> None:
         if self._process is None:

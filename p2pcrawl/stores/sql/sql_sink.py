@@ -109,7 +109,7 @@ class SqlSink:
     async def close(self) -> None:
         connection, self._connection = self._connection, None
         # A database that says nothing any more must not be waited for.
-        with suppress(*_ERRORS, asyncio.CancelledError):
+        with suppress(*_ERRORS):
             async with asyncio.timeout(CLOSE_S):
                 if connection is not None:
                     await connection.close()
