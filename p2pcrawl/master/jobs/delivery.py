@@ -19,7 +19,6 @@ from typing import Any
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.model.errors import ConfigurationError, StorageError
 from p2pcrawl.model.printable import on_one_line
-from p2pcrawl.overlay.tasks import end
 from p2pcrawl.stores.sink import BatchLimits, Position, RefusedItem, Sink, SinkAway, SinkPage
 
 log = logging.getLogger(__name__)
@@ -239,8 +238,11 @@ class Delivery:
                     await self._catch_up(durable, idle=not pages)
                     await self._wait_for_more()
                     coming = self._next()
-        finally:
-            await end([coming])
+        except BaseException:
+            # Nothing is awaited here, and nothing raised: a process whose loop is no more must come to its end.
+            with suppress(RuntimeError):
+                coming.cancel()
+            raise
 
     def _next(self) -> asyncio.Task[tuple[int, Reading]]:
         """Begins to read the next pages, with how many items of the job were durable before."""
@@ -251,7 +253,10 @@ class Delivery:
             durable = self.job.counts["items"]
             return durable, await self._read(self._place, self._sink.limits)
 
-        return asyncio.create_task(read())
+        reading = asyncio.create_task(read())
+        # Whoever does not wait for it any more does not want to hear why it failed.
+        reading.add_done_callback(lambda read: read.cancelled() or read.exception())
+        return reading
 
     async def _catch_up(self, durable: int, *, idle: bool) -> None:
         """Takes note that all was brought that was ``durable``, and leaves the destination whole if that was all."""
