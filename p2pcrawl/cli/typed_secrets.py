@@ -45,7 +45,7 @@ def hide_passwords(typed: list[str]) -> list[str]:
     os.write(writing, secrets)
     os.close(writing)
     os.set_inheritable(reading, True)
-    os.execve(sys.executable, [*before, *shown], {**os.environ, PIPE: str(reading)})
+    os.execve(sys.executable, [*before, *shown], {**os.environ, PIPE: str(reading)})  # nosec B606  # Ourselves.
 
 
 def _received(number: int) -> list[str]:
