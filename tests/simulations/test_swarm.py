@@ -30,7 +30,8 @@ def test_nothing_is_amiss(seed: int) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("scenario", sorted(SCENARIOS))
 def test_every_scenario_is_the_same_in_other_processes_under_other_hash_seeds(scenario: str) -> None:
-    extra = ["--slaves", str(SCENARIOS[scenario].slaves_min)]
+    made = SCENARIOS[scenario]
+    extra = ["--slaves", str(made.slaves_min), "--sinks", str(made.sinks_min)]
     one, other = [end(process) for process in [begin(scenario, 3, hash_seed, extra) for hash_seed in (1, 77)]]
 
     assert one == other
