@@ -110,7 +110,7 @@ async def _write(sink: Sink, pages: list[SinkPage], brought: BroughtItems) -> No
             told, open_ = True, False
             await asyncio.sleep(pause_s)
             pause_s *= 2
-    brought.items += sum(len(page.items) for page in pages) - len(written.refused)
+    brought.items += sum(len(page.items) for page in pages) - written.left_out - len(written.refused)
     if written.refused:
         brought.refused += len(written.refused)
         brought.why = written.refused[-1].reason

@@ -75,6 +75,13 @@ def test_what_a_sink_refuses_is_told(there: Destination) -> None:
     assert (told.items, told.refused, told.why) == (4, 2, "too cheap")
 
 
+def test_what_a_filter_keeps_back_is_not_told_as_brought(there: Destination) -> None:
+    told = bring(PeerOfTwoPages(), JOB, SinkSpec("brought://there", {"where": "price > 0"}))  # type: ignore[arg-type]
+
+    assert (told.items, told.refused) == (4, 0)
+    assert len(there.items) == 4
+
+
 def test_sink_that_is_away_at_the_start_is_one_line(there: Destination) -> None:
     there.away = True
 
