@@ -146,7 +146,7 @@ class _Feed:
         format = self._taken("format")
         if format is None:
             return ""
-        if format not in FORMATS:
+        if not isinstance(format, str) or format not in FORMATS:
             instead = ": 'jsonlines' keeps all that they do" if format in ("pickle", "marshal") else ""
             raise self._wrong(f"there is no format {format!r}, but {', '.join(FORMATS)}{instead}")
         return FORMATS[format]
@@ -165,7 +165,10 @@ class _Feed:
 
     def _packing(self, told: str) -> str:
         """Returns the ending of what is compressed as asked for: by a plugin, else as the address tells."""
-        names = [str(getattr(each, "__qualname__", each)) for each in self._taken("postprocessing") or ()]
+        plugins = self._taken("postprocessing") or ()
+        if not isinstance(plugins, list | tuple):
+            raise self._wrong(f"'postprocessing' is a list of plugins, not {plugins!r}")
+        names = [str(getattr(each, "__qualname__", each)) for each in plugins]
         if other := [name for name in names if name.rpartition(".")[2] != _GZIP]:
             raise self._wrong(f"there is no plugin {other[0]} here, only scrapy.extensions.postprocessing.{_GZIP}")
         if names and told == ".zst":
@@ -192,6 +195,9 @@ class _Feed:
             if name not in known:
                 near = get_close_matches(name, known | WORDS, n=1, cutoff=0.6)
                 raise self._wrong(f"it has no option {name!r}{f': did you mean {near[0]!r}?' if near else ''}")
+        for name, value in self._left.items():
+            if not isinstance(value, str | int | float):
+                raise self._wrong(f"{name!r} is a text or a number, not {value!r}")
         return {name: str(value) for name, value in self._left.items()}
 
     # -- values -------------------------------------------------------------------------------
