@@ -6,6 +6,7 @@ several times what the drivers do. Names are quoted by SQLAlchemy's rules, value
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,10 +25,12 @@ from sqlalchemy import (
     types,
 )
 from sqlalchemy.dialects import mysql, postgresql
+from sqlalchemy.exc import SAWarning, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
 from p2pcrawl.stores.sql.item_columns import ColumnKind, ItemColumn
+from p2pcrawl.stores.sql.sql_faults import options_refused
 from p2pcrawl.stores.sql.sql_place import SqlPlace
 from p2pcrawl.stores.sql.stored_columns import StoredColumn, ValueForm
 
@@ -50,7 +53,14 @@ class Dialect:
         self.table = f"{quote(place.schema)}.{quote(place.table)}" if place.schema else quote(place.table)
 
     def _engine(self, place: SqlPlace) -> AsyncEngine:
-        return create_async_engine(place.url, poolclass=NullPool, hide_parameters=True, **self._arguments())
+        """Makes what connects. Raises ConfigurationError for options in the address that are none of the driver's."""
+        try:
+            with warnings.catch_warnings():
+                # It warns of some that it leaves out.
+                warnings.simplefilter("error", SAWarning)
+                return create_async_engine(place.url, poolclass=NullPool, hide_parameters=True, **self._arguments())
+        except (TypeError, ValueError, SAWarning, SQLAlchemyError) as error:
+            raise options_refused(place, error) from error
 
     def _arguments(self) -> dict[str, Any]:
         return {}

@@ -107,6 +107,11 @@ def database_away(place: SqlPlace, error: BaseException) -> SinkAway:
     return SinkAway(f"the database at {place.where}: {said}")
 
 
+def options_refused(place: SqlPlace, error: BaseException) -> ConfigurationError:
+    """Makes the error for options in an address that the database's driver does not know, or cannot read."""
+    return ConfigurationError(f"{place.shown}: the database's driver does not take these options: {reason_of(error)}")
+
+
 def opening_fault(place: SqlPlace, error: BaseException, *, known: bool) -> P2PCrawlError:
     """Returns the error that one of the driver's becomes while a sink is opened: SinkAway, or ConfigurationError for
     what no waiting mends. ``known``: this address has worked before, so its host exists.

@@ -90,6 +90,9 @@ def _driver_url(address: SinkAddress, shown: str, family: str) -> URL:
     if family != "sqlite" and not (url.database and url.host):
         missing = "database" if url.host else "host"
         raise ConfigurationError(f"{shown} names no {missing}: write {family}://user@host/database")
+    if url.port is not None and not 0 < url.port < 2**16:
+        # Some drivers take what is left of it in 16 bits, and with that another server.
+        raise ConfigurationError(f"{shown} has a port that there is not: {url.port}")
     return url.set(drivername=DRIVERS[family])
 
 

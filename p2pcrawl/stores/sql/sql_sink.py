@@ -16,7 +16,14 @@ from p2pcrawl.stores.sink import BatchLimits, Position, RefusedItem, SinkAway, S
 from p2pcrawl.stores.sql.dialects import Dialect, dialect_for
 from p2pcrawl.stores.sql.item_columns import ItemColumn
 from p2pcrawl.stores.sql.item_rows import PageRows, RowMaker, newest_visits
-from p2pcrawl.stores.sql.sql_faults import Fault, database_away, fault_of, opening_fault, reason_of
+from p2pcrawl.stores.sql.sql_faults import (
+    Fault,
+    database_away,
+    fault_of,
+    opening_fault,
+    options_refused,
+    reason_of,
+)
 from p2pcrawl.stores.sql.sql_place import SqlPlace, read_sql_place
 from p2pcrawl.stores.sql.table_shape import (
     KEY,
@@ -69,7 +76,7 @@ class SqlSink:
         self._clears = not replaced
         try:
             async with asyncio.timeout(OPEN_S):
-                self._connection = await self._dialect.engine.connect()
+                self._connection = await self._connected()
                 await self._dialect.prepare(self._connection)
                 await self._open_table(self._connection)
                 await self._try_rights(self._connection)
@@ -127,6 +134,17 @@ class SqlSink:
         except BaseException:
             await self.close()
             raise
+
+    async def _connected(self) -> AsyncConnection:
+        """Connects. Raises ConfigurationError for options in the address that are none of the driver's."""
+        try:
+            return await self._dialect.engine.connect()
+        except UnicodeError:
+            raise
+        except (TypeError, ValueError) as error:
+            if not self._place.url.query:
+                raise
+            raise options_refused(self._place, error) from error
 
     # -- the table ----------------------------------------------------------------------------
 

@@ -143,6 +143,13 @@ async def test_user_who_may_only_read(served):
     assert "denied" in told.lower() and "denied" in no_table.lower()
 
 
+@pytest.mark.parametrize("option", ["colour=red", "port=many"])
+async def test_option_that_the_driver_does_not_know_is_refused(served, option):
+    with pytest.raises(ConfigurationError, match="does not take these options"):
+        async with opened(served.sink(option)):
+            pass
+
+
 async def test_file_that_cannot_be_made_written_or_read_as_a_database(sqlite, tmp_path):
     (tmp_path / "text.db").write_text("no database at all" * 100)
     told = await refusal(sql_sink(f"sqlite:///{tmp_path}/no-such-folder/x.db"))
@@ -159,9 +166,12 @@ async def test_file_that_cannot_be_made_written_or_read_as_a_database(sqlite, tm
     ("url", "words"),
     [
         ("postgresql://ada@h", "names no database"),
+        ("postgresql://ada@h:99999/d", "a port that there is not: 99999"),
         ("mysql:///shop", "names no host"),
         ("sqlite://", "names no file"),
         ("sqlite:///x.db?table=a.b", "no schemas"),
+        ("sqlite:///x.db?colour=red", "does not take these options"),
+        ("sqlite:///x.db?timeout=long", "does not take these options"),
         ("sqlite:///x.db?table=%0a", "no name of a table"),
         ("sqlite:///x.db?columns=name", "name:kind"),
         ("sqlite:///x.db?columns=name:varchar", "name:kind"),
