@@ -6,6 +6,7 @@ several times what the drivers do. Names are quoted by SQLAlchemy's rules, value
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -37,6 +38,9 @@ from p2pcrawl.stores.sql.stored_columns import StoredColumn, ValueForm
 CONNECT_S = 10.0
 KEY_LENGTH = 190
 """The longest key that MySQL can index in any row format, in characters."""
+# A connection that cannot be ended in order, because its server is gone, is told by whoever used it: in one line, and
+# not as a traceback of SQLAlchemy's.
+logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
 
 
 class Dialect:

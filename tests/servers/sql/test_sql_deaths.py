@@ -65,6 +65,14 @@ async def test_server_killed_and_stopped_while_two_masters_bring_items(served):
     assert sorted(n for (n,) in served.ask("SELECT n FROM books")) == list(range(2000))
 
 
+async def test_sink_of_a_killed_server_is_closed_without_a_traceback(served, caplog):
+    async with opened(served.sink("columns=n:integer")):
+        served.server.kill()
+    served.server.start()
+
+    assert [line.name for line in caplog.records if line.exc_info] == []
+
+
 async def test_server_that_keeps_its_connections_and_says_nothing_is_away(served, monkeypatch):
     monkeypatch.setattr(module, "WRITE_S", 0.5)
     monkeypatch.setattr(module, "OPEN_S", 0.5)
