@@ -9,6 +9,7 @@ import errno
 import fcntl
 import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -231,9 +232,14 @@ class FolderLock:
             raise ConfigurationError(
                 f"the data folder {folder} is in use by process {holder}; stop it or use another --data folder"
             ) from error
-        self._file.truncate(0)
-        self._file.write(str(os.getpid()))
-        self._file.flush()
+        try:
+            self._file.truncate(0)
+            self._file.write(str(os.getpid()))
+            self._file.flush()
+        except OSError as error:
+            with suppress(OSError):
+                self._file.close()
+            raise ConfigurationError(f"cannot use the data folder {folder}: {error.strerror}") from error
 
     def release(self) -> None:
         self._file.close()

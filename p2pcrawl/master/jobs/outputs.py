@@ -15,7 +15,7 @@ from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.jobs.job_names import JobNames, stored_spec
 from p2pcrawl.master.jobs.redelivery import Redelivered, send_again_here
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
-from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.errors import ConfigurationError, StorageError
 from p2pcrawl.overlay.tasks import Tasks, end
 from p2pcrawl.stores.kinds import SinkPlace, address_of, make_sink
 from p2pcrawl.stores.sink import BatchLimits, RefusedItem, Sink, SinkAway, SinkPage
@@ -147,6 +147,10 @@ class Outputs:
             if not known:
                 raise ConfigurationError(f"nothing was begun: {error}") from None
             delivery.leave_alone(error)
+        except StorageError as error:
+            if not known:
+                raise ConfigurationError(f"nothing was begun: {error}") from None
+            raise
         if not known:
             told = json.dumps({"replace": spec.replace, "options": spec.options})
             await self._recorder.run(Store.add_sink, delivery.job.id, delivery.url, told, delivery.cursor.packed())

@@ -24,7 +24,7 @@ from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.crawl.url import host_of
-from p2pcrawl.model.errors import DiskFullError, StorageError
+from p2pcrawl.model.errors import ConfigurationError, DiskFullError, StorageError
 from p2pcrawl.stores.files.in_thread import SinkInThread
 from p2pcrawl.stores.sink import BatchLimits
 from p2pcrawl.wire.messages.peer_messages import Borrow, Repay
@@ -391,6 +391,20 @@ async def test_full_disk_ends_the_crawl_and_a_resume_finds_everything(tmp_path: 
     assert set(site.visits) == set(urls(30, hosts=3))
     assert job.certificate()["items"] == 30
     assert_conserved(job, census)
+
+
+async def test_output_for_which_there_is_no_room_is_refused_before_anything_is_fetched(
+    tmp_path: Path, monkeypatch
+) -> None:
+    async def full(self, position):
+        raise DiskFullError("no room")
+
+    site = Site(urls(3))
+    monkeypatch.setattr(SinkInThread, "open", full)
+    with pytest.raises(ConfigurationError, match="nothing was begun: no room"):
+        await crawl(tmp_path / "data", Slaves(site), outputs=[SinkSpec(str(tmp_path / "out.jsonl"))])
+
+    assert site.visits == []
 
 
 async def test_output_that_is_behind_is_written_without_waiting_for_more(tmp_path: Path, monkeypatch) -> None:

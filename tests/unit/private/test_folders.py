@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from p2pcrawl.frontier.database.schema import FILE, LOCK, OURS, FolderLock, open
 from p2pcrawl.frontier.database.tables import FRONTIER
 from p2pcrawl.master.jobs.admission import with_code
 from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
+from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.peer.acquaintances import Acquaintances
 from p2pcrawl.peer.lead import write_incarnation
 from p2pcrawl.private.folders import close_file, make_folder, private
@@ -111,3 +113,13 @@ def test_link_that_somebody_planted_is_not_written_through(tmp_path: Path) -> No
         write_incarnation(tmp_path, 7)
 
     assert precious.read_text() == "mine"
+
+
+def test_folder_on_a_full_disk_is_told_in_one_line(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        with pytest.raises(ConfigurationError, match="cannot use the data folder"):
+            FolderLock(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
