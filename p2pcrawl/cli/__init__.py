@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import NoReturn
+
+_INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -22,7 +26,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     else:
         typed = list(arguments)
     _open_standard_streams()
-    sys.exit(run(typed))
+    code = run(typed)
+    if code == _INTERRUPTED:
+        _leave_at_once(code)
+    sys.exit(code)
+
+
+def _leave_at_once(code: int) -> NoReturn:
+    """Ends the process though threads of a database's driver wait for an answer yet, as they do for 20 s where there is
+    none. Nothing is lost by it: what was acknowledged is on disk, and all was told.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _open_standard_streams() -> None:
