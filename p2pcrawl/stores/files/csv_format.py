@@ -1,7 +1,7 @@
 """CSV: a header line and a line per item. Nested values are written as JSON text, null as nothing.
 
 The columns are those of an existing file, else those asked for, else the fields of the first item.
-A value of a later item that has no column is left out and counted.
+A value of a later item that has no column is left out and counted, and that is told once.
 """
 
 from __future__ import annotations
@@ -10,15 +10,19 @@ import codecs
 import csv
 import io
 import json
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from p2pcrawl.model.errors import StorageError
+from p2pcrawl.model.printable import on_one_line
 from p2pcrawl.stores.files.existing import FIRST, Existing
 from p2pcrawl.stores.files.formats import CannotContinue, Kept
 from p2pcrawl.stores.files.formulas import raw_cell, safe_cell
+
+log = logging.getLogger(__name__)
 
 _items = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
 _text = msgspec.json.Decoder(str).decode
@@ -32,6 +36,7 @@ class Csv:
 
     def __init__(self, fields: Sequence[str] = (), *, safe: bool = True) -> None:
         self._fields = list(fields)
+        self._told = False
         self._write: Callable[[str], str] = safe_cell if safe else str
         self._read: Callable[[str], str] = raw_cell if safe else str
         self.begin()
@@ -89,8 +94,20 @@ class Csv:
         elif self._newline_due:
             before = self._newline.encode()
         self._newline_due = False
-        self._ignored += sum(len(row.keys() - known) for row in rows)
+        if left_out := [name for row in rows for name in row if name not in known]:
+            self._leave_out(left_out)
         return before + self._lines([row.get(name, "") for name in columns] for row in rows)
+
+    def _leave_out(self, names: Sequence[str]) -> None:
+        self._ignored += len(names)
+        # Fields that were chosen leave others out on purpose.
+        if not self._told and self._columns != self._fields:
+            self._told = True
+            log.warning(
+                "a CSV output has no column for %s, whose values are left out: its columns are %s; "
+                "name them with FEED_EXPORT_FIELDS, or begin another file",
+                *(_listed(names), _listed(self._columns or ())),
+            )
 
     def closing(self) -> bytes:
         if self._header_due and self._columns:
@@ -164,3 +181,8 @@ class _CsvFile(list[str]):
 
     def write(self, row: str) -> None:
         self.append(row)
+
+
+def _listed(names: Iterable[str]) -> str:
+    distinct = list(dict.fromkeys(names))
+    return on_one_line(", ".join(distinct[:5]) + (", ..." if len(distinct) > 5 else ""))

@@ -214,6 +214,24 @@ def test_csv_counts_the_values_without_a_column(tmp_path):
     assert (first["columns"], first["ignored_fields"], second["ignored_fields"]) == (["a"], 2, 3)
 
 
+def test_csv_tells_once_of_values_without_a_column(tmp_path, caplog):
+    path = tmp_path / "out.csv"
+    path.write_text('{"a":1}\n')
+
+    with closing(open_local_sink(str(path), replace=False)) as sink:
+        sink.resume(None)
+        sink.write([b'{"title":"x"}', b'{"title":"y","price":1}'])
+        sink.write([b'{"title":"z"}'])
+
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert "no column for title, price" in told
+
+
+def test_csv_of_chosen_fields_leaves_others_out_without_a_word(caplog):
+    assert csv_of(b'{"a":1,"b":2}', fields=("b",)) == "b\r\n2\r\n"
+    assert not caplog.records
+
+
 def test_csv_waits_for_an_item_with_fields():
     assert csv_of(b"{}", b'{"a":1}') == 'a\r\n""\r\n1\r\n'
     assert csv_of(b"{}") == ""
