@@ -21,6 +21,8 @@ from p2pcrawl import Crawler, Response, Spider
 from p2pcrawl.model.errors import ConfigurationError
 from tests.sites.server import Asked, Server, TimedReply, site_answer
 
+pytestmark = pytest.mark.slow
+
 PRICES = [5, 10, 15, 20]
 
 

@@ -14,6 +14,8 @@ import pytest
 
 from tests.cli.conftest import ALLOWED, Run, Start, urls_in
 
+pytestmark = pytest.mark.slow
+
 
 class Receiver:
     """A server that takes what is posted to it, and can go away and come back."""

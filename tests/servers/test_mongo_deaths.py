@@ -18,6 +18,7 @@ WAIT_S = 60.0
 
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
     pytest.mark.usefixtures("forgotten_sockets"),
 ]

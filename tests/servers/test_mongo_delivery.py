@@ -13,6 +13,8 @@ from p2pcrawl.stores.sink import Written
 
 from .conftest import JOB, opened, page
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=["motor", "pymongo"])
 def driver(request):

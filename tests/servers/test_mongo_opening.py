@@ -19,6 +19,7 @@ from tests.certificates import Authority
 from .conftest import mongo_sink, opened, page
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
     pytest.mark.usefixtures("forgotten_sockets"),
 ]

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from .conftest import opened, page
 
+pytestmark = pytest.mark.slow
+
 
 def nested(depth: int, inner: bytes = b"1") -> bytes:
     return b'{"a":' * depth + inner + b"}" * depth
