@@ -18,6 +18,7 @@ from motor.motor_asyncio import AsyncIOMotorClient
 from pymongo import IndexModel, WriteConcern
 
 from benchmarks.kit.measure import Claims
+from benchmarks.sinks.books import book
 from benchmarks.sinks.mongod import replica_set
 from p2pcrawl.stores.address import parse_sink
 from p2pcrawl.stores.kinds import SinkPlace, make_sink
@@ -42,26 +43,17 @@ class Took:
     """Of this process: the driver's and ours, not the server's."""
 
 
-def book(number: int) -> bytes:
-    """Makes an item of the usual kind, about 600 bytes of JSON."""
-    return json.dumps(
-        {
-            "name": f"A light in the attic {number}",
-            "cover": f"http://books.example/media/cache/fe/72/{number:032x}.jpg",
-            "price": round(10 + number % 5000 / 100, 2),
-            "author": "Shel Silverstein",
-            "description": "It's hard to imagine a world without A Light in the Attic. " * 6,
-            "available": number % 20,
-        }
-    ).encode()
-
-
 def batches(count: int, size: int, visit: int = 0) -> Iterator[list[SinkPage]]:
     """Makes pages of one item each, a batch at a time."""
     for start in range(0, count, size):
         yield [
             SinkPage(
-                JOB, f"{n:032x}", f"http://books.example/catalogue/{n}/index.html", visit, 1_700_000_000, [book(n)]
+                JOB,
+                f"{n:032x}",
+                f"http://books.example/catalogue/{n}/index.html",
+                visit,
+                1_700_000_000,
+                [json.dumps(book(n)).encode()],
             )
             for n in range(start, min(count, start + size))
         ]

@@ -26,6 +26,7 @@ import asyncmy
 import asyncpg
 
 from benchmarks.kit.measure import Claims
+from benchmarks.sinks.books import book
 from benchmarks.sinks.sql_servers import PASSWORD, USER, MariadbServer, NoServer, PostgresqlServer, SqlServer
 from p2pcrawl.stores.address import PASSWORD_VARIABLE
 from p2pcrawl.stores.kinds import SinkPlace, address_of, make_sink, read_sink
@@ -60,18 +61,6 @@ class BenchPlace:
     title: str
     url: str
     server: SqlServer | None = None
-
-
-def book(number: int) -> dict[str, Any]:
-    """Makes an item of the usual kind, about 600 bytes of JSON."""
-    return {
-        "name": f"A light in the attic {number}",
-        "cover": f"http://books.example/media/cache/fe/72/{number:032x}.jpg",
-        "price": round(10 + number % 5000 / 100, 2),
-        "author": "Shel Silverstein",
-        "description": "It's hard to imagine a world without A Light in the Attic. " * 6,
-        "available": number % 20,
-    }
 
 
 def batches_of_pages(count: int, visit: int = 0) -> list[list[SinkPage]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.kit.measure import Claims, Setup, SiteProcess, ask_frontier, claim_items
+from tests.small_disks import mounted_disk
 
 pytestmark = pytest.mark.slow
 
@@ -21,19 +20,8 @@ PAGES = 2_000
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of its own, 24 MiB large. Only root can make one."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    if os.geteuid() != 0:
-        pytest.skip("NOT SHOWN HERE: a full disk needs a tmpfs, and only root can mount one")
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", folder], capture_output=True, text=True
-    )
-    if mounted.returncode:
-        pytest.skip(f"NOT SHOWN HERE: a full disk needs a tmpfs, and mount says: {mounted.stderr.strip()}")
-    try:
+    with mounted_disk(tmp_path / "disk", "24m") as folder:
         yield folder
-    finally:
-        subprocess.run(["umount", "-l", folder], check=True)
 
 
 @pytest.mark.parametrize(("full", "slaves"), [("data", 0), ("data", 2), ("output", 2), ("both", 2)])

@@ -14,6 +14,7 @@ import pytest
 from benchmarks.kit.measure import descendants
 from tests.cli.conftest import Run, Start, lines_in, until, urls_in
 from tests.cli.raw_files import answers_in
+from tests.small_disks import mounted_disk
 
 
 @pytest.mark.parametrize("slaves", [0, 2])
@@ -63,19 +64,8 @@ def test_page_that_was_reported_is_kept_though_all_processes_are_killed(
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of its own, 48 KiB large, that is full of something. Only root can make one."""
-    folder = tmp_path / "raw"
-    folder.mkdir()
-    if os.geteuid() != 0:
-        pytest.skip("NOT SHOWN HERE: a full disk needs a tmpfs, and only root can mount one")
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=48k", "tmpfs", folder], capture_output=True, text=True
-    )
-    if mounted.returncode:
-        pytest.skip(f"NOT SHOWN HERE: a full disk needs a tmpfs, and mount says: {mounted.stderr.strip()}")
-    try:
+    with mounted_disk(tmp_path / "raw", "48k") as folder:
         yield folder
-    finally:
-        subprocess.run(["umount", "-l", folder], check=True)
 
 
 @pytest.mark.parametrize("slaves", [0, 2])

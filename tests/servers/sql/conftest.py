@@ -6,8 +6,8 @@ import json
 import os
 import sqlite3
 import uuid
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, closing
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,18 +56,6 @@ def sql_sink(url: str, password: str = PASSWORD, *, replace: bool = False) -> Si
         patched.setenv("P2PCRAWL_SINK_PASSWORD", password)
         spec = read_sink(url, replace=replace)
     return make_sink(address_of(spec), SinkPlace("the spider", replace=replace))
-
-
-@asynccontextmanager
-async def opened(*sinks: Sink) -> AsyncIterator[None]:
-    """Opens sinks, and closes them in the end."""
-    try:
-        for sink in sinks:
-            await sink.open(None)
-        yield
-    finally:
-        for sink in sinks:
-            await sink.close()
 
 
 async def brought(sink: Sink, *pages: SinkPage) -> list[tuple[int, str]]:

@@ -10,7 +10,8 @@ import pytest
 from p2pcrawl.stores.sink import SinkAway
 from p2pcrawl.stores.sql import sql_sink as module
 
-from .conftest import brought, opened, page, sql_sink
+from ..conftest import opened
+from .conftest import brought, page, sql_sink
 
 BATCHES = [[page(number, {"n": number}) for number in range(start, start + 20)] for start in range(0, 2000, 20)]
 WAIT_S = 60.0

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from .conftest import brought, key, opened, page
+from ..conftest import opened
+from .conftest import brought, key, page
 
 
 async def test_item_is_a_row_under_its_key_with_what_is_told_beside_it(database):

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from .conftest import brought, key, opened, page
+from ..conftest import opened
+from .conftest import brought, key, page
 
 NAMES = st.sampled_from(["a", "b", "url", "_visit", "A", "select"]) | st.text(max_size=70)
 ODD = st.sampled_from(["\0", "\\", "'", "%s", "\u2028", "\U0001f9c0", "true", "", " ", "2026-01-01", "1e5", "'; --"])

@@ -11,7 +11,8 @@ from benchmarks.sinks.sql_servers import PASSWORD, USER
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.stores.sink import SinkAway
 
-from .conftest import brought, opened, page, sql_sink
+from ..conftest import opened
+from .conftest import brought, page, sql_sink
 
 KEY = "_key VARCHAR(190) PRIMARY KEY, _visit INTEGER NOT NULL"
 
