@@ -44,7 +44,10 @@ def with_rooms(page: str) -> str:
     before, rest = page.split(FIRST)
     _, after = rest.split(LAST)
     rows = ["| room | what is in it |", "|---|---|"]
+    faces = _faces()
     for path in sorted(PACKAGE.glob("*/*/__init__.py")):
+        if path.parent.parent.name in faces:
+            continue
         line = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").splitlines()[0]
         rows.append(
             f"| `{'.'.join(path.parent.relative_to(PACKAGE).parts)}` | {line.replace('``', '`').removesuffix('.')} |"
@@ -150,16 +153,23 @@ def _last(module: str) -> str:
 
 
 def _graph() -> Graph:
-    """Returns which modules of the package import which others, by their names below it."""
+    """Returns which modules of the package import which others, by their names below it; without the faces."""
     from tests.imports import arrows_of, modules_under
 
-    modules = modules_under(PACKAGE)
+    faces = _faces()
+    modules = {name: path for name, path in modules_under(PACKAGE).items() if not faces & {*name.split(".")[1:2]}}
     graph: Graph = {}
     for module, path in modules.items():
         arrows = arrows_of(path.read_text(encoding="utf-8"), module, path.name == "__init__.py")
         found = (each.target if each.target in modules else each.target.rpartition(".")[0] for each in arrows)
         graph[_below(module)] = {_below(each) for each in found if each in modules}
     return graph
+
+
+def _faces() -> frozenset[str]:
+    from tests.faces import face_parts
+
+    return face_parts(PACKAGE)
 
 
 def _below(module: str) -> str:

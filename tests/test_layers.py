@@ -2,6 +2,9 @@
 
 Every import statement counts, also those inside functions and under ``TYPE_CHECKING``: an arrow in the wrong
 direction is a wrong arrow whenever it is drawn.
+
+Faces (`tests/faces.py`) are the modules at the paths that people know from Scrapy, such as ``p2pcrawl.http``. They show
+what is done elsewhere: they may import everything, and nothing inside imports them.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.faces import face_parts, is_face
 from tests.imports import Arrow, arrows_of, modules_under
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,7 +39,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "demo": BELOW_CRAWLER | {"crawler", "peer", "p2pcrawl", "cli"},
     "cli": BELOW_CRAWLER | {"crawler", "peer", "p2pcrawl", "demo"},
     "__main__": {"cli"},
+    "faces": BELOW_CRAWLER | {"crawler", "peer", "p2pcrawl", "cli"},
 }
+
+FACES = face_parts(ROOT / "p2pcrawl")
 
 # core decides; whoever calls it brings the time, the dice and the outside world.
 CLOSED_TO_CORE = {"asyncio", "socket", "time", "random", "logging", "os", "pathlib", "sqlite3"}
@@ -44,12 +51,16 @@ CLOSED_TO_CORE = {"asyncio", "socket", "time", "random", "logging", "os", "pathl
 def layer_of(module: str) -> str:
     """The layer of a module of p2pcrawl: the package or top-level module that it is in."""
     parts = module.split(".")
-    return parts[1] if len(parts) > 1 else parts[0]
+    if len(parts) > 1:
+        return "faces" if parts[1] in FACES else parts[1]
+    return parts[0]
 
 
 def target_layer(target: str, layers: set[str]) -> str:
     """The layer an import reaches: ``from p2pcrawl import Spider`` reaches the public face."""
     parts = target.split(".")
+    if len(parts) > 1 and parts[1] in FACES:
+        return "faces"
     return parts[1] if len(parts) > 1 and parts[1] in layers else "p2pcrawl"
 
 
@@ -90,7 +101,7 @@ def test_every_module_of_the_package_has_a_layer() -> None:
 
 def test_table_of_layers_has_no_cycle_below_the_faces() -> None:
     settled: set[str] = set()
-    waiting = set(MAY_IMPORT) - {"cli", "demo", "__main__"}
+    waiting = set(MAY_IMPORT) - {"cli", "demo", "__main__", "faces"}
 
     while ready := {layer for layer in waiting if MAY_IMPORT[layer] <= settled}:
         settled |= ready
@@ -122,6 +133,7 @@ def test_table_of_layers_has_no_cycle_below_the_faces() -> None:
         pytest.param("p2pcrawl.cli.main", "import simulations.world.world", id="simulations"),
         pytest.param("p2pcrawl.cli.main", "from p2pcrawl import simulate", id="simulations-as-they-are-installed"),
         pytest.param("p2pcrawl.gossip.node", "import json", id="package-without-a-layer"),
+        *(pytest.param("p2pcrawl.cli.main", f"import p2pcrawl.{face}", id=f"face-{face}") for face in sorted(FACES)),
     ],
 )
 def test_checker_refuses_a_wrong_import(module: str, source: str) -> None:
@@ -141,3 +153,18 @@ def test_checker_refuses_a_wrong_import(module: str, source: str) -> None:
 )
 def test_checker_accepts_a_right_import(module: str, source: str, is_package: bool) -> None:
     assert not [offence for arrow in arrows_of(source, module, is_package) for offence in offences(arrow)]
+
+
+@pytest.mark.parametrize(
+    ("source", "face"),
+    [
+        pytest.param('"""Names."""\nfrom a import B\n__all__ = ["B"]', True, id="shows"),
+        pytest.param('"""Names."""', True, id="folder"),
+        pytest.param('from a import B\n__all__ = ["B"]', False, id="without-docstring"),
+        pytest.param('"""Names."""\nfrom a import B', False, id="without-all"),
+        pytest.param('"""Names."""\n__all__ = ["f"]\ndef f(): ...', False, id="works"),
+        pytest.param('"""Names."""\nimport a\n__all__ = ["B"]\nB = a.B', False, id="assigns"),
+    ],
+)
+def test_face_holds_no_work(source: str, face: bool) -> None:
+    assert is_face(source) == face
