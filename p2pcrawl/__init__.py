@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from p2pcrawl.crawler import Crawler
     from p2pcrawl.model.crawl.request import Request
     from p2pcrawl.model.crawl.settings import Settings
-    from p2pcrawl.model.errors import CloseSpider, DropItem, IgnoreRequest, P2PCrawlError
+    from p2pcrawl.model.errors import CloseSpider, DropItem, IgnoreRequest, NotConfigured, NotSupported, P2PCrawlError
     from p2pcrawl.peer.peer import Peer
     from p2pcrawl.spiders.page.response import Response
     from p2pcrawl.spiders.spider import Spider
@@ -30,6 +30,8 @@ _HOMES = {
     "Crawler": "p2pcrawl.crawler",
     "DropItem": "p2pcrawl.model.errors",
     "IgnoreRequest": "p2pcrawl.model.errors",
+    "NotConfigured": "p2pcrawl.model.errors",
+    "NotSupported": "p2pcrawl.model.errors",
     "P2PCrawlError": "p2pcrawl.model.errors",
     "Peer": "p2pcrawl.peer.peer",
     "Request": "p2pcrawl.model.crawl.request",
@@ -43,6 +45,8 @@ __all__ = [
     "Crawler",
     "DropItem",
     "IgnoreRequest",
+    "NotConfigured",
+    "NotSupported",
     "P2PCrawlError",
     "Peer",
     "Request",

@@ -69,6 +69,14 @@ class TooSlow(P2PCrawlError):
     """The library's own work on an answer took too long. Its page fails, and is not tried again."""
 
 
+class NotConfigured(Exception):
+    """Raised by a component when it is made: it does not want to take part in this crawl."""
+
+
+class NotSupported(Exception):
+    """Raised for what an answer or a request does not have, such as selectors of a page that is no text."""
+
+
 class DropItem(Exception):
     """Raised by a pipeline's ``process_item``: the item is not wanted."""
 

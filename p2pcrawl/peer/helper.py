@@ -34,7 +34,7 @@ from p2pcrawl.slave.archiving import archiving
 from p2pcrawl.slave.following import Follow, Lost, follow
 from p2pcrawl.slave.session import LEAVE_S
 from p2pcrawl.slave.slave import Slave
-from p2pcrawl.spiders.loading.modules import environment_of_slaves
+from p2pcrawl.spiders.finding.modules import environment_of_slaves
 from p2pcrawl.wire.messages.desk import LOOK_S, Desk, Overseer
 from p2pcrawl.wire.sealed.keys import KEY_VARIABLE
 

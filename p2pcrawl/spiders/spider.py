@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.callbacks import iterate
+from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.page.response import Response
 from p2pcrawl.spiders.page.typed_urls import checked_url
 
@@ -29,6 +30,9 @@ class Spider:
     custom_settings: Mapping[str, Any] | None = None
     handle_httpstatus_list: Iterable[int] = ()
     settings: Settings = Settings()
+    crawler: CrawlHandle
+    """The crawl in this slave: its settings, stats and signals. It is there when the spider has been made, and not yet
+    in ``__init__``."""
 
     _name_given = False
 
@@ -51,6 +55,13 @@ class Spider:
             value = getattr(self, attribute)
             if isinstance(value, str):
                 setattr(self, attribute, [part for part in re.split(r"[\s,]+", value) if part])
+
+    @classmethod
+    def from_crawler(cls, crawler: CrawlHandle, *args: Any, **kwargs: Any) -> Self:
+        """Makes the spider of a crawl. Override it to connect to signals; call this one first."""
+        spider = cls(*args, **kwargs)
+        spider.crawler, spider.settings = crawler, crawler.settings
+        return spider
 
     @property
     def logger(self) -> logging.LoggerAdapter[logging.Logger]:

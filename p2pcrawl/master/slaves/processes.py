@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack, suppress
 
 from p2pcrawl.model.errors import P2PCrawlError
-from p2pcrawl.spiders.loading.modules import environment_of_slaves
+from p2pcrawl.spiders.finding.modules import environment_of_slaves
 from p2pcrawl.wire.messages.desk import LOOK_S, Desk, Overseer
 
 log = logging.getLogger(__name__)

@@ -49,6 +49,8 @@ from p2pcrawl.slave.work.memory import Memory
 from p2pcrawl.slave.work.travel import request_of
 from p2pcrawl.spiders.callbacks import is_of_a_spider, iterate
 from p2pcrawl.spiders.failure import PageFailure
+from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
+from p2pcrawl.spiders.hooks.making import make_spider
 from p2pcrawl.spiders.items import encode_item
 from p2pcrawl.spiders.loading.pipelines import Pipelines
 from p2pcrawl.spiders.page.limit import limited, work
@@ -93,14 +95,14 @@ class JobRun:
         self.networks = networks
         self.agent = settings.robots_agent
         self.memory = Memory()
-        self.spider = cls(**arguments)
-        self.spider.settings = settings
+        self.handle = CrawlHandle(settings, cls)
+        self.spider: Spider = make_spider(cls, self.handle, arguments)
         self._complaints = Complaints(self.spider.logger)
         domains = self.spider.allowed_domains
         domains = domains.split() if isinstance(domains, str) else list(domains)
         self._home = Home(domains, _listed(self.spider.start_urls))
         self._scope = Scope(domains, settings.offsite_enabled)
-        self._pipelines = Pipelines.load(settings.item_pipelines, self.spider)
+        self._pipelines = Pipelines.load(settings.item_pipelines, self.handle)
         self._rules: OrderedDict[str, RobotsRules] = OrderedDict()
         self._unreachable: dict[str, str] = {}
         self._stack = AsyncExitStack()

@@ -12,14 +12,14 @@ from typing import Any
 from p2pcrawl.model.crawl.job import SpiderRef
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.spiders.loading.modules import import_file, import_module, importing, main_file
+from p2pcrawl.spiders.finding.modules import import_file, import_module, importing, main_file
+from p2pcrawl.spiders.finding.objects import FILE, found_in, load_object, path_of
 from p2pcrawl.spiders.loading.plain import Links
 from p2pcrawl.spiders.page.typed_urls import checked_url, looks_like_domain
 from p2pcrawl.spiders.spider import Spider
 
-__all__ = ["importing", "load_object", "load_spider", "merged_settings", "parse_target", "reference_of"]
+__all__ = ["importing", "load_object", "load_spider", "merged_settings", "parse_target", "path_of", "reference_of"]
 
-_FILE = re.compile(r"(.*\.py)(?::([^\W\d][\w.]*))?\Z", re.DOTALL)
 _MODULE = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d][\w.]*)\Z")
 _WHAT = "a URL, a file (spider.py or spider.py:Class) or module:Class"
 
@@ -32,7 +32,7 @@ def parse_target(text: str) -> SpiderRef:
     target = text.strip()
     if "://" in target or re.match(r"https?:", target, re.IGNORECASE):
         return SpiderRef(urls=(checked_url(target),))
-    file = _FILE.match(target)
+    file = FILE.match(target)
     if file is not None:
         path, wanted = file[1], file[2] or ""
         return SpiderRef(
@@ -70,7 +70,7 @@ def reference_of(cls: type[Spider]) -> SpiderRef | None:
     if "<" in cls.__qualname__:
         return None
     module = sys.modules.get(cls.__module__)
-    if module is None or _found(module, cls.__qualname__) is not cls:
+    if module is None or found_in(module, cls.__qualname__) is not cls:
         return None
     file = getattr(module, "__file__", None)
     if cls.__module__ == "__main__":
@@ -97,40 +97,11 @@ def merged_settings(base: Settings, cls: type[Spider]) -> Settings:
     return base.updated({name: _portable(name, value) for name, value in custom.items()}, source)
 
 
-def load_object(path: str) -> Any:
-    """Imports what ``module.Class``, ``module:Class`` or ``file.py:Class`` names. Raises ConfigurationError."""
-    file = _FILE.match(path)
-    if file is not None:
-        if not file[2]:
-            raise ConfigurationError(f"{path}: name the class too, as {path}:Class")
-        module, name = import_file(file[1]), file[2]
-    else:
-        place, _, name = path.rpartition(":" if ":" in path else ".")
-        if not place or not name:
-            raise ConfigurationError(f"{path!r} names no class: write module.Class or file.py:Class")
-        module = import_module(place)
-    found = _found(module, name)
-    if found is None:
-        raise ConfigurationError(f"there is no {name} in {path[: -len(name) - 1]}")
-    return found
-
-
 def _portable(name: str, value: Any) -> Any:
     """Pipelines that are named by class are written as text, so that the setting can travel."""
     if name.lower() != "item_pipelines" or not isinstance(value, Mapping):
         return value
     return {path_of(key) if isinstance(key, type) else key: order for key, order in value.items() if order is not None}
-
-
-def path_of(cls: type) -> str:
-    """Returns the text that :func:`load_object` finds the class by. Raises ConfigurationError when there is none."""
-    module = sys.modules.get(cls.__module__)
-    if "<" in cls.__qualname__ or module is None:
-        raise ConfigurationError(f"{cls.__qualname__} cannot be found by another process: define it in a module")
-    file = getattr(module, "__file__", None)
-    if file and (cls.__module__ == "__main__" or cls.__module__.startswith("p2pcrawl_user_")):
-        return f"{Path(file).absolute()}:{cls.__qualname__}"
-    return f"{cls.__module__}:{cls.__qualname__}"
 
 
 def _choose(module: ModuleType, wanted: str, shown: str) -> str:
@@ -146,7 +117,7 @@ def _choose(module: ModuleType, wanted: str, shown: str) -> str:
 
 
 def _class_in(module: ModuleType, qualname: str, shown: str) -> type[Spider]:
-    found = _found(module, qualname)
+    found = found_in(module, qualname)
     if found is None:
         names = ", ".join(sorted(_spiders_of(module))) or "no spider at all"
         raise ConfigurationError(f"there is no {qualname} in {shown}; it has {names}")
@@ -163,10 +134,3 @@ def _spiders_of(module: ModuleType) -> dict[str, type[Spider]]:
         if isinstance(value, type) and issubclass(value, Spider) and value.__module__ == module.__name__
     ]
     return {cls.__qualname__: cls for cls in own if not any(cls in other.__mro__[1:] for other in own)}
-
-
-def _found(module: ModuleType, qualname: str) -> Any:
-    value: Any = module
-    for name in qualname.split("."):
-        value = getattr(value, name, None)
-    return value

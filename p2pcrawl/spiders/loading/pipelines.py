@@ -7,9 +7,10 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.errors import ConfigurationError, NotConfigured
 from p2pcrawl.spiders.callbacks import is_of_a_spider
-from p2pcrawl.spiders.loading.load import load_object
+from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
+from p2pcrawl.spiders.hooks.making import make_component
 from p2pcrawl.spiders.spider import Spider
 
 logger = logging.getLogger(__name__)
@@ -29,10 +30,13 @@ class Pipelines:
         ]
 
     @classmethod
-    def load(cls, paths: Mapping[str, int] | Mapping[type, int], spider: Spider) -> Pipelines:
-        """Pipelines by ``module.Class``, ``file.py:Class`` or class. Raises ConfigurationError."""
+    def load(cls, paths: Mapping[str, int] | Mapping[type, int], handle: CrawlHandle) -> Pipelines:
+        """Makes pipelines by ``module.Class``, ``file.py:Class`` or class, but for those that do not want to take part.
+        Raises ConfigurationError.
+        """
         wanted = [(order, path) for path, order in paths.items() if order is not None]
-        return cls([_made(path) for _, path in sorted(wanted, key=lambda pair: pair[0])], spider)
+        made = [_made(path, handle) for _, path in sorted(wanted, key=lambda pair: pair[0])]
+        return cls([pipeline for pipeline in made if pipeline is not None], handle.spider)
 
     def __len__(self) -> int:
         return len(self._pipelines)
@@ -81,12 +85,16 @@ class Pipelines:
             raise first
 
 
-def _made(path: Any) -> Any:
-    cls = load_object(path) if isinstance(path, str) else path
+def _made(path: Any, handle: CrawlHandle) -> Any:
+    name = path if isinstance(path, str) else getattr(path, "__name__", str(path))
     try:
-        return cls()
+        return make_component(path, handle)
+    except NotConfigured as error:
+        logger.warning("pipeline %s takes no part%s", name, f": {error}" if str(error) else "")
+        return None
+    except ConfigurationError:
+        raise
     except Exception as error:
-        name = getattr(cls, "__name__", str(cls))
         raise ConfigurationError(f"pipeline {name} cannot be created: {type(error).__name__}: {error}") from error
 
 

@@ -14,7 +14,9 @@ from pathlib import Path
 
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
-from p2pcrawl.spiders.loading.load import load_object
+from p2pcrawl.spiders.finding.objects import load_object
+from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
+from p2pcrawl.spiders.hooks.making import make_spider
 from p2pcrawl.spiders.loading.plain import Links
 from p2pcrawl.spiders.page.typed_urls import checked_url
 from p2pcrawl.spiders.spider import Spider
@@ -29,8 +31,7 @@ def try_spider(cls: type[Spider], arguments: Mapping[str, str], settings: Settin
             load_object(path)
     _check_arguments(cls, arguments)
     try:
-        spider = cls(**arguments)
-        spider.settings = settings
+        spider = make_spider(cls, CrawlHandle(settings, cls), arguments)
     except P2PCrawlError:
         raise
     except Exception as error:

@@ -7,11 +7,20 @@ from typing import Any
 
 import pytest
 
+from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError, DropItem
+from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
+from p2pcrawl.spiders.hooks.making import make_spider
 from p2pcrawl.spiders.loading.pipelines import Pipelines
 from p2pcrawl.spiders.spider import Spider
 
 CALLS: list[str] = []
+
+
+def handle_of(name: str = "plain") -> CrawlHandle:
+    handle = CrawlHandle(Settings(), Spider)
+    make_spider(Spider, handle, {"name": name})
+    return handle
 
 
 class Plain:
@@ -54,23 +63,23 @@ def no_calls() -> None:
 
 
 async def test_lower_number_comes_first_and_both_styles_work() -> None:
-    pipelines = Pipelines.load({f"{__name__}.Modern": 800, Plain: 100}, Spider(name="s"))  # type: ignore[dict-item]
+    pipelines = Pipelines.load({f"{__name__}.Modern": 800, Plain: 100}, handle_of(name="s"))  # type: ignore[dict-item]
 
     assert await pipelines.process({}) == {"plain": "s", "modern": True}
 
 
 async def test_dropped_item_says_so() -> None:
     with pytest.raises(DropItem, match="unwanted"):
-        await Pipelines.load({Modern: 1}, Spider()).process({"drop": True})
+        await Pipelines.load({Modern: 1}, handle_of()).process({"drop": True})
 
 
 async def test_forgotten_return_is_pointed_out() -> None:
     with pytest.raises(TypeError, match="returned None"):
-        await Pipelines.load({Forgetful: 1}, Spider()).process({})
+        await Pipelines.load({Forgetful: 1}, handle_of()).process({})
 
 
 async def test_all_are_closed_last_first_although_one_fails() -> None:
-    pipelines = Pipelines.load({Plain: 1, Modern: 2}, Spider(name="s"))
+    pipelines = Pipelines.load({Plain: 1, Modern: 2}, handle_of(name="s"))
     await pipelines.open()
 
     with pytest.raises(OSError, match="full"):
@@ -81,7 +90,7 @@ async def test_all_are_closed_last_first_although_one_fails() -> None:
 
 
 async def test_those_that_were_opened_are_closed_when_one_cannot_open() -> None:
-    pipelines = Pipelines.load({Plain: 1, Unable: 2}, Spider(name="s"))
+    pipelines = Pipelines.load({Plain: 1, Unable: 2}, handle_of(name="s"))
 
     with pytest.raises(OSError, match="no database"):
         await pipelines.open()
@@ -93,11 +102,11 @@ async def test_pipeline_is_found_in_a_file(tmp_path: Path) -> None:
     file = tmp_path / "pipes.py"
     file.write_text("class P:\n    def process_item(self, item):\n        return {'p': 1}\n")
 
-    assert await Pipelines.load({f"{file}:P": 1}, Spider()).process({}) == {"p": 1}
+    assert await Pipelines.load({f"{file}:P": 1}, handle_of()).process({}) == {"p": 1}
 
 
 @pytest.mark.parametrize("path", ["nowhere.Missing", "p2pcrawl.spiders.Missing", "noname", "missing.py:P"])
 def test_pipeline_that_is_not_there_is_one_clear_line(path: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        Pipelines.load({path: 1}, Spider())
+        Pipelines.load({path: 1}, handle_of())
     assert "\n" not in str(caught.value)

@@ -1,0 +1,1 @@
+"""People's code, found by file or module name: the modules, and what is named in them."""
