@@ -26,6 +26,7 @@ from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.overlay.tasks import end
 from p2pcrawl.private.presence import addresses_here
 from p2pcrawl.slave.archiving import archiving
 from p2pcrawl.slave.slave import Slave
@@ -34,8 +35,7 @@ from p2pcrawl.spiders.loading.load import importing, load_spider, merged_setting
 from p2pcrawl.spiders.loading.trial import try_spider
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.stores.address import scheme_of
-from p2pcrawl.stores.feeds.start_outputs import SpiderFeeds, start_outputs
-from p2pcrawl.stores.files.opening import STANDARD_OUTPUT
+from p2pcrawl.stores.feeds.start_outputs import SpiderFeeds, StartOutputs, start_outputs
 from p2pcrawl.stores.kinds import read_sink
 from p2pcrawl.stores.warc.mending import mend
 from p2pcrawl.stores.warc.place import SIZE_MAX, WarcPlace, chosen_place
@@ -91,7 +91,8 @@ class Crawler:
         else:
             self._warc, names = chosen_place(warc, warc_size, names, names if replace else ())
         given_outputs = [*outputs, *(read_sink(name, replace=replace) for name in names)]
-        self._outputs = start_outputs(given_outputs, [plan.feeds for plan in self._plans], datetime.now(UTC))
+        now = datetime.now(UTC)
+        self._outputs = [start_outputs(given_outputs, [plan.feeds], now) for plan in self._plans]
         self._data = Path(data) if data is not None else None
         self.output_to_stderr = output_to_stderr
         """Whether what spiders print goes to standard error, because standard output holds the items."""
@@ -158,13 +159,23 @@ class Crawler:
 
     def _check(self) -> None:
         """Refuses whatever can be seen not to work before anything is written."""
-        if len(self._plans) > 1 and any(output.url != STANDARD_OUTPUT for output in self._outputs.specs):
-            names = " and ".join(plan.name for plan in self._plans[:2])
-            raise ConfigurationError(f"{names} are separate crawls and cannot share an output: run them one by one")
+        if len(self._plans) > 1:
+            self._check_together()
         if self._warc is not None:
             self._warc.make()
         for plan in self._plans:
             try_spider(plan.cls, plan.arguments, plan.settings)
+
+    def _check_together(self) -> None:
+        """Refuses spiders that cannot be crawled side by side."""
+        first: dict[str, tuple[_Plan, SinkSpec]] = {}
+        for number, plan in enumerate(self._plans):
+            if any((plan.ref, plan.arguments) == (other.ref, other.arguments) for other in self._plans[:number]):
+                raise ConfigurationError(f"spider {plan.name} is given twice")
+            for spec in self._outputs[number].specs:
+                other, theirs = first.setdefault(spec.url, (plan, spec))
+                if other is not plan:
+                    _check_shared(spec, theirs, plan, other)
 
     async def _open(self, folder: Path) -> None:
         settings = self.settings
@@ -194,7 +205,9 @@ class Crawler:
         await master.__aenter__()
         self._master = master
         try:
-            self.jobs = [await self._open_job(master, plan, folder) for plan in self._plans]
+            self._check_folder(master, folder)
+            for plan, outputs in zip(self._plans, self._outputs, strict=True):
+                self.jobs.append(await self._open_job(master, plan, outputs))
         except BaseException:
             await master.__aexit__()
             raise
@@ -202,20 +215,24 @@ class Crawler:
         self._running = asyncio.create_task(master.run())
         self._running.add_done_callback(lambda _: master.outputs.end())
 
-    async def _open_job(self, master: Master, plan: _Plan, folder: Path) -> Job:
+    def _check_folder(self, master: Master, folder: Path) -> None:
+        known = [(plan.ref, plan.arguments) for plan in self._plans]
+        others = [j.spec for j in master.jobs.values() if (j.spec.spider, j.spec.arguments) not in known]
+        if not others:
+            return
+        told = _described(others[0])
+        if len(others) < len(master.jobs):
+            raise ConfigurationError(f"the crawl in the data folder {folder} has another spider ({told}): name it, too")
+        raise ConfigurationError(f"the data folder {folder} holds another crawl ({told}); use another --data folder")
+
+    async def _open_job(self, master: Master, plan: _Plan, outputs: StartOutputs) -> Job:
         spec = JobSpec(JobId(0), plan.name, plan.ref, plan.arguments, plan.settings.differences())
         for job in master.jobs.values():
             if (job.spec.spider, job.spec.arguments) == (spec.spider, spec.arguments):
                 self.resumed = True
                 known = await master.outputs.known(job)
-                return await master.resume(job.id, spec, self._outputs.as_begun(known))
-        others = [j for j in master.jobs.values() if j not in self.jobs]
-        if others:
-            raise ConfigurationError(
-                f"the data folder {folder} holds another crawl ({_described(others[0].spec)}); "
-                "use another --data folder"
-            )
-        return await master.submit(spec, self._outputs.specs)
+                return await master.resume(job.id, spec, outputs.as_begun(known))
+        return await master.submit(spec, outputs.specs)
 
     async def __aexit__(self, *_: object) -> None:
         master, running = self._master, self._running
@@ -245,14 +262,20 @@ class Crawler:
 
     async def items(self) -> AsyncIterator[dict[str, Any]]:
         """Yields every item, as it becomes safe. Ends with the crawl; raises what ended that before its time."""
-        assert self._master is not None
-        for job in self.jobs:
-            last = 0
-            while rows := await self._master.outputs.items_after(job, last):
-                for number, data in rows:
-                    last = number
-                    for line in data.split(b"\n"):
-                        yield msgspec.json.decode(line)
+        outputs = self.master.outputs
+        reading = {asyncio.create_task(outputs.items_after(job, 0)): job for job in self.jobs}
+        try:
+            while reading:
+                done, _ = await asyncio.wait(reading, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    job, rows = reading.pop(task), task.result()
+                    for _, data in rows:
+                        for line in data.split(b"\n"):
+                            yield msgspec.json.decode(line)
+                    if rows:
+                        reading[asyncio.create_task(outputs.items_after(job, rows[-1][0]))] = job
+        finally:
+            await end(list(reading))
         await self.wait()
 
     def stop(self) -> None:
@@ -301,7 +324,7 @@ class Crawler:
     @property
     def outputs(self) -> list[str]:
         """The destinations of the items: absolute paths, or "-"."""
-        return [output.url for output in self._outputs.specs]
+        return list(dict.fromkeys(spec.url for outputs in self._outputs for spec in outputs.specs))
 
     @property
     def master(self) -> Master:
@@ -403,6 +426,23 @@ def _resolved(target: Target | Sequence[Target]) -> list[tuple[SpiderRef | None,
         ref = SpiderRef(urls=tuple(dict.fromkeys(urls)))
         found.insert(0, (ref, load_spider(ref)))
     return found
+
+
+def _check_shared(spec: SinkSpec, theirs: SinkSpec, plan: _Plan, other: _Plan) -> None:
+    """Refuses an output that two spiders cannot share, in words that name all three."""
+    both, output = f"{other.name} and {plan.name}", spec.url
+    one, two = plan.settings, other.settings
+    if scheme_of(output):
+        if spec.replace:
+            raise ConfigurationError(
+                f"each of {both} would replace what is in {output}: use -o, or run them one by one"
+            )
+    elif (
+        (spec.options, spec.replace) != (theirs.options, theirs.replace)
+        or one.feed_export_fields != two.feed_export_fields
+        or (one.feed_export_indent, one.feed_csv_safe) != (two.feed_export_indent, two.feed_csv_safe)
+    ):
+        raise ConfigurationError(f"{both} want {output} written in different ways: give each an output of its own")
 
 
 def _owed(state: SinkState) -> bool:

@@ -99,6 +99,7 @@ def crawl(
     p2pcrawl crawl https://example.com -o pages.jsonl
     p2pcrawl crawl quotes.py -O quotes.csv -a tag=humor -s DOWNLOAD_DELAY=0.5
     p2pcrawl crawl quotes.py -o quotes.jsonl --data run1     # run it again and it goes on
+    p2pcrawl crawl two.py:Books two.py:Toys -o all.csv       # two spiders side by side, their items in one file
     p2pcrawl crawl https://example.com -s DEPTH_LIMIT=2 -o - | head
     p2pcrawl crawl https://example.com --warc raw            # raw pages, for pywb and others: docs/warc.md
     p2pcrawl crawl https://example.com -o raw/site.warc.gz   # the same, in files raw/site-*.warc.gz

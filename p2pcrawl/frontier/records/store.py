@@ -348,6 +348,11 @@ class Store:
         with self._errors:
             return self._db.execute("SELECT path, spec, delivered, position FROM sink WHERE job = ?", (job,)).fetchall()
 
+    def positions(self, path: str) -> list[tuple[int, str]]:
+        """Returns how far each job has come with an output: (last delivered item, position)."""
+        with self._errors:
+            return self._db.execute("SELECT delivered, position FROM sink WHERE path = ?", (path,)).fetchall()
+
     def add_sink(self, job: int, path: str, spec: str, position: str) -> None:
         with self._errors:
             self._db.execute(

@@ -74,7 +74,7 @@ class SinkState:
 
 class Delivery:
     """One sink of one job. ``told`` hears of each change, and whether there is a cursor to be stored; ``fail`` is given
-    what makes going on impossible.
+    what makes going on impossible. ``turn``: that of a sink which other deliveries use, too.
     """
 
     def __init__(
@@ -88,6 +88,7 @@ class Delivery:
         refuse: Callable[[Sequence[RefusedItem]], Awaitable[None]],
         told: Callable[[Delivery, bool], None],
         fail: Callable[[Exception], None],
+        turn: asyncio.Lock | None = None,
     ) -> None:
         self.url = url
         self.job = job
@@ -113,7 +114,7 @@ class Delivery:
         self._warned = 0
         self._tried = asyncio.Event()
         """Set when the sink was opened, or found to be away."""
-        self._turn = asyncio.Lock()
+        self._turn = turn or asyncio.Lock()
         """Whoever has it uses the sink, and notes how far that has come."""
 
     # -- what others tell it -----------------------------------------------------------------

@@ -17,7 +17,9 @@ from p2pcrawl.master.jobs.redelivery import Redelivered, send_again_here
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError, StorageError
 from p2pcrawl.overlay.tasks import Tasks, end
+from p2pcrawl.stores.address import scheme_of
 from p2pcrawl.stores.kinds import SinkPlace, address_of, make_sink
+from p2pcrawl.stores.shared_sink import SharedSink
 from p2pcrawl.stores.sink import BatchLimits, RefusedItem, Sink, SinkAway, SinkPage
 
 READ_ROWS = 100
@@ -38,6 +40,8 @@ class Outputs:
         self._running: dict[Delivery, asyncio.Task[None]] = {}
         self._until = 0
         """The number of items up to which pages are copied as widely as can be."""
+        self._files: dict[str, SharedSink] = {}
+        """The files that jobs write to, by their paths: several jobs may write to one."""
         self._moved: dict[Delivery, None] = {}
         """Those that have come further than is stored."""
         self._tasks = Tasks()
@@ -60,7 +64,7 @@ class Outputs:
         wanted = {sink.url: sink for sink in sinks}
         for url, (told, _) in stored.items():
             wanted.setdefault(url, stored_spec(url, told))
-        made = [(spec, self._made(job, spec)) for spec in wanted.values()]
+        made = [(spec, await self._shared_or_made(job, spec)) for spec in wanted.values()]
         # What empties its destination comes last, when all others are known to work.
         for spec, sink in sorted(made, key=lambda each: each[0].replace):
             _, cursor = stored.get(spec.url, ("", Cursor()))
@@ -121,6 +125,16 @@ class Outputs:
     def _made(self, job: Job, spec: SinkSpec) -> Sink:
         return make_sink(address_of(spec), self.place(job, replace=spec.replace))
 
+    async def _shared_or_made(self, job: Job, spec: SinkSpec) -> Sink:
+        """Makes a sink; a file is made once for all the jobs that write to it."""
+        if scheme_of(spec.url):
+            return self._made(job, spec)
+        if spec.url not in self._files:
+            rows = await self._recorder.run(Store.positions, spec.url)
+            stored = [Cursor.unpacked(last, position).position for last, position in rows]
+            self._files[spec.url] = SharedSink(self._made(job, spec), stored)
+        return self._files[spec.url]
+
     def _delivery(self, job: Job, url: str, sink: Sink, cursor: Cursor, place: int | None = None) -> Delivery:
         """Makes the delivery of one sink; ``place``: among those that the job was submitted with."""
         name, marked = self._names(job).job, 0 if place is None else 1 << place
@@ -138,7 +152,10 @@ class Outputs:
         async def refuse(refused: Sequence[RefusedItem]) -> None:
             await self._letters.add(url, refused)
 
-        return Delivery(url, sink, job, cursor, read=read, refuse=refuse, told=self._take, fail=self._give_up)
+        turn = sink.turn if isinstance(sink, SharedSink) else asyncio.Lock()
+        return Delivery(
+            url, sink, job, cursor, read=read, refuse=refuse, told=self._take, fail=self._give_up, turn=turn
+        )
 
     async def _open_one(self, delivery: Delivery, spec: SinkSpec, *, known: bool) -> None:
         try:
