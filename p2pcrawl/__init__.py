@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from p2pcrawl.model.crawl.settings import Settings
     from p2pcrawl.model.errors import CloseSpider, DropItem, IgnoreRequest, NotConfigured, NotSupported, P2PCrawlError
     from p2pcrawl.peer.peer import Peer
+    from p2pcrawl.spiders.items.item import Field, Item
     from p2pcrawl.spiders.page.response import Response
     from p2pcrawl.spiders.spider import Spider
 
@@ -29,7 +30,9 @@ _HOMES = {
     "CloseSpider": "p2pcrawl.model.errors",
     "Crawler": "p2pcrawl.crawler",
     "DropItem": "p2pcrawl.model.errors",
+    "Field": "p2pcrawl.spiders.items.item",
     "IgnoreRequest": "p2pcrawl.model.errors",
+    "Item": "p2pcrawl.spiders.items.item",
     "NotConfigured": "p2pcrawl.model.errors",
     "NotSupported": "p2pcrawl.model.errors",
     "P2PCrawlError": "p2pcrawl.model.errors",
@@ -44,7 +47,9 @@ __all__ = [
     "CloseSpider",
     "Crawler",
     "DropItem",
+    "Field",
     "IgnoreRequest",
+    "Item",
     "NotConfigured",
     "NotSupported",
     "P2PCrawlError",

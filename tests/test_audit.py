@@ -20,7 +20,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 OURS = ("p2pcrawl", "simulations")
 LICENCES = {
     "Apache-2.0": r"apache", "BSD-2-Clause": r"bsd", "BSD-3-Clause": r"bsd", "ISC": r"isc", "MIT": r"mit\b",
-    "MIT-0": r"mit-0", "MPL-2.0": r"mpl|mozilla public license 2", "PSF-2.0": r"psf|python software foundation",
+    "MIT-0": r"mit-0", "MIT-CMU": r"mit-cmu", "MPL-2.0": r"mpl|mozilla public license 2",
+    "PSF-2.0": r"psf|python software foundation",
 }  # fmt: skip
 """Those that we may depend on, and how packages write them. MPL-2.0 binds changes of its own files: we make none."""
 

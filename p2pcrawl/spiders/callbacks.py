@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from p2pcrawl.model.crawl.request import Request
-from p2pcrawl.spiders.items import is_item
+from p2pcrawl.spiders.items.item_json import is_item
 from p2pcrawl.spiders.page.links import LinkBatch
 
 

@@ -19,7 +19,7 @@ from p2pcrawl.model.cluster.node import NodeId
 
 
 @dataclass(slots=True)
-class _Item:
+class _Spreading:
     update: Update
     sent: int
 
@@ -29,7 +29,7 @@ class News:
 
     def __init__(self, factor: int) -> None:
         self._factor = factor
-        self._items: dict[NodeId, _Item] = {}
+        self._items: dict[NodeId, _Spreading] = {}
 
     def __len__(self) -> int:
         return len(self._items)
@@ -37,7 +37,7 @@ class News:
     def spread(self, update: Update) -> None:
         """Passes on what was just learned; it replaces older news of the same member."""
         self._items.pop(update.id, None)
-        self._items[update.id] = _Item(update, 0)
+        self._items[update.id] = _Spreading(update, 0)
 
     def clear(self) -> None:
         self._items.clear()

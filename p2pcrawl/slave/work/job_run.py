@@ -51,7 +51,7 @@ from p2pcrawl.spiders.callbacks import is_of_a_spider, iterate
 from p2pcrawl.spiders.failure import PageFailure
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.hooks.making import make_spider
-from p2pcrawl.spiders.items import encode_item
+from p2pcrawl.spiders.items.item_json import encode_item
 from p2pcrawl.spiders.loading.pipelines import Pipelines
 from p2pcrawl.spiders.page.limit import limited, work
 from p2pcrawl.spiders.page.links import LinkBatch

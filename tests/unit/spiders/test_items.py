@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from p2pcrawl.model.crawl.request import Request
-from p2pcrawl.spiders.items import encode_item, is_item
+from p2pcrawl.spiders.items.item_json import encode_item, is_item
 
 
 @dataclass

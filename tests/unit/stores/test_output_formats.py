@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from p2pcrawl.model.errors import StorageError
-from p2pcrawl.spiders.items import encode_item
+from p2pcrawl.spiders.items.item_json import encode_item
 from p2pcrawl.stores.files.csv_format import Csv
 from p2pcrawl.stores.files.formats import JsonArray, JsonLines
 from p2pcrawl.stores.files.formulas import raw_cell

@@ -11,6 +11,7 @@ import msgspec
 import parsel
 
 from p2pcrawl.model.crawl.request import Request
+from p2pcrawl.spiders.items.item import Item
 
 _Answer = TypeVar("_Answer")
 
@@ -25,8 +26,8 @@ DEPTH_LIMIT = 200
 
 
 def is_item(obj: object) -> bool:
-    """Tells whether ``obj`` can be an item: a dict or other mapping, a dataclass, an attrs or a pydantic object, a
-    Struct.
+    """Tells whether ``obj`` can be an item: a dict, an Item or other mapping, a dataclass, an attrs or a pydantic
+    object, a Struct.
     """
     return isinstance(obj, dict) or _is_item_type(type(obj)) or isinstance(obj, Mapping)
 
@@ -39,7 +40,7 @@ def encode_item(item: Any) -> bytes:
     if not common and not is_item(item):
         raise TypeError(_not_an_item(item))
     try:
-        if common or not _has_hidden_fields(type(item)):
+        if common or _is_as_it_looks(type(item)):
             return _encode(item)
     except (TypeError, ValueError, RecursionError):
         # Odd keys, subclasses of text, lone surrogates: seldom, so that the common case pays nothing for them.
@@ -49,6 +50,8 @@ def encode_item(item: Any) -> bytes:
 
 
 def _hook(value: Any) -> Any:
+    if isinstance(value, Item):
+        return _serialized(value, _serializers(value.fields))
     if _is_pydantic(type(value)):
         return value.model_dump()
     raise TypeError(type(value).__name__)
@@ -73,11 +76,30 @@ def _is_pydantic(kind: type) -> bool:
 
 
 @_remembered
-def _has_hidden_fields(kind: type) -> bool:
-    """Tells whether a class has fields that begin with an underscore: msgspec leaves these out of dataclasses and attrs
-    classes, and we do not.
+def _is_as_it_looks(kind: type) -> bool:
+    """Tells whether msgspec writes all that a class of items has, and as it is to be. It leaves out the fields of
+    dataclasses and attrs classes that begin with an underscore, and knows of no serializers.
     """
-    return any(name.startswith("_") for name in _fields(kind))
+    return not any(name.startswith("_") for name in _fields(kind)) and not _serializers_of(kind)
+
+
+@_remembered
+def _serializers_of(kind: type) -> dict[str, Callable[[Any], Any]]:
+    """Returns the serializers that a dataclass or attrs class names in the metadata of its fields."""
+    if dataclasses.is_dataclass(kind):
+        return _serializers({field.name: field.metadata for field in dataclasses.fields(kind)})
+    return _serializers({field.name: field.metadata for field in getattr(kind, "__attrs_attrs__", ())})
+
+
+def _serializers(fields: Mapping[str, Mapping[Any, Any]]) -> dict[str, Callable[[Any], Any]]:
+    return {name: about["serializer"] for name, about in fields.items() if "serializer" in about}
+
+
+def _serialized(values: Mapping[str, Any], serializers: Mapping[str, Callable[[Any], Any]]) -> dict[str, Any]:
+    """Returns an item's values as outputs get them."""
+    if not serializers:
+        return dict(values)
+    return {name: serializers[name](value) if name in serializers else value for name, value in values.items()}
 
 
 @_remembered
@@ -101,7 +123,10 @@ def _plain(value: Any, path: str, depth: int) -> Any:
         return _plain(value.model_dump(), path, depth + 1)
     names = _fields(kind)
     if names:
-        value = {name: getattr(value, name) for name in names if hasattr(value, name)}
+        values = {name: getattr(value, name) for name in names if hasattr(value, name)}
+        value = _serialized(values, _serializers_of(kind))
+    elif isinstance(value, Item):
+        value = _serialized(value, _serializers(value.fields))
     if isinstance(value, Mapping):
         return {
             _key(key): _plain(each, f"{path}.{key}" if path else str(key), depth + 1) for key, each in value.items()
@@ -126,4 +151,5 @@ def _not_an_item(obj: object) -> str:
         return "a Request is not an item"
     if hasattr(obj, "__iter__") and not isinstance(obj, str | bytes):
         return f"a callback yielded a {kind}; yield its parts one by one, for example with 'yield from'"
-    return f"a callback yields requests and items (dict, dataclass, attrs or pydantic object), not {kind}: {obj!r:.80}"
+    kinds = "dict, Item, dataclass, attrs or pydantic object"
+    return f"a callback yields requests and items ({kinds}), not {kind}: {obj!r:.80}"

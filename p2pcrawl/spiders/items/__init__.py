@@ -1,0 +1,1 @@
+"""Items: the class that people declare them with, what fills them, and the form in which they travel."""
