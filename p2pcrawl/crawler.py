@@ -55,6 +55,7 @@ class Crawler:
     ``target``: a Spider class, what the command line takes (a URL, ``file.py:Spider``,
     ``module:Spider``), or a list of these; URLs of a list are one crawl. ``output``: a file or the address of another
     sink, or several; it is appended to unless ``replace`` is set. ``data``: a folder that makes the crawl resumable.
+    ``again``: a crawl in that folder that has ended is begun anew; one that has not goes on.
     ``warc``: a folder for the raw pages, in files of up to ``warc_size`` (a number of bytes, or as in "500MB").
 
         Crawler(Quotes, output="quotes.jsonl").run()
@@ -71,6 +72,7 @@ class Crawler:
         output: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
         replace: bool = False,
         data: str | os.PathLike[str] | None = None,
+        again: bool = False,
         slaves: int | None = None,
         settings: Settings | Mapping[str, Any] | None = None,
         arguments: Mapping[str, str] | None = None,
@@ -94,6 +96,7 @@ class Crawler:
         now = datetime.now(UTC)
         self._outputs = [start_outputs(given_outputs, [plan.feeds], now) for plan in self._plans]
         self._data = Path(data) if data is not None else None
+        self._again = again
         self.output_to_stderr = output_to_stderr
         """Whether what spiders print goes to standard error, because standard output holds the items."""
         self.errors_to: int | None = None
@@ -108,6 +111,8 @@ class Crawler:
         """Whether the data folder knew this crawl already."""
         self.was_finished = False
         """Whether it had come to its end already, so that nothing is left but to fill new outputs."""
+        self.began_anew = False
+        """Whether it had, and what was kept of it has made room for a new one."""
 
     # -- from plain code ----------------------------------------------------------------------
 
@@ -159,6 +164,10 @@ class Crawler:
 
     def _check(self) -> None:
         """Refuses whatever can be seen not to work before anything is written."""
+        if self._again and self._data is None:
+            raise ConfigurationError(
+                "a crawl without a data folder always begins anew: leave --again out, or give --data"
+            )
         if len(self._plans) > 1:
             self._check_together()
         if self._warc is not None:
@@ -206,6 +215,7 @@ class Crawler:
         self._master = master
         try:
             self._check_folder(master, folder)
+            self.began_anew = self._again and await master.drop_ended()
             for plan, outputs in zip(self._plans, self._outputs, strict=True):
                 self.jobs.append(await self._open_job(master, plan, outputs))
         except BaseException:
@@ -471,12 +481,15 @@ class interruptible:
         self._loop = asyncio.get_running_loop()
         self._set: list[int] = []
         self._alarm: asyncio.TimerHandle | None = None
+        self.by = signal.SIGINT
+        """The first signal that came."""
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         for number in (signal.SIGINT, signal.SIGTERM):
             with suppress(NotImplementedError, ValueError, RuntimeError):
-                self._loop.add_signal_handler(number, self._interrupt)
+                self._loop.add_signal_handler(number, self._interrupt, number)
                 self._set.append(number)
+        return self
 
     def __exit__(self, *_: object) -> None:
         for number in self._set:
@@ -484,8 +497,9 @@ class interruptible:
         if self._alarm is not None:
             self._alarm.cancel()
 
-    def _interrupt(self) -> None:
+    def _interrupt(self, number: signal.Signals) -> None:
         self._times += 1
+        self.by = number if self._times == 1 else self.by
         again = self._times > 1 or self._crawler.master.draining
         if self._told is not None:
             self._told(2 if again else 1)
@@ -493,4 +507,4 @@ class interruptible:
             self._crawler.abort()
         else:
             self._crawler.stop()
-            self._alarm = self._loop.call_later(PATIENCE_S, self._interrupt)
+            self._alarm = self._loop.call_later(PATIENCE_S, self._interrupt, number)

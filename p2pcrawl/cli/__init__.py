@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-_INTERRUPTED = 130
+_INTERRUPTED = (130, 143)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs a verb, as the console script, and exits with its code.
 
-    0: done; 1: failed; 2: a mistake in what was typed or written; 130: interrupted. Errors are one line on
-    standard error, with a traceback only when ``--debug`` is given.
+    0: done; 1: failed; 2: a mistake in what was typed or written; 130: interrupted; 143: a crawl that SIGTERM has
+    stopped in order before its end. Errors are one line on standard error, with a traceback only when ``--debug`` is
+    given.
     """
     if arguments is None:
         typed = sys.argv[1:]
@@ -27,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         typed = list(arguments)
     _open_standard_streams()
     code = run(typed)
-    if code == _INTERRUPTED:
+    if code in _INTERRUPTED:
         _leave_at_once(code)
     sys.exit(code)
 

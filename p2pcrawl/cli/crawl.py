@@ -33,6 +33,7 @@ class CrawlOptions:
     replaced: tuple[str, ...] = ()
     slaves: int | None = None
     data: Path | None = None
+    again: bool = False
     settings: dict[str, str] = field(default_factory=dict)
     arguments: dict[str, str] = field(default_factory=dict)
     as_json: bool = False
@@ -51,6 +52,7 @@ def run_crawl(options: CrawlOptions) -> int:
         outputs=[read_sink(typed) for typed in appended]
         + [read_sink(typed, replace=True) for typed in options.replaced],
         data=options.data,
+        again=options.again,
         slaves=options.slaves,
         settings=_settings(options),
         arguments=options.arguments,
@@ -118,7 +120,7 @@ async def _crawl(terminal: Terminal, crawler: Crawler, again: str) -> CrawlEnd:
         for line in _opening(crawler):
             terminal.say(line)
         pages_before = sum(job.counts["pages"] for job in crawler.jobs)
-        with interruptible(crawler, interrupted):
+        with interruptible(crawler, interrupted) as stopped:
             async with progress(terminal, crawler):
                 await crawler.wait()
         certificates = await crawler.audit()
@@ -129,6 +131,7 @@ async def _crawl(terminal: Terminal, crawler: Crawler, again: str) -> CrawlEnd:
         seconds=time.monotonic() - begun,
         pages=sum(c["pages"] for c in certificates) - pages_before,
         interrupted=times > 0 and not (crawler.finished and not undelivered),
+        ended_by=stopped.by,
         resumable=str(crawler.folder) if crawler.folder is not None else "",
         kept_in=crawler.kept_in,
         nothing_to_do=crawler.was_finished,
@@ -146,14 +149,14 @@ async def _troubles(crawler: Crawler) -> list[Any]:
 
 
 def _opening(crawler: Crawler) -> list[str]:
-    lines = []
+    lines = [f"{' and '.join(crawler.names)} had ended: begun anew"] if crawler.began_anew else []
     for job in crawler.jobs:
         count = job.counts
         if not crawler.resumed:
             continue
         if crawler.was_finished:
             got = f"{counted(count['pages'], 'page')}, {counted(count['items'], 'item')}"
-            lines.append(f"{job.spec.name} is finished already: {got}")
+            lines.append(f"{job.spec.name} is finished already: {got}; --again begins it anew")
             if crawler.undelivered:
                 lines.append(f"{counted(crawler.undelivered, 'item')} are to be delivered yet")
             continue

@@ -49,7 +49,7 @@ def p2pcrawl() -> None:
     p2pcrawl status                                    who is in the cluster, and who does how much
 
     Exit codes: 0 done (failed pages are in the summary), 1 failed (no page could be had, the disk is
-    full), 2 a mistake in what was typed or written, 130 interrupted.
+    full), 2 a mistake in what was typed or written, 130 interrupted (143: a crawl stopped by SIGTERM).
     """
 
 
@@ -66,6 +66,10 @@ def p2pcrawl() -> None:
 @click.option(
     "--data", type=click.Path(path_type=Path), metavar="DIR", help="Keep the crawl in DIR, so that it can be resumed."
 )
+@click.option(
+    "--again", is_flag=True,
+    help="Begin anew if the crawl in --data has ended; what DIR kept of it goes, outputs stay. Else go on with it.",
+)  # fmt: skip
 @options.warc
 @options.warc_size
 @options.settings
@@ -80,6 +84,7 @@ def crawl(
     replaced: tuple[str, ...],
     slaves: int | None,
     data: Path | None,
+    again: bool,
     warc: Path | None,
     warc_size: str,
     settings: dict[str, str],
@@ -99,13 +104,14 @@ def crawl(
     p2pcrawl crawl https://example.com -o pages.jsonl
     p2pcrawl crawl quotes.py -O quotes.csv -a tag=humor -s DOWNLOAD_DELAY=0.5
     p2pcrawl crawl quotes.py -o quotes.jsonl --data run1     # run it again and it goes on
+    p2pcrawl crawl quotes.py -o quotes.jsonl --data run1 --again     # each night: anew when the last one has ended
     p2pcrawl crawl two.py:Books two.py:Toys -o all.csv       # two spiders side by side, their items in one file
     p2pcrawl crawl https://example.com -s DEPTH_LIMIT=2 -o - | head
     p2pcrawl crawl https://example.com --warc raw            # raw pages, for pywb and others: docs/warc.md
     p2pcrawl crawl https://example.com -o raw/site.warc.gz   # the same, in files raw/site-*.warc.gz
 
-    Ctrl-C once lets open requests end and stops; twice stops at once. With --data both can be resumed
-    by the same command.
+    Ctrl-C or SIGTERM once lets open requests end and stops; twice stops at once. With --data both can be resumed
+    by the same command. The exit code is 130 after Ctrl-C, 143 after SIGTERM, 0 if the crawl had its end all the same.
     """
     from p2pcrawl.cli.crawl import CrawlOptions, run_crawl
 
@@ -115,6 +121,7 @@ def crawl(
         replaced,
         slaves,
         data,
+        again,
         settings,
         arguments,
         as_json,

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Sequence
 from time import monotonic
 
+from p2pcrawl.core.control import ENDS
 from p2pcrawl.frontier.database.schema import FILE
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.buckets.handover import Handover
@@ -153,6 +154,19 @@ class Master:
         job = self.admission.resume(number, spec)
         await self.outputs.open(job, sinks)
         return job
+
+    async def drop_ended(self) -> bool:
+        """Deletes all jobs of this data folder, with their items, if all have ended and no item waits for its output;
+        tells whether it did.
+        """
+        jobs = list(self.jobs.values())
+        if not jobs or any(job.state not in ENDS for job in jobs):
+            return False
+        if any([await self.outputs.owes(job) for job in jobs]):
+            return False
+        for job in jobs:
+            await self.admission.drop(job)
+        return True
 
     # -- running ------------------------------------------------------------------------------
 

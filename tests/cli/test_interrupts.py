@@ -50,9 +50,9 @@ class Sleeper(Spider):
 """
 
 
-@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(("signal_number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_first_signal_drains_and_the_same_command_goes_on(
-    start: Start, run: Run, tmp_path: Path, site: Any, whole: list[str], signal_number: int
+    start: Start, run: Run, tmp_path: Path, site: Any, whole: list[str], signal_number: int, code: int
 ) -> None:
     output = tmp_path / "out.jsonl"
     process = start(*whole, "--data", "run1", "-o", output, "-s", "DOWNLOAD_DELAY=0.1")
@@ -61,7 +61,7 @@ def test_first_signal_drains_and_the_same_command_goes_on(
     process.send_signal(signal_number)
     _, said = process.communicate()
 
-    assert process.returncode == 130
+    assert process.returncode == code
     assert "to go on later, run the same command again" in said
     assert "leased 0: holds" in said
     assert run(*whole, "--data", "run1", "-o", output).returncode == 0
@@ -99,12 +99,13 @@ async def test_crawl_that_a_callback_keeps_from_ending_stops_at_once_a_while_aft
     monkeypatch.setattr(crawler_module, "PATIENCE_S", 0.1)
     crawl, told = Unending(), list[int]()
 
-    with interruptible(crawl, told.append):  # type: ignore[arg-type]
+    with interruptible(crawl, told.append) as stopped:  # type: ignore[arg-type]
         os.kill(os.getpid(), signal.SIGTERM)
         async with asyncio.timeout(20):
             await crawl.aborted.wait()
 
     assert told == [1, 2]
+    assert stopped.by == signal.SIGTERM
 
 
 async def test_crawl_that_ends_in_time_is_not_stopped_later(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from signal import SIGINT
 from typing import Any
 
 from p2pcrawl.cli.screen.sinks import sink_lines
@@ -11,6 +12,8 @@ from p2pcrawl.master.jobs.dead_letters import FILE, FOLDER
 from p2pcrawl.master.jobs.delivery import SinkState
 
 INTERRUPTED = 130
+SIGNALLED = 128
+"""To which the number of the signal is added that stopped a crawl, as shells do: 130 for Ctrl-C, 143 for SIGTERM."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,8 @@ class CrawlEnd:
     kept_in: str = ""
     """The folder in which what was not delivered is kept, where there is no data folder; or ""."""
     nothing_to_do: bool = False
+    ended_by: int = SIGINT
+    """The signal that interrupted it, if any."""
     raw_pages: str = ""
     """The folder of the WARC files, or ""."""
     troubles: list[tuple[str, str, str]] = field(default_factory=list)
@@ -34,7 +39,7 @@ class CrawlEnd:
     @property
     def exit_code(self) -> int:
         if self.interrupted:
-            return INTERRUPTED
+            return SIGNALLED + self.ended_by
         return 1 if any(fruitless(c) for c in self.certificates) else 0
 
     def as_json(self) -> dict[str, Any]:

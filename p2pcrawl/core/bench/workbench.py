@@ -123,6 +123,11 @@ class Workbench:
             if any(q.job == job for q in seat.queues):
                 self.lines.wake(seat)
 
+    def drop_job(self, job: int) -> None:
+        """Takes everything of a job off the bench: it is no more. What is open ends as it will. Costs a pass."""
+        self._halted.add(job)
+        self.hot.take_off(self.seats.values(), lambda candidate: candidate.job == job)
+
     def pace(self, job: int) -> Pace:
         return self._paces[job]
 

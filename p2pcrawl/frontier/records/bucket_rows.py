@@ -21,6 +21,8 @@ from p2pcrawl.wire.messages.peer_messages import Row
 FORGET_ROWS = 5_000
 """How many are deleted in one transaction."""
 
+QUEUES = ("queue", "queue_young")
+
 _FROM = "FROM claimed AS c CROSS JOIN record AS r ON r.bucket = c.bucket"
 _BEFORE = (-(1 << 63),) * 3
 
@@ -104,6 +106,23 @@ class Buckets:
             with Transaction(self._db):
                 self._delete(rows, orders, changes)
         return changes
+
+    def drop_job(self, job: int, order: Order) -> None:
+        """Deletes all that is known of a job, as ``Store.drop_job``, in bounded transactions; the job itself last."""
+        last, asked = 0, f"SELECT {PLACE}, r.hi, r.lo, r.phase, r.reason FROM record AS r WHERE r.id > ? AND r.job = ?"
+        while rows := named(self._db).execute(f"{asked} ORDER BY r.id LIMIT {FORGET_ROWS}", (last, job)).fetchall():
+            last = rows[-1]["id"]
+            with Transaction(self._db):
+                self._delete(rows, {job: order}, defaultdict(Counter))
+        with Transaction(self._db):
+            for table in ("lease", "staged", "item", "sink", "tally", *QUEUES):
+                self._db.execute(f"DELETE FROM {table} WHERE job = ?", (job,))
+            self._db.execute("DELETE FROM job WHERE id = ?", (job,))
+            self._db.execute(
+                "INSERT OR REPLACE INTO meta VALUES ('dropped', max(?, coalesce("
+                "(SELECT value FROM meta WHERE name = 'dropped'), 0)))",
+                (job,),
+            )
 
     def _delete(self, rows: list[sqlite3.Row], orders: Mapping[int, Order], changes: dict[int, Counter[str]]) -> None:
         tally: dict[int, Counter[str]] = defaultdict(Counter)

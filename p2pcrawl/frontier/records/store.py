@@ -317,6 +317,18 @@ class Store:
                 self._write(order, result)
             return result
 
+    def drop_job(self, job: int, order: Order) -> None:
+        """Deletes a job with its records, items and outputs. Several transactions: if it raises, some are gone, and the
+        job is there to be dropped again.
+        """
+        with self._errors:
+            self._buckets.drop_job(job, order)
+
+    def last_job(self) -> int:
+        """Returns the greatest number of a job that was dropped: none before it is given again."""
+        with self._errors:
+            return self._one("SELECT coalesce((SELECT value FROM meta WHERE name = 'dropped'), 0)")
+
     def abandon(self, job: int, host: int, limit: int) -> tuple[Counter[str], set[int]]:
         """Puts aside, as failed, up to ``limit`` records that are queued for a host and in nobody's hands.
 

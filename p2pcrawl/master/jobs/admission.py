@@ -90,7 +90,7 @@ class Admission:
 
     async def submit(self, spec: JobSpec) -> Job:
         """Submits a new job; durable when this returns."""
-        number = JobId(max(self._jobs, default=0) + 1)
+        number = JobId(max([*self._jobs, await self._recorder.run(Store.last_job)]) + 1)
         spec = replace(spec, id=number)
         job = job_of(spec)
         link = start_of(job)
@@ -116,6 +116,12 @@ class Admission:
             self._lifecycle.save_state(job)
         self._lifecycle.open(job)
         return job
+
+    async def drop(self, job: Job) -> None:
+        """Deletes a job of which nothing is under way, with all that it has brought; durable when this returns."""
+        self._lifecycle.drop(job)
+        self._openings.drop(job)
+        await self._recorder.run(Store.drop_job, job.id, job.settings.queue_order)
 
     # -- of the cluster -----------------------------------------------------------------------
 

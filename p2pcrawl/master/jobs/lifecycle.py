@@ -50,6 +50,13 @@ class Lifecycle:
             self._bench.halt_job(job.id)
         self._wake()
 
+    def drop(self, job: Job) -> None:
+        """Forgets a job, of which nothing is written any more."""
+        self._jobs.pop(job.id, None)
+        self._states.pop(job.id, None)
+        self._specs.discard(job.id)
+        self._bench.drop_job(job.id)
+
     # -- what is written ----------------------------------------------------------------------
 
     def save_state(self, job: Job) -> None:

@@ -62,6 +62,11 @@ class Openings:
         if job.spec.opened:
             self.reopened.setdefault(job.id, set()).update(job.spec.opened)
 
+    def drop(self, job: Job) -> None:
+        """Forgets a job that is no more."""
+        self.reopened.pop(job.id, None)
+        self._news.discard(job.id)
+
     def take_specs(self) -> dict[int, bytes]:
         """Returns the specs of the jobs of which something has been learnt since the last turn."""
         news, self._news = self._news, set()

@@ -78,6 +78,11 @@ class Outputs:
         """Returns the addresses of the sinks that the store knows of a job."""
         return [url for url, *_ in await self._recorder.run(Store.sinks, job.id)]
 
+    async def owes(self, job: Job) -> bool:
+        """Tells whether items of a job wait for a sink that the store knows."""
+        rows = await self._recorder.run(Store.sinks, job.id)
+        return any([await self._recorder.run(Store.waiting, job.id, last) for _, _, last, _ in rows])
+
     async def enrol(self, job: Job) -> None:
         """Enters the sinks that a job of the cluster was submitted with in the store: all its items wait for them, but
         those that are marked.
