@@ -31,6 +31,7 @@ from p2pcrawl.private.presence import addresses_here
 from p2pcrawl.slave.archiving import archiving
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.slave.tuning import tune_collector, tune_memory
+from p2pcrawl.spiders.finding.scrapy_names import scrapy_names_installed
 from p2pcrawl.spiders.loading.load import importing, load_spider, merged_settings, parse_target, reference_of
 from p2pcrawl.spiders.loading.trial import try_spider
 from p2pcrawl.spiders.spider import Spider
@@ -412,6 +413,8 @@ def _plan(
     settings = merged_settings(given, cls).updated(overrides)
     if given != Settings():
         settings = settings.updated(given.differences())
+    if scrapy_names_installed():
+        settings = replace(settings, scrapy_names=True)
     portable = ref is not None
     own_feeds = not given.feeds and all(name.lower() != "feeds" for name in overrides)
     return _Plan(ref or SpiderRef(qualname=cls.__qualname__), cls, settings, arguments, portable, own_feeds)

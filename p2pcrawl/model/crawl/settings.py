@@ -137,6 +137,8 @@ class Settings:
 
     # -- spider, items, ending ----------------------------------------------------------------
     item_pipelines: Mapping[str, int] = field(default_factory=dict)
+    scrapy_names: bool = False
+    """Slaves answer ``import scrapy`` of the spider's code with p2pcrawl's names; ``--scrapy`` sets it."""
     closespider_pagecount: int = 0
     closespider_itemcount: int = 0
     closespider_timeout: float = 0.0

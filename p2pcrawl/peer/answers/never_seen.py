@@ -15,6 +15,7 @@ from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.url import host_of
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.slave.work.harvest import Scope
+from p2pcrawl.spiders.finding.scrapy_names import install_scrapy_names
 from p2pcrawl.spiders.loading.load import load_spider
 
 
@@ -79,6 +80,8 @@ def _domains(spec: JobSpec) -> list[str]:
         return [part for part in spec.arguments["allowed_domains"].replace(",", " ").split() if part]
     if spec.spider.urls:
         return [host_of(url).removeprefix("www.") for url in spec.spider.urls]
+    if spec.settings.get("scrapy_names"):
+        install_scrapy_names()
     try:
         domains = load_spider(spec.spider).allowed_domains
     except P2PCrawlError:

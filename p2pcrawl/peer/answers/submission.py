@@ -17,6 +17,7 @@ from p2pcrawl.model.crawl.job import JobSpec, SpiderRef
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.spiders.finding.scrapy_names import scrapy_names_installed
 from p2pcrawl.spiders.loading.load import load_spider, merged_settings, parse_target, reference_of
 from p2pcrawl.spiders.loading.trial import try_spider
 from p2pcrawl.spiders.page.typed_urls import checked_url
@@ -145,7 +146,7 @@ def submission_of(
     own_feeds = all(name.lower() != "feeds" for name in overrides)
     if settings.feeds and not (sinks and own_feeds):
         sinks = [*sinks, *_feeds_of(settings.feeds, str(cls.name), arguments)]
-    settings = replace(settings, feeds={})
+    settings = replace(settings, feeds={}, scrapy_names=settings.scrapy_names or scrapy_names_installed())
     try_spider(cls, arguments, settings)
     code = ""
     if ref.file:

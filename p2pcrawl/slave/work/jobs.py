@@ -17,6 +17,7 @@ from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.slave.work.doors import Doors
 from p2pcrawl.slave.work.job_run import JobRun
 from p2pcrawl.spiders.callbacks import is_of_a_spider
+from p2pcrawl.spiders.finding.scrapy_names import install_scrapy_names
 from p2pcrawl.spiders.loading.load import load_spider
 from p2pcrawl.spiders.loading.trial import error_line
 from p2pcrawl.spiders.spider import Spider
@@ -97,6 +98,8 @@ class Jobs:
         try:
             file = self._file_of(spec) if spec.code else spec.file
             ref = SpiderRef(file, spec.module, spec.qualname, tuple(spec.urls))
+            if settings.scrapy_names:
+                install_scrapy_names()
             cls = self._classes.get(spec.name) or load_spider(ref)
             run = JobRun(cls, spec.arguments, settings, networks, self._open_fetcher)
             try:

@@ -22,9 +22,11 @@ from pathlib import Path
 from types import ModuleType
 
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from p2pcrawl.spiders.finding.scrapy_names import missing_line, missing_name
 
 _VARIABLE = "P2PCRAWL_USER_PATH"
-_LIBRARY = Path(__file__).resolve().parents[3]
+_PACKAGE = Path(__file__).resolve().parents[2]
+_LIBRARY = _PACKAGE.parent
 _depth = 0
 _folders: set[Path] = set()
 """The user's, that were put on the path here."""
@@ -151,11 +153,24 @@ def _explained(shown: str, file: Path | None) -> Iterator[None]:
     except (Exception, SystemExit) as error:
         if isinstance(error, ModuleNotFoundError) and file is None and error.name and shown.startswith(error.name):
             raise ConfigurationError(f"there is no module {shown}") from error
+        if missing := missing_name(error):
+            raise ConfigurationError(f"{_wanted_at(error, shown)}: {missing_line(missing)}") from error
         line = _line_of(error, file)
         text = str(error).partition("\n")[0]
         raise ConfigurationError(f"{shown}{line} cannot be imported: {type(error).__name__}: {text}") from error
     finally:
         _depth -= 1
+
+
+def _wanted_at(error: BaseException, shown: str) -> str:
+    """Returns the file and line whose import raised: the deepest that is no import machinery and not of ours."""
+    place, trace = shown, error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if not file.startswith("<") and not Path(file).is_relative_to(_PACKAGE):
+            place = f"{file}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
 
 
 def _line_of(error: BaseException, file: Path | None) -> str:
