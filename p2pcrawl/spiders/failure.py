@@ -13,10 +13,10 @@ class PageFailure:
     """A request that failed for good: ``value`` is the exception, ``response`` the answer if one came."""
 
     request: Request
-    value: Exception
+    value: BaseException
     response: Any = None
 
-    def check(self, *kinds: type[Exception]) -> type[Exception] | None:
+    def check(self, *kinds: type[BaseException]) -> type[BaseException] | None:
         """Returns the first of ``kinds`` that the exception is an instance of."""
         return next((kind for kind in kinds if isinstance(self.value, kind)), None)
 

@@ -14,6 +14,7 @@ from p2pcrawl.core.control import CANCELLED, FINISHED, RUNNING, Control
 from p2pcrawl.master.jobs.job import Job, KnownJobs, pack_job
 from p2pcrawl.master.jobs.loading import Loading
 from p2pcrawl.model.crawl.record import Order
+from p2pcrawl.model.outcome import Failure
 
 log = logging.getLogger(__name__)
 
@@ -124,7 +125,8 @@ def limit_reached(job: Job, ran_s: float) -> str:
         return "closespider_pagecount"
     if settings.closespider_itemcount and counts["items"] >= settings.closespider_itemcount:
         return "closespider_itemcount"
-    if settings.closespider_errorcount and counts["failed:callback"] >= settings.closespider_errorcount:
+    errors = counts[f"failed:{Failure.CALLBACK}"] + counts[f"failed:{Failure.ITEM}"]
+    if settings.closespider_errorcount and errors >= settings.closespider_errorcount:
         return "closespider_errorcount"
     if settings.closespider_timeout and ran_s >= settings.closespider_timeout:
         return "closespider_timeout"

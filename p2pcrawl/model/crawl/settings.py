@@ -136,7 +136,8 @@ class Settings:
     """URLs held in memory, over all hosts; the rest waits on disk."""
 
     # -- spider, items, ending ----------------------------------------------------------------
-    item_pipelines: Mapping[str, int] = field(default_factory=dict)
+    item_pipelines: Mapping[str, int | None] = field(default_factory=dict)
+    """Classes by where they are, and their order; None: it takes no part."""
     scrapy_names: bool = False
     """Slaves answer ``import scrapy`` of the spider's code with p2pcrawl's names; ``--scrapy`` sets it."""
     closespider_pagecount: int = 0

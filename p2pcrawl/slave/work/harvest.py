@@ -21,6 +21,7 @@ from p2pcrawl.model.packing import PACKED_MAX, UNPACKED_MAX, packed_size
 from p2pcrawl.slave.work.memory import Memory
 from p2pcrawl.slave.work.travel import packed_request
 from p2pcrawl.spiders.page.links import LinkBatch, normalise
+from p2pcrawl.spiders.page.response import Response
 from p2pcrawl.wire.messages.slave_messages import LinkColumns, Page, Task
 
 PART_LINKS = 1_000
@@ -83,9 +84,12 @@ class Harvest:
         "_task",
         "ahead",
         "dropped_items",
+        "failed_items",
         "filtered",
+        "item_trace",
         "page_policy",
         "parts",
+        "response",
     )
 
     def __init__(self, task: Task, settings: Settings, scope: Scope, memory: Memory, *, start: bool = False) -> None:
@@ -104,6 +108,11 @@ class Harvest:
         self._patience = PATIENT if task.attempt > 1 and not start else 1
         self.filtered: Counter[str] = Counter()
         self.dropped_items = 0
+        self.failed_items = 0
+        self.item_trace = ""
+        """Where the first of them failed."""
+        self.response: Response | None = None
+        """The page, where it is one that a callback got."""
         self._items_ahead = self._packed_ahead = 0
         """Bytes of the items in parts, as they are and packed."""
         self.page_policy = ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import traceback
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -32,26 +31,25 @@ from p2pcrawl.model.crawl.url import origin_of
 from p2pcrawl.model.errors import (
     CloseSpider,
     ConfigurationError,
-    DropItem,
     FetchError,
     IgnoreRequest,
     StorageError,
     TooSlow,
 )
 from p2pcrawl.model.outcome import Drop, Failure
-from p2pcrawl.model.packing import PACKED_MAX, UNPACKED_MAX
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.slave.link.fence import Fence, SessionExpired
 from p2pcrawl.slave.link.outbox import Outbox
 from p2pcrawl.slave.work.complaints import Complaints
 from p2pcrawl.slave.work.harvest import PART_LINKS, Harvest, Scope
+from p2pcrawl.slave.work.item_passage import ItemPassage
 from p2pcrawl.slave.work.memory import Memory
+from p2pcrawl.slave.work.traces import sendable, trace_of
 from p2pcrawl.slave.work.travel import request_of
 from p2pcrawl.spiders.callbacks import is_of_a_spider, iterate
 from p2pcrawl.spiders.failure import PageFailure
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.hooks.making import make_spider
-from p2pcrawl.spiders.items.item_json import encode_item
 from p2pcrawl.spiders.loading.pipelines import Pipelines
 from p2pcrawl.spiders.page.limit import limited, work
 from p2pcrawl.spiders.page.links import LinkBatch
@@ -62,16 +60,12 @@ from p2pcrawl.wire.messages.slave_messages import Outcome, RobotsResult, RobotsT
 log = logging.getLogger(__name__)
 
 RULES_MAX = 20_000
-ITEM_MAX = 16 * 1024 * 1024
 EARLY_S = 0.5
 """After so long what a ``start()`` has yielded is sent, however little it is."""
 PARTS_AHEAD = 4
 """Parts of one page that may be on their way at once: what is reported after them waits behind them."""
 TURN_S = 0.02
 """After so long a callback that yields on and on lets others go on."""
-DETAIL_MAX = 8_000
-"""Characters of an error's explanation."""
-
 _page_policy = limited(page_policy)
 
 
@@ -103,6 +97,7 @@ class JobRun:
         self._home = Home(domains, _listed(self.spider.start_urls))
         self._scope = Scope(domains, settings.offsite_enabled)
         self._pipelines = Pipelines.load(settings.item_pipelines, self.handle)
+        self._items = ItemPassage(self._pipelines, self.handle, self._complaints, settings.slave_silence)
         self._rules: OrderedDict[str, RobotsRules] = OrderedDict()
         self._unreachable: dict[str, str] = {}
         self._stack = AsyncExitStack()
@@ -165,7 +160,7 @@ class JobRun:
         rules = self._rules[task.origin]
         if rules.crawl_delay is not None:
             delay = rules.crawl_delay
-        reason = _sendable(text.reason)
+        reason = sendable(text.reason)
         return RobotsResult(task.lease, task.origin, text.verdict, text.body, reason, delay)
 
     # -- pages --------------------------------------------------------------------------------
@@ -183,7 +178,7 @@ class JobRun:
             outcome = await fence.guard(self._start(harvest, outbox))
         else:
             outcome = await self._page(task, harvest, outbox, fence)
-        outcome.detail, outcome.close = _sendable(outcome.detail), _sendable(outcome.close)
+        outcome.detail, outcome.close = sendable(outcome.detail), sendable(outcome.close)
         outcome.filtered = dict(harvest.filtered)
         outcome.dropped_items = harvest.dropped_items
         page = harvest.take()
@@ -262,7 +257,7 @@ class JobRun:
                 harvest.page_policy = _page_policy(answer.headers, answer.body)
             except TooSlow as error:
                 return _too_slow(outcome, error)
-        response = Response(answer, request, task.link.depth)
+        response = harvest.response = Response(answer, request, task.link.depth)
         callback = getattr(self.spider, request.callback or "parse", None)
         if callback is None:
             outcome.phase, outcome.reason = Phase.FAILED, Failure.CALLBACK
@@ -287,7 +282,8 @@ class JobRun:
     async def _collect(
         self, result: Any, harvest: Harvest, outbox: Outbox, outcome: Outcome, silence_s: float | None
     ) -> Outcome:
-        """Takes all that a callback yields; an exception keeps what came before it.
+        """Takes all that a callback yields; an exception keeps what came before it, and an item that fails is lost
+        alone.
 
         A callback that waits for longer than ``silence_s`` has failed: it would hold its slot for ever. One that never
         waits is interrupted at what it yields, so that the rest of the slave gets its turn.
@@ -312,6 +308,9 @@ class JobRun:
             return _too_slow(outcome, error)
         except BaseException as error:
             return self._raised(harvest.url, outcome, error)
+        if harvest.failed_items and outcome.phase == Phase.DONE:
+            outcome.phase, outcome.reason = Phase.FAILED, Failure.ITEM
+            outcome.detail = f"{harvest.failed_items} of its items failed, the first so:\n{harvest.item_trace}"
         return outcome
 
     async def _send_part(self, harvest: Harvest, outbox: Outbox) -> None:
@@ -331,22 +330,7 @@ class JobRun:
         elif isinstance(thing, Request):
             harvest.add_request(thing)
         else:
-            if self._pipelines:
-                try:
-                    async with asyncio.timeout(self.settings.slave_silence):
-                        thing = await self._pipelines.process(thing)
-                except DropItem:
-                    harvest.dropped_items += 1
-                    return
-            data = encode_item(thing)
-            if len(data) > ITEM_MAX:
-                raise ValueError(f"an item of {len(data)} bytes is over the limit of {ITEM_MAX}")
-            if outbox.copied and not harvest.has_room(len(data)):
-                raise ValueError(
-                    f"in a cluster the items of one page may have {UNPACKED_MAX >> 20} MiB, and {PACKED_MAX >> 20} MiB"
-                    " when they are packed"
-                )
-            harvest.add_item(data)
+            await self._items.take(thing, harvest, bounded=outbox.copied)
         if harvest.full:
             await self._send_part(harvest, outbox)
 
@@ -389,7 +373,7 @@ class JobRun:
         """Makes the page's end by what its spider raised. Raises again what the spider did not."""
         if not is_of_a_spider(error):
             raise error
-        outcome.phase, outcome.reason, outcome.detail = Phase.FAILED, Failure.CALLBACK, _sendable(_trace(error))
+        outcome.phase, outcome.reason, outcome.detail = Phase.FAILED, Failure.CALLBACK, trace_of(error)
         self._complaints.raised(url, error, outcome.detail)
         return outcome
 
@@ -423,24 +407,10 @@ def _listed(start_urls: object) -> list[str]:
 
 
 def _too_slow(outcome: Outcome, error: TooSlow) -> Outcome:
-    outcome.phase, outcome.reason, outcome.detail = Phase.FAILED, Failure.TOO_SLOW, _sendable(_trace(error))
+    outcome.phase, outcome.reason, outcome.detail = Phase.FAILED, Failure.TOO_SLOW, trace_of(error)
     return outcome
 
 
 def _bare(request: Request) -> Request:
     """Errbacks get no cb_kwargs."""
     return request.replace(cb_kwargs={}) if request.cb_kwargs else request
-
-
-def _sendable(text: str) -> str:
-    """Returns text as it may go into a report: neither endless nor with halves of characters, which pages can
-    bring in.
-    """
-    text = str(text)
-    if len(text) > DETAIL_MAX:
-        text = f"{text[: DETAIL_MAX // 2]}\n[...]\n{text[-DETAIL_MAX // 2 :]}"
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
-def _trace(error: BaseException) -> str:
-    return "".join(traceback.format_exception(error))

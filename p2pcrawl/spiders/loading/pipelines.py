@@ -7,13 +7,19 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from p2pcrawl.model.errors import ConfigurationError, NotConfigured
+from p2pcrawl.model.errors import ConfigurationError, DropItem, NotConfigured
 from p2pcrawl.spiders.callbacks import is_of_a_spider
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.hooks.making import make_component
 from p2pcrawl.spiders.spider import Spider
 
 logger = logging.getLogger(__name__)
+
+
+class NothingReturned(DropItem):
+    """A pipeline gave nothing back for an item, as many do that store items themselves: it is told, and the item ends
+    there.
+    """
 
 
 class Pipelines:
@@ -30,7 +36,7 @@ class Pipelines:
         ]
 
     @classmethod
-    def load(cls, paths: Mapping[str, int] | Mapping[type, int], handle: CrawlHandle) -> Pipelines:
+    def load(cls, paths: Mapping[str, int | None] | Mapping[type, int | None], handle: CrawlHandle) -> Pipelines:
         """Makes pipelines by ``module.Class``, ``file.py:Class`` or class, but for those that do not want to take part.
         Raises ConfigurationError.
         """
@@ -54,16 +60,17 @@ class Pipelines:
             raise
 
     async def process(self, item: Any) -> Any:
-        """Passes an item through all pipelines, and returns it as the last one did. Raises DropItem, or whatever a
-        pipeline raises.
+        """Passes an item through all pipelines, and returns it as the last one did. Raises DropItem, also when one of
+        them returns None, or whatever a pipeline raises.
         """
         for pipeline, process_item in self._steps:
             item = process_item(item)
             if inspect.isawaitable(item):
                 item = await item
             if item is None:
-                raise TypeError(
-                    f"{type(pipeline).__name__}.process_item returned None: return the item or raise DropItem"
+                raise NothingReturned(
+                    f"{type(pipeline).__name__}.process_item returned None, so its items go no further: return the item"
+                    " or raise DropItem"
                 )
         return item
 

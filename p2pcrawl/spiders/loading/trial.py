@@ -26,8 +26,8 @@ START_URLS_CHECKED = 10_000
 
 def try_spider(cls: type[Spider], arguments: Mapping[str, str], settings: Settings) -> None:
     """Raises ConfigurationError, one line, when the spider cannot be made or has nowhere to start."""
-    for path in settings.item_pipelines:
-        if isinstance(path, str):
+    for path, order in settings.item_pipelines.items():
+        if isinstance(path, str) and order is not None:
             load_object(path)
     _check_arguments(cls, arguments)
     try:

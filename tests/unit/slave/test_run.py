@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -27,9 +27,12 @@ from p2pcrawl.slave.link.fence import Fence
 from p2pcrawl.slave.link.orphans import Orphanage
 from p2pcrawl.slave.link.outbox import Outbox
 from p2pcrawl.slave.work import harvest as harvest_module
+from p2pcrawl.slave.work import item_passage as passage_module
 from p2pcrawl.slave.work import job_run as run_module
 from p2pcrawl.slave.work.harvest import PART_LINKS
-from p2pcrawl.slave.work.job_run import DETAIL_MAX, PARTS_AHEAD, JobRun
+from p2pcrawl.slave.work.job_run import PARTS_AHEAD, JobRun
+from p2pcrawl.slave.work.traces import DETAIL_MAX
+from p2pcrawl.spiders.hooks.signal_names import item_dropped, item_error, item_scraped
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.wire.messages.codec import FrameReader, encode
 from p2pcrawl.wire.messages.slave_messages import Page, Report, RobotsTask, Task
@@ -281,7 +284,7 @@ async def test_page_that_is_tried_again_sends_no_parts_so_that_it_is_whole_if_it
 
 
 async def test_item_that_is_too_large_fails_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_module, "ITEM_MAX", 10)
+    monkeypatch.setattr(passage_module, "ITEM_MAX", 10)
 
     (page,) = await pages_of(Plain, answer_of())
 
@@ -337,6 +340,93 @@ async def test_start_that_raises_at_once_fails_instead_of_ending_the_slave() -> 
     assert (page.outcome.phase, page.outcome.reason) == (Phase.FAILED, Failure.CALLBACK)
 
 
+class Two(Spider):
+    name = "two"
+
+    def parse(self, response: Any) -> Any:
+        yield {"n": 1}
+        yield {"n": 2}
+        yield response.follow("/next")
+
+
+class Choosy:
+    """Drops, or fails at, the first item."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def process_item(self, item: Any, spider: Any) -> Any:
+        if item["n"] == 1:
+            raise self.error
+        return item
+
+
+class Refusing(Choosy):
+    def __init__(self) -> None:
+        super().__init__(ValueError("no one"))
+
+
+class DroppingOne(Choosy):
+    def __init__(self) -> None:
+        super().__init__(DropItem("not one"))
+
+
+class Listening(Two):
+    """Notes the signals of items."""
+
+    noted: ClassVar[list[str]] = []
+
+    @classmethod
+    def from_crawler(cls, crawler: Any, *arguments: Any, **named: Any) -> Any:
+        spider = super().from_crawler(crawler, *arguments, **named)
+        for signal, handler in (
+            (item_scraped, spider.scraped),
+            (item_dropped, spider.dropped),
+            (item_error, spider.failed),
+        ):
+            crawler.signals.connect(handler, signal=signal)
+        return spider
+
+    def scraped(self, item: Any, response: Any, spider: Any) -> None:
+        self.noted.append(f"scraped {item['n']} of {response.url}")
+
+    def dropped(self, item: Any, exception: Exception) -> None:
+        self.noted.append(f"dropped {item['n']}: {exception}")
+
+    def failed(self, item: Any, failure: Any) -> None:
+        self.noted.append(f"failed {item['n']}: {failure.getErrorMessage()}")
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "told"), [("Refusing", "failed 1: no one"), ("DroppingOne", "dropped 1: not one")]
+)
+async def test_item_that_is_not_to_be_had_is_lost_alone_and_told_of(pipeline: str, told: str) -> None:
+    Listening.noted.clear()
+
+    (page,) = await pages_of(Listening, answer_of(), item_pipelines={f"{__file__}:{pipeline}": 1})
+
+    assert page.items == [b'{"n":2}'] and page.links[0].urls == ["http://a.example/next"]
+    assert Listening.noted == [told, "scraped 2 of http://a.example/"]
+
+
+async def test_page_whose_item_failed_is_a_failed_one_that_says_where() -> None:
+    (page,) = await pages_of(Two, answer_of(), item_pipelines={f"{__file__}:Refusing": 1})
+
+    assert page.outcome is not None
+    assert (page.outcome.phase, page.outcome.reason) == (Phase.FAILED, Failure.ITEM)
+    assert page.outcome.detail.startswith("1 of its items failed, the first so:\nTraceback")
+    assert "ValueError: no one" in page.outcome.detail
+
+
+async def test_reasons_of_dropped_items_are_told_once_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+    async with opened(Two, item_pipelines={f"{__file__}:Dropping": 1}) as run:
+        await run.work(task_of(), Outbox(FakeLink()), open_fence())
+        assert run.handle.stats.get_value("item_dropped_reasons_count/DropItem") == 2
+
+    told = [record.message for record in caplog.records if record.levelname == "WARNING"]
+    assert [line.split("dropped")[0] for line in told] == ["an item of http://a.example/ was ", "2 items were "]
+
+
 class Dropping:
     def process_item(self, item: Any, spider: Any) -> Any:
         raise DropItem
@@ -383,7 +473,7 @@ async def test_pipeline_that_waits_for_ever_fails_the_page(monkeypatch: pytest.M
     (page,) = await pages_of(Plain, answer_of(), slave_silence=0.01, item_pipelines=pipelines)
 
     assert page.outcome is not None
-    assert (page.outcome.phase, page.outcome.reason) == (Phase.FAILED, Failure.CALLBACK)
+    assert (page.outcome.phase, page.outcome.reason) == (Phase.FAILED, Failure.ITEM)
 
 
 async def test_requests_of_a_start_that_waits_do_not_wait_with_it(monkeypatch: pytest.MonkeyPatch) -> None:

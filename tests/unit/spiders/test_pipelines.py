@@ -12,6 +12,7 @@ from p2pcrawl.model.errors import ConfigurationError, DropItem
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.hooks.making import make_spider
 from p2pcrawl.spiders.loading.pipelines import Pipelines
+from p2pcrawl.spiders.loading.trial import try_spider
 from p2pcrawl.spiders.spider import Spider
 
 CALLS: list[str] = []
@@ -74,7 +75,7 @@ async def test_dropped_item_says_so() -> None:
 
 
 async def test_forgotten_return_is_pointed_out() -> None:
-    with pytest.raises(TypeError, match="returned None"):
+    with pytest.raises(DropItem, match="returned None"):
         await Pipelines.load({Forgetful: 1}, handle_of()).process({})
 
 
@@ -110,3 +111,24 @@ def test_pipeline_that_is_not_there_is_one_clear_line(path: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         Pipelines.load({path: 1}, handle_of())
     assert "\n" not in str(caught.value)
+
+
+async def test_pipeline_whose_order_is_none_takes_no_part() -> None:
+    settings = Settings().updated({"ITEM_PIPELINES": {"nowhere.Missing": None, f"{__name__}.Plain": 1}})
+
+    pipelines = Pipelines.load(settings.item_pipelines, handle_of(name="s"))
+
+    assert await pipelines.process({}) == {"plain": "s"}
+    try_spider(Started, {}, settings)
+
+
+def test_pipeline_that_is_not_there_is_refused_by_name() -> None:
+    settings = Settings().updated({"ITEM_PIPELINES": {f"{__name__}.Missing": 1}})
+
+    with pytest.raises(ConfigurationError, match=f"there is no Missing in {__name__}"):
+        try_spider(Started, {}, settings)
+
+
+class Started(Spider):
+    name = "started"
+    start_urls = ("https://example.com/",)
