@@ -130,14 +130,20 @@ class DividedTrial(Trial):
         return [v for v in visits if self.cut_s + after_s <= v.begin_s < self.healed_s]
 
     def _too_early(self, visits: Sequence[Visit]) -> Iterator[tuple[float, str, float]]:
-        """Yields what came too early of all together before the cut and since all agree again; of each part by itself
-        also meanwhile. With ``majority`` there is no excuse for the time between.
+        """Yields what came too early of all together before the cut; since all agree again, whoever asked before; of
+        each part by itself also meanwhile. With ``majority`` there is no excuse for the time between.
         """
         if self._partition == "majority":
             yield from super()._too_early(visits)
             return
         yield from super()._too_early([v for v in visits if v.begin_s < self.cut_s])
-        yield from super()._too_early([v for v in visits if v.begin_s >= self.agreed_s])
+        # A host that both parts asked till now is left alone from the last answer that either had.
+        before: dict[str, list[Visit]] = defaultdict(list)
+        for visit in visits:
+            if visit.begin_s < self.agreed_s:
+                before[visit.host].append(visit)
+        last = [max(seen, key=lambda visit: visit.end_s or visit.begin_s) for seen in before.values()]
+        yield from super()._too_early([*last, *(v for v in visits if v.begin_s >= self.agreed_s)])
         for side in self.sides(visits):
             yield from super()._too_early([v for v in side if self.cut_s <= v.begin_s < self.agreed_s])
 

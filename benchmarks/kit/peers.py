@@ -162,14 +162,14 @@ class Peers:
         self.living.remove(peer)
 
     def agreed(self) -> bool:
-        """Tells whether all that live see each other, and nobody else, and each serves all that it owns."""
+        """Tells whether all that live see each other, and nobody else, act in that view, and serve all they own."""
         try:
             seen = [peer.ask("status") for peer in self.living]
         except OSError:
             return False
         ids = {peer.id for peer in self.living}
         return (
-            len({each["view"] for each in seen}) == 1
+            len({view for each in seen for view in (each["view"], each["here"]["view"])}) == 1
             and all({m["id"] for m in each["members"] if m["state"] not in GONE} == ids for each in seen)
             and all(m["state"] == "alive" for each in seen for m in each["members"] if m["id"] in ids)
             and not any(each["here"]["syncing"] for each in seen)

@@ -132,6 +132,8 @@ class Cluster:
 
     def _take_view(self, view: ViewChange) -> None:
         """Tells all who have to know of a view that was taken."""
+        # Judged before they are taken in again.
+        back = {node for node in view.restarted if self.budgets.is_back(node, self.views.boots[node])}
         for node in view.restarted:
             # What it was told before may be gone.
             self.mirroring.restarted(node)
@@ -145,6 +147,8 @@ class Cluster:
             self.upkeep.members_changed(view.members)
         else:
             self._change_view(view, view.change)
+            if back:
+                self.takeover.meet(back)
 
     def _change_view(self, view: ViewChange, change: Change) -> None:
         for step in self._steps():

@@ -37,6 +37,8 @@ class Incident:
     """Those that were not hit may also have lost leases: they were cut off from some of each other."""
     heirs: bool = True
     """Whether somebody was there to take over from those that left in order."""
+    agreed_s: float = inf
+    """When all that were up acted in one view again."""
     settled_s: float = inf
     """When all that were up agreed again on who they are and on who has what."""
 

@@ -93,6 +93,10 @@ class Observer:
         # Who was cut off may count one that has left long after it went: it is back only when it is up.
         self.left -= {m.name for m in stage.up if any(m.id in one.members() for one in stage.up if one is not m)}
         self._look_for_doubles()
+        if stage.in_one_view():
+            for incident in stage.incidents:
+                if not incident.open:
+                    incident.agreed_s = min(incident.agreed_s, now_s)
         if agreed:
             for incident in stage.incidents:
                 if not incident.open:

@@ -404,14 +404,19 @@ class Stage:
         Who had been out of reach may still have pages, and know pauses of hosts, of buckets that another has served all
         along. That one does not know what to ask for, and is offered it.
         """
-        ids = frozenset(m.id for m in self.up)
-        views = {m.lead.cluster.ownership.view for m in self.up if m.lead is not None}
         lives = {frozenset(m.lead.cluster.views.boots.items()) for m in self.up if m.lead is not None}
-        return len(views) == 1 and len(lives) == 1 and all(
-            m.lead is not None and m.members() == ids and m.lead.cluster.ownership.complete
-            and len(m.lead.cluster.ownership.table) > 0 and not m.lead.cluster.takeover.unclaimed
+        return self.in_one_view() and len(lives) == 1 and all(
+            m.lead is not None and m.lead.cluster.ownership.complete and not m.lead.cluster.takeover.unclaimed
             for m in self.up
         )  # fmt: skip
+
+    def in_one_view(self) -> bool:
+        """Tells whether all that are up count each other, and have shared out the buckets by that."""
+        ids = frozenset(m.id for m in self.up)
+        views = {m.lead.cluster.ownership.view for m in self.up if m.lead is not None}
+        return len(views) == 1 and all(
+            m.lead is not None and m.members() == ids and len(m.lead.cluster.ownership.table) > 0 for m in self.up
+        )
 
     def _disagreement(self) -> str:
         return "; ".join(

@@ -291,6 +291,10 @@ STORIES = {
         "delays were counted only after that.",
         Options(scenario="mixed-weights", seed=4012, masters=3, slaves=1, pages=120, hosts=15),
     ),
+    "both-sides-of-a-partition-asked-it": Story(
+        "When two parts met, whoever went on with a bucket asked its hosts though the other part had just done so.",
+        Options(scenario="partition", seed=12),
+    ),
     "slaves-that-outlive-the-power": Story(
         "All masters lost power and came back while a slave on another machine still had a page in hand.",
         Options(scenario="power-loss", seed=6230, masters=4, slaves=1, pages=60, hosts=5, latency_s=0.0005),

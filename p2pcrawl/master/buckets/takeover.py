@@ -20,7 +20,7 @@ from time import monotonic
 from p2pcrawl.core.buckets.bitmaps import bitmap_of, buckets_of
 from p2pcrawl.core.buckets.ownership import Change
 from p2pcrawl.core.buckets.standings import Standing, dropped
-from p2pcrawl.core.ring.rendezvous import bucket_of_hash
+from p2pcrawl.core.ring.rendezvous import BUCKETS, bucket_of_hash
 from p2pcrawl.master.buckets.handover import Handover
 from p2pcrawl.master.buckets.taking import Taking
 from p2pcrawl.master.company.neighbours import Neighbours
@@ -71,6 +71,7 @@ class Takeover:
         self._excess = neighbours.excess
         self._own = neighbours.own_rows
         self._host_notes = neighbours.host_notes
+        self._bench = neighbours.ground.workbench
         self._admission = admission
         self._handover = handover
         self._served = served
@@ -99,6 +100,22 @@ class Takeover:
         self._unclaimed = (self._unclaimed - change.gained) | (frozenset() if new else change.lost)
         self._offer_at = monotonic() + OFFER_S
         self.claim(change)
+
+    def meet(self, back: Collection[NodeId]) -> None:
+        """Takes care of hosts that we and others served at the same time, for each took the other for dead.
+
+        Whoever goes on with a bucket lets its hosts wait their delay: from now on, from when it hears who else served
+        it, and from when that one has let go of it. What is open there for longer than the delay is not waited for.
+        """
+        self._bench.came_over({b for b in range(BUCKETS) if self._ownership.in_service(b)}, monotonic())
+        # Those go on with what they have, and may have taken this view before us.
+        self._beginnings.start(self._offer_at_once(back))
+
+    async def _offer_at_once(self, back: Collection[NodeId]) -> None:
+        try:
+            await self._offer(back)
+        except P2PCrawlError as error:
+            log.debug("what is left over is offered again: %s", error)
 
     def claim(self, change: Change) -> None:
         """Begins to take over what a change has made ours, or what is claimed anew."""
@@ -132,11 +149,14 @@ class Takeover:
         if not self._unclaimed or monotonic() < self._offer_at:
             return
         self._offer_at = monotonic() + OFFER_S
+        await self._offer(self._ownership.weights)
+
+    async def _offer(self, owners: Collection[NodeId]) -> None:
         by_owner: dict[NodeId, list[int]] = {}
         for bucket in self._unclaimed:
             by_owner.setdefault(self._ownership.owner_id(bucket), []).append(bucket)
         for node, buckets in sorted(by_owner.items()):
-            if node != self._peers.me and self._peers.living(node) is not None:
+            if node in owners and node != self._peers.me and self._peers.living(node) is not None:
                 await self._peers.ask(node, Offer(0, bitmap_of(buckets)), SOON_S)
 
     async def close(self) -> None:
@@ -270,6 +290,8 @@ class Takeover:
             # Copies are whole under the epoch that they know, or not: they are to know how it is now.
             self._copier.copying.doubt(changed)
         if served := frozenset(b for b in standings if self._ownership.in_service(b)):
+            # It may have asked their hosts a moment ago, and what was open there has ended.
+            self._bench.came_over(served, monotonic())
             await self._announce_served(node, served)
             # The former owner may have had copies of them made anywhere.
             self._excess.moved(served)
@@ -353,7 +375,11 @@ class Takeover:
         return Forgotten(0, not await self._holdings.has_rows(strange))
 
     def offered(self, request: Offer, sender: NodeId) -> Offered:
-        if self._ownership.offered(sender, buckets_of(request.buckets)):
+        buckets = buckets_of(request.buckets)
+        first = buckets - self._ownership.awaited(sender)
+        if self._ownership.offered(sender, buckets):
+            # Whoever offers what is served here may have served it as well until now; its hosts wait for that once.
+            self._bench.came_over({b for b in first if self._ownership.in_service(b)}, monotonic())
             self._claim_from(sender)
         return Offered(0)
 

@@ -38,6 +38,10 @@ class Lives:
         self._last[node] = life
         return before != life
 
+    def is_back(self, node: NodeId, life: bytes) -> bool:
+        """Tells whether a master that comes was there before in this same life: it was only out of reach."""
+        return node not in self._living and self._last.get(node) == life
+
     def of(self, node: NodeId) -> bytes | None:
         """Returns the last life that is known of a master."""
         return self._last.get(node)

@@ -73,6 +73,10 @@ class Budgets:
         self.borrowing.members_changed()
         self.lending.members_changed()
 
+    def is_back(self, node: NodeId, life: bytes) -> bool:
+        """Tells whether a master that comes was only out of reach: it may have served what we did meanwhile."""
+        return self._lives.is_back(node, life)
+
     def came(self, node: NodeId, life: bytes) -> None:
         """Takes in that a master is there, for the first time or again. In another life it knows nothing of what it
         lent or borrowed.

@@ -88,6 +88,7 @@ class Overview:
         ownership = self._cluster.ownership
         return {
             "id": self._node.me,
+            "view": f"{ownership.view:016x}",
             "owned": ownership.owned,
             "syncing": ownership.syncing,
             "handed_over": self._cluster.takeover.handovers,

@@ -26,16 +26,18 @@ def check(evidence: Evidence) -> Iterator[str]:
     by_host: dict[str, list[Visit]] = {}
     for visit in evidence.web.visits:
         by_host.setdefault(visit.host, []).append(visit)
-    # Beyond a partition somebody else holds itself the owner; until both agree again each keeps its own pace.
-    split = [(i.began_s, i.settled_s) for i in evidence.incidents if i.everywhere and not evidence.majority]
+    # Beyond a partition somebody else holds itself the owner; until both act in one view each keeps its own pace.
+    split = [(i.began_s, i.agreed_s) for i in evidence.incidents if i.everywhere and not evidence.majority]
     for host, visits in by_host.items():
         patience = _Patience.of(evidence.web.hosts.get(host))
         for visit in sorted(visits, key=lambda v: v.began_s):
-            apart = any(began_s <= visit.began_s <= settled_s for began_s, settled_s in split)
-            if not apart:
+            agreements = [agreed_s for began_s, agreed_s in split if began_s <= visit.began_s <= agreed_s]
+            if not agreements:
                 yield from patience.broken_by(visit)
-                # What the other side still had open when both agreed again is not the owner's to know.
-                patience.spaced_at = max(patience.spaced_at, _end(visit, evidence.incidents))
+            end_s = _end(visit, evidence.incidents)
+            # Of what the other side still had open when both agreed again the owner knows that it may be there.
+            if not agreements or end_s <= max(agreements) + patience.usual_s * TOLERANCE:
+                patience.spaced_at = max(patience.spaced_at, end_s)
             if visit.failure != "cut" and not _died_with(visit, evidence):
                 patience.learn(visit)
 
