@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.faces import is_face
 from tests.imports import arrows_of, modules_under
 from tests.test_layers import ROOT, layer_of
 
@@ -72,13 +73,18 @@ def edges_in_circles(edges: Iterable[Edge]) -> set[Edge]:
 
 
 MODULES: Mapping[str, Path] = {name: path for tree in TREES for name, path in modules_under(ROOT / tree).items()}
-FACES = {name for name in MODULES if name.startswith("p2pcrawl.") and layer_of(name) == "faces"}
+FACES = {
+    name
+    for name, path in MODULES.items()
+    if (name.startswith("p2pcrawl.") and layer_of(name) == "faces")
+    or (name.startswith("p2pcrawl.spiders.") and is_face(path.read_text(encoding="utf-8")))
+}
 PACKAGES = {name for name, path in MODULES.items() if path.name == "__init__.py"}
 IMPORTS = {
     (module, target if target in MODULES else target.rpartition(".")[0])
     for module, path in MODULES.items()
     for _, _, target in arrows_of(path.read_text(encoding="utf-8"), module, path.name == "__init__.py")
-    if module not in PACKAGES  # A package's face may show what its rooms hold.
+    if module not in PACKAGES | FACES  # A package's face may show what its rooms hold.
 }
 ROOMS = {
     package: {room.rpartition(".")[2] for room in PACKAGES if room.rpartition(".")[0] == package}

@@ -1,1 +1,24 @@
 """Spiders: the class that people write, the response that it gets, and how both are found and run."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from p2pcrawl.spiders.kinds.crawl_spider import CrawlSpider, Rule
+    from p2pcrawl.spiders.spider import Spider
+
+_HOMES = {
+    "CrawlSpider": "p2pcrawl.spiders.kinds.crawl_spider",
+    "Rule": "p2pcrawl.spiders.kinds.crawl_spider",
+    "Spider": "p2pcrawl.spiders.spider",
+}
+
+__all__ = ["CrawlSpider", "Rule", "Spider"]
+
+
+def __getattr__(name: str) -> Any:
+    # When it is first used, so that a slave loads the kinds of spiders that it runs, and no others.
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'p2pcrawl.spiders' has no attribute {name!r}")
+    return getattr(import_module(home), name)

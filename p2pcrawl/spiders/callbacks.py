@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 from p2pcrawl.model.crawl.request import Request
@@ -45,6 +45,18 @@ async def iterate(result: Any) -> AsyncIterator[Any]:
                 result.close()
     else:
         yield result
+
+
+def several(result: Any) -> Iterable[Any]:
+    """Returns the requests, batches and items of a result that needs no waiting, as an iterable: one thing alone is
+    one, None is nothing.
+    """
+    if result is None:
+        return ()
+    if isinstance(result, Request | LinkBatch | str | bytes) or is_item(result) or not hasattr(result, "__iter__"):
+        return (result,)
+    things: Iterable[Any] = result
+    return things
 
 
 def is_of_a_spider(error: BaseException) -> bool:

@@ -89,5 +89,9 @@ class Spider:
             f"{type(self).__name__}.parse is not defined: write it, or give each Request a callback"
         )
 
+    def _parse(self, response: Response, **cb_kwargs: Any) -> Any:
+        # The default callback: kinds of spiders have another one, and leave parse() to whoever writes it.
+        return self.parse(response, **cb_kwargs)
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"

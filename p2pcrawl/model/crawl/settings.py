@@ -125,6 +125,8 @@ class Settings:
     allow_private_networks: Allowance = False
     """True opens every loopback and private address to this crawl, a list those names (``*.name``: all below it),
     addresses and networks; link-local and metadata stay shut. Start URLs' own hosts need not be named."""
+    crawlspider_follow_links: bool = True
+    """Whether a CrawlSpider follows links; false: its rules' callbacks see the start URLs' pages only."""
     httperror_allow_all: bool = False
     httperror_allowed_codes: tuple[int, ...] = ()
 

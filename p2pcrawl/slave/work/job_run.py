@@ -258,7 +258,7 @@ class JobRun:
             except TooSlow as error:
                 return _too_slow(outcome, error)
         response = harvest.response = Response(answer, request, task.link.depth)
-        callback = getattr(self.spider, request.callback or "parse", None)
+        callback = getattr(self.spider, request.callback or "_parse", None)
         if callback is None:
             outcome.phase, outcome.reason = Phase.FAILED, Failure.CALLBACK
             outcome.detail = f"spider {self.spider.name} has no method {request.callback}"

@@ -27,6 +27,8 @@ from p2pcrawl.spiders.page.links import LinkBatch, join_all, normalise, page_lin
 
 Href = str | parsel.Selector
 _XML = re.compile(r"(?:application|text)/(?!xhtml)(?:[\w.-]+\+)?xml\b", re.IGNORECASE)
+_HTML = re.compile(r"\s*(?:text/html|application/(?:vnd\.wap\.)?xhtml\+xml)\b", re.IGNORECASE)
+_LOOK_SIZE = 1024
 _NO_MARKUP = re.compile(
     r"image/(?!svg)|video/|audio/|font/|application/(?:pdf|zip|gzip|octet-stream|json)|text/(?:plain|css|csv)", re.I
 )
@@ -133,7 +135,7 @@ class Response:
     def selector(self) -> parsel.Selector:
         """parsel's view of the page, built when first asked for."""
         if self._selector is None:
-            kind: Literal["xml", "html"] = "xml" if self._is_xml else "html"
+            kind: Literal["xml", "html"] = "xml" if self.is_xml else "html"
             self._selector = _Selector(self._markup.decode("utf-8", "replace"), type=kind, base_url=self.url)
         return self._selector
 
@@ -167,7 +169,7 @@ class Response:
     def title(self) -> str:
         """The page's title with its white space collapsed; "" when there is none."""
         if self._title is None:
-            self._title = markup.title_of(self.tree) if self._is_markup else ""
+            self._title = markup.title_of(self.tree) if self.is_markup else ""
         return self._title
 
     @property
@@ -175,7 +177,7 @@ class Response:
     def links(self) -> list[str]:
         """The links of the page: absolute, normalised, each once, in order."""
         if self._links is None:
-            self._links = page_links(self.tree, self.url) if self._is_markup else []
+            self._links = page_links(self.tree, self.url) if self.is_markup else []
         return self._links
 
     @property
@@ -191,7 +193,7 @@ class Response:
     def base_url(self) -> str:
         """The URL that relative links stand on: the page's, or its ``<base href>``."""
         if self._base is None:
-            href = markup.base_of(self.tree) if self._is_markup else ""
+            href = markup.base_of(self.tree) if self.is_markup else ""
             self._base = (normalise(href, self.url) if href else None) or self.url
         return self._base
 
@@ -295,6 +297,26 @@ class Response:
             kind=kind,
         )
 
+    # -- kind ---------------------------------------------------------------------------------------
+
+    @property
+    def is_html(self) -> bool:
+        """True for what its host calls HTML, and for what looks like it where the host says nothing."""
+        if self._content_type:
+            return bool(_HTML.match(self._content_type))
+        return not self.is_xml and b"<" in self.body[:_LOOK_SIZE] and b"\x00" not in self.body[:_LOOK_SIZE]
+
+    @property
+    def is_xml(self) -> bool:
+        """True for XML that is no XHTML; such a page is parsed as XML."""
+        kind = self._content_type
+        return bool(_XML.match(kind)) or (not kind and self.body.lstrip().startswith(b"<?xml"))
+
+    @property
+    def is_markup(self) -> bool:
+        """True for what may be HTML or XML: what is looked at for a title and links."""
+        return not _NO_MARKUP.match(self._content_type)
+
     def __repr__(self) -> str:
         return f"<{self.status} {self.url}>"
 
@@ -306,21 +328,12 @@ class Response:
         else:
             whole = self.text.encode("utf-8", "replace")
         if self._bearable is None:
-            self._bearable = bearable(whole, xml=self._is_xml)
+            self._bearable = bearable(whole, xml=self.is_xml)
         return whole[: self._bearable]
 
     @property
     def _content_type(self) -> str:
         return self.answer.headers.get("Content-Type") or ""
-
-    @property
-    def _is_xml(self) -> bool:
-        kind = self._content_type
-        return bool(_XML.match(kind)) or (not kind and self.body.lstrip().startswith(b"<?xml"))
-
-    @property
-    def _is_markup(self) -> bool:
-        return not _NO_MARKUP.match(self._content_type)
 
 
 class _Selector(parsel.Selector):

@@ -1,0 +1,91 @@
+"""Links made absolute as Scrapy's users find them: joined as RFC 3986 says, and escaped in the page's encoding.
+
+Patterns (``allow=``) are written for what comes out of here, so it is what the standard library and w3lib make of a
+link, fragment included, and not what browsers do. Most links need neither: joining them is putting a prefix before
+them, and one regular expression tells which prefix.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from functools import lru_cache
+from urllib.parse import urljoin, urlsplit
+
+from w3lib.url import safe_url_string
+
+_CHARS = r"A-Za-z0-9._~!$&()*+,=@%\-"
+_PATH = rf"[{_CHARS}:/]*"
+_FIRST = r"[A-Za-z0-9_~!$&()*+,=@%-]"
+_REST = rf"(?:\?[{_CHARS}:/]+)?(?:#[{_CHARS}:/]+)?\Z"
+_plain = re.compile(
+    # What begins with a dot may be a step up, and "/." in a path, too; those are looked for apart.
+    rf"(https?://[a-z0-9.-]*[a-z0-9-](?::(?!0)[0-9]{{1,4}})?/{_PATH}{_REST})"
+    rf"|(/(?!/){_PATH}{_REST})|({_FIRST}[{_CHARS}/]*{_REST})|(\?[{_CHARS}:/]+(?:#[{_CHARS}:/]+)?\Z)"
+).match
+_ABSOLUTE = 1
+_has_host = re.compile(r"https?://[^/?#]").match
+_elsewhere = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE).match
+
+
+class LinkBase:
+    """The ground that the links of one page stand on: its base URL and its encoding."""
+
+    __slots__ = ("_base", "_encoding", "_prefixes")
+
+    def __init__(self, base: str, encoding: str) -> None:
+        self._base = base
+        self._encoding = _codec(encoding)
+        self._prefixes = _prefixes(base)
+
+    def absolute(self, href: str) -> str | None:
+        """Returns the absolute URL of a link; None for what is no http(s) URL."""
+        hit = _plain(href)
+        if hit is not None:
+            form = hit.lastindex or 0
+            if form == _ABSOLUTE:
+                return href
+            prefix = self._prefixes[form]
+            if prefix is not None and "/." not in href and "//" not in href:
+                return prefix + href
+        elif _elsewhere(href) is not None:
+            return None
+        joined = self.joined(href)
+        return None if joined is None else self.escaped(joined)
+
+    def joined(self, href: str) -> str | None:
+        """Returns the link joined to its page, whatever its scheme is; None for what cannot be joined."""
+        try:
+            return urljoin(self._base, href)
+        except ValueError:
+            return None
+
+    def escaped(self, url: str) -> str | None:
+        """Returns a URL escaped as requests need it; None for what is no http(s) URL."""
+        try:
+            whole: str = safe_url_string(url, encoding=self._encoding)
+        except ValueError:
+            return None
+        whole = urljoin(self._base, whole)
+        return whole if _has_host(whole) is not None else None
+
+
+@lru_cache(maxsize=64)
+def _prefixes(base: str) -> tuple[str | None, ...]:
+    """Returns what to put before the forms of a plain link, by group; None where that would not be joining."""
+    page = base.partition("#")[0].partition("?")[0]
+    parts = urlsplit(page)
+    root = f"{parts.scheme}://{parts.netloc}"
+    if not _plain(page) or ";" in page:
+        return (None,) * 5
+    path = page[len(root) :]
+    folder = None if "//" in path or "/." in path else page[: page.rindex("/") + 1]
+    return None, None, root, folder, page
+
+
+@lru_cache(maxsize=64)
+def _codec(encoding: str) -> str:
+    try:
+        return codecs.lookup(encoding).name
+    except LookupError:
+        return "utf-8"
