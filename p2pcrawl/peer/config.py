@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from p2pcrawl.model.cluster.node import DEFAULT_PORT, WEIGHT_MAX, Address, format_address, parse_address
+from p2pcrawl.model.cluster.node import API_PORT, DEFAULT_PORT, WEIGHT_MAX, Address, format_address, parse_address
 from p2pcrawl.model.cluster.placement import GroupPlacement, RingName
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.timings import TIMINGS
@@ -24,6 +24,8 @@ from p2pcrawl.wire.sealed.keys import DEFAULT_CLUSTER, KEY_FILE_MAX, KEY_VARIABL
 log = logging.getLogger(__name__)
 
 KEY_FILE = "cluster.key"
+API_PORTS = 20
+"""So many ports are tried for the API before any that is free is taken."""
 ANY_HOST = {"0.0.0.0", "::"}
 
 
@@ -55,7 +57,7 @@ class PeerConfig:
     """HOST:PORT that others reach this peer at, if it is not what it binds to."""
     join: tuple[str, ...] = ()
     api: str = ""
-    """HOST:PORT of the HTTP API. Empty: loopback and a free port."""
+    """HOST:PORT of the HTTP API. Empty: loopback, and the port that it had last, 7180, or the next one that is free."""
     data: Path | None = None
     slaves: int | None = None
     role: Role = Role.AUTO
@@ -180,8 +182,14 @@ class PeerConfig:
         """Loads the TLS contexts; None without TLS. Raises ConfigurationError for files that cannot be used."""
         return self.tls_files.load() if self.tls_files else self.tls
 
-    def api_on(self) -> tuple[str, int]:
-        return _bound(self.api) if self.api else ("127.0.0.1", 0)
+    def api_on(self, last: int | None = None) -> tuple[str, Sequence[int]]:
+        """Returns where the API listens: a host, and the ports that are tried, one after the other. ``last``: the one
+        that it had at an earlier start.
+        """
+        if self.api:
+            host, port = _bound(self.api)
+            return host, [port]
+        return "127.0.0.1", [*([last] if last else []), *range(API_PORT, API_PORT + API_PORTS), 0]
 
 
 CHOICES: Final[Mapping[str, type[StrEnum]]] = {

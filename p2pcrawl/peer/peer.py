@@ -44,6 +44,7 @@ from p2pcrawl.overlay.node import Credentials
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.peer.answers.results import Gathering
 from p2pcrawl.peer.answers.submission import Submission, submission_of
+from p2pcrawl.peer.api.last_port import keep_port, last_port
 from p2pcrawl.peer.api.routes import Api
 from p2pcrawl.peer.api.tokens import TOKEN_FILE, load_or_make_token
 from p2pcrawl.peer.config import (
@@ -144,7 +145,9 @@ class Peer:
             self._listen = (host, port)
             self._api = Api(self, self.token, (self.folder / TOKEN_FILE).absolute())
             self._opened.push_async_callback(self._api.close)
-            await self._api.open(*config.api_on())
+            await self._api.open(*config.api_on(last_port(self.folder)))
+            if not config.api:
+                keep_port(self.folder, self._api.address)
             if await self._should_lead():
                 await self._become_master()
             else:

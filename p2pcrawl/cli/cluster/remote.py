@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlencode
 
+from p2pcrawl.cli.cluster.clusters_here import peer_of_the_one
 from p2pcrawl.model.cluster.node import Address, format_address, parse_address
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.peer.api.tokens import authorization, read_token, token_of
@@ -23,6 +24,8 @@ from p2pcrawl.private.presence import peers_here, token_file_of
 TOKEN_VARIABLE = "P2PCRAWL_TOKEN"  # nosec B105  # the name of a variable, not what is in it
 PEER_VARIABLE = "P2PCRAWL_PEER"
 CALL_S = 60.0
+LOOK_S = 5.0
+"""For how long a peer is waited for that nobody has named."""
 PIECE = 256 * 1024
 ANSWER_MAX = 64 * 1024 * 1024
 """Of what is not read piece by piece; a line of items is no longer."""
@@ -31,14 +34,17 @@ ANSWER_MAX = 64 * 1024 * 1024
 class Remote:
     """One connection for each call."""
 
-    def __init__(self, address: Address, token_file: Path | None = None) -> None:
+    def __init__(self, address: Address, token_file: Path | None = None, *, patience_s: float = CALL_S) -> None:
         self.address = address
         self._token_file = token_file
+        self._patience_s = patience_s
 
     @classmethod
-    def find(cls, typed: str | None, token_file: Path | None = None, otherwise: str = "") -> Self:
-        """Finds the peer that was named, else the only one that runs on this machine. Raises ConfigurationError, with
-        what else could be typed.
+    def find(
+        cls, typed: str | None, token_file: Path | None = None, otherwise: str = "", *, itself: bool = False
+    ) -> Self:
+        """Finds the peer that was named, else one of the only cluster that runs on this machine; where the peer
+        ``itself`` is meant, it has to be the only one. Raises ConfigurationError, with what else could be typed.
         """
         if typed:
             host, port = parse_address(typed.removeprefix("http://").rstrip("/"))
@@ -49,10 +55,12 @@ class Remote:
                 "no peer runs on this machine: start one with `p2pcrawl peer`, "
                 f"or name one with --peer or {PEER_VARIABLE}{otherwise}"
             )
-        if len(here) > 1:
+        if len(here) > 1 and itself:
             raise ConfigurationError(
                 f"{len(here)} peers run on this machine: name one with --peer ({', '.join(sorted(here))})"
             )
+        if len(here) > 1:
+            return cls(peer_of_the_one(here, lambda at: cls(at, patience_s=LOOK_S)._call("GET", "/status")), token_file)
         return cls(here[0], token_file)
 
     def get(self, path: str, **query: object) -> Any:
@@ -93,7 +101,7 @@ class Remote:
 
     def _connection(self) -> http.client.HTTPConnection:
         host, port = parse_address(self.address)
-        return http.client.HTTPConnection(host, port, timeout=CALL_S)
+        return http.client.HTTPConnection(host, port, timeout=self._patience_s)
 
     def _call(self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> Any:
         connection = self._connection()
@@ -140,7 +148,7 @@ class Remote:
 
     def _unreachable(self, error: Exception) -> P2PCrawlError:
         if isinstance(error, TimeoutError):
-            return P2PCrawlError(f"the peer at {self.address} did not answer in {CALL_S:g} s")
+            return P2PCrawlError(f"the peer at {self.address} did not answer in {self._patience_s:g} s")
         if isinstance(error, http.client.HTTPException):
             return P2PCrawlError(f"what answers at {self.address} is no peer's API (--peer takes the API's address)")
         reason = getattr(error, "strerror", None) or str(error)

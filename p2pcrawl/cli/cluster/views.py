@@ -41,7 +41,7 @@ def run_owner(url: str, key: str, peer: str | None, *, as_json: bool) -> int:
 
 def run_drain(peer: str | None, token_file: Path | None) -> int:
     """Tells a peer to leave."""
-    remote = Remote.find(peer, token_file)
+    remote = Remote.find(peer, token_file, itself=True)
     remote.post("/drain", {})
     print(f"p2pcrawl: the peer at {remote.address} leaves the cluster", file=sys.stderr)
     return 0

@@ -59,7 +59,7 @@ logfile = click.option(
 )
 peer = click.option(
     "--peer", "peer_api", metavar="HOST:PORT", envvar="P2PCRAWL_PEER",
-    help="The API of a peer; any one will do. Default: P2PCRAWL_PEER, or the one peer that runs on this machine.",
+    help="The API of a peer; any one will do. Default: P2PCRAWL_PEER, or a peer that runs on this machine.",
 )  # fmt: skip
 token = click.option(
     "--token-file", type=click.Path(path_type=Path), metavar="FILE",

@@ -16,6 +16,8 @@ Address = NewType("Address", str)
 """``host:port``; an IPv6 host stands in brackets."""
 
 DEFAULT_PORT = 7117
+API_PORT = 7180
+"""The port of a peer's API, unless it is told of another one, or has had another one before; taken, the next ones."""
 NODE_ID_BYTES = 20
 BOOT_BYTES = 8
 STORE_BYTES = 16

@@ -11,7 +11,8 @@ import ipaddress
 import json
 import logging
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -79,8 +80,8 @@ class Api:
         self._listener: HttpListener | None = None
         self.address = Address("")
 
-    async def open(self, host: str, port: int) -> Address:
-        """Raises ConfigurationError when it cannot listen there."""
+    async def open(self, host: str, ports: Sequence[int]) -> Address:
+        """Listens on the first of these ports that nobody has. Raises ConfigurationError when it cannot."""
         app = web.Application(client_max_size=BODY_MAX, middlewares=[self._watch, self._guard])
         app.router.add_get("/", self._root)
         app.router.add_get("/jobs/{job}/{what:items|pages}", self._gathered)
@@ -91,15 +92,22 @@ class Api:
         await self._runner.setup()
         self._listener = HttpListener(cast(Callable[[], asyncio.Protocol], self._runner.server))
         try:
-            self._server = await asyncio.get_running_loop().create_server(self._listener.connection, host, port)
+            self._server = await self._listen(self._listener, host, ports)
         except OSError as error:
             await self._runner.cleanup()
-            where = format_address(host, port)
+            where = format_address(host, ports[-1])
             reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
             raise ConfigurationError(f"the API cannot listen on {where} ({reason}): choose another --api") from error
         bound = self._server.sockets[0].getsockname()
         self.address = format_address(str(bound[0]), int(bound[1]))
         return self.address
+
+    async def _listen(self, listener: HttpListener, host: str, ports: Sequence[int]) -> asyncio.Server:
+        loop = asyncio.get_running_loop()
+        for port in ports[:-1]:
+            with suppress(OSError):
+                return await loop.create_server(listener.connection, host, port)
+        return await loop.create_server(listener.connection, host, ports[-1])
 
     async def close(self) -> None:
         if self._server is not None:

@@ -53,7 +53,7 @@ class Desk:
 async def api():
     desk = Desk()
     made = Api(desk, TOKEN, Path("/where/it/is"))
-    await made.open("127.0.0.1", 0)
+    await made.open("127.0.0.1", [0])
     try:
         async with aiohttp.ClientSession(f"http://{made.address}") as session:
             desk.address = made.address

@@ -25,7 +25,7 @@ from tests.unit.peer.test_api import TOKEN, Desk
 @asynccontextmanager
 async def api(desk: Desk | None = None):
     made = Api(desk or Desk(), TOKEN, Path("/where/it/is"))
-    await made.open("127.0.0.1", 0)
+    await made.open("127.0.0.1", [0])
     try:
         yield made
     finally:
