@@ -21,6 +21,10 @@ class ConfigurationError(P2PCrawlError):
     exit_code = 2
 
 
+class BadRequest(ConfigurationError, ValueError):
+    """Raised where a request is made of what cannot be sent: its URL, a header, a cookie, a callback."""
+
+
 class StorageError(P2PCrawlError):
     """The data folder or an output could not be read or written."""
 

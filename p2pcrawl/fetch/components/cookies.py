@@ -7,6 +7,7 @@ for a public suffix (``co.uk``, ``github.io``) is refused, and so are names that
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections import OrderedDict
@@ -22,6 +23,8 @@ from p2pcrawl.fetch.components.public_suffix import is_public_suffix
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.url import host_of
+
+log = logging.getLogger(__name__)
 
 PER_HOST_MAX: Final = 50
 TOTAL_MAX: Final = 3_000
@@ -95,10 +98,24 @@ class CookieJar:
         for line in lines[:_PER_ANSWER_MAX]:
             self._store(url, line)
 
-    def put(self, url: str, name: str, value: str) -> None:
-        """Sets a cookie for the host of ``url`` and all of its paths; what was set for https never goes over http."""
-        if _writable(name, value):
-            self._keep(host_of(url), Cookie(name, value, "/", True, url.startswith("https:"), None))
+    def put(
+        self, url: str, name: str, value: str, *, domain: str = "", path: str = "/", secure: bool | None = None
+    ) -> bool:
+        """Sets a cookie for the host of ``url``, or a domain that it is in, and the paths below ``path``; what was set
+        for https never goes over http, unless ``secure`` says so. Returns whether a browser would keep it.
+        """
+        host, domain = host_of(url), domain.removeprefix(".").lower()
+        if domain and not (domain == host or _may_set(host, domain)):
+            return False
+        if not _writable(name, value) or len(path) > _PATH_MAX:
+            return False
+        if secure is None:
+            secure = url.startswith("https:")
+        # A dot before it or not, as browsers have it: whoever names a domain means all that is below it.
+        only = not domain or _is_ip(host) or is_public_suffix(domain)
+        path = path if path.startswith("/") else "/"
+        self._keep(domain or host, Cookie(name, value, path, only, secure, None))
+        return True
 
     def _store(self, url: str, line: str) -> None:
         pair, *fields = line[:_HEADER_MAX].split(";")
@@ -192,21 +209,26 @@ class Cookies(Component):
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._jars: OrderedDict[object, CookieJar] = OrderedDict({None: CookieJar(clock)})
+        self._told = False
 
     def process_request(self, request: Request) -> None:
         if request.meta and request.meta.get("dont_merge_cookies"):
             if request.cookies:
-                _set_cookie_header(request, "; ".join(f"{n}={v}" for n, v in request.cookies.items()))
+                own = CookieJar(self._clock)
+                self._put(request, own)
+                if header := own.header(request.url):
+                    request.headers.setdefault("Cookie", header)
             return
         jar = self._jar(request.meta)
-        for name, value in request.cookies.items():
-            jar.put(request.url, name, str(value))
-        if request.headers:
-            for name in [name for name in request.headers if len(name) == 6 and name.lower() == "cookie"]:
-                for pair in request.headers.pop(name).split(";"):
+        if request.cookies:
+            self._put(request, jar)
+        if request.headers and "Cookie" in request.headers:
+            for line in request.headers.getlist("Cookie"):
+                for pair in line.split(";"):
                     key, equals, value = pair.partition("=")
                     if equals:
                         jar.put(request.url, key.strip(), value.strip())
+            del request.headers["Cookie"]
         header = jar.header(request.url) if len(jar) else ""
         if header:
             request.headers["Cookie"] = header
@@ -216,6 +238,35 @@ class Cookies(Component):
             self._jar(request.meta).store(request.url, answer.set_cookies)
             self._bound()
         return answer
+
+    def _put(self, request: Request, jar: CookieJar) -> None:
+        cookies = request.cookies
+        if isinstance(cookies, dict):
+            for name, value in cookies.items():
+                self._tell(jar.put(request.url, str(name), str(value)), request, name)
+            return
+        for cookie in cookies:
+            kept = jar.put(
+                request.url,
+                cookie["name"],
+                cookie["value"],
+                domain=cookie.get("domain", ""),
+                path=cookie.get("path", "/"),
+                secure=cookie.get("secure"),
+            )
+            self._tell(kept, request, cookie["name"], cookie.get("domain", ""))
+
+    def _tell(self, kept: bool, request: Request, name: str, domain: str = "") -> None:
+        if kept or self._told:
+            return
+        self._told = True
+        place = f" for {domain}" if domain else ""
+        log.warning(
+            "cookie %.80r%s of a request to %s is left out: browsers would not keep it (others like it are not told)",
+            name,
+            place,
+            host_of(request.url),
+        )
 
     def _bound(self) -> None:
         """Drops the jar that was used longest ago while there are too many cookies in all of them."""
@@ -242,11 +293,6 @@ class Cookies(Component):
 
 
 _JARS_MAX: Final = 1_000
-
-
-def _set_cookie_header(request: Request, value: str) -> None:
-    if not any(name.lower() == "cookie" for name in request.headers):
-        request.headers["Cookie"] = value
 
 
 def _joined(cookies: list[Cookie]) -> str:

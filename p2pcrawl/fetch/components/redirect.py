@@ -17,6 +17,7 @@ from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.url import canonical
 from p2pcrawl.model.errors import FetchError
+from p2pcrawl.model.http.headers import Headers
 from p2pcrawl.model.outcome import Failure
 
 _STATUSES: Final = frozenset({301, 302, 303, 307, 308})
@@ -79,29 +80,28 @@ class Redirect(Component):
             headers["Referer"] = referer
         return request.replace(
             url=url,
+            encoding="utf-8",
             method=method,
             body=body,
             headers=headers,
             cookies={},
             meta=meta,
-            callback=request.callback or None,
-            errback=request.errback or None,
         )
 
-    def _headers(self, request: Request, url: str, *, keeps_body: bool) -> dict[str, str]:
+    def _headers(self, request: Request, url: str, *, keeps_body: bool) -> Headers:
         """Returns the headers that the request brought along: what components added is theirs to add again."""
         trusted = same_site(request.url, url)
-        headers = {}
-        for name, value in request.headers.items():
-            lower = name.lower()
+        headers = Headers()
+        for name in request.headers:
+            lower, values = name.lower(), request.headers.getlist(name)
             if lower in ("host", "referer") or (lower == "cookie" and self._jar):
                 continue
             if not trusted and name in self._own:
                 continue
             if lower in _OF_THE_BODY and not keeps_body:
                 continue
-            if self._added.get(lower) != value:
-                headers[name] = value
+            if values != [self._added.get(lower)]:
+                headers.setlist(name, values)
         return headers
 
 

@@ -96,7 +96,7 @@ def _in_markup(head: bytes) -> ReferrerPolicy | None:
 
 def redirected(request: Request, answer: Answer, target: str, setting: ReferrerPolicy) -> str:
     """Returns the Referer of ``request`` as it may go on to where ``answer`` sends it; "" for none."""
-    page = next((value for name, value in request.headers.items() if name.lower() == "referer"), "")
+    page = request.headers.get("Referer", "")
     if not page:
         return ""
     text = answer.headers.get("Referrer-Policy")

@@ -20,6 +20,7 @@ from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.url import host_of, origin_of
 from p2pcrawl.model.errors import IgnoreRequest
+from p2pcrawl.model.http.headers import Headers
 from p2pcrawl.model.outcome import Drop
 
 log = logging.getLogger(__name__)
@@ -100,7 +101,7 @@ class HttpAuth(Component):
     def process_request(self, request: Request) -> None:
         host = host_of(request.url)
         if (host == self._domain or host.endswith(self._below)) and not was_downgraded(request):
-            _set_default(request.headers, "Authorization", self._value)
+            request.headers.setdefault("Authorization", self._value)
 
 
 class DefaultHeaders(Component):
@@ -109,7 +110,7 @@ class DefaultHeaders(Component):
     order = 400
 
     def __init__(self, headers: Mapping[str, str], own: OwnHeaders, home: Home) -> None:
-        self._headers = {name: value for name, value in headers.items() if name not in own}
+        self._headers = Headers({name: value for name, value in headers.items() if name not in own})
         self._own = {name: value for name, value in headers.items() if name in own}
         self._home = home
         self._told = False
@@ -119,14 +120,14 @@ class DefaultHeaders(Component):
             request.headers = self._headers.copy()
         else:
             for name, value in self._headers.items():
-                _set_default(request.headers, name, value)
+                request.headers.setdefault(name, value)
         if self._own:
             self._add_own(request)
 
     def _add_own(self, request: Request) -> None:
         if self._home.has(request):
             for name, value in self._own.items():
-                _set_default(request.headers, name, value)
+                request.headers.setdefault(name, value)
         elif not self._told:
             self._told = True
             log.info(
@@ -146,7 +147,7 @@ class UserAgent(Component):
         self._user_agent = user_agent
 
     def process_request(self, request: Request) -> None:
-        _set_default(request.headers, "User-Agent", self._user_agent)
+        request.headers.setdefault("User-Agent", self._user_agent)
 
 
 class Proxy(Component):
@@ -159,13 +160,3 @@ class Proxy(Component):
 
     def process_request(self, request: Request) -> None:
         request.meta.setdefault("proxy", self._proxy)
-
-
-def _set_default(headers: dict[str, str], name: str, value: str) -> None:
-    if name in headers:
-        return
-    lower = name.lower()
-    for known in headers:
-        if len(known) == len(name) and known.lower() == lower:
-            return
-    headers[name] = value

@@ -21,11 +21,15 @@ class StatusError(FetchError):
     def __init__(self, kind: Failure, answer: Answer) -> None:
         super().__init__(kind, f"status {answer.status}")
         self.answer = answer
+        self.response: Any = None
+        """What an errback gets of the answer, where there is one."""
         self.retry_after_s = retry_after_s(answer.headers, datetime.now(UTC))
 
 
 class HttpStatus(Component):
-    """Raises StatusError for what is not 2xx, unless settings, the spider or the request want to see it."""
+    """Raises StatusError for what is not 2xx, unless somebody wants to see it: the request (its
+    ``handle_httpstatus_list`` is all that it wants, whatever the others say), the spider or the settings.
+    """
 
     order = 550
 
@@ -34,8 +38,11 @@ class HttpStatus(Component):
         self._allowed = frozenset((*settings.httperror_allowed_codes, *handled))
 
     def process_answer(self, request: Request, answer: Answer) -> Answer:
-        status = answer.status
-        if 200 <= status < 300 or self._all or status in self._allowed or wants_status(request.meta, status):
+        status, meta = answer.status, request.meta
+        if 200 <= status < 300 or (meta and meta.get("handle_httpstatus_all")):
+            return answer
+        wanted = meta.get("handle_httpstatus_list") if meta else None
+        if self._all or status in self._allowed if wanted is None else status in wanted:
             return answer
         raise StatusError(_kind(status), answer)
 

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Final, Self, cast
 
 import aiohttp
+from multidict import CIMultiDict
 from yarl import URL
 
 from p2pcrawl.fetch.connection.dial import Dialer
@@ -31,8 +32,7 @@ from p2pcrawl.model.outcome import Failure
 _PLAIN_URL: Final = re.compile(r"https?://[!-~]+\Z").match
 """Nothing in it needs quoting: it is sent as it was found."""
 _HEADERS_MAX: Final = 256
-_FOR_PROXY: Final = "proxy-authorization"
-_PROXY_SIZE: Final = len(_FOR_PROXY)
+_FOR_PROXY: Final = "Proxy-Authorization"
 
 
 class Client:
@@ -110,11 +110,9 @@ class Client:
             if meta:
                 limit = int(meta.get("download_maxsize") or limit)
                 options, target_ip = await self._options(meta, target)
-            headers: Mapping[str, str] = request.headers
-            for name in headers:
-                if len(name) == _PROXY_SIZE and name.lower() == _FOR_PROXY:
-                    headers = _without_proxys(headers, target, options)
-                    break
+            headers = CIMultiDict(request.headers.lines)
+            if _FOR_PROXY in headers:
+                headers = _without_proxys(headers, target, options)
             if request.body:
                 options["data"] = request.body
             with Patience(self._clock, float(meta.get("download_timeout") or self.settings.download_timeout)):
@@ -137,16 +135,16 @@ class Client:
                 response.close()
         if self._raw_pages is not None:
             await self._raw_pages.keep(raw_page(request, response, began_at, None, proxied="proxy" in options))
-        headers = response.headers
+        received = response.headers
         return Answer(
             request.url,
             response.status,
-            headers,
+            received,
             body,
             response.latency_s,
             # Never the proxy's own: a host is not private because the proxy is.
             target_ip if "proxy" in options else response.ip,
-            tuple(headers.getall("Set-Cookie", ())),
+            tuple(received.getall("Set-Cookie", ())),
         )
 
     async def _options(self, meta: Mapping[str, Any], target: URL) -> tuple[dict[str, Any], str]:
@@ -159,17 +157,17 @@ class Client:
         return options, ip
 
 
-def _without_proxys(headers: Mapping[str, str], target: URL, options: dict[str, Any]) -> Mapping[str, str]:
+def _without_proxys(headers: CIMultiDict[str], target: URL, options: dict[str, Any]) -> CIMultiDict[str]:
     """Returns the headers without what is the proxy's alone: a host gets it neither through a tunnel nor without a
     proxy.
     """
     proxied = bool(options.get("proxy"))
     if proxied and target.scheme == "http":
         return headers
-    kept = {name: value for name, value in headers.items() if name.lower() != _FOR_PROXY}
+    held = headers.popall(_FOR_PROXY)
     if proxied:
-        options["proxy_headers"] = {name: value for name, value in headers.items() if name not in kept}
-    return kept
+        options["proxy_headers"] = {_FOR_PROXY: held[-1]}
+    return headers
 
 
 def _target(url: str) -> URL:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import codecs
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar, Self, TypeVar, overload
 
-from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.errors import BadRequest
+from p2pcrawl.model.http.cookie_forms import CookiesLike, checked_cookies
+from p2pcrawl.model.http.headers import Headers, HeadersLike
+from p2pcrawl.model.http.queries import with_query_in
 
 PRIORITY_LIMIT = 1 << 30
 
@@ -22,88 +26,151 @@ class Kind(StrEnum):
 
 
 Callback = Callable[..., Any] | str | None
+_AnyRequest = TypeVar("_AnyRequest", bound="Request")
+
+
+def NO_CALLBACK(*arguments: Any, **keywords: Any) -> Any:
+    """Raises RuntimeError: it stands for the callback of a request whose answer no method of the spider is to get."""
+    raise RuntimeError("NO_CALLBACK is nothing to call: it says that nobody is to be called")
 
 
 class Request:
     """One page to fetch, and the method of the spider that gets the answer.
 
     Callbacks travel by name between machines, so they must be methods of the spider: a lambda or a
-    free function is refused here. ``meta`` and ``cb_kwargs`` hold plain data.
+    free function is refused here. ``meta`` and ``cb_kwargs`` hold plain data, items among it. What cannot be sent is
+    refused where it is written: raises BadRequest, or TypeError for something of another type.
+
+    A subclass may take arguments of its own; its requests reach the network, and their callbacks, as plain ones.
     """
 
-    __slots__ = (
-        "body",
+    attributes: ClassVar[tuple[str, ...]] = (
+        "url",
         "callback",
-        "cb_kwargs",
+        "method",
+        "headers",
+        "body",
         "cookies",
+        "meta",
+        "encoding",
+        "priority",
         "dont_filter",
         "errback",
-        "headers",
+        "flags",
+        "cb_kwargs",
         "kind",
-        "meta",
-        "method",
-        "priority",
-        "url",
     )
+    """The arguments of which a request is made, and a copy."""
+
+    __slots__ = (*(name for name in attributes if name != "headers"), "__dict__", "__weakref__", "_headers")
 
     def __init__(
         self,
         url: str,
         callback: Callback = None,
         method: str = "GET",
-        headers: Mapping[str, str] | None = None,
-        body: bytes | str = b"",
-        cookies: Mapping[str, str] | None = None,
+        headers: HeadersLike | None = None,
+        body: bytes | str | None = b"",
+        cookies: CookiesLike | None = None,
         meta: Mapping[str, Any] | None = None,
-        cb_kwargs: Mapping[str, Any] | None = None,
+        encoding: str = "utf-8",
         priority: int = 0,
         dont_filter: bool = False,
         errback: Callback = None,
+        flags: Iterable[str] | None = None,
+        cb_kwargs: Mapping[str, Any] | None = None,
         kind: Kind | str = Kind.INDEX,
     ) -> None:
+        """``encoding``: of a body given as text, and of a query that is not ASCII."""
         if not isinstance(url, str):
             raise TypeError(f"a request's url is text, not {type(url).__name__}")
         scheme, separator, rest = url.partition("://")
         if not separator or scheme.lower() not in ("http", "https") or not rest:
-            raise ConfigurationError(f"not a URL that can be fetched: {url!r} (it must begin with http:// or https://)")
+            raise BadRequest(f"not a URL that can be fetched: {url!r} (it must begin with http:// or https://)")
+        if encoding != "utf-8":
+            url = with_query_in(url, _known(encoding))
+        if callback is not None:
+            callback_name(callback)
+        if errback is not None:
+            callback_name(errback)
         self.url = url
-        self.callback = callback_name(callback)
+        self.encoding = encoding
+        self.callback = callback or None
         self.method = method.upper()
-        self.headers = dict(headers or {})
-        self.body = body.encode() if isinstance(body, str) else bytes(body)
-        self.cookies = dict(cookies or {})
-        self.meta = dict(meta or {})
-        self.cb_kwargs = dict(cb_kwargs or {})
+        self._headers = Headers(headers)
+        self.body = encoded_body(body, encoding)
+        self.cookies = checked_cookies(cookies)
+        self.meta: dict[str, Any] = dict(meta or {})
+        self.cb_kwargs: dict[str, Any] = dict(cb_kwargs or {})
         self.priority = max(-PRIORITY_LIMIT, min(PRIORITY_LIMIT, int(priority)))
         self.dont_filter = dont_filter
-        self.errback = callback_name(errback)
+        self.errback = errback or None
+        self.flags: list[str] = list(flags or ())
         self.kind = Kind(kind)
 
-    def replace(self, **changes: Any) -> Request:
-        """Returns a copy with some fields changed."""
-        fields = {name: getattr(self, name) for name in Request.__slots__}
-        fields.update(changes)
-        return Request(**fields)
+    @property
+    def headers(self) -> Headers:
+        """The headers; what is set in their place is read as the argument is."""
+        return self._headers
 
-    def copy(self) -> Request:
+    @headers.setter
+    def headers(self, headers: HeadersLike) -> None:
+        self._headers = headers if isinstance(headers, Headers) else Headers(headers)
+
+    @overload
+    def replace(self, *, cls: type[_AnyRequest], **changes: Any) -> _AnyRequest: ...
+    @overload
+    def replace(self, *, cls: None = None, **changes: Any) -> Self: ...
+    def replace(self, *, cls: type[Request] | None = None, **changes: Any) -> Request:
+        """Returns a copy with some fields changed: of the same class, or of ``cls``."""
+        for name in self.attributes:
+            if name not in changes and (name != "kind" or self.kind is not Kind.INDEX):
+                changes[name] = getattr(self, name)
+        return (cls or type(self))(**changes)
+
+    def copy(self) -> Self:
+        """Returns a request with the same fields, which shares none of them."""
         return self.replace()
 
     def __repr__(self) -> str:
         return f"<{self.method} {self.url}>"
 
 
+def encoded_body(body: object, encoding: str = "utf-8") -> bytes:
+    """Returns a body as it is sent. Raises TypeError for what is neither text nor bytes."""
+    if isinstance(body, bytes):
+        return body
+    if isinstance(body, str):
+        return body.encode(encoding)
+    if body is None:
+        return b""
+    if isinstance(body, bytearray | memoryview):
+        return bytes(body)
+    raise TypeError(f"the body of a request is text or bytes, not {type(body).__name__}")
+
+
+def _known(encoding: str) -> str:
+    try:
+        codecs.lookup(encoding)
+    except LookupError:
+        raise BadRequest(f"encoding {encoding!r} is not known") from None
+    return encoding
+
+
 def callback_name(callback: Callback) -> str:
-    """Returns the method's name; "" for the default. Raises ConfigurationError for what cannot travel."""
+    """Returns the method's name; "" for the default. Raises BadRequest for what cannot travel."""
     if callback is None or callback == "":
         return ""
     if isinstance(callback, str):
         if not callback.isidentifier():
-            raise ConfigurationError(f"not the name of a callback: {callback!r}")
+            raise BadRequest(f"not the name of a callback: {callback!r}")
         return callback
+    if callback is NO_CALLBACK:
+        return NO_CALLBACK.__name__
     name = getattr(callback, "__name__", "")
     owner = getattr(callback, "__self__", None)
     if owner is None or isinstance(owner, ModuleType) or not name.isidentifier():
-        raise ConfigurationError(
+        raise BadRequest(
             f"callback {callback!r} cannot travel to another machine: pass a method of the spider, such as self.parse"
         )
     return name

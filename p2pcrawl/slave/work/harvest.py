@@ -13,9 +13,10 @@ from p2pcrawl.fetch.components.referrer import PAGE_POLICY
 from p2pcrawl.fetch.connection.guard import opened_by
 from p2pcrawl.model.crawl.fingerprint import SIZE, fingerprint
 from p2pcrawl.model.crawl.page_link import Link
-from p2pcrawl.model.crawl.request import Request
+from p2pcrawl.model.crawl.request import Request, callback_name
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.url import host_of
+from p2pcrawl.model.http.headers import Headers
 from p2pcrawl.model.outcome import Filter
 from p2pcrawl.model.packing import PACKED_MAX, UNPACKED_MAX, packed_size
 from p2pcrawl.slave.work.memory import Memory
@@ -206,7 +207,7 @@ class Harvest:
             depth=depth,
             priority=source.priority,
             kind=str(source.kind),
-            callback=str(source.callback),
+            callback=callback_name(source.callback),
             seed=self._seed,
             referer="" if self._seed or redirect or not self._settings.referer_enabled else self._task.link.url,
             extra=packed_request(source, source.meta.get(PAGE_POLICY, "") if redirect else self.page_policy),
@@ -219,12 +220,12 @@ class Harvest:
         self._rows += len(urls)
         self._size += sum(map(len, urls))
 
-    def _identifying(self, headers: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    def _identifying(self, headers: Headers) -> tuple[tuple[str, str], ...]:
         wanted = self._settings.fingerprint_headers
         if not wanted or not headers:
             return ()
         names = {w.lower() for w in wanted}
-        return tuple((name, value) for name, value in headers.items() if name.lower() in names)
+        return tuple((name, value) for name, value in headers.lines if name.lower() in names)
 
     def _opens(self, url: str) -> bool:
         """Tells whether a start URL is more than a link that was reported before: its master must hear that it is

@@ -25,7 +25,7 @@ from p2pcrawl.fetch.connection.guard import Blocked, Networks, is_private
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.crawl.record import Phase
-from p2pcrawl.model.crawl.request import Request
+from p2pcrawl.model.crawl.request import NO_CALLBACK, Request, callback_name
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.url import origin_of
 from p2pcrawl.model.errors import (
@@ -228,16 +228,9 @@ class JobRun:
             )
         except (MissingRules, SessionExpired, StorageError):
             raise
-        except Disallowed as error:
-            if error.drop is Drop.ROBOTS_UNREACHABLE:
-                reason = self._unreachable.get(origin_of(task.link.url), "")
-                told = f"robots.txt could not be read, so the page is left alone: {reason}"
-                return Outcome(Phase.FAILED, error.drop, told)
-            return Outcome(Phase.DROPPED, error.drop, error.why)
-        except IgnoreRequest as error:
-            return Outcome(Phase.DROPPED, Drop.IGNORED, str(error))
-        except Blocked as error:
-            return Outcome(Phase.DROPPED, Drop.PRIVATE_NETWORK, str(error))
+        except (IgnoreRequest, Blocked) as error:
+            ended = self._left_out(task.link.url, error)
+            return await self._told(task, request, error, harvest, outbox, ended)
         except FetchError as error:
             return await self._failed(task, request, error, harvest, outbox)
         except Exception as error:
@@ -258,11 +251,15 @@ class JobRun:
             except TooSlow as error:
                 return _too_slow(outcome, error)
         response = harvest.response = Response(answer, request, task.link.depth)
-        callback = getattr(self.spider, request.callback or "_parse", None)
+        name = task.link.callback or "_parse"
+        callback = getattr(self.spider, name, None)
         if callback is None:
-            outcome.phase, outcome.reason = Phase.FAILED, Failure.CALLBACK
-            outcome.detail = f"spider {self.spider.name} has no method {request.callback}"
+            if name != NO_CALLBACK.__name__:
+                outcome.phase, outcome.reason = Phase.FAILED, Failure.CALLBACK
+                outcome.detail = f"spider {self.spider.name} has no method {name}"
             return outcome
+        if request.callback is not None:
+            request.callback = callback
         return await self._call(callback, response, request, harvest, outbox, outcome)
 
     async def _call(
@@ -361,13 +358,32 @@ class JobRun:
             log.debug("%s: %s (%s); attempt %d, again in %.1f s", request.url, error.kind, error, task.attempt, again)
             return outcome
         log.debug("%s failed: %s (%s)", request.url, error.kind, error)
-        if request.errback:
-            errback = getattr(self.spider, request.errback, None)
-            response = Response(answer, request, task.link.depth) if answer is not None else None
-            if errback is not None:
-                failure = PageFailure(request, error, response)
-                await self._call(errback, failure, _bare(request), harvest, outbox, outcome)
-        return outcome
+        return await self._told(task, request, error, harvest, outbox, outcome)
+
+    def _left_out(self, url: str, error: Exception) -> Outcome:
+        """Makes the end of a page that is not to be fetched."""
+        if isinstance(error, Disallowed):
+            if error.drop is Drop.ROBOTS_UNREACHABLE:
+                reason = self._unreachable.get(origin_of(url), "")
+                told = f"robots.txt could not be read, so the page is left alone: {reason}"
+                return Outcome(Phase.FAILED, error.drop, told)
+            return Outcome(Phase.DROPPED, error.drop, error.why)
+        drop = Drop.PRIVATE_NETWORK if isinstance(error, Blocked) else Drop.IGNORED
+        return Outcome(Phase.DROPPED, drop, str(error))
+
+    async def _told(
+        self, task: Task, request: Request, error: Exception, harvest: Harvest, outbox: Outbox, outcome: Outcome
+    ) -> Outcome:
+        """Tells the errback of a request why it has no answer, if it has one."""
+        errback = getattr(self.spider, callback_name(request.errback), None) if request.errback else None
+        if errback is None:
+            return outcome
+        response = None
+        if isinstance(error, StatusError):
+            error.response = response = Response(error.answer, request, task.link.depth)
+        return await self._call(
+            errback, PageFailure(request, error, response), _bare(request), harvest, outbox, outcome
+        )
 
     def _raised(self, url: str, outcome: Outcome, error: BaseException) -> Outcome:
         """Makes the page's end by what its spider raised. Raises again what the spider did not."""

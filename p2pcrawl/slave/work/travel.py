@@ -13,8 +13,10 @@ import msgspec
 
 from p2pcrawl.fetch.components.referrer import PAGE_POLICY, policy_of, referer
 from p2pcrawl.model.crawl.referrer import ReferrerPolicy
-from p2pcrawl.model.crawl.request import Request
+from p2pcrawl.model.crawl.request import Request, callback_name
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.http.cookie_forms import checked_cookies
+from p2pcrawl.model.http.headers import Headers
 from p2pcrawl.spiders.page.links import LinkBatch
 from p2pcrawl.wire.messages.slave_messages import Task
 
@@ -23,7 +25,7 @@ _decoder = msgspec.msgpack.Decoder(dict[str, Any])
 _PLAIN = (str, int, float, bool, bytes, datetime, type(None))
 _COMPUTED = ("depth", "retry_times", "download_latency", PAGE_POLICY)
 """Keys of meta that each slave sets itself."""
-_FIELDS = ("headers", "body", "cookies", "meta", "cb_kwargs", "errback", "dont_filter")
+_FIELDS = ("headers", "body", "cookies", "meta", "cb_kwargs", "errback", "dont_filter", "flags")
 
 
 def packed_request(request: Request | LinkBatch, page_policy: str = "") -> bytes:
@@ -39,10 +41,19 @@ def packed_request(request: Request | LinkBatch, page_policy: str = "") -> bytes
             del extra["meta"]
     if request.method != "GET":
         extra["method"] = request.method
+    if request.encoding != "utf-8":
+        extra["encoding"] = request.encoding
     if page_policy:
         extra[PAGE_POLICY] = page_policy
     if not extra:
         return b""
+    # As they are now: whoever made the request may have given it others since.
+    if "headers" in extra:
+        extra["headers"] = Headers(extra["headers"]).to_plain()
+    if "cookies" in extra:
+        extra["cookies"] = checked_cookies(extra["cookies"])
+    if "errback" in extra:
+        extra["errback"] = callback_name(extra["errback"])
     for name in ("meta", "cb_kwargs"):
         if name in extra:
             _check_plain(extra[name], f"{name} of the request")
@@ -69,7 +80,7 @@ def request_of(task: Task, policy: ReferrerPolicy = ReferrerPolicy.STRICT_ORIGIN
         request.meta["retry_times"] = task.attempt - 1
     if page_policy:
         request.meta[PAGE_POLICY] = page_policy
-    if link.referer and not any(name.lower() == "referer" for name in request.headers):
+    if link.referer and "Referer" not in request.headers:
         told = referer(policy_of(request.meta, policy), link.referer, link.url)
         if told:
             request.headers["Referer"] = told

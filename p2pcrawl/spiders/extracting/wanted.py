@@ -7,19 +7,6 @@ from collections.abc import Iterable, Mapping
 from re import Pattern
 from typing import Any
 
-IGNORED_EXTENSIONS = [
-    *("7z", "7zip", "bz2", "rar", "tar", "tar.gz", "xz", "zip"),
-    *("mng", "pct", "bmp", "gif", "jpg", "jpeg", "png", "pst", "psp", "tif", "tiff", "ai", "drw", "dxf", "eps"),
-    *("ps", "svg", "cdr", "ico", "webp"),
-    *("mp3", "wma", "ogg", "wav", "ra", "aac", "mid", "au", "aiff"),
-    *("3gp", "asf", "asx", "avi", "mov", "mp4", "mpg", "qt", "rm", "swf", "wmv", "m4a", "m4v", "flv", "webm"),
-    *("xls", "xlsm", "xlsx", "xltm", "xltx", "potm", "potx", "ppt", "pptm", "pptx", "pps"),
-    *("doc", "docb", "docm", "docx", "dotm", "dotx", "odt", "ods", "odg", "odp"),
-    *("css", "pdf", "exe", "bin", "rss", "dmg", "iso", "apk", "jar", "sh", "rb", "js", "hta", "bat", "cpl"),
-    *("msi", "msp", "py"),
-]
-"""Endings of URLs that lead to no page: archives, images, sound, films, office documents, programs."""
-
 
 def listed(value: Any) -> list[Any]:
     """Returns several of something as a list: None is nothing, text and mappings are one thing each."""

@@ -16,7 +16,10 @@ from typing import Any
 import can_ada
 from selectolax.lexbor import LexborHTMLParser
 
-from p2pcrawl.model.crawl.request import PRIORITY_LIMIT, Callback, Kind, Request, callback_name
+from p2pcrawl.model.crawl.request import PRIORITY_LIMIT, Callback, Kind, Request, callback_name, encoded_body
+from p2pcrawl.model.http.cookie_forms import CookiesLike, checked_cookies
+from p2pcrawl.model.http.headers import Headers, HeadersLike
+from p2pcrawl.model.http.queries import with_query_in
 from p2pcrawl.spiders.page import markup
 
 # The characters that ada leaves as they are. What may be a step up (a segment that begins with a dot), an escape (%2e
@@ -41,29 +44,33 @@ _origins: set[str] = set()
 """Origins met before that ada leaves as they are."""
 
 
-def normalise(url: str, base: str = "") -> str | None:
+def normalise(url: str, base: str = "", encoding: str = "utf-8") -> str | None:
     """Returns ``url`` as a browser standing on ``base`` would request it; None when it is no http(s) URL. Never
-    raises.
+    raises. ``encoding``: that of the page, in which its queries are written.
     """
     found = _absolute(url)
     if found is not None:
         whole: str = found[1]
         if "/." not in whole and _is_normal(found[2]):
             return whole
+    if encoding != "utf-8":
+        url = with_query_in(url, encoding)
     return _by_ada(url, _parsed(base)[0] if base else None)
 
 
-def page_links(tree: LexborHTMLParser, url: str) -> list[str]:
+def page_links(tree: LexborHTMLParser, url: str, encoding: str = "utf-8") -> list[str]:
     """Returns where the ``a`` and ``area`` elements of the page at ``url`` lead: normalised, each once, in order.
 
     ``<base href>`` counts. Fragments of the page itself and other schemes (``mailto:``, ``javascript:``) are left out.
     """
     hrefs, base = markup.hrefs_of(tree)
-    return join_all(hrefs, (normalise(base, url) if base else None) or url)
+    return join_all(hrefs, (normalise(base, url) if base else None) or url, encoding)
 
 
-def join_all(hrefs: Sequence[str], base: str) -> list[str]:
+def join_all(hrefs: Sequence[str], base: str, encoding: str = "utf-8") -> list[str]:
     """Returns each of ``hrefs`` as :func:`normalise` has it, once, in order; what leads nowhere is left out."""
+    if encoding != "utf-8":
+        hrefs = [with_query_in(href, encoding) for href in hrefs]
     parsed, prefixes = _parsed(base)
     found: list[str] = []
     add, origins = found.append, _origins
@@ -177,7 +184,9 @@ class LinkBatch:
         "cb_kwargs",
         "cookies",
         "dont_filter",
+        "encoding",
         "errback",
+        "flags",
         "headers",
         "kind",
         "meta",
@@ -191,29 +200,35 @@ class LinkBatch:
         callback: Callback = None,
         *,
         method: str = "GET",
-        headers: Mapping[str, str] | None = None,
-        body: bytes | str = b"",
-        cookies: Mapping[str, str] | None = None,
+        headers: HeadersLike | None = None,
+        body: bytes | str | None = b"",
+        cookies: CookiesLike | None = None,
         meta: Mapping[str, Any] | None = None,
+        encoding: str = "utf-8",
         cb_kwargs: Mapping[str, Any] | None = None,
         priority: int = 0,
         dont_filter: bool = False,
         errback: Callback = None,
+        flags: Iterable[str] | None = None,
         kind: Kind | str = Kind.INDEX,
     ) -> None:
         """``urls`` are normalised already, or a function that will find them when they are wanted."""
+        callback_name(callback)
+        callback_name(errback)
         self._source = urls if callable(urls) else None
         self._urls = None if callable(urls) else list(urls)
-        self.callback = callback_name(callback)
+        self.callback = callback or None
         self.method = method.upper()
-        self.headers = dict(headers or {})
-        self.body = body.encode() if isinstance(body, str) else bytes(body)
-        self.cookies = dict(cookies or {})
+        self.headers = Headers(headers)
+        self.encoding = encoding
+        self.body = encoded_body(body, encoding)
+        self.cookies = checked_cookies(cookies)
         self.meta = dict(meta or {})
         self.cb_kwargs = dict(cb_kwargs or {})
         self.priority = max(-PRIORITY_LIMIT, min(PRIORITY_LIMIT, int(priority)))
         self.dont_filter = dont_filter
-        self.errback = callback_name(errback)
+        self.errback = errback or None
+        self.flags = list(flags or ())
         self.kind = Kind(kind)
 
     @property
@@ -228,16 +243,18 @@ class LinkBatch:
         """Returns the Request for one of the links."""
         return Request(
             url,
-            callback=self.callback or None,
+            callback=self.callback,
             method=self.method,
             headers=self.headers,
             body=self.body,
             cookies=self.cookies,
             meta=self.meta,
-            cb_kwargs=self.cb_kwargs,
+            encoding=self.encoding,
             priority=self.priority,
             dont_filter=self.dont_filter,
-            errback=self.errback or None,
+            errback=self.errback,
+            flags=self.flags,
+            cb_kwargs=self.cb_kwargs,
             kind=self.kind,
         )
 
@@ -253,4 +270,4 @@ class LinkBatch:
 
     def __repr__(self) -> str:
         known = "not counted yet" if self._urls is None else str(len(self._urls))
-        return f"<LinkBatch of {known} for {self.callback or 'parse'}>"
+        return f"<LinkBatch of {known} for {callback_name(self.callback) or 'parse'}>"

@@ -18,10 +18,14 @@ from selectolax.lexbor import LexborHTMLParser
 
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.request import Callback, Kind, Request
+from p2pcrawl.model.http.cookie_forms import CookiesLike
+from p2pcrawl.model.http.headers import HeadersLike
+from p2pcrawl.model.http.queries import with_query_in
 from p2pcrawl.spiders.page import markup
 from p2pcrawl.spiders.page.bombs import bearable
 from p2pcrawl.spiders.page.charsets import read
 from p2pcrawl.spiders.page.encoding import encoding_of
+from p2pcrawl.spiders.page.extensions import is_no_page, with_extension
 from p2pcrawl.spiders.page.limit import limited
 from p2pcrawl.spiders.page.links import LinkBatch, join_all, normalise, page_links
 
@@ -177,7 +181,7 @@ class Response:
     def links(self) -> list[str]:
         """The links of the page: absolute, normalised, each once, in order."""
         if self._links is None:
-            self._links = page_links(self.tree, self.url) if self.is_markup else []
+            self._links = page_links(self.tree, self.url, self.encoding) if self.is_markup else []
         return self._links
 
     @property
@@ -198,7 +202,11 @@ class Response:
         return self._base
 
     def urljoin(self, url: str) -> str:
-        """Returns ``url`` made absolute, and otherwise left as it is."""
+        """Returns ``url`` made absolute, and otherwise left as it is; a query that is not ASCII in the encoding of the
+        page.
+        """
+        if not url.isascii():
+            url = with_query_in(url, self.encoding)
         return urljoin(self.base_url, url)
 
     def follow(
@@ -206,23 +214,26 @@ class Response:
         url: Href,
         callback: Callback = None,
         method: str = "GET",
-        headers: Mapping[str, str] | None = None,
+        headers: HeadersLike | None = None,
         body: bytes | str | None = None,
-        cookies: Mapping[str, str] | None = None,
+        cookies: CookiesLike | None = None,
         meta: Mapping[str, Any] | None = None,
-        *,
-        cb_kwargs: Mapping[str, Any] | None = None,
+        encoding: str | None = None,
         priority: int = 0,
         dont_filter: bool = False,
         errback: Callback = None,
+        cb_kwargs: Mapping[str, Any] | None = None,
+        flags: Iterable[str] | None = None,
+        *,
         kind: Kind | str = Kind.INDEX,
     ) -> Request:
-        """Returns the request for a link: a URL, an ``<a>`` or ``<link>`` element, or its ``::attr(href)``.
+        """Returns the request for a link: a URL, an ``<a>`` or ``<link>`` element, or its ``::attr(href)``. A query
+        that is not ASCII is sent in the ``encoding`` of the page, if no other is given.
 
         Raises ValueError for anything else, and for what is no http(s) URL.
         """
         href = _href(url)
-        absolute = normalise(href, self.base_url)
+        absolute = normalise(href, self.base_url, "utf-8" if href.isascii() else encoding or self.encoding)
         if absolute is None:
             raise ValueError(f"not a link that can be followed: {href[:200]!r} on {self.url}")
         return Request(
@@ -230,13 +241,15 @@ class Response:
             callback=callback,
             method=method,
             headers=headers,
-            body=body or b"",
+            body=body,
             cookies=cookies,
             meta=meta,
-            cb_kwargs=cb_kwargs,
+            encoding=encoding or "utf-8",
             priority=priority,
             dont_filter=dont_filter,
             errback=errback,
+            flags=flags,
+            cb_kwargs=cb_kwargs,
             kind=kind,
         )
 
@@ -246,40 +259,48 @@ class Response:
         urls: Iterable[Href] | parsel.SelectorList[parsel.Selector] | None = None,
         callback: Callback = None,
         method: str = "GET",
-        headers: Mapping[str, str] | None = None,
+        headers: HeadersLike | None = None,
         body: bytes | str | None = None,
-        cookies: Mapping[str, str] | None = None,
+        cookies: CookiesLike | None = None,
         meta: Mapping[str, Any] | None = None,
-        *,
-        css: str | None = None,
-        xpath: str | None = None,
-        match: str | Pattern[str] | None = None,
-        kind: Kind | str = Kind.INDEX,
+        encoding: str | None = None,
         priority: int = 0,
-        cb_kwargs: Mapping[str, Any] | None = None,
         dont_filter: bool = False,
         errback: Callback = None,
+        cb_kwargs: Mapping[str, Any] | None = None,
+        flags: Iterable[str] | None = None,
+        css: str | None = None,
+        xpath: str | None = None,
+        *,
+        match: str | Pattern[str] | None = None,
+        deny_extensions: Iterable[str] | None = None,
+        kind: Kind | str = Kind.INDEX,
     ) -> LinkBatch:
-        """Returns a batch of links: those given, those of the elements selected, or all of the page.
+        """Returns a batch of links: those given, those of the elements selected, or all of the page that may be pages.
 
         ``match`` keeps the links in whose absolute URL the pattern is found. What cannot be followed
-        (``javascript:``, an invalid URL, an element without href) is left out.
+        (``javascript:``, an invalid URL, an element without href) is left out. Of all links of the page, so are those
+        to what is known to be no page (``.zip``, ``.mp4``...), unless there is a ``match``; ``deny_extensions`` names
+        what to leave out, whatever links are meant: ``()`` is nothing.
         """
         if sum(source is not None for source in (urls, css, xpath)) > 1:
             raise ValueError("follow_all takes one of urls, css and xpath")
         found: list[str] | None = None
-        if css is not None:
-            found = join_all(_selected(self.css(css)), self.base_url)
-        elif xpath is not None:
-            found = join_all(_selected(self.xpath(xpath)), self.base_url)
-        elif isinstance(urls, parsel.SelectorList):
-            found = join_all(_selected(urls), self.base_url)
-        elif urls is not None:
-            found = join_all([_href(url) for url in urls], self.base_url)
+        selected: Iterable[Href] | None = self.css(css) if css is not None else urls
+        if xpath is not None:
+            selected = self.xpath(xpath)
+        if selected is not None:
+            hrefs = _selected(selected) if isinstance(selected, parsel.SelectorList) else list(map(_href, selected))
+            found = join_all(hrefs, self.base_url, encoding or self.encoding)
         wanted = re.compile(match).search if match is not None else None
+        denied = with_extension(deny_extensions) if deny_extensions is not None else None
+        if denied is None and found is None and wanted is None:
+            denied = is_no_page
 
         def source() -> list[str]:
             links = self.links if found is None else found
+            if denied is not None:
+                links = [link for link in links if not denied(link)]
             return links if wanted is None else [link for link in links if wanted(link)]
 
         return LinkBatch(
@@ -287,13 +308,15 @@ class Response:
             callback,
             method=method,
             headers=headers,
-            body=body or b"",
+            body=body,
             cookies=cookies,
             meta=meta,
-            cb_kwargs=cb_kwargs,
+            encoding=encoding or "utf-8",
             priority=priority,
             dont_filter=dont_filter,
             errback=errback,
+            flags=flags,
+            cb_kwargs=cb_kwargs,
             kind=kind,
         )
 

@@ -32,8 +32,14 @@ def test_callback_that_cannot_travel_is_refused(callback: object) -> None:
         Request("http://a.example/", callback)
 
 
-def test_callback_travels_by_its_name() -> None:
-    assert Request("http://a.example/", Example().parse_page).callback == "parse_page"
+def test_callback_stays_the_method_that_it_is() -> None:
+    example = Example()
+
+    assert Request("http://a.example/", example.parse_page).callback == example.parse_page
+
+
+def test_request_without_a_callback_has_none() -> None:
+    assert Request("http://a.example/").callback is None
 
 
 def test_priority_is_kept_within_what_the_frontier_can_order() -> None:

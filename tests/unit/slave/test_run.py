@@ -32,6 +32,7 @@ from p2pcrawl.slave.work import job_run as run_module
 from p2pcrawl.slave.work.harvest import PART_LINKS
 from p2pcrawl.slave.work.job_run import PARTS_AHEAD, JobRun
 from p2pcrawl.slave.work.traces import DETAIL_MAX
+from p2pcrawl.slave.work.travel import packed_request
 from p2pcrawl.spiders.hooks.signal_names import item_dropped, item_error, item_scraped
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.wire.messages.codec import FrameReader, encode
@@ -562,3 +563,66 @@ async def test_robots_txt_whose_reason_is_no_text_can_be_reported(monkeypatch: p
     outbox.flush()
 
     assert link.reports[0].robots[0].verdict == "disallow"
+
+
+class Told(Spider):
+    name = "told"
+
+    def failed(self, failure: Any) -> Any:
+        yield {"failed": type(failure.value).__name__, "url": failure.request.url, "answer": failure.response is None}
+        yield Request("http://a.example/instead")
+
+
+ROBOTS_DOWN = RobotsText("disallow", reason="no answer")
+ROBOTS_FORBID = RobotsText("rules", "User-agent: *\nDisallow: /")
+
+
+@pytest.mark.parametrize(
+    ("robots", "phase", "reason"),
+    [(ROBOTS_DOWN, Phase.FAILED, "robots-unreachable"), (ROBOTS_FORBID, Phase.DROPPED, "robots")],
+)
+async def test_errback_hears_of_what_robots_txt_keeps_out(robots: RobotsText, phase: Phase, reason: str) -> None:
+    link, extra = FakeLink(), packed_request(Request("http://a.example/", errback="failed"))
+    outbox = Outbox(link)
+    async with opened(Told, robotstxt_obey=True) as run:
+        run.learn_rules("http://a.example", robots.verdict, robots.body, robots.reason)
+        await run.work(task_of(extra=extra), outbox, open_fence())
+    outbox.flush()
+    (page,) = link.reports[0].pages
+
+    assert page.items == [b'{"failed":"Disallowed","url":"http://a.example/","answer":true}']
+    assert page.links[0].urls == ["http://a.example/instead"]
+    assert page.outcome is not None
+    assert (page.outcome.phase, page.outcome.reason) == (phase, reason)
+
+
+@pytest.mark.parametrize("error", [Blocked("a private network"), IgnoreRequest("not wanted")])
+async def test_errback_hears_of_what_is_left_out(error: Exception) -> None:
+    extra = packed_request(Request("http://a.example/", errback="failed"))
+
+    (page,) = await pages_of(Told, error, task_of(extra=extra))
+
+    assert page.items[0].startswith(f'{{"failed":"{type(error).__name__}"'.encode())
+    assert page.outcome is not None
+    assert page.outcome.phase == Phase.DROPPED
+
+
+async def test_errback_finds_the_answer_at_the_error_too() -> None:
+    class Looks(Spider):
+        name = "looks"
+
+        def failed(self, failure: Any) -> Any:
+            yield {"status": failure.value.response.status}
+
+    extra = packed_request(Request("http://a.example/", errback="failed"))
+
+    (page,) = await pages_of(Looks, answer_of(404), task_of(extra=extra))
+
+    assert page.items == [b'{"status":404}']
+
+
+async def test_answer_that_is_for_nobody_ends_its_page() -> None:
+    (page,) = await pages_of(Plain, answer_of(), task_of(callback="NO_CALLBACK"))
+
+    assert page.outcome is not None
+    assert (page.outcome.phase, page.items, page.links) == (Phase.DONE, [], [])

@@ -31,19 +31,31 @@ plain = st.recursive(
         text.filter(lambda k: k not in ("depth", "retry_times", "download_latency")), plain, max_size=3
     ),
     cb_kwargs=st.dictionaries(text, plain, max_size=3),
-    headers=st.dictionaries(text, text, max_size=2),
+    headers=st.dictionaries(
+        st.sampled_from(["X-A", "X-B", "Accept"]), st.lists(st.from_regex(r"[ -~é]*", fullmatch=True)), max_size=2
+    ),
     body=st.binary(max_size=9),
     method=st.sampled_from(["GET", "POST", "PUT"]),
 )
 def test_request_arrives_as_it_left(meta, cb_kwargs, headers, body, method) -> None:
     request = Request(
-        "http://a.example/", "parse_page", method, headers, body, {"c": "1"}, meta, cb_kwargs, errback="failed"
+        "http://a.example/",
+        "parse_page",
+        method,
+        headers,
+        body,
+        {"c": "1"},
+        meta,
+        "latin-1",
+        cb_kwargs=cb_kwargs,
+        errback="failed",
+        flags=["f"],
     )
 
-    task = task_of(request.url, callback=request.callback, extra=packed_request(request))
+    task = task_of(request.url, callback="parse_page", extra=packed_request(request))
     arrived = request_of(task)
 
-    for name in ("url", "callback", "method", "headers", "body", "cookies", "cb_kwargs", "errback", "dont_filter"):
+    for name in set(Request.attributes) - {"meta"}:
         assert getattr(arrived, name) == getattr(request, name)
     assert arrived.meta == request.meta | {"depth": 1}
 
@@ -97,3 +109,14 @@ def test_a_referer_tells_another_host_the_origin_only() -> None:
 
     assert request_of(task).headers == {"Referer": "http://a.example/"}
     assert request_of(task, ReferrerPolicy.NO_REFERRER).headers == {}
+
+
+def test_what_is_changed_in_a_request_after_it_was_made_travels() -> None:
+    request = Request("http://a.example/")
+    request.headers["X-A"] = [b"1", b"2"]  # type: ignore[assignment]
+    request.cookies = [{"name": b"a", "value": 1}]
+
+    arrived = request_of(task_of(extra=packed_request(request)))
+
+    assert arrived.headers.getlist("X-A") == ["1", "2"]
+    assert arrived.cookies == [{"name": "a", "value": "1"}]

@@ -162,10 +162,12 @@ def test_follow_carries_callback_and_data() -> None:
     class Shop(Spider):
         def parse_item(self, response: Any) -> None: ...
 
-    request = page("").follow("x", Shop().parse_item, method="post", body="b", cb_kwargs={"a": 1}, priority=2)
+    shop = Shop()
+
+    request = page("").follow("x", shop.parse_item, method="post", body="b", cb_kwargs={"a": 1}, priority=2)
 
     assert (request.callback, request.method, request.body, request.cb_kwargs, request.priority) == (
-        "parse_item",
+        shop.parse_item,
         "POST",
         b"b",
         {"a": 1},
@@ -221,3 +223,39 @@ def test_meta_is_that_of_the_request_with_the_depth() -> None:
     assert response.meta["depth"] == response.depth == 4
     assert response.meta is request.meta
     assert response.cb_kwargs == {"c": 2}
+
+
+CYRILLIC = '<a href="/путь?q=поиск">'.encode("cp1251")
+
+
+def test_query_on_a_page_goes_out_in_the_encoding_of_the_page() -> None:
+    response = page(CYRILLIC, content_type="text/html; charset=windows-1251")
+    sent = "https://example.com/%D0%BF%D1%83%D1%82%D1%8C?q=%EF%EE%E8%F1%EA"
+
+    assert response.links == [sent]
+    assert response.follow_all(css="a").urls == [sent]
+    assert response.follow(response.css("a")[0]).url == sent
+    assert response.follow("/путь?q=поиск").url == sent
+    assert response.urljoin("?q=поиск") == "https://example.com/shop/list.html?q=%EF%EE%E8%F1%EA"
+    assert response.follow("?q=é", encoding="utf-8").url == "https://example.com/shop/list.html?q=%C3%A9"
+
+
+FILES = (
+    '<a href="/a.zip"></a><a href="/b.MP4?x=1"></a><a href="/c.tar.gz"></a><a href="/d?f=e.zip"></a><a href="/e.gz">'
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "paths"),
+    [
+        ({}, ["/d?f=e.zip", "/e.gz"]),
+        ({"deny_extensions": ()}, ["/a.zip", "/b.MP4?x=1", "/c.tar.gz", "/d?f=e.zip", "/e.gz"]),
+        ({"deny_extensions": ["gz"]}, ["/a.zip", "/b.MP4?x=1", "/d?f=e.zip"]),
+        ({"match": "zip"}, ["/a.zip", "/d?f=e.zip"]),
+        ({"css": "a:first-child"}, ["/a.zip"]),
+    ],
+)
+def test_files_are_followed_to_when_they_are_meant(arguments: dict[str, Any], paths: list[str]) -> None:
+    batch = page(FILES).follow_all(**arguments)
+
+    assert batch.urls == ["https://example.com" + path for path in paths]

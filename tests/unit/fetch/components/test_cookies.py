@@ -296,3 +296,53 @@ def test_cookies_of_many_jars_are_bounded_together() -> None:
     assert sum(kept) <= ALL_MAX
     assert kept[-1] == 2_500
     assert kept[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("cookie", "url", "goes"),
+    [
+        ({}, "http://www.a.example/", True),
+        ({}, "http://a.example/", False),
+        ({"domain": "a.example"}, "http://a.example/", True),
+        ({"domain": ".a.example"}, "http://x.a.example/", True),
+        ({"domain": "www.a.example"}, "http://x.www.a.example/", True),
+        ({"domain": "b.example"}, "http://b.example/", False),
+        ({"domain": "b.example"}, "http://www.a.example/", False),
+        ({"domain": "example"}, "http://a.example/", False),
+        ({"path": "/dir"}, "http://www.a.example/dir/x", True),
+        ({"path": "/dir"}, "http://www.a.example/", False),
+        ({"secure": True}, "http://www.a.example/", False),
+        ({"secure": True}, "https://www.a.example/", True),
+    ],
+)
+def test_a_cookie_of_a_list_goes_where_it_says(cookie, url, goes):
+    cookies = Cookies()
+    cookies.process_request(Request(URL, cookies=[{"name": "a", "value": "1", **cookie}]))
+    request = Request(url)
+
+    cookies.process_request(request)
+
+    assert request.headers.get("Cookie", "") == ("a=1" if goes else "")
+
+
+def test_a_cookie_that_is_not_kept_is_told_once(caplog):
+    cookies = Cookies()
+
+    for number in range(2):
+        cookies.process_request(Request(URL, cookies=[{"name": f"a{number}", "value": "1", "domain": "b.example"}]))
+
+    assert [record.getMessage().partition(" (")[0] for record in caplog.records] == [
+        "cookie 'a0' for b.example of a request to www.a.example is left out: browsers would not keep it"
+    ]
+
+
+def test_a_request_that_leaves_the_jar_alone_has_its_own_cookies_where_they_belong():
+    request = Request(
+        URL,
+        cookies=[{"name": "a", "value": "1"}, {"name": "b", "value": "2", "path": "/other"}],
+        meta={"dont_merge_cookies": True},
+    )
+
+    Cookies().process_request(request)
+
+    assert request.headers["Cookie"] == "a=1"

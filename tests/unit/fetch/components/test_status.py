@@ -61,3 +61,12 @@ def test_a_status_that_is_wanted_passes(settings, handled, meta):
     got = answer(404)
 
     assert HttpStatus(settings, handled).process_answer(Request(URL, meta=meta), got) is got
+
+
+@pytest.mark.parametrize(
+    ("settings", "handled"),
+    [(Settings(httperror_allow_all=True), ()), (Settings(httperror_allowed_codes=(404,)), ()), (Settings(), (404,))],
+)
+def test_what_a_request_wants_takes_the_place_of_what_others_want(settings, handled):
+    with pytest.raises(StatusError):
+        HttpStatus(settings, handled).process_answer(Request(URL, meta={"handle_httpstatus_list": [500]}), answer(404))
