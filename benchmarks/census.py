@@ -4,7 +4,7 @@
 
 Each folder is a repository that is checked out, or holds its Python files. A spider file counts as able to run when
 every name of Scrapy's that it and the modules of its repository that it imports want, directly or not, is answered by
-:mod:`p2pcrawl.spiders.finding.scrapy_names`: by the names as they really are, not by a list. What does not parse is
+:mod:`p2pcrawl.spiders.finding.answered_names`: by the names as they really are, not by a list. What does not parse is
 told apart (most of it is Python 2), as are settings in ``settings.py`` and ``custom_settings``. Nothing is run.
 """
 
@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from p2pcrawl.spiders.finding.scrapy_names import install_scrapy_names
+from p2pcrawl.spiders.finding.answered_names import install_scrapy_names
 
 HIDDEN = {".git", ".venv", "venv", "env", "site-packages", "node_modules", "__pycache__"}
 

@@ -31,7 +31,7 @@ from p2pcrawl.private.presence import addresses_here
 from p2pcrawl.slave.archiving import archiving
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.slave.tuning import tune_collector, tune_memory
-from p2pcrawl.spiders.finding.scrapy_names import scrapy_names_installed
+from p2pcrawl.spiders.finding.answered_names import scrapy_names_installed
 from p2pcrawl.spiders.loading.load import importing, load_spider, merged_settings, parse_target, reference_of
 from p2pcrawl.spiders.loading.trial import try_spider
 from p2pcrawl.spiders.spider import Spider

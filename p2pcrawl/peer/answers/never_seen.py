@@ -15,7 +15,7 @@ from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.url import host_of
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.slave.work.harvest import Scope
-from p2pcrawl.spiders.finding.scrapy_names import install_scrapy_names
+from p2pcrawl.spiders.finding.answered_names import install_scrapy_names
 from p2pcrawl.spiders.loading.load import load_spider
 
 

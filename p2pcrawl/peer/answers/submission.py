@@ -17,7 +17,7 @@ from p2pcrawl.model.crawl.job import JobSpec, SpiderRef
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.spiders.finding.scrapy_names import scrapy_names_installed
+from p2pcrawl.spiders.finding.answered_names import scrapy_names_installed
 from p2pcrawl.spiders.loading.load import load_spider, merged_settings, parse_target, reference_of
 from p2pcrawl.spiders.loading.trial import try_spider
 from p2pcrawl.spiders.page.typed_urls import checked_url

@@ -17,7 +17,7 @@ from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.slave.work.doors import Doors
 from p2pcrawl.slave.work.job_run import JobRun
 from p2pcrawl.spiders.callbacks import is_of_a_spider
-from p2pcrawl.spiders.finding.scrapy_names import install_scrapy_names
+from p2pcrawl.spiders.finding.answered_names import install_scrapy_names
 from p2pcrawl.spiders.loading.load import load_spider
 from p2pcrawl.spiders.loading.trial import error_line
 from p2pcrawl.spiders.spider import Spider

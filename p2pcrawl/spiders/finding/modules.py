@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
-from p2pcrawl.spiders.finding.scrapy_names import missing_line, missing_name
+from p2pcrawl.spiders.finding.answered_names import missing_line, missing_name
 
 _VARIABLE = "P2PCRAWL_USER_PATH"
 _PACKAGE = Path(__file__).resolve().parents[2]

@@ -11,14 +11,14 @@ import pytest
 
 import p2pcrawl
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.spiders.finding.modules import import_file
-from p2pcrawl.spiders.finding.scrapy_names import (
+from p2pcrawl.spiders.finding.answered_names import (
     ELSEWHERE,
     OTHER_THINGS,
     home_of,
     install_scrapy_names,
     scrapy_names_installed,
 )
+from p2pcrawl.spiders.finding.modules import import_file
 from tests.test_layers import MAY_IMPORT
 
 

@@ -1,0 +1,1 @@
+"""Small functions, in the modules where people look for them."""
