@@ -22,6 +22,7 @@ from p2pcrawl.master.company.company import Alone
 from p2pcrawl.master.jobs.delivery import SinkState
 from p2pcrawl.master.jobs.job import FINISHED, Job
 from p2pcrawl.master.master import Master
+from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
@@ -32,7 +33,8 @@ from p2pcrawl.slave.archiving import archiving
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.slave.tuning import tune_collector, tune_memory
 from p2pcrawl.spiders.finding.answered_names import scrapy_names_installed
-from p2pcrawl.spiders.loading.load import importing, load_spider, merged_settings, parse_target, reference_of
+from p2pcrawl.spiders.loading.chosen import merged_settings
+from p2pcrawl.spiders.loading.load import importing, load_spider, parse_target, reference_of
 from p2pcrawl.spiders.loading.trial import try_spider
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.stores.address import scheme_of
@@ -57,6 +59,7 @@ class Crawler:
     ``module:Spider``), or a list of these; URLs of a list are one crawl. ``output``: a file or the address of another
     sink, or several; it is appended to unless ``replace`` is set. ``data``: a folder that makes the crawl resumable.
     ``again``: a crawl in that folder that has ended is begun anew; one that has not goes on.
+    ``settings`` go over those of the spider, but for RankedSettings (a project's), which stand in their ranks.
     ``warc``: a folder for the raw pages, in files of up to ``warc_size`` (a number of bytes, or as in "500MB").
 
         Crawler(Quotes, output="quotes.jsonl").run()
@@ -75,18 +78,17 @@ class Crawler:
         data: str | os.PathLike[str] | None = None,
         again: bool = False,
         slaves: int | None = None,
-        settings: Settings | Mapping[str, Any] | None = None,
+        settings: Settings | RankedSettings | Mapping[str, Any] | None = None,
         arguments: Mapping[str, str] | None = None,
         warc: str | os.PathLike[str] | WarcPlace | None = None,
         warc_size: int | str = SIZE_MAX,
         outputs: Sequence[SinkSpec] = (),
         output_to_stderr: bool = False,
     ) -> None:
-        given = settings if isinstance(settings, Settings) else Settings()
-        overrides = {} if isinstance(settings, Settings) else dict(settings or {})
+        base, typed = _ranked(settings)
         if slaves is not None:
-            overrides["slaves"] = slaves
-        self._plans = [_plan(ref, cls, given, overrides, dict(arguments or {})) for ref, cls in _resolved(target)]
+            typed["slaves"] = slaves
+        self._plans = [_plan(ref, cls, base, typed, dict(arguments or {})) for ref, cls in _resolved(target)]
         self.settings = self._plans[0].settings
         names = [os.fspath(name) for name in ([output] if isinstance(output, str | os.PathLike) else output)]
         if isinstance(warc, WarcPlace):
@@ -406,18 +408,21 @@ class _Plan:
         self.name = str(cls.name)
 
 
+def _ranked(settings: Settings | RankedSettings | Mapping[str, Any] | None) -> tuple[RankedSettings, dict[str, Any]]:
+    """Returns what a spider's own settings go over, and what goes over these."""
+    if isinstance(settings, RankedSettings):
+        return settings, {}
+    return RankedSettings(), settings.chosen() if isinstance(settings, Settings) else dict(settings or {})
+
+
 def _plan(
-    ref: SpiderRef | None, cls: type[Spider], given: Settings, overrides: dict[str, Any], arguments: dict[str, str]
+    ref: SpiderRef | None, cls: type[Spider], base: RankedSettings, typed: dict[str, Any], arguments: dict[str, str]
 ) -> _Plan:
-    """Settings rank: the caller's, then the spider's, then the defaults."""
-    settings = merged_settings(given, cls).updated(overrides)
-    if given != Settings():
-        settings = settings.updated(given.differences())
+    settings = merged_settings(base, cls, typed)
     if scrapy_names_installed():
         settings = replace(settings, scrapy_names=True)
-    portable = ref is not None
-    own_feeds = not given.feeds and all(name.lower() != "feeds" for name in overrides)
-    return _Plan(ref or SpiderRef(qualname=cls.__qualname__), cls, settings, arguments, portable, own_feeds)
+    own_feeds = all(name.lower() != "feeds" for name in typed)
+    return _Plan(ref or SpiderRef(qualname=cls.__qualname__), cls, settings, arguments, ref is not None, own_feeds)
 
 
 def _resolved(target: Target | Sequence[Target]) -> list[tuple[SpiderRef | None, type[Spider]]]:

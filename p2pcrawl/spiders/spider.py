@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, Self
 
+from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError
@@ -62,6 +63,11 @@ class Spider:
         spider = cls(*args, **kwargs)
         spider.crawler, spider.settings = crawler, crawler.settings
         return spider
+
+    @classmethod
+    def update_settings(cls, settings: RankedSettings) -> None:
+        """Says the spider's settings: ``custom_settings``, unless it is overridden to say more."""
+        settings.setdict(cls.custom_settings, "spider")
 
     @property
     def logger(self) -> logging.LoggerAdapter[logging.Logger]:

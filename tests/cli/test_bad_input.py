@@ -32,7 +32,7 @@ SPIDERS = {
     "starts.py": "from p2pcrawl import Spider\nclass A(Spider):\n    start_urls = ['ftp://example.com/']\n",
     "custom.py": (
         "from p2pcrawl import Spider\nclass A(Spider):\n    start_urls = ['http://127.0.0.1:9/']\n"
-        "    custom_settings = {'DEPTH_LIMITS': 1}\n"
+        "    custom_settings = {'depth_limits': 1}\n"
     ),
     "pipeline.py": (
         "from p2pcrawl import Spider\nclass P:\n"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import click
 
+from p2pcrawl.model.crawl.settings import check_typed
+
 LEVELS = click.Choice(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], case_sensitive=False)
 
 
-def pairs(what: str) -> Any:
-    """Reads KEY=VALUE options into a dict."""
+def pairs(what: str, check: Callable[[Iterable[str], str], None] | None = None) -> Any:
+    """Reads KEY=VALUE options into a dict. ``check`` refuses keys."""
 
     def read(ctx: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
         pairs = {}
@@ -21,13 +24,15 @@ def pairs(what: str) -> Any:
                 flag = option.opts[0]
                 raise click.UsageError(f"{flag} {value} needs the form {flag} {what}", ctx)
             pairs[name.strip()] = rest
+        if check is not None:
+            check(pairs, "the command line")
         return pairs
 
     return read
 
 
 settings = click.option(
-    "-s", "--set", "settings", multiple=True, metavar="KEY=VALUE", callback=pairs("KEY=VALUE"),
+    "-s", "--set", "settings", multiple=True, metavar="KEY=VALUE", callback=pairs("KEY=VALUE", check_typed),
     help="A setting, such as DOWNLOAD_DELAY=0.5, in any case. May be repeated.",
 )  # fmt: skip
 arguments = click.option(

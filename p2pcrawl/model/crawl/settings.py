@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from enum import StrEnum
@@ -17,6 +17,8 @@ from os import PathLike, fspath
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from p2pcrawl.model.choosing.foreign_names import is_scrapys
+from p2pcrawl.model.choosing.reading import FALSE, TRUE, Readings
 from p2pcrawl.model.cluster.placement import GroupPlacement
 from p2pcrawl.model.crawl.allowance import Allowance, allowance_of
 from p2pcrawl.model.crawl.record import Order, ShardKey
@@ -29,13 +31,14 @@ SECONDS_MAX = 1e9
 NUMBER_MAX = 1 << 62
 """What messages and databases can hold."""
 
-_TRUE = {"1", "true", "yes", "on"}
-_FALSE = {"0", "false", "no", "off"}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """The settings of a crawl: all that a user can choose about it."""
+class Settings(Readings):
+    """The settings of a crawl: all that a user can choose about it.
+
+    As a mapping (``settings["DEPTH_LIMIT"]``, ``settings.getint("MY_OWN")``) it has them by their upper-case names,
+    with the settings that are not ours.
+    """
 
     # -- pace ---------------------------------------------------------------------------------
     concurrent_requests: int = 128
@@ -170,6 +173,9 @@ class Settings:
     logstats_interval: float = 10.0
     """Seconds between progress lines where there is no terminal."""
 
+    own: Mapping[str, Any] = field(default_factory=dict)
+    """Settings that are not ours, by their upper-case names: plain data that components and spiders read."""
+
     def __post_init__(self) -> None:
         self._check_numbers()
         self._check_words()
@@ -220,20 +226,65 @@ class Settings:
     def updated(self, values: Mapping[str, Any], source: str = "settings") -> Settings:
         """Returns these settings with some values replaced.
 
-        Names may be written in any case; text values are read by the field's type. Raises
-        ConfigurationError for a name that does not exist, naming the nearest one that does.
+        Names may be written in any case; text values are read by the field's type. An upper-case name that is not ours
+        is kept as an own setting. Raises ConfigurationError for any other, naming the nearest one that is ours.
         """
         changes: dict[str, Any] = {}
+        own = dict(self.own)
         for given, value in values.items():
-            name = _ALIASES.get(given.lower(), given.lower())
-            if name not in _TYPES:
-                raise ConfigurationError(_unknown(given, source))
-            changes[name] = _read(name, value)
+            if given == "own":
+                own.update(_mapping(Any, value))
+            elif is_ours(given):
+                name = field_of(given)
+                changes[name] = _read(name, value)
+            else:
+                check_names([given], source)
+                own[given] = value
+        if own != self.own:
+            changes["own"] = own
         return replace(self, **changes)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Returns a setting by its upper-case name, whether it is ours or not."""
+        if is_ours(name):
+            return getattr(self, field_of(name))
+        return self.own.get(name, default)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.get(name)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and (is_ours(name) or name in self.own)
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterates over the upper-case names of all settings."""
+        yield from (f.name.upper() for f in fields(self) if f.name != "own")
+        yield from self.own
+
+    def keys(self) -> Iterator[str]:
+        return iter(self)
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        return ((name, self.get(name)) for name in self)
+
+    def getpriority(self, name: str) -> int | None:
+        """Returns 20, that of a project, for what was set, and 0 for a default: a crawl that runs knows no more."""
+        if is_ours(name):
+            return 20 if field_of(name) in self.differences() else 0
+        return 20 if name in self.own else None
+
+    def copy_to_dict(self) -> dict[str, Any]:
+        """Returns all settings by their upper-case names, as plain data."""
+        return {name: _plain(value) for name, value in self.items()}
+
+    def chosen(self) -> dict[str, Any]:
+        """Returns what differs from the defaults, by upper-case names."""
+        own = ((name, value) for name, value in self.own.items())
+        return {name.upper(): value for name, value in self.differences().items() if name != "own"} | dict(own)
 
     def differences(self) -> dict[str, Any]:
         """Returns the fields that differ from the defaults, as plain data that can travel."""
-        default = Settings()
+        default = _DEFAULTS
         return {
             f.name: _plain(getattr(self, f.name))
             for f in fields(self)
@@ -241,8 +292,43 @@ class Settings:
         }
 
 
+def field_of(name: str) -> str:
+    """Returns the field that a name of ours, in any case, stands for."""
+    return _ALIASES.get(name.lower(), name.lower())
+
+
+def is_ours(name: str) -> bool:
+    """Tells whether a name, in any case, is that of one of our settings."""
+    return field_of(name) in _TYPES and name.lower() != "own"
+
+
+def check_names(names: Iterable[str], source: str) -> None:
+    """Raises ConfigurationError for a name that is neither ours nor in upper case."""
+    for name in names:
+        if not is_ours(name) and not name.isupper():
+            raise ConfigurationError(_unknown(name, source))
+
+
+def near_misses(own: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yields those own settings whose names are nearly ours, with these; a plural is meant."""
+    for name in own:
+        near = _nearest(name, 0.9)
+        if near and not is_scrapys(name) and name.lower() != near + "s":
+            yield name, near.upper()
+
+
+def check_typed(names: Iterable[str], source: str) -> None:
+    """Raises ConfigurationError for a name that was typed and is nearly one of ours, naming that: nobody means both."""
+    for name in names:
+        if not is_ours(name) and not is_scrapys(name.upper()) and _nearest(name, 0.85):
+            raise ConfigurationError(_unknown(name, source))
+
+
 _ALIASES = {
     "httpproxy": "http_proxy",
+    "httpauth_user": "http_user",
+    "httpauth_pass": "http_pass",
+    "httpauth_domain": "http_auth_domain",
     "concurrent_requests_per_host": "concurrent_requests_per_domain",
     "referer_policy": "referrer_policy",
     "robots_obey": "robotstxt_obey",
@@ -294,9 +380,13 @@ def _product(user_agent: str) -> str:
 
 
 def _unknown(name: str, source: str) -> str:
-    near = get_close_matches(name.lower(), _TYPES, n=1, cutoff=0.6)
-    hint = f"; did you mean {near[0].upper()}?" if near else ""
+    near = _nearest(name, 0.6)
+    hint = f"; did you mean {near.upper()}?" if near else ""
     return f"unknown setting {name!r} in {source}{hint}"
+
+
+def _nearest(name: str, cutoff: float) -> str:
+    return next(iter(get_close_matches(name.lower(), _TYPES, n=1, cutoff=cutoff)), "")
 
 
 def _plain(value: Any) -> Any:
@@ -321,6 +411,8 @@ def _read(name: str, value: Any) -> Any:
     if name == "feed_export_fields":
         value = _named(value)
     optional = get_origin(wanted) in (Union, UnionType)
+    if value is None and not optional:
+        return getattr(_DEFAULTS, name)
     if optional:
         if value is None or (isinstance(value, str) and value.lower() in ("", "none", "auto")):
             return None
@@ -386,11 +478,12 @@ def _named(value: Any) -> Any:
 
 def _truth(text: str) -> bool:
     """Reads yes or no."""
-    if text.lower() in _TRUE:
+    if text.lower() in TRUE:
         return True
-    if text.lower() in _FALSE:
+    if text.lower() in FALSE - {""}:
         return False
     raise ValueError
 
 
 _TYPES: dict[str, Any] = get_type_hints(Settings)
+_DEFAULTS = Settings()

@@ -18,7 +18,8 @@ from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.finding.answered_names import scrapy_names_installed
-from p2pcrawl.spiders.loading.load import load_spider, merged_settings, parse_target, reference_of
+from p2pcrawl.spiders.loading.chosen import merged_settings
+from p2pcrawl.spiders.loading.load import load_spider, parse_target, reference_of
 from p2pcrawl.spiders.loading.trial import try_spider
 from p2pcrawl.spiders.page.typed_urls import checked_url
 from p2pcrawl.spiders.spider import Spider
@@ -142,7 +143,7 @@ def submission_of(
                 f"spider {target.__name__} cannot be found by other processes: define it at the top of a module"
             )
         ref, cls = found, target
-    settings = merged_settings(base, cls).updated(overrides)
+    settings = merged_settings(base, cls, overrides)
     own_feeds = all(name.lower() != "feeds" for name in overrides)
     if settings.feeds and not (sinks and own_feeds):
         sinks = [*sinks, *_feeds_of(settings.feeds, str(cls.name), arguments)]

@@ -50,6 +50,7 @@ from p2pcrawl.spiders.callbacks import is_of_a_spider, iterate
 from p2pcrawl.spiders.failure import PageFailure
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.hooks.making import make_spider
+from p2pcrawl.spiders.loading.chosen import spiders_say
 from p2pcrawl.spiders.loading.pipelines import Pipelines
 from p2pcrawl.spiders.page.limit import limited, work
 from p2pcrawl.spiders.page.links import LinkBatch
@@ -85,12 +86,12 @@ class JobRun:
         open_fetcher: OpenFetcher = Client,
     ) -> None:
         self._open_fetcher = open_fetcher
-        self.settings = settings
         self.networks = networks
-        self.agent = settings.robots_agent
         self.memory = Memory()
         self.handle = CrawlHandle(settings, cls)
         self.spider: Spider = make_spider(cls, self.handle, arguments)
+        self.settings = settings = spiders_say(settings, self.spider)
+        self.agent = settings.robots_agent
         self._complaints = Complaints(self.spider.logger)
         domains = self.spider.allowed_domains
         domains = domains.split() if isinstance(domains, str) else list(domains)

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from p2pcrawl.model.crawl.job import SpiderRef
-from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.finding.modules import import_file, import_module, importing, main_file
-from p2pcrawl.spiders.finding.objects import FILE, found_in, load_object, path_of
+from p2pcrawl.spiders.finding.objects import FILE, found_in
 from p2pcrawl.spiders.loading.plain import Links
 from p2pcrawl.spiders.page.typed_urls import checked_url, looks_like_domain
 from p2pcrawl.spiders.spider import Spider
 
-__all__ = ["importing", "load_object", "load_spider", "merged_settings", "parse_target", "path_of", "reference_of"]
+__all__ = ["importing", "load_spider", "parse_target", "reference_of"]
 
 _MODULE = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d][\w.]*)\Z")
 _WHAT = "a URL, a file (spider.py or spider.py:Class) or module:Class"
@@ -82,26 +79,6 @@ def reference_of(cls: type[Spider]) -> SpiderRef | None:
     if cls.__module__.startswith("p2pcrawl_user_") and file:
         return SpiderRef(file=str(file), qualname=cls.__qualname__)
     return SpiderRef(module=cls.__module__, qualname=cls.__qualname__)
-
-
-def merged_settings(base: Settings, cls: type[Spider]) -> Settings:
-    """Returns ``base`` with the spider's ``custom_settings``. Raises ConfigurationError for a name that does not
-    exist.
-    """
-    custom = cls.custom_settings
-    if not custom:
-        return base
-    source = f"custom_settings of spider {cls.name}"
-    if not isinstance(custom, Mapping):
-        raise ConfigurationError(f"{source} must be a dict, not {type(custom).__name__}")
-    return base.updated({name: _portable(name, value) for name, value in custom.items()}, source)
-
-
-def _portable(name: str, value: Any) -> Any:
-    """Pipelines that are named by class are written as text, so that the setting can travel."""
-    if name.lower() != "item_pipelines" or not isinstance(value, Mapping):
-        return value
-    return {path_of(key) if isinstance(key, type) else key: order for key, order in value.items() if order is not None}
 
 
 def _choose(module: ModuleType, wanted: str, shown: str) -> str:

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import logging
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
 
-from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.choosing.foreign_names import told_of
+from p2pcrawl.model.crawl.settings import Settings, near_misses
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.spiders.finding.objects import load_object
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.hooks.making import make_spider
+from p2pcrawl.spiders.loading.chosen import pace_unheard
 from p2pcrawl.spiders.loading.plain import Links
 from p2pcrawl.spiders.page.typed_urls import checked_url
 from p2pcrawl.spiders.spider import Spider
+
+log = logging.getLogger(__name__)
 
 START_URLS_CHECKED = 10_000
 
@@ -36,6 +41,10 @@ def try_spider(cls: type[Spider], arguments: Mapping[str, str], settings: Settin
         raise
     except Exception as error:
         raise ConfigurationError(f"spider {cls.name} cannot be made: {error_line(error)}") from error
+    for line in (*told_of(settings.own), *pace_unheard(spider)):
+        log.warning("%s", line)
+    for name, near in near_misses(settings.own):
+        log.warning("setting %s is not one of ours, and is kept for the spider to read; was %s meant?", name, near)
     _check_start(spider)
 
 

@@ -10,7 +10,7 @@ import pytest
 from p2pcrawl.model.cluster.placement import GroupPlacement
 from p2pcrawl.model.crawl.record import Order, ShardKey
 from p2pcrawl.model.crawl.referrer import ReferrerPolicy
-from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.crawl.settings import Settings, check_typed
 from p2pcrawl.model.errors import ConfigurationError
 
 CHANGED = {
@@ -56,7 +56,7 @@ def as_text(value: object) -> str:
     return json.dumps(value) if isinstance(value, dict) else str(value)
 
 
-NAMES = [f.name for f in fields(Settings)]
+NAMES = [f.name for f in fields(Settings) if f.name != "own"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -79,11 +79,65 @@ def test_differences_travel_as_plain_data_and_make_the_same_settings(name: str) 
 
 @pytest.mark.parametrize(
     ("given", "nearest"),
-    [("DOWNLOAD_DELY", "DOWNLOAD_DELAY"), ("depth_limits", "DEPTH_LIMIT"), ("Robotstxt_Obay", "ROBOTSTXT_OBEY")],
+    [("download_dely", "DOWNLOAD_DELAY"), ("depth_limits", "DEPTH_LIMIT"), ("Robotstxt_Obay", "ROBOTSTXT_OBEY")],
 )
 def test_unknown_setting_is_refused_with_the_nearest_name(given: str, nearest: str) -> None:
     with pytest.raises(ConfigurationError, match=f"did you mean {nearest}"):
         Settings().updated({given: 1})
+
+
+def test_upper_case_name_that_is_not_ours_is_kept_and_travels() -> None:
+    settings = Settings().updated({"MY_KEYS": ["a", "b"]}).updated({"MY_LIMIT": "7", "DEPTH_LIMIT": "2"})
+
+    again = Settings().updated(json.loads(json.dumps(settings.differences())))
+
+    assert again == settings
+    assert (again["MY_KEYS"], again.getint("MY_LIMIT"), again.getint("DEPTH_LIMIT")) == (["a", "b"], 7, 2)
+    assert (again.get("NONE"), again["NONE"], "MY_KEYS" in again, "NONE" in again) == (None, None, True, False)
+
+
+@pytest.mark.parametrize("name", ["DOWNLOAD_DELY", "RETRY_TIME", "robotstxt_obay"])
+def test_typed_name_that_is_nearly_ours_is_refused(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="did you mean"):
+        check_typed([name], "the command line")
+
+
+@pytest.mark.parametrize("name", ["DEPTH_LIMIT", "depth_limit", "HTTPCACHE_ENABLED", "MY_OWN", "LOG_SHORT_NAMES"])
+def test_typed_name_that_is_ours_or_scrapys_or_like_no_other_is_taken(name: str) -> None:
+    check_typed([name], "the command line")
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "value"),
+    [
+        ("getbool", "True", True),
+        ("getbool", "0", False),
+        ("getint", "3", 3),
+        ("getfloat", "0.5", 0.5),
+        ("getlist", "a,b", ["a", "b"]),
+        ("getdict", '{"a": 1}', {"a": 1}),
+        ("getdictorlist", "a,b", ["a", "b"]),
+        ("getdictorlist", "[1]", [1]),
+        ("getwithbase", '{"a": 1}', {"b": 2, "a": 1}),
+    ],
+)
+def test_own_setting_is_read_from_text_as_what_is_wanted(read: str, text: str, value: object) -> None:
+    settings = Settings().updated({"MINE": text, "MINE_BASE": '{"b": 2}'})
+
+    assert getattr(settings, read)("MINE") == value
+
+
+@pytest.mark.parametrize(
+    ("read", "value"),
+    [("getbool", False), ("getint", 0), ("getfloat", 0.0), ("getlist", []), ("getdict", {}), ("getdictorlist", [])],
+)
+def test_setting_that_is_not_there_is_read_as_nothing(read: str, value: object) -> None:
+    assert getattr(Settings(), read)("MINE") == value
+
+
+def test_own_setting_that_is_neither_true_nor_false_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="MINE is true or false"):
+        Settings().updated({"MINE": "perhaps"}).getbool("MINE")
 
 
 def test_setting_like_no_other_is_refused_without_a_guess() -> None:

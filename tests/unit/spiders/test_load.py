@@ -9,17 +9,13 @@ from pathlib import Path
 import pytest
 
 from p2pcrawl.model.crawl.job import SpiderRef
-from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.spiders.loading.load import load_spider, merged_settings, parse_target, reference_of
+from p2pcrawl.spiders.loading.load import load_spider, parse_target, reference_of
 from p2pcrawl.spiders.loading.plain import Links
 from p2pcrawl.spiders.spider import Spider
 
 HEAD = "from p2pcrawl.spiders.spider import Spider\n"
 ROOT = Path(__file__).parents[3]
-MIXED_CASE = {"DOWNLOAD_DELAY": 0.5, "depth_limit": "3"}
-MISSPELT = {"DOWNLAOD_DELAY": 1}
-PIPELINES = {"ITEM_PIPELINES": {Links: 1, "a.B": 2, "c.D": None}}
 
 
 def write(folder: Path, text: str, name: str = "shop.py") -> str:
@@ -151,27 +147,3 @@ def test_script_is_found_as_a_file_and_its_main_block_does_not_run_again(tmp_pat
 
     assert ran.stdout == "main True True\n", ran.stderr
     assert loaded.name == "shop"
-
-
-def test_custom_settings_are_merged_in_any_case() -> None:
-    class Shop(Spider):
-        custom_settings = MIXED_CASE
-
-    settings = merged_settings(Settings(), Shop)
-
-    assert (settings.download_delay, settings.depth_limit) == (0.5, 3)
-
-
-def test_unknown_custom_setting_names_the_nearest() -> None:
-    class Shop(Spider):
-        custom_settings = MISSPELT
-
-    with pytest.raises(ConfigurationError, match="custom_settings of spider shop; did you mean DOWNLOAD_DELAY"):
-        merged_settings(Settings(), Shop)
-
-
-def test_pipeline_named_by_class_travels_as_text() -> None:
-    class Shop(Spider):
-        custom_settings = PIPELINES
-
-    assert merged_settings(Settings(), Shop).item_pipelines == {"p2pcrawl.spiders.loading.plain:Links": 1, "a.B": 2}

@@ -1,0 +1,109 @@
+"""The settings of one crawl, chosen from what was typed, the spider, the project, and the defaults, in this order."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Set
+from os import PathLike, fspath
+from types import FunctionType
+from typing import Any, Final
+
+from p2pcrawl.model.choosing.ranked_settings import RankedSettings
+from p2pcrawl.model.crawl.settings import Settings, check_names, field_of, is_ours
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.spiders.finding.objects import path_of
+from p2pcrawl.spiders.spider import Spider
+
+log = logging.getLogger(__name__)
+
+ATTRIBUTES: Final[Mapping[str, str]] = {
+    "download_delay": "DOWNLOAD_DELAY",
+    "max_concurrent_requests": "CONCURRENT_REQUESTS_PER_DOMAIN",
+    "download_maxsize": "DOWNLOAD_MAXSIZE",
+    "download_timeout": "DOWNLOAD_TIMEOUT",
+    "http_auth_domain": "HTTP_AUTH_DOMAIN",
+    "http_pass": "HTTP_PASS",
+    "http_user": "HTTP_USER",
+    "user_agent": "USER_AGENT",
+}
+"""Attributes of spiders that stand for settings."""
+PACE: Final = ("download_delay", "max_concurrent_requests")
+"""Those that masters keep to, who see the spider's class and none that was made."""
+
+
+def merged_settings(
+    base: Settings | RankedSettings, cls: type[Spider], typed: Mapping[str, Any] | None = None
+) -> Settings:
+    """Returns ``base`` with what the spider's class says over it, in ``custom_settings``, ``update_settings`` or its
+    attributes, and what was typed over all. Raises ConfigurationError for a name or a value that cannot be.
+    """
+    source = f"custom_settings of spider {cls.name}"
+    if cls.custom_settings is not None and not isinstance(cls.custom_settings, Mapping):
+        raise ConfigurationError(f"{source} must be a dict, not {type(cls.custom_settings).__name__}")
+    start = Settings() if isinstance(base, RankedSettings) else base
+    ranked = RankedSettings(base if isinstance(base, RankedSettings) else None, known=start)
+    ranked.setdict(typed, "cmdline")
+    cls.update_settings(ranked)
+    ranked.setdict(_attributes(vars_of(cls)), "spider")
+    check_names(cls.custom_settings or (), source)
+    values = {}
+    for _, name, value in ranked.ranked():
+        try:
+            values[name] = value if name.lower() == "feeds" else portable(name, value)
+        except TypeError as error:
+            log.warning("setting %s is left out: it holds %s, which cannot travel to other processes", name, error)
+    return start.updated(values)
+
+
+def spiders_say(settings: Settings, spider: Spider) -> Settings:
+    """Returns the settings with what a spider that was made says by its attributes, but for the pace.
+
+    A spider may set them from its arguments; where only its class has them, they are in the settings already.
+    """
+    said = {name: value for name, value in vars(spider).items() if name not in PACE}
+    return settings.updated(_attributes(said), f"the attributes of spider {spider.name}")
+
+
+def pace_unheard(spider: Spider) -> list[str]:
+    """Returns a line for each attribute that sets the pace, and is set where no master hears of it."""
+    return [
+        f"{name} of spider {spider.name} has no effect where it is set, on the spider that was made: set it in the "
+        f"class, or {ATTRIBUTES[name]} in its custom_settings"
+        for name in PACE
+        if name in vars(spider)
+    ]
+
+
+def portable(name: str, value: Any) -> Any:
+    """Returns a setting's value as plain data: classes and functions as the text that they are found by. Raises
+    TypeError, naming its kind, for what has no such form.
+    """
+    if is_ours(name) and not isinstance(value, Mapping | list | tuple | Set):
+        return value
+    made = _plain(value)
+    if field_of(name) == "item_pipelines" and isinstance(made, dict):
+        return {path: order for path, order in made.items() if order is not None}
+    return made
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, type | FunctionType):
+        return path_of(value)
+    if isinstance(value, Mapping):
+        return {_plain(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple | Set):
+        return [_plain(each) for each in value]
+    if isinstance(value, PathLike):
+        return fspath(value)
+    raise TypeError(f"a {type(value).__name__}")
+
+
+def vars_of(cls: type[Spider]) -> dict[str, Any]:
+    """Returns the attributes of a spider's class and its bases."""
+    return {name: getattr(cls, name, None) for name in ATTRIBUTES}
+
+
+def _attributes(said: Mapping[str, Any]) -> dict[str, Any]:
+    return {ATTRIBUTES[n]: v for n, v in said.items() if n in ATTRIBUTES and isinstance(v, str | int | float)}

@@ -1,0 +1,97 @@
+"""The settings of a crawl: which of several values counts, and what cannot travel."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from p2pcrawl.model.choosing.ranked_settings import RankedSettings
+from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.spiders.loading.chosen import merged_settings, spiders_say
+from p2pcrawl.spiders.loading.plain import Links
+from p2pcrawl.spiders.loading.trial import try_spider
+from p2pcrawl.spiders.spider import Spider
+
+
+class Plain(Spider):
+    start_urls = ("http://a.example/",)
+
+
+class Choosy(Plain):
+    custom_settings = {"DEPTH_LIMIT": 1, "MINE": "spider", "download_timeout": "9"}  # noqa: RUF012
+    download_delay = 0.25
+
+    @classmethod
+    def update_settings(cls, settings: Any) -> None:
+        super().update_settings(settings)
+        settings.set("URLLENGTH_LIMIT", settings.getint("URLLENGTH_LIMIT") + 1, priority="spider")
+        settings.set("RETRY_TIMES", 9, priority="addon")
+
+
+def with_settings(**custom: Any) -> type[Spider]:
+    return type("Shop", (Plain,), {"custom_settings": custom})
+
+
+def test_spider_stands_over_the_project_and_what_was_typed_over_both() -> None:
+    project = RankedSettings({"DEPTH_LIMIT": 3, "RETRY_TIMES": 5, "MINE": "project", "THEIRS": 1})
+
+    settings = merged_settings(project, Choosy, {"depth_limit": "7", "MINE": "typed"})
+
+    assert (settings.depth_limit, settings["MINE"], settings["THEIRS"]) == (7, "typed", 1)
+    assert merged_settings(project, Choosy).depth_limit == 1
+    assert (settings.download_delay, settings.download_timeout) == (0.25, 9.0)
+    assert (settings.urllength_limit, settings.retry_times) == (2084, 5)
+
+
+def test_class_is_written_as_its_path_and_none_leaves_a_pipeline_out() -> None:
+    settings = merged_settings(
+        Settings(), with_settings(ITEM_PIPELINES={Links: 1, "a.B": 2, "c.D": None}, MINE=[Links, {"k": (1, 2)}])
+    )
+
+    assert settings.item_pipelines == {"p2pcrawl.spiders.loading.plain:Links": 1, "a.B": 2}
+    assert settings["MINE"] == ["p2pcrawl.spiders.loading.plain:Links", {"k": [1, 2]}]
+
+
+def test_value_that_cannot_travel_is_left_out_and_told(caplog: pytest.LogCaptureFixture) -> None:
+    settings = merged_settings(Settings(), with_settings(PATTERN=re.compile("a"), MINE=1))
+
+    assert settings.own == {"MINE": 1}
+    assert "setting PATTERN is left out: it holds a Pattern" in caplog.text
+
+
+@pytest.mark.parametrize("custom", [{"download_dely": 1}, ["DEPTH_LIMIT"]])
+def test_custom_settings_that_cannot_be_are_refused_by_the_spiders_name(custom: Any) -> None:
+    spider = type("Shop", (Plain,), {"custom_settings": custom})
+
+    with pytest.raises(ConfigurationError, match="custom_settings of spider shop"):
+        merged_settings(Settings(), spider)
+
+
+def test_none_stands_for_the_default() -> None:
+    assert merged_settings(Settings(), with_settings(USER_AGENT=None)).user_agent == Settings().user_agent
+
+
+def test_trial_tells_of_what_has_no_effect_and_of_what_may_be_meant(caplog: pytest.LogCaptureFixture) -> None:
+    settings = merged_settings(
+        Settings(),
+        with_settings(DOWNLAOD_DELAY=1, DUPEFILTER_CLASS="my.Filter", TELNETCONSOLE_ENABLED=False, USER_AGENTS=["a"]),
+    )
+
+    try_spider(Plain, {"download_delay": "3"}, settings)
+
+    told = [record.message for record in caplog.records]
+    assert len(told) == 3
+    assert told[0].startswith("setting DUPEFILTER_CLASS has no effect: ")
+    assert told[1].startswith("download_delay of spider plain has no effect")
+    assert told[2].endswith("was DOWNLOAD_DELAY meant?")
+
+
+def test_attributes_that_a_spider_sets_on_itself_count_in_its_slave() -> None:
+    spider = Plain(user_agent="Mine/1.0", download_delay="2")
+
+    settings = spiders_say(Settings(), spider)
+
+    assert (settings.user_agent, settings.download_delay) == ("Mine/1.0", None)
