@@ -126,8 +126,8 @@ def _summary(c: dict[str, Any], seconds: float) -> list[str]:
     why = f" ({c['reason']})" if c["reason"] else ""
     got = f"{counted(c['pages'], 'page')}, {counted(c['items'], 'item')}"
     lines = [f"{c['name']} {c['state']}{why}: {got} in {seconds:.1f} s"]
-    for title in ("failed", "dropped", "retries"):
-        if reasons := c[f"{title}_by_reason"]:
+    for title in ("failed", "dropped", "marked", "retries"):
+        if reasons := c.get(f"{title}_by_reason"):
             lines.append(f"  {title}: " + ", ".join(f"{name} {n:,}" for name, n in reasons.items()))
     holds = "holds" if c["conserved"] else "DOES NOT HOLD (this is a bug)"
     lines.append(

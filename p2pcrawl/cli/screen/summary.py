@@ -101,9 +101,10 @@ def _job(c: dict[str, Any], ending: CrawlEnd) -> list[str]:
     for title, key in (
         ("failed", "failed_by_reason"),
         ("dropped", "dropped_by_reason"),
+        ("marked", "marked_by_reason"),
         ("retries", "retries_by_reason"),
     ):
-        if c[key]:
+        if c.get(key):
             reasons = ", ".join(f"{name} {n:,}" for name, n in sorted(c[key].items(), key=lambda p: -p[1]))
             lines.append(f"  {title}: {reasons}")
     rest = [

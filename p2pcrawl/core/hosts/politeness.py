@@ -61,8 +61,8 @@ class Pace:
         return cls(
             delay_s=settings.download_delay,
             concurrency=settings.concurrent_requests_per_domain,
-            agent=settings.robots_agent,
-            obey_robots=settings.robotstxt_obey,
+            agent=settings.robots_key,
+            obey_robots=settings.reads_robots,
             retry_after_max_s=settings.retry_after_max,
             crawl_delay_max_s=settings.crawl_delay_max,
             autothrottle=settings.autothrottle_enabled,

@@ -14,6 +14,8 @@ from typing import Final, Literal
 
 from protego import Protego
 
+from p2pcrawl.core.hosts.robots_groups import lines_for
+from p2pcrawl.core.usage.site_rules import TDM_FILE, TDM_FILE_MAX, SiteUsage, site_usage, tdm_lines
 from p2pcrawl.fetch.components.redirect import resolve
 from p2pcrawl.fetch.connection.fetcher import Fetcher
 from p2pcrawl.fetch.connection.guard import Blocked
@@ -47,24 +49,62 @@ async def fetch_robots(
 ) -> RobotsText:
     """Fetches the robots.txt that speaks for ``origin``.
 
-    ``pause(host)`` is awaited before each redirected hop, so that the caller can space requests.
+    ``pause(host)`` is awaited before each further request, so that the caller can space them. Where the settings want
+    usage signals, the rules of ``tdmrep.json`` stand before the text, see :func:`tdm_lines`.
+
     Raises Blocked when the origin itself is out of bounds; a redirect out of bounds is a verdict.
     """
-    url = origin + "/robots.txt"
-    headers = {"User-Agent": settings.user_agent, "Accept": "text/plain,*/*;q=0.5"}
-    meta = {"proxy": settings.http_proxy} if settings.http_proxy else {}
+    text = await _fetch_text(client, origin + "/robots.txt", settings, pause)
+    if not settings.reads_usage or text.verdict == "disallow":
+        return text
+    await pause(host_of(origin))
+    rules = await _fetch_tdm_rules(client, origin + TDM_FILE, settings, pause)
+    return RobotsText("rules", rules + text.body, text.reason) if rules else text
+
+
+async def _fetch_tdm_rules(
+    client: Fetcher, url: str, settings: Settings, pause: Callable[[str], Awaitable[None]]
+) -> str:
+    """Fetches a ``tdmrep.json``; "" for a site that has none, or gives it to nobody, which means the same."""
     for hop in range(REDIRECTS_MAX + 1):
         if hop:
             await pause(host_of(url))
         try:
-            answer = await client.fetch(Request(url, headers=headers, meta=meta), cut=SIZE_MAX)
+            answer = await client.fetch(_plain_request(url, settings), cut=TDM_FILE_MAX)
+        except (FetchError, Blocked):
+            return ""
+        if answer.status not in _REDIRECTS:
+            return tdm_lines(answer.body) if answer.status == 200 else ""
+        target = resolve(url, answer.headers.get("Location", ""))
+        if target is None:
+            return ""
+        url = target
+    return ""
+
+
+def _plain_request(url: str, settings: Settings) -> Request:
+    headers = {"User-Agent": settings.user_agent, "Accept": "text/plain,*/*;q=0.5"}
+    return Request(url, headers=headers, meta={"proxy": settings.http_proxy} if settings.http_proxy else {})
+
+
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+
+
+async def _fetch_text(
+    client: Fetcher, url: str, settings: Settings, pause: Callable[[str], Awaitable[None]]
+) -> RobotsText:
+    for hop in range(REDIRECTS_MAX + 1):
+        if hop:
+            await pause(host_of(url))
+        try:
+            answer = await client.fetch(_plain_request(url, settings), cut=SIZE_MAX)
         except FetchError as error:
             return RobotsText("disallow", reason=f"{error.kind}: {error}")
         except Blocked as error:
             if not hop:
                 raise
             return RobotsText("disallow", reason=f"robots.txt leads out of bounds: {error}")
-        if answer.status not in (301, 302, 303, 307, 308):
+        if answer.status not in _REDIRECTS:
             return _verdict(answer)
         location = answer.headers.get("Location", "")
         if not location:
@@ -89,9 +129,9 @@ def _verdict(answer: Answer) -> RobotsText:
 class RobotsRules:
     """One host's rules for one agent. Cheap to ask, however hostile the text."""
 
-    __slots__ = ("_rules", "crawl_delay", "unreachable")
+    __slots__ = ("_rules", "crawl_delay", "unreachable", "usage")
 
-    def __init__(self, text: RobotsText, agent: str) -> None:
+    def __init__(self, text: RobotsText, agent: str, *, usage: bool = False) -> None:
         self.unreachable = text.verdict == "disallow"
         """Nothing is allowed because robots.txt could not be had."""
         self.crawl_delay: float | None = None
@@ -100,6 +140,10 @@ class RobotsRules:
         if text.verdict == "rules" and (rules := _rules_for(text.body, agent)):
             self._rules = Protego.parse(rules)
             self.crawl_delay = _delay(self._rules)
+        self.usage: SiteUsage | None = None
+        """The statements about uses that stand beside the rules; read only where ``usage`` is asked for."""
+        if usage and text.verdict == "rules":
+            self.usage = site_usage(text.body, agent)
 
     def allowed(self, url: str) -> bool:
         if self._rules is None:
@@ -115,7 +159,6 @@ _LINES_MAX: Final = 20_000
 _WILDCARDS_MAX: Final = 2_000
 _WILDCARDS_PER_PATTERN_MAX: Final = 20
 _PATTERN_MAX: Final = 2_083
-_AGENT_LINE: Final = re.compile(r"\s*user[- ]?agent(?:\s*:|\s)\s*(.*)", re.IGNORECASE)
 _RULE_LINE: Final = re.compile(
     r"\s*(allow|dis+al+[ao]w|dis+alow|diasllow|crawl[- ]delay|request[- ]rate)(?:\s*:|\s)\s*(.*)", re.IGNORECASE
 )
@@ -123,54 +166,8 @@ _RULE_LINE: Final = re.compile(
 
 def _rules_for(body: str, agent: str) -> str:
     """Returns the lines of all groups that name ``agent`` best, as one group for everyone; "" when there are none."""
-    groups: dict[str, list[tuple[str, str]]] = {}
-    best, score = "", 0
-    named: list[list[tuple[str, str]]] = []
-    in_names = False
-    agent = agent.strip().lower()
-    for line in _lines(body):
-        if match := _AGENT_LINE.match(line):
-            if not in_names:
-                named, in_names = [], True
-            name = match[1].strip().lower()
-            if points := _score(name, agent):
-                group = groups.setdefault(name, [])
-                if not any(group is known for known in named):
-                    named.append(group)
-                if points > score:
-                    best, score = name, points
-        elif match := _RULE_LINE.match(line):
-            in_names = False
-            for group in named:
-                group.append((match[1].lower(), match[2].strip()))
-    if not score:
-        return ""
-    return "\n".join(["User-agent: *", *_bounded(groups[best])])
-
-
-def _score(name: str, agent: str) -> int:
-    """Returns how well a group's name fits an agent: 0 not at all, 1 for ``*``, else by length."""
-    if name == "*":
-        return 1
-    token = name.partition("/")[0].strip(" *")
-    at = agent.find(token) if token else -1
-    while at >= 0:
-        after = at + len(token)
-        if not (at and _is_word(agent[at - 1])) and not (after < len(agent) and _is_word(agent[after])):
-            return 1 + len(token)
-        at = agent.find(token, at + 1)
-    return 0
-
-
-def _is_word(character: str) -> bool:
-    return character.isalnum() or character in "-_"
-
-
-def _lines(body: str) -> Iterator[str]:
-    for line in body.splitlines():
-        text = line.partition("#")[0].strip()
-        if text:
-            yield text
+    own, _ = lines_for(body, agent, _RULE_LINE)
+    return "" if own is None else "\n".join(["User-agent: *", *_bounded(own)])
 
 
 def _bounded(rules: list[tuple[str, str]]) -> Iterator[str]:

@@ -117,7 +117,7 @@ class Job:
         counts = self.counts
         by = {
             group: {k.partition(":")[2]: n for k, n in sorted(counts.items()) if k.startswith(group + ":") and n}
-            for group in ("failed", "dropped", "retries", "filtered", "statuses")
+            for group in ("failed", "dropped", "retries", "marked", "filtered", "statuses")
         }
         whole = counts["done"] + counts["failed"] + counts["dropped"] + counts["queued"]
         return {
@@ -143,6 +143,7 @@ class Job:
             "failed_by_reason": by["failed"],
             "dropped_by_reason": by["dropped"],
             "retries_by_reason": by["retries"],
+            "marked_by_reason": by["marked"],
             "filtered_links": by["filtered"],
             "statuses": by["statuses"],
         }
@@ -191,7 +192,7 @@ def certificate_sum(parts: list[dict[str, Any]]) -> dict[str, Any]:
             if name in ("job", "conserved") or isinstance(value, str):
                 continue
             if isinstance(value, dict):
-                merged = Counter(whole[name])
+                merged = Counter(whole.get(name, {}))
                 merged.update(value)
                 whole[name] = dict(sorted(merged.items()))
             else:

@@ -174,9 +174,10 @@ class Granting:
         grant.tasks.append(Task(lease.number, candidate.record, job.id, link, candidate.attempts))
 
     def _add_rules(self, grant: Grant, session: Session, seat: Seat, job: Job, origin: str) -> None:
-        if origin in session.rules:
+        agent = job.pace.agent
+        if agent in session.rules.get(origin, ()):
             return
-        entry = (seat.host.robots or {}).get((origin, job.pace.agent))
+        entry = (seat.host.robots or {}).get((origin, agent))
         if entry is not None:
-            session.knows_rules(origin)
-            grant.robots.append(Robots(origin, entry.verdict, entry.body, entry.reason))
+            session.knows_rules(origin, agent)
+            grant.robots.append(Robots(origin, entry.verdict, entry.body, entry.reason, agent))

@@ -80,7 +80,7 @@ class Reports:
                 session.turned = now
             session.inbox.popleft()
             if isinstance(message, Returned):
-                session.rules.difference_update(message.missing_robots)
+                session.forget_rules(message.missing_robots)
                 for record in message.records:
                     self._intake.returned(session, record, batch, now)
                 continue
@@ -119,10 +119,10 @@ class Reports:
         there.
         """
         for session in self.sessions.values():
-            session.rules.discard(origin)
+            session.forget_rules([origin])
         # The reader told its rules to the spider that they were read for, not to others that it runs.
         if len(self._jobs) == 1:
-            reader.knows_rules(origin)
+            reader.knows_rules(origin, next(iter(self._jobs.values())).pace.agent)
 
 
 def _ahead(message: Report | Returned) -> int:

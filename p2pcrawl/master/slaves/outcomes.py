@@ -207,6 +207,9 @@ class Intake:
         tally["bytes"] += outcome.size
         if outcome.dropped_items:
             tally["items_dropped"] += outcome.dropped_items
+        if outcome.marked:
+            tally["marked"] += 1
+            tally[f"marked:{outcome.marked}"] += 1
         for name, count in outcome.filtered.items():
             tally[f"filtered:{name}"] += count
         if outcome.phase == Phase.QUEUED:
@@ -351,8 +354,13 @@ class Intake:
         self.aftermath.retries.append((lease.candidate, now))
 
 
-_UNFETCHED = frozenset({"robots", "robots-unreachable", "crawl-delay", "private-network", "ignored", "invalid"})
-"""Ends that came about without a request to the host."""
+_UNFETCHED = frozenset(
+    {
+        *("robots", "robots-unreachable", "crawl-delay", "private-network", "ignored", "invalid"),
+        *("content-signal", "content-usage", "tdm-reservation", "robots-tag"),
+    }
+)
+"""Ends that came about without a request to the host, unless it has answered."""
 
 
 def _opened_meanwhile(job: Job, lease: Lease) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -87,8 +88,8 @@ class Session:
     inbox: deque[Report | Returned] = field(default_factory=deque)
     jobs: dict[int, int] = field(default_factory=dict)
     """The version of each job that it was told."""
-    rules: set[str] = field(default_factory=set)
-    """The origins whose robots.txt it was told."""
+    rules: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The origins whose robots.txt it was told, and the agents for which it was."""
     granted: int = 0
     """How many pages it was ever given."""
     ready: bool = False
@@ -113,12 +114,17 @@ class Session:
     turned: float = 0.0
     """When parts of its pages were last taken."""
 
-    def knows_rules(self, origin: str) -> None:
-        """Notes that the slave was told the origin's robots.txt."""
+    def knows_rules(self, origin: str, agent: str) -> None:
+        """Notes that the slave was told the origin's robots.txt, as it is known for an agent."""
         if len(self.rules) >= RULES_MAX:
             # The slave has dropped some by now; those that it misses it asks for.
             self.rules.clear()
-        self.rules.add(origin)
+        self.rules[origin] = (*self.rules.get(origin, ()), agent)
+
+    def forget_rules(self, origins: Iterable[str]) -> None:
+        """Notes that the slave is to be told these again, when it next asks there."""
+        for origin in origins:
+            self.rules.pop(origin, None)
 
     def holds(self, lease: int) -> bool:
         """Tells whether the session has this lease, or had it when it was over."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(slots=True)
@@ -19,3 +20,7 @@ class Answer:
     ip: str = ""
     set_cookies: tuple[str, ...] = ()
     flags: list[str] = field(default_factory=list)
+    usage: Mapping[str, Any] | None = None
+    """What the site says about the use of its content; None where nobody asked for it."""
+    forbidden: str = ""
+    """The kind of the statement that forbids the crawl's purpose; "" for none."""

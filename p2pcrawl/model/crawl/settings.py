@@ -21,6 +21,7 @@ from p2pcrawl.model.choosing.foreign_names import is_scrapys
 from p2pcrawl.model.choosing.reading import FALSE, TRUE, Readings
 from p2pcrawl.model.cluster.placement import GroupPlacement
 from p2pcrawl.model.crawl.allowance import Allowance, allowance_of
+from p2pcrawl.model.crawl.purpose import ForbiddenPages, Purpose
 from p2pcrawl.model.crawl.record import Order, ShardKey
 from p2pcrawl.model.crawl.referrer import ReferrerPolicy
 from p2pcrawl.model.errors import ConfigurationError
@@ -62,6 +63,15 @@ class Settings(Readings):
     crawl_delay_max: float = 600.0
     """Pages of a host whose Crawl-delay is longer are left out: at that pace hardly any would be fetched, and one host
     would keep the whole crawl from ending. Asking more often than it wants would be rude. 0: any is waited for."""
+
+    # -- usage signals ------------------------------------------------------------------------
+    purpose: tuple[Purpose, ...] = ()
+    """What the pages are for; sites that forbid it are obeyed. None: signals are not asked for, as a crawler that only
+    fetches does not use."""
+    purpose_forbidden: ForbiddenPages = ForbiddenPages.LEAVE_OUT
+    """What happens to pages that forbid the purpose: ``leave-out``, or ``mark``: fetched and counted."""
+    usage_field: str = ""
+    """The field of each item that is given what its page's site says about uses; "": none."""
 
     # -- requests -----------------------------------------------------------------------------
     user_agent: str = "p2pcrawl/0.1"
@@ -212,6 +222,9 @@ class Settings(Readings):
             raise ConfigurationError(
                 f"FEED_EXPORT_ENCODING is utf-8 and nothing else, not {self.feed_export_encoding!r}"
             )
+        for purpose in self.purpose:
+            if purpose not in list(Purpose):
+                raise ConfigurationError(f"PURPOSE is some of {', '.join(Purpose)}, not {purpose!r}")
         if "\n" in self.user_agent or "\r" in self.user_agent:
             raise ConfigurationError("USER_AGENT must be one line")
 
@@ -222,6 +235,23 @@ class Settings(Readings):
         Of ``Mozilla/5.0 (compatible; SomeBot/1.0)`` that is SomeBot, for it is what site owners write.
         """
         return self.robotstxt_user_agent or _product(self.user_agent)
+
+    @property
+    def reads_usage(self) -> bool:
+        """True if sites are asked what may be done with their content."""
+        return bool(self.purpose or self.usage_field)
+
+    @property
+    def robots_key(self) -> str:
+        """The name under which a host's robots.txt is known: by agent, and by whether statements about uses are among
+        it.
+        """
+        return f"{self.robots_agent} +usage" if self.reads_usage else self.robots_agent
+
+    @property
+    def reads_robots(self) -> bool:
+        """True if robots.txt has to be known before a page is fetched."""
+        return self.robotstxt_obey or self.reads_usage
 
     def updated(self, values: Mapping[str, Any], source: str = "settings") -> Settings:
         """Returns these settings with some values replaced.
@@ -393,7 +423,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, tuple):
-        return list(value)
+        return [_plain(each) for each in value]
     return str(value) if isinstance(value, StrEnum) else value
 
 
@@ -428,6 +458,8 @@ def _read(name: str, value: Any) -> Any:
         if isinstance(wanted, type) and issubclass(wanted, StrEnum):
             choices = ", ".join(wanted)
             raise ConfigurationError(f"setting {name.upper()} is one of {choices}, not {value!r}") from error
+        if name == "purpose":
+            raise ConfigurationError(f"setting PURPOSE is some of {', '.join(Purpose)}, not {value!r}") from error
         kind = getattr(wanted, "__name__", str(wanted)).lower()
         raise ConfigurationError(f"setting {name.upper()} needs a value of type {kind}, not {value!r}") from error
 
@@ -457,6 +489,8 @@ def _tuple(inner: Any, value: Any) -> tuple[Any, ...]:
     """Reads a list, in text with commas and with brackets or without."""
     if isinstance(value, str):
         value = [part.strip() for part in value.strip("[]()").split(",") if part.strip()]
+    if issubclass(inner, StrEnum):
+        return tuple(inner(part.lower()) for part in value)
     return tuple(inner(part) for part in value)
 
 

@@ -84,6 +84,7 @@ def _record(inquiry: Inquiry, job: JobRow, record: RecordRow) -> dict[str, Any]:
 def _host(inquiry: Inquiry, job: JobRow, record: RecordRow) -> dict[str, Any]:
     _, settings = spec_of(inquiry, job)
     agent = settings.robots_agent
+    key = settings.robots_key
     host: dict[str, Any] = {
         "name": host_of(record.link.url),
         "pause_s": round(inquiry.pause_s(key_hash(host_of(record.link.url))), 1),
@@ -93,7 +94,7 @@ def _host(inquiry: Inquiry, job: JobRow, record: RecordRow) -> dict[str, Any]:
         "crawl_delay_s": 0.0,
     }
     for row in inquiry.robots(key_hash(host_of(record.link.url)), origin_of(record.link.url)):
-        if row.agent != agent:
+        if row.agent != key:
             continue
         # The verdict is made of these words only; anything else would be a damaged table.
         verdict: Any = row.verdict

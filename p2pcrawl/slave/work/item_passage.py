@@ -18,7 +18,7 @@ from p2pcrawl.spiders.callbacks import is_of_a_spider
 from p2pcrawl.spiders.failure import PageFailure
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.hooks.signal_names import item_dropped, item_error, item_scraped
-from p2pcrawl.spiders.items.item_json import encode_item
+from p2pcrawl.spiders.items.item_json import encode_item, with_field
 from p2pcrawl.spiders.loading.pipelines import Pipelines
 
 ITEM_MAX = 16 * 1024 * 1024
@@ -32,6 +32,7 @@ class ItemPassage:
         self._stats, self._signals, self._spider = handle.stats, handle.signals, handle.spider
         self._complaints = complaints
         self._silence_s = silence_s
+        self._usage_field = handle.settings.usage_field
 
     async def take(self, item: Any, harvest: Harvest, *, bounded: bool) -> None:
         """Adds to a harvest what becomes of an item. ``bounded``: a page's items have to fit in a message.
@@ -44,6 +45,8 @@ class ItemPassage:
                 async with asyncio.timeout(self._silence_s):
                     passed = await self._pipelines.process(item)
             data = encode_item(passed)
+            if self._usage_field and harvest.response is not None:
+                data = with_field(data, self._usage_field, harvest.response.usage)
             _check_size(len(data), harvest, bounded=bounded)
         except DropItem as error:
             await self._dropped(item, harvest, error)

@@ -19,6 +19,7 @@ from p2pcrawl.fetch.components.referrer import page_policy
 from p2pcrawl.fetch.components.robots import RobotsRules, RobotsText, fetch_robots
 from p2pcrawl.fetch.components.standard import Disallowed, default_components
 from p2pcrawl.fetch.components.status import StatusError
+from p2pcrawl.fetch.components.usage import Reserved
 from p2pcrawl.fetch.connection.client import Client
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
 from p2pcrawl.fetch.connection.guard import Blocked, Networks, is_private
@@ -130,7 +131,8 @@ class JobRun:
     # -- robots.txt ---------------------------------------------------------------------------
 
     def learn_rules(self, origin: str, verdict: Any, body: str, reason: str) -> None:
-        self._rules[origin] = RobotsRules(RobotsText(verdict, body, reason), self.agent)
+        text = RobotsText(verdict, body, reason)
+        self._rules[origin] = RobotsRules(text, self.agent, usage=self.settings.reads_usage)
         if verdict == "disallow":
             self._unreachable[origin] = reason
         self._rules.move_to_end(origin)
@@ -245,6 +247,7 @@ class JobRun:
             answered=True,
             private=is_private(answer.ip),
             digest=blake2b(answer.body, digest_size=8).digest(),
+            marked=answer.forbidden,
         )
         if self.settings.referer_enabled:
             try:
@@ -369,6 +372,8 @@ class JobRun:
                 told = f"robots.txt could not be read, so the page is left alone: {reason}"
                 return Outcome(Phase.FAILED, error.drop, told)
             return Outcome(Phase.DROPPED, error.drop, error.why)
+        if isinstance(error, Reserved):
+            return _reserved(error)
         drop = Drop.PRIVATE_NETWORK if isinstance(error, Blocked) else Drop.IGNORED
         return Outcome(Phase.DROPPED, drop, str(error))
 
@@ -425,6 +430,17 @@ def _listed(start_urls: object) -> list[str]:
 
 def _too_slow(outcome: Outcome, error: TooSlow) -> Outcome:
     outcome.phase, outcome.reason, outcome.detail = Phase.FAILED, Failure.TOO_SLOW, trace_of(error)
+    return outcome
+
+
+def _reserved(error: Reserved) -> Outcome:
+    """Makes the end of a page that its site keeps from what the crawl is for."""
+    outcome = Outcome(Phase.DROPPED, error.drop, error.why)
+    if (answer := error.answer) is not None:
+        outcome.status, outcome.size, outcome.latency_s = answer.status, len(answer.body), answer.latency_s
+        outcome.answered, outcome.private = True, is_private(answer.ip)
+        # Errbacks hear of it, and the page is not for them either.
+        error.answer = None
     return outcome
 
 

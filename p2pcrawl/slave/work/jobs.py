@@ -65,6 +65,8 @@ class Jobs:
 
     def learn_rules(self, robots: Robots) -> None:
         for run in self._opened():
+            if robots.agent and robots.agent != run.settings.robots_key:
+                continue
             run.learn_rules(robots.origin, robots.verdict, robots.body, robots.reason)
 
     def forget(self) -> None:

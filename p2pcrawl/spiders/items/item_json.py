@@ -57,6 +57,14 @@ def _hook(value: Any) -> Any:
     raise TypeError(type(value).__name__)
 
 
+def with_field(data: bytes, name: str, value: Any) -> bytes:
+    """Adds a field to an encoded item; one that the item has itself stays as it is."""
+    key = _encode(name)
+    if key + b":" in data and name in msgspec.json.decode(data, type=dict[str, msgspec.Raw]):
+        return data
+    return data[:-1] + (b"," if len(data) > 2 else b"") + key + b":" + _encode(value) + b"}"
+
+
 _encode = msgspec.json.Encoder(enc_hook=_hook).encode
 
 

@@ -95,6 +95,13 @@ class Response:
         return self.answer.flags
 
     @property
+    def usage(self) -> Mapping[str, Any]:
+        """The statements of the site about the use of this page, by purpose, with their words; empty when there are
+        none, or the settings do not ask for them (PURPOSE, USAGE_FIELD).
+        """
+        return self.answer.usage or {}
+
+    @property
     def meta(self) -> dict[str, Any]:
         """The request's ``meta``, with ``depth`` and ``download_latency`` added."""
         meta = self.request.meta

@@ -66,6 +66,8 @@ class Robots(Record):
     verdict: str
     body: str
     reason: str
+    agent: str = ""
+    """The jobs that it is for, by :attr:`Settings.robots_key`; "": all."""
 
 
 class LinkColumns(Struct, array_like=True):
@@ -112,6 +114,8 @@ class Outcome(Struct, array_like=True):
     dropped_items: Count = 0
     close: str = ""
     """The callback asked to end the crawl, with this reason."""
+    marked: str = ""
+    """The kind of the statement by which the site forbids what the page was fetched for nevertheless."""
 
 
 class Page(Struct, array_like=True):

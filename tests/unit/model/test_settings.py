@@ -8,6 +8,7 @@ from dataclasses import fields
 import pytest
 
 from p2pcrawl.model.cluster.placement import GroupPlacement
+from p2pcrawl.model.crawl.purpose import ForbiddenPages, Purpose
 from p2pcrawl.model.crawl.record import Order, ShardKey
 from p2pcrawl.model.crawl.referrer import ReferrerPolicy
 from p2pcrawl.model.crawl.settings import Settings, check_typed
@@ -33,6 +34,8 @@ CHANGED = {
     "feed_export_encoding": "UTF8",
     "referrer_policy": ReferrerPolicy.SAME_ORIGIN,
     "cross_origin_headers": ("X-A", "X-B"),
+    "purpose": (Purpose.AI_TRAIN, Purpose.SEARCH),
+    "purpose_forbidden": ForbiddenPages.MARK,
     "slaves": 2,
     "group_placement": GroupPlacement.HOST_BUCKET,
     "log_level": "DEBUG",
@@ -213,3 +216,14 @@ def test_names_of_scrapy_and_old_ones_are_understood() -> None:
 )
 def test_name_for_robots_txt_is_the_product_of_the_user_agent(user_agent: str, set_name: str, agent: str) -> None:
     assert Settings(user_agent=user_agent, robotstxt_user_agent=set_name).robots_agent == agent
+
+
+def test_purpose_that_nobody_knows_is_refused_with_those_that_are() -> None:
+    with pytest.raises(ConfigurationError, match="some of search, ai-input, ai-train, not 'profit'"):
+        Settings().updated({"PURPOSE": "profit"})
+
+
+def test_robots_txt_with_signals_is_known_apart_from_that_without() -> None:
+    assert Settings(purpose=(Purpose.SEARCH,)).robots_key != Settings().robots_key
+    assert Settings(usage_field="usage").reads_robots
+    assert not Settings(robotstxt_obey=False).reads_robots

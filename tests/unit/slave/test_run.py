@@ -68,6 +68,7 @@ async def opened(
     its = Settings().updated({"robotstxt_obey": False, **settings})
     run = JobRun(spider, {}, its, Networks(), lambda *_: nullcontext(fetcher))
     await run.open()
+    run.learn_rules("http://a.example", "allow", "", "")
     try:
         yield run
     finally:
@@ -626,3 +627,57 @@ async def test_answer_that_is_for_nobody_ends_its_page() -> None:
 
     assert page.outcome is not None
     assert (page.outcome.phase, page.items, page.links) == (Phase.DONE, [], [])
+
+
+# -- usage signals ----------------------------------------------------------------------------------
+
+
+async def test_page_that_may_not_be_used_is_dropped_with_its_answer_and_without_items() -> None:
+    answer = replace(answer_of(), headers={"Content-Type": "text/html", "Content-Usage": "train-ai=n"})
+
+    (page,) = await pages_of(Plain, answer, purpose="ai-train")
+
+    assert page.outcome is not None
+    assert (page.outcome.phase, page.outcome.reason) == (Phase.DROPPED, "content-usage")
+    assert page.outcome.detail == "its site forbids ai-train: Content-Usage: train-ai=n (header)"
+    assert page.outcome.answered and page.outcome.status == 200
+    assert page.items == [] and page.links == []
+
+
+async def test_errback_hears_of_a_page_that_may_not_be_used_and_does_not_get_it() -> None:
+    answer = replace(answer_of(), headers={"Content-Type": "text/html", "X-Robots-Tag": "noai"})
+    extra = packed_request(Request("http://a.example/", errback="failed"))
+
+    class Peeks(Spider):
+        name = "peeks"
+
+        def failed(self, failure: Any) -> Any:
+            yield {"value": failure.value.answer, "response": failure.response}
+
+    (page,) = await pages_of(Peeks, answer, task_of(extra=extra), purpose="ai-input")
+
+    assert page.items == [b'{"value":null,"response":null}']
+    assert page.outcome is not None
+    assert (page.outcome.reason, page.outcome.status) == ("robots-tag", 200)
+
+
+async def test_marked_page_is_counted_and_its_items_say_what_its_site_says() -> None:
+    answer = replace(answer_of(), headers={"Content-Type": "text/html", "Content-Usage": "train-ai=n"})
+    settings = {"purpose": "ai-train", "purpose_forbidden": "mark", "usage_field": "usage"}
+
+    (page,) = await pages_of(Plain, answer, **settings)
+
+    assert page.outcome is not None
+    assert (page.outcome.phase, page.outcome.marked) == (Phase.DONE, "content-usage")
+    assert page.items == [b'{"title":"t","usage":{"ai-train":false,"said":["Content-Usage: train-ai=n (header)"]}}']
+
+
+async def test_field_that_an_item_has_itself_is_left_alone() -> None:
+    class Own(Spider):
+        def parse(self, response: Any) -> Any:
+            yield {"usage": "mine"}
+            yield {"deep": {"usage": dict(response.usage)}}
+
+    (page,) = await pages_of(Own, answer_of(), usage_field="usage")
+
+    assert page.items == [b'{"usage":"mine"}', b'{"deep":{"usage":{}},"usage":{}}']

@@ -100,7 +100,7 @@ async def test_new_robots_txt_is_told_to_the_slaves_that_knew_the_old_one(tmp_pa
         await master.submit(spec_of())
         reader, other = session_of(1), session_of(2)
         master.sessions.update({1: reader, 2: other})
-        other.knows_rules("http://a.example")
+        other.knows_rules("http://a.example", "agent")
         seat = seat_of()
         seat.host.begin()
         reader.robots[7] = RobotsLease(7, 1, "http://a.example", "agent", seat)
@@ -117,7 +117,7 @@ def test_origins_that_a_slave_was_told_are_bounded() -> None:
     session = session_of(1)
 
     for n in range(RULES_MAX + 10):
-        session.knows_rules(f"http://h{n}.example")
+        session.knows_rules(f"http://h{n}.example", "bot")
 
     assert len(session.rules) == 10
 

@@ -1,0 +1,81 @@
+"""Whole crawls of a site that says what may be done with its pages. The slave runs in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from p2pcrawl import Crawler, Response, Spider
+from tests.sites.server import Asked, Server, TimedReply, site_answer
+
+PAGES: dict[str, tuple[str, dict[str, str]]] = {
+    "/robots.txt": ("User-agent: *\nAllow: /\nContent-Signal: search=yes\nContent-Usage: /closed/ train-ai=n\n", {}),
+    "/.well-known/tdmrep.json": ('[{"location": "/mined/", "tdm-reservation": 1, "tdm-policy": "https://p"}]', {}),
+    "/": ('<a href="/closed/1">1</a><a href="/mined/2">2</a><a href="/header">3</a><a href="/open">4</a>', {}),
+    "/closed/1": ("closed", {}),
+    "/mined/2": ("mined", {}),
+    "/header": ('<a href="/behind">5</a>', {"X-Robots-Tag": "noai"}),
+    "/open": ("open", {}),
+    "/behind": ("behind", {}),
+}
+
+
+class Told(Spider):
+    def parse(self, response: Response) -> Iterator[Any]:
+        yield {"path": "/" + response.url.split("/", 3)[3]}
+        yield response.follow_all()
+
+
+async def crawl(**settings: Any) -> tuple[list[dict[str, Any]], dict[str, Any], list[str]]:
+    """Returns the items by path, the certificate, and what was asked for."""
+    targets: list[str] = []
+
+    def answer(asked: Asked) -> TimedReply:
+        targets.append(asked.target)
+        page = PAGES.get(asked.target)
+        return TimedReply(site_answer(page[0], headers=page[1]) if page else site_answer("not here", 404))
+
+    server = Server(answer, ["127.0.0.1"])
+    url = f"http://127.0.0.1:{await server.start()}/"
+    try:
+        async with Crawler(Told, slaves=0, settings=settings, arguments={"start_urls": url}) as crawler:
+            items = [item async for item in crawler.items()]
+    finally:
+        await server.stop()
+    return sorted(items, key=lambda item: str(item["path"])), crawler.certificate(), targets
+
+
+async def test_pages_that_forbid_the_purpose_are_left_out_and_counted_by_what_forbids_it() -> None:
+    items, certificate, targets = await crawl(purpose="ai-train")
+
+    assert [item["path"] for item in items] == ["/", "/open"]
+    assert certificate["dropped_by_reason"] == {"content-usage": 1, "robots-tag": 1, "tdm-reservation": 1}
+    assert certificate["conserved"]
+    assert {"/closed/1", "/mined/2", "/behind"}.isdisjoint(targets)
+    assert targets.count("/.well-known/tdmrep.json") == 1
+
+
+async def test_marked_pages_are_fetched_and_each_item_says_what_its_site_says() -> None:
+    items, certificate, _ = await crawl(purpose="ai-train", purpose_forbidden="mark", usage_field="usage")
+
+    assert {item["path"]: item["usage"].get("ai-train", "unsaid") for item in items} == {
+        "/": "unsaid",
+        "/behind": "unsaid",
+        "/closed/1": False,
+        "/header": False,
+        "/mined/2": False,
+        "/open": "unsaid",
+    }
+    assert items[4]["usage"]["policy"] == "https://p"
+    assert certificate["marked_by_reason"] == {"content-usage": 1, "robots-tag": 1, "tdm-reservation": 1}
+    assert certificate["dropped_by_reason"] == {}
+
+
+@pytest.mark.parametrize("purpose", [None, "search"])
+async def test_crawl_for_what_nobody_forbids_fetches_all(purpose: str | None) -> None:
+    items, _, targets = await crawl(**({"purpose": purpose} if purpose else {}))
+
+    assert len(items) == 6
+    assert ("/.well-known/tdmrep.json" in targets) is bool(purpose)
