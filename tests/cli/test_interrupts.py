@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from p2pcrawl import crawler as crawler_module
-from p2pcrawl.crawler import interruptible
+from p2pcrawl.crawler import interruptible, local_crawl
 from tests.cli.conftest import Run, Start, lines_in, until, urls_in
 
 
@@ -96,7 +95,7 @@ def test_second_interrupt_stops_at_once_and_is_resumable(
 async def test_crawl_that_a_callback_keeps_from_ending_stops_at_once_a_while_after_the_first_signal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(crawler_module, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(local_crawl, "PATIENCE_S", 0.1)
     crawl, told = Unending(), list[int]()
 
     with interruptible(crawl, told.append) as stopped:  # type: ignore[arg-type]
@@ -109,7 +108,7 @@ async def test_crawl_that_a_callback_keeps_from_ending_stops_at_once_a_while_aft
 
 
 async def test_crawl_that_ends_in_time_is_not_stopped_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crawler_module, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(local_crawl, "PATIENCE_S", 0.1)
     crawl, told = Unending(), list[int]()
 
     with interruptible(crawl, told.append):  # type: ignore[arg-type]
