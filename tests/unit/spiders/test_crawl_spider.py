@@ -40,7 +40,7 @@ def told(requests: list[Any]) -> list[tuple[str, int]]:
 
 
 def answer_of(spider: CrawlSpider, request: Request) -> Any:
-    return getattr(spider, request.callback)(page(HTML, url=request.url, request=request))
+    return request.callback(page(HTML, url=request.url, request=request))
 
 
 async def test_link_is_taken_by_the_first_rule_that_wants_it() -> None:
