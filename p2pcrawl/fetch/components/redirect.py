@@ -10,6 +10,7 @@ import can_ada
 
 from p2pcrawl.fetch.components.chain import Component, Redirected
 from p2pcrawl.fetch.components.own_headers import OwnHeaders, same_site
+from p2pcrawl.fetch.components.proxy_choice import ProxyChoice
 from p2pcrawl.fetch.components.referrer import redirected
 from p2pcrawl.fetch.components.status import wants_status
 from p2pcrawl.model.crawl.answer import Answer
@@ -42,7 +43,7 @@ class Redirect(Component):
             name.lower(): value
             for name, value in {**settings.default_request_headers, "User-Agent": settings.user_agent}.items()
         }
-        self._proxy = settings.http_proxy
+        self._proxies = ProxyChoice(settings)
         self._jar = settings.cookies_enabled
         self._own = OwnHeaders(settings.cross_origin_headers)
         self._referrer_policy = settings.referrer_policy
@@ -73,8 +74,8 @@ class Redirect(Component):
         meta = dict(request.meta)
         meta["redirect_times"] = times
         meta["redirect_urls"] = [*meta.get("redirect_urls", ()), request.url]
-        if meta.get("proxy") == self._proxy:
-            meta.pop("proxy", None)
+        if "proxy" in meta and meta["proxy"] == self._proxies.proxy_for(request.url):
+            del meta["proxy"]
         headers = self._headers(request, url, keeps_body=method == request.method)
         if referer := redirected(request, answer, url, self._referrer_policy):
             headers["Referer"] = referer

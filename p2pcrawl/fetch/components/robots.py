@@ -16,6 +16,7 @@ from protego import Protego
 
 from p2pcrawl.core.hosts.robots_groups import lines_for
 from p2pcrawl.core.usage.site_rules import TDM_FILE, TDM_FILE_MAX, SiteUsage, site_usage, tdm_lines
+from p2pcrawl.fetch.components.proxy_choice import ProxyChoice
 from p2pcrawl.fetch.components.redirect import resolve
 from p2pcrawl.fetch.connection.fetcher import Fetcher
 from p2pcrawl.fetch.connection.guard import Blocked
@@ -84,7 +85,8 @@ async def _fetch_tdm_rules(
 
 def _plain_request(url: str, settings: Settings) -> Request:
     headers = {"User-Agent": settings.user_agent, "Accept": "text/plain,*/*;q=0.5"}
-    return Request(url, headers=headers, meta={"proxy": settings.http_proxy} if settings.http_proxy else {})
+    proxy = ProxyChoice(settings).proxy_for(url)
+    return Request(url, headers=headers, meta={"proxy": proxy} if proxy else {})
 
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})

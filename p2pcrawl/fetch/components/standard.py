@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from p2pcrawl.fetch.components.chain import Component
 from p2pcrawl.fetch.components.cookies import Cookies
 from p2pcrawl.fetch.components.own_headers import Home, OwnHeaders, was_downgraded
+from p2pcrawl.fetch.components.proxy_choice import Proxy, ProxyChoice
 from p2pcrawl.fetch.components.redirect import Redirect
 from p2pcrawl.fetch.components.robots import RobotsRules
 from p2pcrawl.fetch.components.status import HttpStatus
@@ -50,8 +51,8 @@ def default_components(
         components.append(Redirect(settings, handled))
     if settings.cookies_enabled:
         components.append(Cookies())
-    if settings.http_proxy:
-        components.append(Proxy(settings.http_proxy))
+    if choice := ProxyChoice(settings):
+        components.append(Proxy(choice))
     return components
 
 
@@ -151,15 +152,3 @@ class UserAgent(Component):
 
     def process_request(self, request: Request) -> None:
         request.headers.setdefault("User-Agent", self._user_agent)
-
-
-class Proxy(Component):
-    """The proxy of the settings, for requests without a ``meta["proxy"]``; an empty one there means none."""
-
-    order = 750
-
-    def __init__(self, proxy: str) -> None:
-        self._proxy = proxy
-
-    def process_request(self, request: Request) -> None:
-        request.meta.setdefault("proxy", self._proxy)

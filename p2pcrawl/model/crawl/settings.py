@@ -88,6 +88,8 @@ class Settings(Readings):
     """The host that the credentials are for; required with http_user, so that they never leak."""
     http_proxy: str = ""
     """A proxy for every request, as http://user:password@host:port; a request's meta["proxy"] wins."""
+    httpproxy_enabled: bool = True
+    """Whether proxies of the environment (http_proxy, https_proxy, no_proxy) are used where http_proxy is not set."""
     referer_enabled: bool = True
     referrer_policy: ReferrerPolicy = ReferrerPolicy.STRICT_ORIGIN_WHEN_CROSS_ORIGIN
     """How much of a page's address the hosts it links to are told: what browsers do. Scrapy tells other hosts all."""

@@ -68,7 +68,7 @@ async def test_rules_travel_as_their_numbers() -> None:
     assert packed_request(request)
     assert [each async for each in iterate(answer_of(spider, request))] == [{"at": request.url}]
     failure = PageFailure(request, FetchError(Failure.HTTP_4XX, "status 404"))
-    assert getattr(spider, request.errback)(failure) == [{"why": "gone"}]
+    assert request.errback(failure) == [{"why": "gone"}]
 
 
 async def test_pages_of_start_urls_are_parsed_and_followed() -> None:

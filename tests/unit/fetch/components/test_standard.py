@@ -13,7 +13,6 @@ from p2pcrawl.fetch.components.standard import (
     DefaultHeaders,
     Disallowed,
     HttpAuth,
-    Proxy,
     RobotsCheck,
     UserAgent,
     default_components,
@@ -64,15 +63,6 @@ def test_credentials_go_to_their_domain_only(url, goes):
     HttpAuth("user", "pass", "a.example").process_request(request)
 
     assert request.headers == ({"Authorization": "Basic dXNlcjpwYXNz"} if goes else {})
-
-
-def test_a_requests_own_proxy_wins_and_may_be_none():
-    proxied, direct, other = Request(URL), Request(URL, meta={"proxy": None}), Request(URL, meta={"proxy": "http://b"})
-
-    for request in (proxied, direct, other):
-        Proxy("http://a").process_request(request)
-
-    assert [r.meta["proxy"] for r in (proxied, direct, other)] == ["http://a", None, "http://b"]
 
 
 def test_robots_rules_are_looked_up_by_origin():
