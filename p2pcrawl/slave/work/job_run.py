@@ -51,6 +51,7 @@ from p2pcrawl.spiders.callbacks import is_of_a_spider, iterate
 from p2pcrawl.spiders.failure import PageFailure
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.hooks.making import make_spider
+from p2pcrawl.spiders.items.travelling import HOME
 from p2pcrawl.spiders.loading.chosen import spiders_say
 from p2pcrawl.spiders.loading.pipelines import Pipelines
 from p2pcrawl.spiders.page.limit import limited, work
@@ -174,6 +175,7 @@ class JobRun:
         the session ends runs on, and its page is put into the outbox.
         """
         work.begin(task.lease)
+        HOME.set(type(self.spider).__module__)
         start = task.link.url.startswith(START_URL)
         harvest = Harvest(task, self.settings, self._scope, self.memory, start=start)
         if start:

@@ -1,13 +1,10 @@
 """Requests as they travel: what a task holds, and back.
 
-A plain GET travels as its URL alone. What else a request asks for is packed as plain data; an object
-that cannot be told apart from plain data on the other side is refused here, where its author sees it.
+A plain GET travels as its URL alone. What else a request asks for is packed as plain data and items; any other object
+is refused here, where its author sees it.
 """
 
 from __future__ import annotations
-
-from datetime import datetime
-from typing import Any
 
 import msgspec
 
@@ -17,12 +14,11 @@ from p2pcrawl.model.crawl.request import Request, callback_name
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.http.cookie_forms import checked_cookies
 from p2pcrawl.model.http.headers import Headers
+from p2pcrawl.spiders.items.travelling import as_it_travels, unpacked_plainly
 from p2pcrawl.spiders.page.links import LinkBatch
 from p2pcrawl.wire.messages.slave_messages import Task
 
-_encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(dict[str, Any])
-_PLAIN = (str, int, float, bool, bytes, datetime, type(None))
+_encode = msgspec.msgpack.Encoder().encode
 _COMPUTED = ("depth", "retry_times", "download_latency", PAGE_POLICY)
 """Keys of meta that each slave sets itself."""
 _FIELDS = ("headers", "body", "cookies", "meta", "cb_kwargs", "errback", "dont_filter", "flags")
@@ -32,7 +28,7 @@ def packed_request(request: Request | LinkBatch, page_policy: str = "") -> bytes
     """Packs what a request asks for beyond its URL, callback, kind and priority; b"" for nothing. ``page_policy``: what
     the page that it was found on says about referrers.
 
-    Raises TypeError for meta or cb_kwargs that are not plain data.
+    Raises TypeError for meta or cb_kwargs that are neither plain data nor items.
     """
     extra = {name: value for name in _FIELDS if (value := getattr(request, name))}
     if "meta" in extra:
@@ -56,8 +52,8 @@ def packed_request(request: Request | LinkBatch, page_policy: str = "") -> bytes
         extra["errback"] = callback_name(extra["errback"])
     for name in ("meta", "cb_kwargs"):
         if name in extra:
-            _check_plain(extra[name], f"{name} of the request")
-    return _encoder.encode(extra)
+            extra[name] = as_it_travels(extra[name], f"{name} of the request")
+    return _encode(extra)
 
 
 def request_of(task: Task, policy: ReferrerPolicy = ReferrerPolicy.STRICT_ORIGIN_WHEN_CROSS_ORIGIN) -> Request:
@@ -67,7 +63,7 @@ def request_of(task: Task, policy: ReferrerPolicy = ReferrerPolicy.STRICT_ORIGIN
     """
     link = task.link
     try:
-        extra = _decoder.decode(link.extra) if link.extra else {}
+        extra = unpacked_plainly(link.extra) if link.extra else {}
         page_policy = extra.pop(PAGE_POLICY, "")
         request = Request(link.url, callback=link.callback or None, priority=link.priority, kind=link.kind, **extra)
     except ConfigurationError:
@@ -85,22 +81,3 @@ def request_of(task: Task, policy: ReferrerPolicy = ReferrerPolicy.STRICT_ORIGIN
         if told:
             request.headers["Referer"] = told
     return request
-
-
-def _check_plain(value: Any, where: str) -> None:
-    if isinstance(value, _PLAIN):
-        return
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if not isinstance(key, str | int):
-                raise TypeError(f"{where} has a key of type {type(key).__name__}; keys are text or numbers")
-            _check_plain(inner, f"{where}[{key!r}]")
-        return
-    if isinstance(value, list | tuple):
-        for inner in value:
-            _check_plain(inner, where)
-        return
-    raise TypeError(
-        f"{where} holds a {type(value).__name__}, which cannot travel to another process: use plain data "
-        "(text, numbers, bytes, dates, lists, dicts)"
-    )

@@ -24,6 +24,8 @@ from types import ModuleType
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.spiders.finding.answered_names import missing_line, missing_name
 
+USER_MODULE = "p2pcrawl_user_"
+"""The beginning of the names of modules that are imported by file."""
 _VARIABLE = "P2PCRAWL_USER_PATH"
 _PACKAGE = Path(__file__).resolve().parents[2]
 _LIBRARY = _PACKAGE.parent
@@ -49,9 +51,7 @@ def import_file(path: str | Path) -> ModuleType:
     if main is not None and main_file() == file:
         return main
     root, dotted = _place(file)
-    name = (
-        dotted if "." in dotted else f"p2pcrawl_user_{blake2b(os.fsencode(file), digest_size=6).hexdigest()}_{dotted}"
-    )
+    name = dotted if "." in dotted else f"{USER_MODULE}{blake2b(os.fsencode(file), digest_size=6).hexdigest()}_{dotted}"
     known = sys.modules.get(name)
     if known is not None and _file_of(known) == file:
         return known
@@ -61,7 +61,7 @@ def import_file(path: str | Path) -> ModuleType:
             module = importlib.import_module(dotted)
             if _file_of(module) == file:
                 return module
-            name = f"p2pcrawl_user_{blake2b(os.fsencode(file), digest_size=6).hexdigest()}"
+            name = f"{USER_MODULE}{blake2b(os.fsencode(file), digest_size=6).hexdigest()}"
         return _load(name, file)
 
 

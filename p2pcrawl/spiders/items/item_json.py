@@ -29,7 +29,21 @@ def is_item(obj: object) -> bool:
     """Tells whether ``obj`` can be an item: a dict, an Item or other mapping, a dataclass, an attrs or a pydantic
     object, a Struct.
     """
-    return isinstance(obj, dict) or _is_item_type(type(obj)) or isinstance(obj, Mapping)
+    return isinstance(obj, dict) or is_item_class(type(obj)) or isinstance(obj, Mapping)
+
+
+@_remembered
+def is_item_class(kind: type) -> bool:
+    """Tells whether a class is one of items: with fields, as Items, dataclasses, attrs and pydantic classes and Structs
+    have them.
+    """
+    return (
+        issubclass(kind, Item)
+        or dataclasses.is_dataclass(kind)
+        or hasattr(kind, "__attrs_attrs__")
+        or _is_pydantic(kind)
+        or issubclass(kind, msgspec.Struct)
+    )
 
 
 def encode_item(item: Any) -> bytes:
@@ -66,16 +80,6 @@ def with_field(data: bytes, name: str, value: Any) -> bytes:
 
 
 _encode = msgspec.json.Encoder(enc_hook=_hook).encode
-
-
-@_remembered
-def _is_item_type(kind: type) -> bool:
-    return (
-        dataclasses.is_dataclass(kind)
-        or hasattr(kind, "__attrs_attrs__")
-        or _is_pydantic(kind)
-        or issubclass(kind, msgspec.Struct)
-    )
 
 
 @_remembered

@@ -64,7 +64,7 @@ def test_plain_get_travels_as_its_url_alone() -> None:
     assert packed_request(Request("http://a.example/", "parse_page", priority=3, kind="detail")) == b""
 
 
-@pytest.mark.parametrize("thing", [object(), {1, 2}, {"a": [object()]}, {(1, 2): 3}])
+@pytest.mark.parametrize("thing", [object(), {"a": [object()]}, {(1, 2): 3}])
 def test_what_is_not_plain_data_is_refused(thing: object) -> None:
     with pytest.raises(TypeError, match="meta"):
         packed_request(Request("http://a.example/", meta={"a": thing}))
