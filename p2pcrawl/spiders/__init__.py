@@ -5,15 +5,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from p2pcrawl.spiders.kinds.crawl_spider import CrawlSpider, Rule
+    from p2pcrawl.spiders.kinds.sitemap_spider import SitemapSpider
     from p2pcrawl.spiders.spider import Spider
 
 _HOMES = {
     "CrawlSpider": "p2pcrawl.spiders.kinds.crawl_spider",
     "Rule": "p2pcrawl.spiders.kinds.crawl_spider",
+    "SitemapSpider": "p2pcrawl.spiders.kinds.sitemap_spider",
     "Spider": "p2pcrawl.spiders.spider",
 }
 
-__all__ = ["CrawlSpider", "Rule", "Spider"]
+__all__ = ["CrawlSpider", "Rule", "SitemapSpider", "Spider"]
 
 
 def __getattr__(name: str) -> Any:

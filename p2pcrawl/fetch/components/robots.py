@@ -148,6 +148,9 @@ class RobotsRules:
             self.usage = site_usage(text.body, agent)
 
     def allowed(self, url: str) -> bool:
+        """Tells whether a page may be fetched; a robots.txt always may, as the RFC says."""
+        if url.endswith("/robots.txt") and url.count("/") == 3:
+            return True
         if self._rules is None:
             return not self.unreachable
         try:

@@ -229,6 +229,11 @@ def test_an_unreachable_robots_txt_forbids_and_a_missing_one_allows():
     assert RobotsRules(RobotsText("allow"), "p2pcrawl").allowed(A + "/x")
 
 
+def test_a_robots_txt_itself_may_be_fetched_whatever_it_says():
+    assert rules("User-agent: *\nDisallow: /").allowed(A + "/robots.txt")
+    assert not rules("User-agent: *\nDisallow: /").allowed(A + "/x/robots.txt")
+
+
 HOSTILE = {
     "wildcards in one rule": "User-agent: *\nDisallow: /" + "*a" * 250_000,
     "rules of wildcards": "User-agent: *\n" + "Disallow: /*a*b*c*d\n" * 25_000,
