@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from p2pcrawl.core.control import ENDS
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.jobs.job import Job, job_of
 from p2pcrawl.master.jobs.sink_secrets import SinkSecrets, unsealed_sinks
@@ -35,7 +37,9 @@ class Acceptance:
         start. Raises ConfigurationError for one that cannot be run, or has a sink that cannot be used: then there is no
         job; P2PCrawlError where too few masters answer.
         """
-        spec = replace(submission.spec(), id=JobId(random.SystemRandom().randrange(1, 1 << 52)))
+        self._check_label(submission.label)
+        number = JobId(random.SystemRandom().randrange(1, 1 << 52))
+        spec = replace(submission.spec(), id=number, submitted=int(time.time() * 1000))
         if refusal := refusal_of(spec):
             raise ConfigurationError(refusal)
         await self._try(job_of(spec), submission.sinks)
@@ -49,6 +53,12 @@ class Acceptance:
         finally:
             starting.discard(spec.id)
         return job.id
+
+    def _check_label(self, label: str) -> None:
+        """Refuses a name that a job has which is not over: whoever calls it so would mean the other one."""
+        for job in self._cluster.master.jobs.values() if label else ():
+            if job.spec.label == label and job.state not in ENDS:
+                raise ConfigurationError(f"job {job.id} is called {label} and is {job.state}: choose another --name")
 
     async def _try(self, job: Job, sinks: Sequence[SinkSpec]) -> None:
         """Opens these sinks, and takes nothing out of any; one that cannot be emptied is refused all the same."""

@@ -367,11 +367,11 @@ class Lead:
             return await self.steering.steer(job, what)
         raise ConfigurationError(f"there is no call {what!r}")
 
-    def results(self, job: int) -> AsyncIterator[bytes]:
+    def results(self, job: int | str) -> AsyncIterator[bytes]:
         """Gathers the items of a job, from all masters, in pieces of whole lines."""
         return self.questions.gathering(job).pieces()
 
-    def pages(self, job: int) -> AsyncIterator[list[GatheredPage]]:
+    def pages(self, job: int | str) -> AsyncIterator[list[GatheredPage]]:
         """Gathers the same by pages, with what is told of each."""
         return self.questions.gathering(job).pages()
 

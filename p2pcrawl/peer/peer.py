@@ -230,13 +230,14 @@ class Peer:
         settings: Mapping[str, Any] | None = None,
         arguments: Mapping[str, str] | None = None,
         output: str | Sequence[str] = (),
+        name: str = "",
     ) -> PeerJob:
-        """Hands a crawl to the cluster; it is durable there when this returns. ``output``: the addresses of databases,
-        object stores and the like, into which the masters bring its items. Raises ConfigurationError where one of these
-        cannot be used.
+        """Hands a crawl to the cluster; it is durable there when this returns. ``name``: what to call it.
+        ``output``: the addresses of databases, object stores and the like, into which the masters bring its items.
+        Raises ConfigurationError where one of these cannot be used.
         """
         sinks = [read_sink(typed) for typed in ([output] if isinstance(output, str) else output)]
-        submission = submission_of(target, Settings(), dict(settings or {}), dict(arguments or {}), sinks)
+        submission = submission_of(target, Settings(), dict(settings or {}), dict(arguments or {}), sinks, name)
         answer = await self.tell("submit", submission.plain())
         return PeerJob(self, int(answer["job"]))
 
@@ -264,23 +265,23 @@ class Peer:
             return await self._lead.tell(what, arguments)
         return json.loads(await self._pass_on(f"tell:{what}", arguments))
 
-    async def results(self, job: int) -> AsyncIterator[bytes]:
+    async def results(self, job: int | str) -> AsyncIterator[bytes]:
         """Yields the items of a job, from all masters, as JSON Lines."""
         if self._lead is not None:
             async for piece in self._lead.results(job):
                 yield piece
             return
-        await self.ask("known", {"job": job})
-        async for piece in Gathering(job, self._masters, self._pages_of).pieces():
+        number = int((await self.ask("known", {"job": job}))["job"])
+        async for piece in Gathering(number, self._masters, self._pages_of).pieces():
             yield piece
 
-    async def pages(self, job: int) -> AsyncIterator[bytes]:
+    async def pages(self, job: int | str) -> AsyncIterator[bytes]:
         """Yields the pages of a job that have items, from all masters, each as a line of JSON."""
-        if self._lead is None:
-            await self.ask("known", {"job": job})
-        gathered = (
-            self._lead.pages(job) if self._lead is not None else Gathering(job, self._masters, self._pages_of).pages()
-        )
+        if self._lead is not None:
+            gathered = self._lead.pages(job)
+        else:
+            number = int((await self.ask("known", {"job": job}))["job"])
+            gathered = Gathering(number, self._masters, self._pages_of).pages()
         async for pages in gathered:
             yield b"".join(page.json() for page in pages)
 

@@ -189,6 +189,9 @@ def keygen(output: Path | None, step: str | None, debug: bool) -> int:
 @_token
 @options.settings
 @options.arguments
+@click.option(
+    "--name", "label", default="", metavar="NAME", help="What to call the job: the other verbs take it for its number."
+)
 @click.option("--wait", is_flag=True, help="Stay until the job is finished, and tell how it ended.")
 @click.option(
     "-o", "--output", "added", multiple=True, metavar="URL|FILE",
@@ -206,6 +209,7 @@ def submit(
     token_file: Path | None,
     settings: dict[str, str],
     arguments: dict[str, str],
+    label: str,
     wait: bool,
     added: tuple[str, ...],
     replaced: tuple[str, ...],
@@ -221,14 +225,22 @@ def submit(
     \b
     p2pcrawl submit https://example.com
     p2pcrawl submit quotes.py -a tag=humor -s DOWNLOAD_DELAY=0.5 --peer 10.0.0.5:7180
-    p2pcrawl submit quotes.py --wait -o quotes.csv
+    p2pcrawl submit quotes.py --name quotes --wait -o quotes.csv
     """
     from p2pcrawl.cli.cluster.submit import run_submit
     from p2pcrawl.stores.kinds import read_sink
 
     outputs = [*map(read_sink, added), *(read_sink(typed, replace=True) for typed in replaced)]
     return run_submit(
-        target, settings, arguments, peer=peer_api, token_file=token_file, wait=wait, outputs=outputs, as_json=as_json
+        target,
+        settings,
+        arguments,
+        peer=peer_api,
+        token_file=token_file,
+        label=label,
+        wait=wait,
+        outputs=outputs,
+        as_json=as_json,
     )
 
 
@@ -286,7 +298,7 @@ def owner(url: str, peer_api: str | None, key: str, as_json: bool, debug: bool) 
 
 
 @click.command()
-@click.argument("job", type=click.IntRange(min=1), metavar="JOB")
+@options.job
 @click.option(
     "-o",
     "--output",
@@ -296,7 +308,7 @@ def owner(url: str, peer_api: str | None, key: str, as_json: bool, debug: bool) 
 )
 @_peer
 @options.debug
-def results(job: int, output: str, peer_api: str | None, debug: bool) -> int:
+def results(job: str, output: str, peer_api: str | None, debug: bool) -> int:
     """Fetch the items that a job has brought so far, from all masters, each once.
 
     The format is that of the file's name: .jsonl, .json, .csv or .xml, each also with .gz or .zst, or .parquet. When
@@ -304,6 +316,7 @@ def results(job: int, output: str, peer_api: str | None, debug: bool) -> int:
 
     \b
     p2pcrawl results 1234 -o pages.csv
+    p2pcrawl results --last -o pages.csv
     p2pcrawl results 1234 -o - | head
     """
     from p2pcrawl.cli.cluster.results_verb import run_results

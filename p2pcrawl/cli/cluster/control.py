@@ -18,9 +18,10 @@ from p2pcrawl.model.printable import on_one_line
 BUCKETS_SHOWN = 10
 
 
-def run_turn(verb: str, job: int, peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
+def run_turn(verb: str, called: str, peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
     """Lets the cluster do it, and tells what it came to."""
-    answer = Remote.find(peer, token_file).post(f"/{verb}?job={job}", {})
+    remote = Remote.find(peer, token_file)
+    answer = remote.post(f"/{verb}?job={remote.job(called)}", {})
     if as_json:
         show_json(answer)
     else:
@@ -39,9 +40,11 @@ def _steered(answer: dict[str, Any]) -> str:
     return f"{counted(answer['retried'], 'failed page')} queued anew: job {answer['job']} is {answer['state']}"
 
 
-def run_certificate(job: int, peer: str | None, *, as_json: bool) -> int:
+def run_certificate(called: str, peer: str | None, *, as_json: bool) -> int:
     """Prints a job's certificate. Returns 0 for one that is sound and final."""
-    status = Remote.find(peer).get("/job", job=job)
+    remote = Remote.find(peer)
+    job = remote.job(called)
+    status = remote.get("/job", job=job)
     certificate = status["certificate"]
     if certificate is None:
         raise P2PCrawlError(f"job {job} is {status['state']}: it has no certificate")

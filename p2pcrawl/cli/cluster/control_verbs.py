@@ -9,19 +9,17 @@ import click
 
 from p2pcrawl.cli.screen import options
 
-_job = click.argument("job", type=click.IntRange(min=1), metavar="JOB")
-
 
 def _steering_verb(verb: str, text: str) -> click.Command:
     """Makes a verb that steers a job; ``text`` is its help."""
 
     @click.command(verb, help=text)
-    @_job
+    @options.job
     @options.peer
     @options.token
     @options.as_json
     @options.debug
-    def command(job: int, peer_api: str | None, token_file: Path | None, as_json: bool, debug: bool) -> int:
+    def command(job: str, peer_api: str | None, token_file: Path | None, as_json: bool, debug: bool) -> int:
         from p2pcrawl.cli.cluster.control import run_turn
 
         return run_turn(verb, job, peer_api, token_file, as_json=as_json)
@@ -37,6 +35,8 @@ pause = _steering_verb(
 
     \b
     p2pcrawl pause 1234
+    p2pcrawl pause news          # the job that was submitted with --name news, or whose spider is called so
+    p2pcrawl pause --last        # the one that was submitted last
     """,
 )
 resume = _steering_verb(
@@ -58,7 +58,7 @@ cancel = _steering_verb(
 
 
 @click.command("retry")
-@click.argument("job", type=click.IntRange(min=1), metavar="[JOB]", required=False)
+@options.job_or_none
 @click.option("--dead-letters", is_flag=True, help="Send the items again that a destination has refused.")
 @click.option(
     "--data", type=click.Path(path_type=Path), metavar="DIR", help="The folder of the crawl that has the dead letters."
@@ -68,7 +68,7 @@ cancel = _steering_verb(
 @options.as_json
 @options.debug
 def retry_verb(
-    job: int | None,
+    job: str | None,
     dead_letters: bool,
     data: Path | None,
     peer_api: str | None,
@@ -106,11 +106,11 @@ def retry_verb(
 
 
 @click.command()
-@_job
+@options.job
 @options.peer
 @options.as_json
 @options.debug
-def certificate(job: int, peer_api: str | None, as_json: bool, debug: bool) -> int:
+def certificate(job: str, peer_api: str | None, as_json: bool, debug: bool) -> int:
     """Show how a job ended, as all its masters have signed it, and check that here.
 
     The exit code is 0 when the certificate is sound and final: everything discovered is accounted for, and

@@ -67,6 +67,10 @@ class Remote:
         """Asks a question, and returns the JSON answer. Raises P2PCrawlError when there is none."""
         return self._call("GET", path + ("?" + urlencode(query) if query else ""))
 
+    def job(self, called: str) -> int:
+        """Returns the number of the job that is called so. Raises ConfigurationError when none is, or several are."""
+        return int(self.get("/known", job=called)["job"])
+
     def post(self, path: str, body: dict[str, Any]) -> Any:
         """Makes a call that changes something, and returns the JSON answer."""
         data = json.dumps(body).encode()

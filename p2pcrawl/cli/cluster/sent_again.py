@@ -23,9 +23,10 @@ def run_send_again(folder: Path, *, as_json: bool) -> int:
     return _tell({"sinks": [asdict(each) for each in ends]}, as_json=as_json)
 
 
-def run_send_again_in_cluster(job: int, peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
+def run_send_again_in_cluster(called: str, peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
     """Lets all masters send the dead letters of a job again, and tells what came of it."""
-    answer = Remote.find(peer, token_file).post(f"/retry?job={job}&dead_letters=1", {})
+    remote = Remote.find(peer, token_file)
+    answer = remote.post(f"/retry?job={remote.job(called)}&dead_letters=1", {})
     code = _tell(answer, as_json=as_json)
     if answer["missing"]:
         names = ", ".join(node[:8] for node in answer["missing"])

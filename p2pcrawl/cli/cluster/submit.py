@@ -38,6 +38,7 @@ def run_submit(
     *,
     peer: str | None,
     token_file: Path | None,
+    label: str,
     wait: bool,
     outputs: Sequence[SinkSpec],
     as_json: bool,
@@ -51,18 +52,14 @@ def run_submit(
             raise ConfigurationError(local_refusal(path))
         open_local_sink(path, replace=True)
     sinks = [output for output in outputs if scheme_of(output.url)]
-    submission = submission_of(target, Settings(), _settled(settings, files), arguments, sinks)
+    submission = submission_of(target, Settings(), _settled(settings, files), arguments, sinks, label)
     remote = Remote.find(peer, token_file)
     job = int(remote.post("/submit", submission.plain())["job"])
     items_on_stdout = STANDARD_OUTPUT in files
     if not wait:
-        if as_json:
-            print(json.dumps({"job": job}))
-        else:
-            print(f"job {job}")
-            _say("see `p2pcrawl jobs`" + ("" if sinks else f", and `p2pcrawl results {job} -o FILE`"))
+        _tell_begun(job, "" if sinks else f", and `p2pcrawl results {label or job} -o FILE`", as_json=as_json)
         return 0
-    _say(f"job {job}: {submission.name}")
+    _say(f"job {job}: {label or submission.name}")
     begun = time.monotonic()
     try:
         end = _end(remote, job)
@@ -83,6 +80,14 @@ def run_submit(
     elif not items_on_stdout:
         print(f"job {job}")
     return code
+
+
+def _tell_begun(job: int, rest: str, *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps({"job": job}))
+    else:
+        print(f"job {job}")
+        _say(f"see `p2pcrawl jobs`{rest}")
 
 
 def _settled(settings: dict[str, str], files: list[str]) -> dict[str, str]:

@@ -98,7 +98,7 @@ def jobs_words(answer: dict[str, Any]) -> Iterator[str]:
     rows = [("JOB", "NAME", "STATE", "PAGES", "QUEUED", "LEASED", "ITEMS", "FAILED", "DROPPED")]
     for j in answer["jobs"]:
         figures = [f"{j[name]:,}" for name in ("pages", "queued", "leased", "items", "failed", "dropped")]
-        rows.append((str(j["job"]), j["name"], _job_state(j), *figures))
+        rows.append((str(j["job"]), j["label"] or j["name"], _job_state(j), *figures))
     yield from _table(rows, right={0, 3, 4, 5, 6, 7, 8})
     yield from unsettled_sinks(answer["jobs"])
     if broken := sorted({bucket for j in answer["jobs"] for bucket in j["not_whole"]}):

@@ -70,3 +70,33 @@ token = click.option(
     "--token-file", type=click.Path(path_type=Path), metavar="FILE",
     help="The peer's token. Default: P2PCRAWL_TOKEN, or the file that the peer names, if it is on this machine.",
 )  # fmt: skip
+
+
+def _called(ctx: click.Context, _: click.Parameter, typed: str | None) -> str | None:
+    """Reads a JOB, which ``--last`` takes the place of."""
+    last = bool(ctx.params.pop("last", False))
+    if last and typed:
+        raise click.UsageError("give either a JOB or --last", ctx)
+    return "last" if last else typed
+
+
+def _needed(ctx: click.Context, parameter: click.Parameter, typed: str | None) -> str:
+    called = _called(ctx, parameter, typed)
+    if not called:
+        raise click.MissingParameter(ctx=ctx, param=parameter)
+    return called
+
+
+_last = click.option(
+    "--last", is_flag=True, is_eager=True, expose_value=True, help="The job that was submitted last, in place of JOB."
+)
+
+
+def job(command: Any) -> Any:
+    """Adds the argument JOB: a number, its first digits, a name, or the option --last in its place."""
+    return click.argument("job", metavar="JOB", required=False, callback=_needed)(_last(command))
+
+
+def job_or_none(command: Any) -> Any:
+    """Adds the same to a verb that may do without."""
+    return click.argument("job", metavar="[JOB]", required=False, callback=_called)(_last(command))

@@ -110,6 +110,8 @@ class Job:
             list(spec.opened),
             spec.code,
             spec.module_digest,
+            spec.label,
+            spec.submitted,
         )
 
     def certificate(self) -> dict[str, Any]:
@@ -123,6 +125,7 @@ class Job:
         return {
             "job": self.id,
             "name": self.spec.name,
+            "label": self.spec.label,
             "state": self.state,
             "reason": self.reason,
             "discovered": counts["discovered"],
@@ -181,6 +184,8 @@ def spec_of_mirror(mirror: MirrorJob) -> JobSpec:
         wire.module_digest,
         tuple(SinkSpec(sink.url, sink.options) for sink in mirror.sinks),
         mirror.secrets,
+        wire.label,
+        wire.submitted,
     )
 
 

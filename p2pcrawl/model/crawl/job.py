@@ -13,6 +13,8 @@ from p2pcrawl.model.printable import is_text
 
 JobId = NewType("JobId", int)
 
+LABEL_MAX = 64
+"""Characters of the name that people give a job."""
 START_URL = "p2pcrawl://start.localhost/"
 """A spider's ``start()`` is a record like any page, under this prefix and the job's number. The host is
 of this machine by its name, so that it has no delay."""
@@ -53,6 +55,10 @@ class JobSpec:
     them has a page is told by their places."""
     secrets: bytes = b""
     """The passwords of its sinks, in their order, sealed by ``wire.sealed.at_rest``."""
+    label: str = ""
+    """The name that people have given to the job; "" where they have given none. ``name`` is its spider's."""
+    submitted: int = 0
+    """When, in milliseconds since 1970, by the clock of the master that took it in."""
 
     def __post_init__(self) -> None:
         spider = self.spider

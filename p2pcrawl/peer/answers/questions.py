@@ -21,6 +21,7 @@ from p2pcrawl.model.crawl.url import canonical, host_of
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.packing import in_text
 from p2pcrawl.overlay.node import OverlayNode
+from p2pcrawl.peer.answers.called_jobs import job_called
 from p2pcrawl.peer.answers.counts import ASK_S, Counts
 from p2pcrawl.peer.answers.explanation import Explanation
 from p2pcrawl.peer.answers.overview import Overview
@@ -74,10 +75,11 @@ class Questions:
                 (counted,) = await self._counts.of_jobs([self.job_of(arguments)])
                 return counted
             case "known":
-                return {"job": self.job_of(arguments).id}
+                job = self.job_of(arguments)
+                return {"job": job.id, "name": job.spec.name, "label": job.spec.label, "state": job.state}
             case "counts":
-                job = self._master.jobs.get(int(arguments["job"]))
-                return await self._counts.here(job) if job is not None else None
+                known = self._master.jobs.get(int(arguments["job"]))
+                return await self._counts.here(known) if known is not None else None
             case "stamp":
                 return self._counts.stamp()
             case "part":
@@ -96,19 +98,17 @@ class Questions:
         return {**self._overview.figures(), "undelivered": await self._carrying.waiting()}
 
     def job_of(self, arguments: dict[str, Any]) -> Job:
-        """Returns the job that is asked about. Raises ConfigurationError when there is none."""
-        try:
-            number = int(arguments.get("job", ""))
-        except (TypeError, ValueError, OverflowError) as error:
-            raise ConfigurationError(f"{arguments.get('job')!r:.60} is not the number of a job") from error
-        job = self._master.jobs.get(number)
-        if job is None:
-            raise ConfigurationError(f"there is no job {number}; `p2pcrawl jobs` lists them")
-        return job
+        """Returns the job that is asked about, by its number or as people call it. Raises ConfigurationError when there
+        is none, or several are meant.
+        """
+        asked = arguments.get("job")
+        if isinstance(asked, bool) or not isinstance(asked, int | str):
+            raise ConfigurationError(f"{asked!r:.60} is not the number of a job, nor its name")
+        return job_called(self._master.jobs.values(), str(asked))
 
-    def gathering(self, number: int) -> Gathering[NodeId]:
+    def gathering(self, called: int | str) -> Gathering[NodeId]:
         """Begins to gather the items of a job from all masters."""
-        job = self.job_of({"job": number}).id
+        job = self.job_of({"job": called}).id
 
         async def members() -> list[NodeId]:
             return [member.id for member in self._peers.members()]

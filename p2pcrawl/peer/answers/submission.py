@@ -17,6 +17,7 @@ from p2pcrawl.model.crawl.job import JobSpec, SpiderRef
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.peer.answers.called_jobs import check_label
 from p2pcrawl.spiders.finding.answered_names import scrapy_names_installed
 from p2pcrawl.spiders.loading.chosen import merged_settings
 from p2pcrawl.spiders.loading.load import load_spider, parse_target, reference_of
@@ -45,6 +46,8 @@ class Submission:
     qualname: str = ""
     arguments: dict[str, str] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
+    label: str = ""
+    """The name of the job, if it is to have one."""
     sinks: list[SinkSpec] = field(default_factory=list)
     """With their passwords: a submission is only ever said to peers, and never written down."""
 
@@ -77,6 +80,8 @@ class Submission:
             raise ConfigurationError(
                 f"the code of a submission is a .py file of at most {CODE_MAX} bytes, and named so"
             )
+        if data.get("label"):
+            check_label(data["label"])
         for url in data.get("urls", ()):
             checked_url(url)
         if Settings().updated(data.get("settings", {})).feeds:
@@ -98,6 +103,7 @@ class Submission:
             self.code,
             self.module_digest,
             tuple(SinkSpec(sink.url, sink.options) for sink in self.sinks),
+            label=self.label,
         )
 
 
@@ -129,9 +135,10 @@ def submission_of(
     overrides: dict[str, Any],
     arguments: dict[str, str],
     sinks: Sequence[SinkSpec] = (),
+    label: str = "",
 ) -> Submission:
-    """Makes a submission from what a user gives; ``sinks`` take the place of the spider's own FEEDS. Raises
-    ConfigurationError, one line, for what cannot work.
+    """Makes a submission from what a user gives, with a ``label`` if the job is to be called so;
+    ``sinks`` take the place of the spider's own FEEDS. Raises ConfigurationError, one line, for what cannot work.
     """
     if isinstance(target, str):
         ref = parse_target(target)
@@ -164,6 +171,7 @@ def submission_of(
         ref.qualname,
         arguments,
         settings.differences(),
+        label,
         list(sinks),
     )
 

@@ -42,7 +42,8 @@ def _is_ours(record: logging.LogRecord) -> bool:
 _http_log.addFilter(_is_ours)
 
 BODY_MAX = 16 * 1024 * 1024
-_JOB_DIGITS_MAX = 18
+CALLED_MAX = 200
+"""Characters by which a job can be called."""
 _DIGEST = web.RequestKey("digest", str)
 """What the digest of a request's body has to be; "" if any."""
 
@@ -51,18 +52,18 @@ class ApiPeer(Protocol):
     """The interface that the API needs of a peer."""
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
-        """Answers a question: ``status``, ``jobs``, ``job``, ``owner``, ``why``. Raises P2PCrawlError."""
+        """Answers a question: ``status``, ``jobs``, ``job``, ``known``, ``owner``, ``why``. Raises P2PCrawlError."""
         ...
 
     async def tell(self, what: str, arguments: dict[str, Any]) -> Any:
         """Does something: ``submit``, ``pause``, ``drain`` and so on. Raises P2PCrawlError."""
         ...
 
-    def results(self, job: int) -> AsyncIterator[bytes]:
+    def results(self, job: int | str) -> AsyncIterator[bytes]:
         """Gathers the items of a job, from all masters, in pieces of whole lines."""
         ...
 
-    def pages(self, job: int) -> AsyncIterator[bytes]:
+    def pages(self, job: int | str) -> AsyncIterator[bytes]:
         """Gathers its pages that have items, each as a line of JSON, with what is told beside them."""
         ...
 
@@ -85,7 +86,7 @@ class Api:
         app = web.Application(client_max_size=BODY_MAX, middlewares=[self._watch, self._guard])
         app.router.add_get("/", self._root)
         app.router.add_get("/jobs/{job}/{what:items|pages}", self._gathered)
-        app.router.add_get("/{what:status|jobs|owner|job|why}", self._question)
+        app.router.add_get("/{what:status|jobs|owner|job|known|why}", self._question)
         app.router.add_post(f"/{{what:submit|drain|keys|{'|'.join(VERBS)}}}", self._change)
         # A body is small and comes as it is: nothing of a stranger is inflated, not even to be thrown away.
         self._runner = web.AppRunner(app, access_log=None, logger=_http_log, auto_decompress=False)
@@ -181,19 +182,19 @@ class Api:
 
     async def _gathered(self, request: web.Request) -> web.StreamResponse:
         job = request.match_info["job"]
-        if not (job.isascii() and job.isdigit() and len(job) <= _JOB_DIGITS_MAX):
-            raise ConfigurationError(f"{job[:40]!r} is not the number of a job")
+        if len(job) > CALLED_MAX:
+            raise ConfigurationError(f"there is no job {job[:40]!r}...")
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         try:
             gather = self._desk.results if request.match_info["what"] == "items" else self._desk.pages
-            async for piece in gather(int(job)):
+            async for piece in gather(job):
                 if not response.prepared:
                     await response.prepare(request)
                 await response.write(piece)
         except P2PCrawlError as error:
             if not response.prepared:
                 raise
-            log.warning("the items of job %s were cut short: %s", job, error)
+            log.warning("the items of job %.80s were cut short: %s", job, error)
             # The end of the body is missing, which is how the other end learns of it.
             response.force_close()
             if request.transport is not None:

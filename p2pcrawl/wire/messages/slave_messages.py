@@ -7,11 +7,12 @@ default; anything else raises ``PROTOCOL``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from p2pcrawl.model.crawl.fingerprint import SIZE
+from p2pcrawl.model.crawl.job import LABEL_MAX
 from p2pcrawl.wire.messages.bounds import Count, Endpoints, Number, OpenedHosts, PhaseNumber, Seconds, WireLink
 
 PROTOCOL = 2
@@ -36,6 +37,8 @@ class WireJob(Struct, array_like=True):
     code: str = ""
     """The text of the spider's file, where the receiver may not have it."""
     module_digest: str = ""
+    label: Annotated[str, Meta(max_length=LABEL_MAX)] = ""
+    submitted: Count = 0
 
 
 class Task(Record):

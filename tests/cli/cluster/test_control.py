@@ -160,9 +160,10 @@ def test_wrong_state_gets_one_line_and_2(pair: Cluster, finished: int, verb: str
     ("arguments", "said"),
     [
         (["pause"], "Missing argument 'JOB'"),
-        (["pause", "seven"], "'seven' is not a valid integer"),
-        (["retry", "0"], "0 is not in the range"),
-        (["cancel", "77", "--token-file", "nowhere"], "cannot read the token file nowhere"),
+        (["pause", "seven"], "there is no job seven"),
+        (["pause", "seven", "--last"], "either a JOB or --last"),
+        (["retry", "0"], "there is no job 0"),
+        (["drain", "--token-file", "nowhere"], "cannot read the token file nowhere"),
         (["certificate", "77"], "there is no job 77"),
         (["why", "nonsense"], "is not a URL"),
     ],

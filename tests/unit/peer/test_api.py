@@ -38,14 +38,14 @@ class Desk:
         self.told.append((what, arguments))
         return {"did": what}
 
-    async def results(self, job: int) -> AsyncIterator[bytes]:
+    async def results(self, job: int | str) -> AsyncIterator[bytes]:
         if self.error is not None:
             raise self.error
-        for n in range(job):
+        for n in range(int(job)):
             yield b'{"n":%d}\n' % n
 
-    async def pages(self, job: int) -> AsyncIterator[bytes]:
-        for n in range(job):
+    async def pages(self, job: int | str) -> AsyncIterator[bytes]:
+        for n in range(int(job)):
             yield b'{"page":"%d","items":[]}\n' % n
 
 
@@ -151,11 +151,11 @@ async def test_items_stream_as_lines_and_none_is_an_empty_answer() -> None:
             assert await answer.text() == ""
 
 
-@pytest.mark.parametrize("path", ["/nothing", "/jobs/x/items", "/jobs/\u0663/items", "/jobs/-1/items", "/submit"])
+@pytest.mark.parametrize("path", ["/nothing", "/jobs//items", "/jobs/1/nothing", "/submit"])
 async def test_paths_that_mean_nothing_are_refused_in_json(path: str) -> None:
     async with api() as (_, session), session.get(path) as answer:
-        assert answer.status in (400, 404, 405) or "\u0663" in path
-        assert answer.content_type in ("application/json", "application/x-ndjson")
+        assert answer.status in (400, 404, 405)
+        assert answer.content_type == "application/json"
 
 
 @pytest.mark.parametrize(
@@ -272,8 +272,8 @@ async def test_page_of_the_peer_itself_is_answered() -> None:
             assert answer.status == 200
 
 
-@pytest.mark.parametrize("digits", [19, 4000, 6000])
-async def test_number_of_a_job_that_no_job_can_have_is_refused(digits: int, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("digits", [201, 4000, 6000])
+async def test_what_no_job_can_be_called_is_refused(digits: int, caplog: pytest.LogCaptureFixture) -> None:
     async with api() as (_, session), session.get(f"/jobs/{'9' * digits}/items") as answer:
         assert answer.status == 400
         assert len(await answer.text()) < 200
