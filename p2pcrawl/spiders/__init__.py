@@ -1,21 +1,26 @@
-"""Spiders: the class that people write, the response that it gets, and how both are found and run."""
+"""Spiders: the class that people write, the kinds of it, the response that it gets, and how all are found and run."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from p2pcrawl.spiders.kinds.crawl_spider import CrawlSpider, Rule
+    from p2pcrawl.spiders.kinds.file_spiders import CSVFeedSpider, XMLFeedSpider
+    from p2pcrawl.spiders.kinds.init_spider import InitSpider
     from p2pcrawl.spiders.kinds.sitemap_spider import SitemapSpider
     from p2pcrawl.spiders.spider import Spider
 
 _HOMES = {
+    "CSVFeedSpider": "p2pcrawl.spiders.kinds.file_spiders",
     "CrawlSpider": "p2pcrawl.spiders.kinds.crawl_spider",
+    "InitSpider": "p2pcrawl.spiders.kinds.init_spider",
     "Rule": "p2pcrawl.spiders.kinds.crawl_spider",
     "SitemapSpider": "p2pcrawl.spiders.kinds.sitemap_spider",
     "Spider": "p2pcrawl.spiders.spider",
+    "XMLFeedSpider": "p2pcrawl.spiders.kinds.file_spiders",
 }
 
-__all__ = ["CrawlSpider", "Rule", "SitemapSpider", "Spider"]
+__all__ = ["CSVFeedSpider", "CrawlSpider", "InitSpider", "Rule", "SitemapSpider", "Spider", "XMLFeedSpider"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,41 @@
+"""The rows of a CSV file, as dicts."""
+
+from __future__ import annotations
+
+import csv
+import logging
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from typing import Any
+
+from p2pcrawl.spiders.page.response import Response
+
+log = logging.getLogger(__name__)
+
+
+def csviter(
+    obj: Response | str | bytes,
+    delimiter: str | None = None,
+    headers: Sequence[str] | None = None,
+    encoding: str | None = None,
+    quotechar: str | None = None,
+) -> Iterator[dict[str, str]]:
+    """Yields each row as a dict, by ``headers``, or by the first row where none are given.
+
+    A row that has more or fewer fields is left out and told of. ``encoding`` is that of bytes (utf-8); a response has
+    its own.
+    """
+    whole = obj.decode(encoding or "utf-8") if isinstance(obj, bytes) else obj
+    text = whole if isinstance(whole, str) else whole.text
+    dialect: dict[str, Any] = {}
+    if delimiter:
+        dialect["delimiter"] = delimiter
+    if quotechar:
+        dialect["quotechar"] = quotechar
+    rows = csv.reader(StringIO(text.removeprefix("\ufeff"), newline=""), **dialect)
+    names = list(headers) if headers else next(rows, [])
+    for row in rows:
+        if len(row) == len(names):
+            yield dict(zip(names, row, strict=True))
+        elif row:
+            log.warning("row in line %d has %d fields, not %d: it is left out", rows.line_num, len(row), len(names))
