@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from p2pcrawl.peer.peer import Peer
     from p2pcrawl.spiders.items.item import Field, Item
     from p2pcrawl.spiders.page.response import Response
+    from p2pcrawl.spiders.page.selecting import Selector, SelectorList
     from p2pcrawl.spiders.spider import Spider
 
 __version__ = "0.1.0"
@@ -39,6 +40,8 @@ _HOMES = {
     "Peer": "p2pcrawl.peer.peer",
     "Request": "p2pcrawl.model.crawl.request",
     "Response": "p2pcrawl.spiders.page.response",
+    "Selector": "p2pcrawl.spiders.page.selecting",
+    "SelectorList": "p2pcrawl.spiders.page.selecting",
     "Settings": "p2pcrawl.model.crawl.settings",
     "Spider": "p2pcrawl.spiders.spider",
 }
@@ -56,6 +59,8 @@ __all__ = [
     "Peer",
     "Request",
     "Response",
+    "Selector",
+    "SelectorList",
     "Settings",
     "Spider",
 ]

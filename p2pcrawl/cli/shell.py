@@ -29,6 +29,7 @@ from p2pcrawl.model.crawl.url import host_of, origin_of
 from p2pcrawl.model.errors import ConfigurationError, FetchError, P2PCrawlError
 from p2pcrawl.model.printable import on_one_line
 from p2pcrawl.private.presence import addresses_here
+from p2pcrawl.spiders.page.answer_kinds import response_of
 from p2pcrawl.spiders.page.response import Response
 from p2pcrawl.spiders.page.typed_urls import checked_url
 
@@ -101,7 +102,7 @@ class PageGetter:
             raise P2PCrawlError(f"{here.url} could not be fetched: {error.kind}: {error}") from error
         except Blocked as error:
             raise P2PCrawlError(f"{here.url} is out of bounds: {error}") from error
-        return Response(answer, here)
+        return response_of(answer, here)
 
     async def robots(self, url: str) -> str:
         """Says in words what robots.txt allows of a URL."""

@@ -89,8 +89,8 @@ class Spider:
         for url in self.start_urls:
             yield Request(checked_url(url, f"start_urls of spider {self.name}"))
 
-    def parse(self, response: Response, **cb_kwargs: Any) -> Any:
-        """Handles the answers of requests that name no other callback."""
+    def parse(self, *response: Any, **cb_kwargs: Any) -> Any:
+        """Handles the answers of requests that name no other callback: gets the response, and ``cb_kwargs``."""
         raise NotImplementedError(
             f"{type(self).__name__}.parse is not defined: write it, or give each Request a callback"
         )

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Final, Self, cast
 
 import aiohttp
+from aiohttp import HttpVersion, HttpVersion10, HttpVersion11
 from multidict import CIMultiDict
 from yarl import URL
 
@@ -33,6 +34,7 @@ _PLAIN_URL: Final = re.compile(r"https?://[!-~]+\Z").match
 """Nothing in it needs quoting: it is sent as it was found."""
 _HEADERS_MAX: Final = 256
 _FOR_PROXY: Final = "Proxy-Authorization"
+_PROTOCOLS: Final[dict[HttpVersion | None, str]] = {HttpVersion10: "HTTP/1.0", HttpVersion11: "HTTP/1.1"}
 
 
 class Client:
@@ -145,6 +147,7 @@ class Client:
             # Never the proxy's own: a host is not private because the proxy is.
             target_ip if "proxy" in options else response.ip,
             tuple(received.getall("Set-Cookie", ())),
+            protocol=_PROTOCOLS.get(response.version, ""),
         )
 
     async def _options(self, meta: Mapping[str, Any], target: URL) -> tuple[dict[str, Any], str]:

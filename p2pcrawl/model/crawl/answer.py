@@ -20,6 +20,8 @@ class Answer:
     ip: str = ""
     set_cookies: tuple[str, ...] = ()
     flags: list[str] = field(default_factory=list)
+    protocol: str = ""
+    """As ``HTTP/1.1``."""
     usage: Mapping[str, Any] | None = None
     """What the site says about the use of its content; None where nobody asked for it."""
     forbidden: str = ""

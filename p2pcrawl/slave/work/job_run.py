@@ -54,9 +54,9 @@ from p2pcrawl.spiders.hooks.making import make_spider
 from p2pcrawl.spiders.items.travelling import HOME
 from p2pcrawl.spiders.loading.chosen import spiders_say
 from p2pcrawl.spiders.loading.pipelines import Pipelines
+from p2pcrawl.spiders.page.answer_kinds import response_of
 from p2pcrawl.spiders.page.limit import limited, work
 from p2pcrawl.spiders.page.links import LinkBatch
-from p2pcrawl.spiders.page.response import Response
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.wire.messages.slave_messages import Outcome, RobotsResult, RobotsTask, Task
 
@@ -256,7 +256,7 @@ class JobRun:
                 harvest.page_policy = _page_policy(answer.headers, answer.body)
             except TooSlow as error:
                 return _too_slow(outcome, error)
-        response = harvest.response = Response(answer, request, task.link.depth)
+        response = harvest.response = response_of(answer, request, task.link.depth)
         name = task.link.callback or "_parse"
         callback = getattr(self.spider, name, None)
         if callback is None:
@@ -388,7 +388,7 @@ class JobRun:
             return outcome
         response = None
         if isinstance(error, StatusError):
-            error.response = response = Response(error.answer, request, task.link.depth)
+            error.response = response = response_of(error.answer, request, task.link.depth)
         return await self._call(
             errback, PageFailure(request, error, response), _bare(request), harvest, outbox, outcome
         )

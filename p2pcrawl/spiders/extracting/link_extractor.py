@@ -11,9 +11,9 @@ from w3lib.url import canonicalize_url
 
 from p2pcrawl.spiders.extracting.anchors import Anchor, LinkPlaces, in_lexbor, in_lxml, is_simple_css
 from p2pcrawl.spiders.extracting.found_link import FoundLink
-from p2pcrawl.spiders.extracting.joining import LinkBase
 from p2pcrawl.spiders.extracting.wanted import Wanted, listed
 from p2pcrawl.spiders.page.extensions import IGNORED_EXTENSIONS
+from p2pcrawl.spiders.page.joining import LinkBase
 from p2pcrawl.spiders.page.limit import limited
 from p2pcrawl.spiders.page.response import Response
 

@@ -10,63 +10,138 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from re import Pattern
-from typing import Any, Literal
-from urllib.parse import urljoin
+from typing import Any, ClassVar, Literal, Self, TypeVar, overload
 
 import parsel
 from selectolax.lexbor import LexborHTMLParser
 
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.request import Callback, Kind, Request
+from p2pcrawl.model.errors import NotSupported
 from p2pcrawl.model.http.cookie_forms import CookiesLike
-from p2pcrawl.model.http.headers import HeadersLike
-from p2pcrawl.model.http.queries import with_query_in
+from p2pcrawl.model.http.headers import Headers, HeadersLike
 from p2pcrawl.spiders.page import markup
 from p2pcrawl.spiders.page.bombs import bearable
 from p2pcrawl.spiders.page.charsets import read
 from p2pcrawl.spiders.page.encoding import encoding_of
 from p2pcrawl.spiders.page.extensions import is_no_page, with_extension
+from p2pcrawl.spiders.page.joining import LinkBase
 from p2pcrawl.spiders.page.limit import limited
 from p2pcrawl.spiders.page.links import LinkBatch, join_all, normalise, page_links
+from p2pcrawl.spiders.page.selecting import Href, Selector, SelectorList, href_of, hrefs_selected
 
-Href = str | parsel.Selector
-_XML = re.compile(r"(?:application|text)/(?!xhtml)(?:[\w.-]+\+)?xml\b", re.IGNORECASE)
-_HTML = re.compile(r"\s*(?:text/html|application/(?:vnd\.wap\.)?xhtml\+xml)\b", re.IGNORECASE)
-_LOOK_SIZE = 1024
 _NO_MARKUP = re.compile(
     r"image/(?!svg)|video/|audio/|font/|application/(?:pdf|zip|gzip|octet-stream|json)|text/(?:plain|css|csv)", re.I
 )
 
+Made = TypeVar("Made", bound="Response")
+
 
 class Response:
-    """An answer, the request that it belongs to, and how many links it is away from a start URL."""
+    """An answer, the request that it belongs to, and how many links it is away from a start URL.
+
+    Of the classes of answers this is that of what is no text, such as a picture: it has no ``text``, and nothing can be
+    selected from it.
+    """
+
+    attributes: ClassVar[tuple[str, ...]] = (
+        "url",
+        "status",
+        "headers",
+        "body",
+        "flags",
+        "request",
+        "certificate",
+        "ip_address",
+        "protocol",
+    )
+    """The arguments of which a response is made, and a copy."""
+    is_text: ClassVar[bool] = False
+    is_html: ClassVar[bool] = False
+    is_xml: ClassVar[bool] = False
+    _headers: Headers | None
+    _request: Request | None
 
     __slots__ = (
+        "__dict__",
+        "__weakref__",
         "_base",
         "_bearable",
         "_encoding",
+        "_ground",
+        "_headers",
         "_links",
+        "_request",
         "_selector",
         "_text",
         "_title",
         "_tree",
         "answer",
         "depth",
-        "request",
     )
 
-    def __init__(self, answer: Answer, request: Request, depth: int = 0) -> None:
+    def __init__(
+        self,
+        url: str,
+        status: int = 200,
+        headers: HeadersLike | None = None,
+        body: bytes = b"",
+        flags: Iterable[str] | None = None,
+        request: Request | None = None,
+        certificate: None = None,
+        ip_address: object = "",
+        protocol: str | None = None,
+    ) -> None:
+        """Makes an answer that no host gave, for a test or a cache. ``certificate`` is here for those that name it."""
+        if not isinstance(url, str):
+            raise TypeError(f"the URL of a response is text, not {type(url).__name__}")
+        if not isinstance(body, bytes):
+            raise TypeError(f"the body of a response is bytes, not {type(body).__name__} (TextResponse takes text)")
+        held = Headers(headers)
+        answer = Answer(
+            url, int(status), held, body, ip=str(ip_address or ""), set_cookies=tuple(held.getlist("Set-Cookie"))
+        )
+        answer.protocol, answer.flags = protocol or "", list(flags or ())
+        self._fill(answer, request, int(request.meta.get("depth", 0)) if request is not None else 0)
+        self._headers = held
+
+    @classmethod
+    def of(cls, answer: Answer, request: Request | None, depth: int = 0) -> Self:
+        """Makes the response of an answer that came."""
+        response = cls.__new__(cls)
+        response._fill(answer, request, depth)
+        return response
+
+    def _fill(self, answer: Answer, request: Request | None, depth: int) -> None:
         self.answer = answer
-        self.request = request
         self.depth = depth
+        self._request = request
+        self._headers = None
         self._encoding: str | None = None
         self._bearable: int | None = None
         self._text: str | None = None
-        self._selector: parsel.Selector | None = None
+        self._selector: Selector | None = None
         self._tree: LexborHTMLParser | None = None
         self._base: str | None = None
+        self._ground: LinkBase | None = None
         self._links: list[str] | None = None
         self._title: str | None = None
+
+    @overload
+    def replace(self, *, cls: type[Made], **changes: Any) -> Made: ...
+    @overload
+    def replace(self, *, cls: None = None, **changes: Any) -> Self: ...
+    def replace(self, *, cls: type[Response] | None = None, **changes: Any) -> Response:
+        """Returns a copy with some of its facts changed: of the same class, or of ``cls``."""
+        kind = cls or type(self)
+        for name in self.attributes:
+            if name not in changes and name in kind.attributes:
+                changes[name] = self._request if name == "request" else getattr(self, name)
+        return kind(**changes)
+
+    def copy(self) -> Self:
+        """Returns a response with the same facts."""
+        return self.replace()
 
     # -- what the host said -------------------------------------------------------------------
 
@@ -79,8 +154,11 @@ class Response:
         return self.answer.status
 
     @property
-    def headers(self) -> Mapping[str, str]:
-        return self.answer.headers
+    def headers(self) -> Headers:
+        """The headers, in any case; ``getlist`` gives all values of one."""
+        if self._headers is None:
+            self._headers = Headers.received(self.answer.headers.items())
+        return self._headers
 
     @property
     def body(self) -> bytes:
@@ -89,6 +167,16 @@ class Response:
     @property
     def ip_address(self) -> str:
         return self.answer.ip
+
+    @property
+    def protocol(self) -> str | None:
+        """The protocol that the host spoke, such as ``HTTP/1.1``."""
+        return self.answer.protocol or None
+
+    @property
+    def certificate(self) -> None:
+        """None: certificates are checked, and not kept."""
+        return
 
     @property
     def flags(self) -> list[str]:
@@ -102,23 +190,40 @@ class Response:
         return self.answer.usage or {}
 
     @property
+    def request(self) -> Request:
+        """The request that this is the answer to; None in a response that was made without one."""
+        return self._request  # type: ignore[return-value]
+
+    @request.setter
+    def request(self, request: Request | None) -> None:
+        self._request = request
+
+    @property
     def meta(self) -> dict[str, Any]:
         """The request's ``meta``, with ``depth`` and ``download_latency`` added."""
-        meta = self.request.meta
+        meta = self._asked("meta").meta
         meta["depth"] = self.depth
         meta["download_latency"] = self.answer.latency_s
         return meta
 
     @property
     def cb_kwargs(self) -> dict[str, Any]:
-        return self.request.cb_kwargs
+        """The request's ``cb_kwargs``."""
+        return self._asked("cb_kwargs").cb_kwargs
+
+    def _asked(self, name: str) -> Request:
+        if self._request is None:
+            raise AttributeError(f"a response that is made without a request has no {name}: pass request=Request(...)")
+        return self._request
 
     # -- text -----------------------------------------------------------------------------------
 
     @property
     @limited
     def encoding(self) -> str:
-        """By byte-order mark, Content-Type, declaration in the page, or a guess, in this order."""
+        """The encoding of the text: by byte-order mark, Content-Type, declaration in the page, or a guess, in this
+        order.
+        """
         if self._encoding is None:
             self._encoding = encoding_of(self.body, self._content_type)
         return self._encoding
@@ -126,7 +231,9 @@ class Response:
     @property
     @limited
     def text(self) -> str:
-        """The body as text; what cannot be read is replaced."""
+        """The body as text; what cannot be read is replaced. Raises AttributeError where the answer is no text."""
+        if not self.is_text:
+            raise AttributeError("this answer is no text: its bytes are in .body")
         if self._text is None:
             self._text = read(self.body, self.encoding)
         return self._text
@@ -143,24 +250,29 @@ class Response:
 
     @property
     @limited
-    def selector(self) -> parsel.Selector:
-        """parsel's view of the page, built when first asked for."""
+    def selector(self) -> Selector:
+        """parsel's view of the page, built when first asked for. Raises NotSupported where the answer is no text."""
         if self._selector is None:
+            if not self.is_text:
+                raise NotSupported(f"nothing can be selected from what is no text: {self!r}")
             kind: Literal["xml", "html"] = "xml" if self.is_xml else "html"
-            self._selector = _Selector(self._markup.decode("utf-8", "replace"), type=kind, base_url=self.url)
+            self._selector = Selector(self._markup.decode("utf-8", "replace"), type=kind, base_url=self.url)
+            self._selector.response = self
         return self._selector
 
     @limited
-    def css(self, query: str) -> parsel.SelectorList[parsel.Selector]:
+    def css(self, query: str) -> SelectorList:
         return self.selector.css(query)
 
     @limited
-    def xpath(self, query: str, **variables: Any) -> parsel.SelectorList[parsel.Selector]:
+    def xpath(self, query: str, **variables: Any) -> SelectorList:
         return self.selector.xpath(query, **variables)
 
     @limited
-    def jmespath(self, query: str, **options: Any) -> parsel.SelectorList[parsel.Selector]:
-        return parsel.Selector(self.text, type="json").jmespath(query, **options)
+    def jmespath(self, query: str, **options: Any) -> SelectorList:
+        if not self.is_text:
+            raise NotSupported(f"nothing can be selected from what is no text: {self!r}")
+        return Selector(self.text, type="json").jmespath(query, **options)
 
     @limited
     def re(self, pattern: str | Pattern[str]) -> list[str]:
@@ -204,17 +316,28 @@ class Response:
     def base_url(self) -> str:
         """The URL that relative links stand on: the page's, or its ``<base href>``."""
         if self._base is None:
-            href = markup.base_of(self.tree) if self.is_markup else ""
+            href = self._base_href() if self.is_markup else ""
             self._base = (normalise(href, self.url) if href else None) or self.url
         return self._base
+
+    def _base_href(self) -> str:
+        """Returns the first ``<base href>`` by the tree at hand; none is made to see that there is none."""
+        if self._tree is None:
+            if not self.encoding.startswith("utf-16") and b"<base" not in self.body.lower():
+                return ""
+            if self._selector is not None and not self.is_xml:
+                return next(
+                    (href for each in self._selector.root.iter("base") if (href := each.get("href"))), ""
+                ).strip()
+        return markup.base_of(self.tree)
 
     def urljoin(self, url: str) -> str:
         """Returns ``url`` made absolute, and otherwise left as it is; a query that is not ASCII in the encoding of the
         page.
         """
-        if not url.isascii():
-            url = with_query_in(url, self.encoding)
-        return urljoin(self.base_url, url)
+        if self._ground is None:
+            self._ground = LinkBase(self.base_url, self.encoding)
+        return self._ground.join(url)
 
     def follow(
         self,
@@ -239,7 +362,7 @@ class Response:
 
         Raises ValueError for anything else, and for what is no http(s) URL.
         """
-        href = _href(url)
+        href = href_of(url)
         absolute = normalise(href, self.base_url, "utf-8" if href.isascii() else encoding or self.encoding)
         if absolute is None:
             raise ValueError(f"not a link that can be followed: {href[:200]!r} on {self.url}")
@@ -263,7 +386,7 @@ class Response:
     @limited
     def follow_all(
         self,
-        urls: Iterable[Href] | parsel.SelectorList[parsel.Selector] | None = None,
+        urls: Iterable[Href] | SelectorList | None = None,
         callback: Callback = None,
         method: str = "GET",
         headers: HeadersLike | None = None,
@@ -297,7 +420,9 @@ class Response:
         if xpath is not None:
             selected = self.xpath(xpath)
         if selected is not None:
-            hrefs = _selected(selected) if isinstance(selected, parsel.SelectorList) else list(map(_href, selected))
+            hrefs = (
+                hrefs_selected(selected) if isinstance(selected, parsel.SelectorList) else list(map(href_of, selected))
+            )
             found = join_all(hrefs, self.base_url, encoding or self.encoding)
         wanted = re.compile(match).search if match is not None else None
         denied = with_extension(deny_extensions) if deny_extensions is not None else None
@@ -330,22 +455,9 @@ class Response:
     # -- kind ---------------------------------------------------------------------------------------
 
     @property
-    def is_html(self) -> bool:
-        """True for what its host calls HTML, and for what looks like it where the host says nothing."""
-        if self._content_type:
-            return bool(_HTML.match(self._content_type))
-        return not self.is_xml and b"<" in self.body[:_LOOK_SIZE] and b"\x00" not in self.body[:_LOOK_SIZE]
-
-    @property
-    def is_xml(self) -> bool:
-        """True for XML that is no XHTML; such a page is parsed as XML."""
-        kind = self._content_type
-        return bool(_XML.match(kind)) or (not kind and self.body.lstrip().startswith(b"<?xml"))
-
-    @property
     def is_markup(self) -> bool:
         """True for what may be HTML or XML: what is looked at for a title and links."""
-        return not _NO_MARKUP.match(self._content_type)
+        return self.is_text and not _NO_MARKUP.match(self._content_type)
 
     def __repr__(self) -> str:
         return f"<{self.status} {self.url}>"
@@ -364,42 +476,3 @@ class Response:
     @property
     def _content_type(self) -> str:
         return self.answer.headers.get("Content-Type") or ""
-
-
-class _Selector(parsel.Selector):
-    """parsel's; what is selected from it is one, too."""
-
-    __slots__ = ()
-
-    # css goes through xpath.
-    xpath = limited(parsel.Selector.xpath)
-    re = limited(parsel.Selector.re)
-
-
-def _selected(selectors: Iterable[parsel.Selector]) -> list[str]:
-    hrefs = []
-    for selector in selectors:
-        try:
-            hrefs.append(_href(selector))
-        except ValueError:
-            continue
-    return hrefs
-
-
-def _href(link: object) -> str:
-    if isinstance(link, str):
-        return link
-    if isinstance(link, parsel.SelectorList):
-        raise ValueError("a list of selectors cannot be followed at once: use follow_all, or take one of them")
-    if not isinstance(link, parsel.Selector):
-        raise ValueError(f"a link is text or a selector, not {type(link).__name__}")
-    root = link.root
-    if isinstance(root, str):
-        return root.strip(" \t\n\f\r")
-    tag = getattr(root, "tag", None)
-    if tag not in ("a", "link"):
-        raise ValueError(f"only <a> and <link> elements can be followed, not <{tag}>")
-    href = root.get("href")
-    if href is None:
-        raise ValueError(f"<{tag}> has no href")
-    return str(href).strip(" \t\n\f\r")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.request import Request
+from p2pcrawl.spiders.page.answer_kinds import response_of
 from p2pcrawl.spiders.page.response import Response
 
 URL = "https://example.com/shop/list.html"
@@ -21,4 +22,4 @@ def page(
 ) -> Response:
     data = body.encode() if isinstance(body, str) else body
     answer = Answer(url, 200, {"Content-Type": content_type, **(headers or {})}, data)
-    return Response(answer, request or Request(url), depth)
+    return response_of(answer, request or Request(url), depth)

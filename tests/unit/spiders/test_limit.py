@@ -13,6 +13,7 @@ from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.errors import TooSlow
 from p2pcrawl.spiders.page import limit
+from p2pcrawl.spiders.page.answer_kinds import response_of
 from p2pcrawl.spiders.page.limit import TICK_S, Work
 from p2pcrawl.spiders.page.response import Response
 from p2pcrawl.wire.messages.desk import Desk
@@ -92,7 +93,7 @@ def test_pattern_that_takes_exponential_time_on_a_page_is_given_up(
     answer = Answer("http://a.example/", 200, {"Content-Type": "text/html"}, b"<p>" + b"x" * 60, 0.1, "93.184.216.34")
 
     with pytest.raises(TooSlow):
-        ask(Response(answer, Request("http://a.example/")))
+        ask(response_of(answer, Request("http://a.example/")))
 
 
 def test_desk_says_what_a_piece_may_take(work: Work, desk: Desk) -> None:

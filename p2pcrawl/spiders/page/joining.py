@@ -14,6 +14,8 @@ from urllib.parse import urljoin, urlsplit
 
 from w3lib.url import safe_url_string
 
+from p2pcrawl.model.http.queries import with_query_in
+
 _CHARS = r"A-Za-z0-9._~!$&()*+,=@%\-"
 _PATH = rf"[{_CHARS}:/]*"
 _FIRST = r"[A-Za-z0-9_~!$&()*+,=@%-]"
@@ -52,6 +54,18 @@ class LinkBase:
             return None
         joined = self.joined(href)
         return None if joined is None else self.escaped(joined)
+
+    def join(self, href: str) -> str:
+        """Returns the link joined to its page and otherwise left as it is, but for a query that is not ASCII: that is
+        escaped in the encoding of the page. Raises ValueError for what cannot be joined.
+        """
+        hit = _plain(href)
+        if hit is not None:
+            form = hit.lastindex or 0
+            prefix = "" if form == _ABSOLUTE else self._prefixes[form]
+            if prefix is not None and "/." not in href and "//" not in href[8:]:
+                return prefix + href
+        return urljoin(self._base, href if href.isascii() else with_query_in(href, self._encoding))
 
     def joined(self, href: str) -> str | None:
         """Returns the link joined to its page, whatever its scheme is; None for what cannot be joined."""

@@ -1,0 +1,17 @@
+"""Requests, answers and headers of all kinds, at the path that Scrapy's users know."""
+
+from p2pcrawl.model.crawl.request import NO_CALLBACK, Request
+from p2pcrawl.model.http.headers import Headers
+from p2pcrawl.spiders.page.answer_kinds import HtmlResponse, JsonResponse, TextResponse, XmlResponse
+from p2pcrawl.spiders.page.response import Response
+
+__all__ = [
+    "NO_CALLBACK",
+    "Headers",
+    "HtmlResponse",
+    "JsonResponse",
+    "Request",
+    "Response",
+    "TextResponse",
+    "XmlResponse",
+]
