@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,9 @@ from p2pcrawl.cli.screen.relay import Relay
 from p2pcrawl.cli.screen.summary import CrawlEnd, summary
 from p2pcrawl.cli.screen.terminal import Terminal, json_line
 from p2pcrawl.cli.screen.words import counted
-from p2pcrawl.crawler import Crawler, interruptible, new_event_loop
+from p2pcrawl.crawler import Crawler, Target, interruptible, new_event_loop
+from p2pcrawl.model.choosing.ranked_settings import RankedSettings
+from p2pcrawl.spiders.loading.unchanged import chosen_spiders
 from p2pcrawl.stores.kinds import read_sink
 from p2pcrawl.stores.warc.place import chosen_place
 
@@ -42,19 +45,24 @@ class CrawlOptions:
     debug: bool = False
     warc: Path | None = None
     warc_size: str = "1GB"
+    scrapy: Path | None = None
 
 
 def run_crawl(options: CrawlOptions) -> int:
     """Runs a crawl, tells how it goes and how it ended, and returns the exit code."""
     place, appended = chosen_place(options.warc, options.warc_size, options.appended, options.replaced)
+    targets: Sequence[Target] = options.targets
+    settings: RankedSettings | dict[str, str] = _settings(options)
+    if options.scrapy is not None:
+        targets, settings = chosen_spiders(options.scrapy, options.targets, settings)
     crawler = Crawler(
-        list(options.targets),
+        list(targets),
         outputs=[read_sink(typed) for typed in appended]
         + [read_sink(typed, replace=True) for typed in options.replaced],
         data=options.data,
         again=options.again,
         slaves=options.slaves,
-        settings=_settings(options),
+        settings=settings,
         arguments=options.arguments,
         warc=place,
     )

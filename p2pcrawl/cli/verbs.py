@@ -54,7 +54,8 @@ def p2pcrawl() -> None:
 
 
 @p2pcrawl.command()
-@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+@click.argument("targets", nargs=-1, metavar="TARGET...")
+@options.scrapy
 @click.option(
     "-o", "--output", "appended", multiple=True, metavar="FILE|URL",
     help="Append items to FILE, or bring them to URL: a database, an object store, a webhook; - is standard output.",
@@ -80,6 +81,7 @@ def p2pcrawl() -> None:
 @options.debug
 def crawl(
     targets: tuple[str, ...],
+    scrapy: Path | None,
     appended: tuple[str, ...],
     replaced: tuple[str, ...],
     slaves: int | None,
@@ -103,6 +105,7 @@ def crawl(
     \b
     p2pcrawl crawl https://example.com -o pages.jsonl
     p2pcrawl crawl quotes.py -O quotes.csv -a tag=humor -s DOWNLOAD_DELAY=0.5
+    p2pcrawl crawl --scrapy tutorial quotes -o quotes.json   # a spider of a Scrapy project, as it is
     p2pcrawl crawl quotes.py -o quotes.jsonl --data run1     # run it again and it goes on
     p2pcrawl crawl quotes.py -o quotes.jsonl --data run1 --again     # each night: anew when the last one has ended
     p2pcrawl crawl two.py:Books two.py:Toys -o all.csv       # two spiders side by side, their items in one file
@@ -130,7 +133,10 @@ def crawl(
         debug,
         warc,
         warc_size,
+        scrapy,
     )
+    if not targets and scrapy is None:
+        raise click.UsageError("name what to crawl: a URL or a spider", click.get_current_context())
     return run_crawl(asked)
 
 

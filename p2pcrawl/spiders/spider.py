@@ -35,13 +35,14 @@ class Spider:
     """The crawl in this slave: its settings, stats and signals. It is there when the spider has been made, and not yet
     in ``__init__``."""
 
-    _name_given = False
+    has_own_name = False
+    """Whether a name was given, to this class or one that it inherits from."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if cls.__dict__.get("name"):
-            cls._name_given = True
-        elif not cls._name_given or "name" in cls.__dict__:
+            cls.has_own_name = True
+        elif not cls.has_own_name or "name" in cls.__dict__:
             cls.name = cls.__name__.lower()
 
     def __init__(self, name: str | None = None, **arguments: Any) -> None:

@@ -185,6 +185,7 @@ def keygen(output: Path | None, step: str | None, debug: bool) -> int:
 
 @click.command()
 @click.argument("target", metavar="TARGET")
+@options.scrapy
 @_peer
 @_token
 @options.settings
@@ -205,6 +206,7 @@ def keygen(output: Path | None, step: str | None, debug: bool) -> int:
 @options.debug
 def submit(
     target: str,
+    scrapy: Path | None,
     peer_api: str | None,
     token_file: Path | None,
     settings: dict[str, str],
@@ -241,6 +243,7 @@ def submit(
         wait=wait,
         outputs=outputs,
         as_json=as_json,
+        scrapy=scrapy,
     )
 
 

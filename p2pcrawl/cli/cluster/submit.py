@@ -18,11 +18,14 @@ from p2pcrawl.cli.screen.terminal import json_line
 from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.core.control import CANCELLED, ENDS, INCOMPLETE
 from p2pcrawl.master.neighbours.absences import absent_told
+from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.printable import on_one_line
 from p2pcrawl.peer.answers.submission import local_refusal, submission_of
+from p2pcrawl.spiders.loading.unchanged import chosen_spiders
+from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.stores.address import scheme_of
 from p2pcrawl.stores.files.opening import STANDARD_OUTPUT, open_local_sink
 
@@ -42,9 +45,10 @@ def run_submit(
     wait: bool,
     outputs: Sequence[SinkSpec],
     as_json: bool,
+    scrapy: Path | None = None,
 ) -> int:
     """Prints the job's number, and with ``wait`` how the job ended. Outputs that are URLs go with the job; files are
-    made here when it has ended.
+    made here when it has ended. ``scrapy``: the project that ``target`` is a spider of.
     """
     files = [output.url for output in outputs if not scheme_of(output.url)]
     for path in files:
@@ -52,7 +56,8 @@ def run_submit(
             raise ConfigurationError(local_refusal(path))
         open_local_sink(path, replace=True)
     sinks = [output for output in outputs if scheme_of(output.url)]
-    submission = submission_of(target, Settings(), _settled(settings, files), arguments, sinks, label)
+    chosen, base = _chosen(target, scrapy)
+    submission = submission_of(chosen, base, _settled(settings, files), arguments, sinks, label)
     remote = Remote.find(peer, token_file)
     job = int(remote.post("/submit", submission.plain())["job"])
     items_on_stdout = STANDARD_OUTPUT in files
@@ -88,6 +93,14 @@ def _tell_begun(job: int, rest: str, *, as_json: bool) -> None:
     else:
         print(f"job {job}")
         _say(f"see `p2pcrawl jobs`{rest}")
+
+
+def _chosen(target: str, scrapy: Path | None) -> tuple[type[Spider] | str, Settings | RankedSettings]:
+    """Returns what to crawl, and the settings that those typed go over."""
+    if scrapy is None:
+        return target, Settings()
+    spiders, settings = chosen_spiders(scrapy, [target], {})
+    return spiders[0], settings
 
 
 def _settled(settings: dict[str, str], files: list[str]) -> dict[str, str]:

@@ -39,6 +39,10 @@ arguments = click.option(
     "-a", "--argument", "arguments", multiple=True, metavar="NAME=VALUE", callback=pairs("NAME=VALUE"),
     help="An argument for the spider. May be repeated.",
 )  # fmt: skip
+scrapy = click.option(
+    "--scrapy", type=click.Path(exists=True, path_type=Path), metavar="PROJECT",
+    help="Take spiders by their names from a Scrapy project, unchanged: its folder, or a spider's .py file.",
+)  # fmt: skip
 slaves = click.option(
     "--slaves", type=click.IntRange(min=0), metavar="N",
     help="Slave processes; as many as cores by default. 0 runs everything in one process.",

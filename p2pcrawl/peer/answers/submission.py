@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.crawl.job import JobSpec, SpiderRef
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
@@ -131,7 +132,7 @@ def local_refusal(path: str) -> str:
 
 def submission_of(
     target: type[Spider] | str,
-    base: Settings,
+    base: Settings | RankedSettings,
     overrides: dict[str, Any],
     arguments: dict[str, str],
     sinks: Sequence[SinkSpec] = (),

@@ -33,9 +33,10 @@ def walk_modules_iter(path: str) -> Iterator[ModuleType]:
 
 
 def iter_spider_classes(module: ModuleType) -> Iterator[type[Spider]]:
-    """Yields the spiders that a module itself defines, and that have a name."""
+    """Yields the spiders that a module itself defines, and that were given a name."""
     for value in vars(module).values():
-        if isinstance(value, type) and issubclass(value, Spider) and value.__module__ == module.__name__ and value.name:
+        own = isinstance(value, type) and issubclass(value, Spider) and value.__module__ == module.__name__
+        if own and value.has_own_name:
             yield value
 
 

@@ -113,10 +113,7 @@ def missing_name(error: BaseException) -> str:
 def missing_line(name: str) -> str:
     """Says in one line that a name of Scrapy's is missing, and what to do."""
     if not scrapy_names_installed():
-        return (
-            f"{name} is Scrapy's, which is not installed: import from p2pcrawl in its place, or let p2pcrawl crawl "
-            "--scrapy answer for it"
-        )
+        return f"there is no {name}: import from p2pcrawl instead, or let it be answered by `p2pcrawl crawl --scrapy`"
     parts = name.split(".")
     for length in range(len(parts), 1, -1):
         if reason := REFUSED.get(".".join(parts[:length])):

@@ -55,7 +55,7 @@ def import_file(path: str | Path) -> ModuleType:
     known = sys.modules.get(name)
     if known is not None and _file_of(known) == file:
         return known
-    _add_folders(root)
+    add_folders(root)
     with _explained(str(path), file):
         if "." in dotted:
             module = importlib.import_module(dotted)
@@ -68,7 +68,7 @@ def import_file(path: str | Path) -> ModuleType:
 def import_module(name: str) -> ModuleType:
     """Imports the module of that name, looked for in the current folder too."""
     if "" not in sys.path:
-        _add_folders(Path.cwd())
+        add_folders(Path.cwd())
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
     if main is not None and spec is not None and spec.name == name:
@@ -99,7 +99,8 @@ def main_file() -> Path | None:
     return _file_of(sys.modules.get("__main__"))
 
 
-def _add_folders(folder: Path) -> None:
+def add_folders(folder: Path) -> None:
+    """Lets a user's folder be looked into for modules, after all others; in this process and its slaves."""
     for path in (str(folder), *os.environ.get(_VARIABLE, "").split(os.pathsep)):
         if path:
             _folders.add(Path(path).resolve())

@@ -113,7 +113,7 @@ def test_file_that_minds_for_itself_what_is_missing_is_left_to_it(tmp_path: Path
 def test_scrapy_where_it_is_missing_is_told_with_what_answers_for_it(tmp_path: Path) -> None:
     file = written(tmp_path, "import scrapy.nowhere\n")
 
-    with pytest.raises(ConfigurationError, match=r"line 1: scrapy(\.nowhere)? is Scrapy's.* --scrapy"):
+    with pytest.raises(ConfigurationError, match=r"line 1: there is no scrapy.*: import from p2pcrawl .* --scrapy"):
         import_file(file)
 
 
