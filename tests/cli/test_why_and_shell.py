@@ -105,6 +105,14 @@ def test_why_gives_hints_for_what_was_never_seen(run: Run, data: Path, site: Any
     assert f"seen in another form: {site['start']}" in other_scheme.stdout
 
 
+def test_why_takes_a_folder_for_its_own_page_and_for_no_other(run: Run, data: Path, site: Any) -> None:
+    folder = site["start"].rstrip("/") + "/"
+    own_page, other = run("why", f"{folder}index.html", "--data", data), run("why", f"{folder}nothing", "--data", data)
+
+    assert f"seen in another form: {folder}\n" in own_page.stdout
+    assert "another form" not in other.stdout
+
+
 def test_why_answers_while_the_crawl_goes_on(
     start: Start, run: Run, tmp_path: Path, site: Any, whole: list[str]
 ) -> None:

@@ -21,7 +21,7 @@ from p2pcrawl.master.neighbours.absences import absent_told
 from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
-from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.printable import on_one_line
 from p2pcrawl.peer.answers.submission import local_refusal, submission_of
 from p2pcrawl.spiders.loading.unchanged import chosen_spiders
@@ -29,6 +29,8 @@ from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.stores.address import scheme_of
 from p2pcrawl.stores.files.opening import STANDARD_OUTPUT, open_local_sink
 
+BEGINS_S = 3.0
+"""For how long the end of a job's start is waited for, unless the job itself is."""
 LOOK_S = 0.1
 LOOK_MAX_S = 1.0
 TELL_S = 5.0
@@ -62,8 +64,9 @@ def run_submit(
     job = int(remote.post("/submit", submission.plain())["job"])
     items_on_stdout = STANDARD_OUTPUT in files
     if not wait:
-        _tell_begun(job, "" if sinks else f", and `p2pcrawl results {label or job} -o FILE`", as_json=as_json)
-        return 0
+        return tell_begun(
+            remote, job, "" if sinks else f", and `p2pcrawl results {label or job} -o FILE`", as_json=as_json
+        )
     _say(f"job {job}: {label or submission.name}")
     begun = time.monotonic()
     try:
@@ -87,12 +90,31 @@ def run_submit(
     return code
 
 
-def _tell_begun(job: int, rest: str, *, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps({"job": job}))
-    else:
-        print(f"job {job}")
+def tell_begun(remote: Remote, job: int, rest: str, *, as_json: bool) -> int:
+    """Prints the number of a job that is in the cluster, and stays for a moment to see whether its spider could be
+    opened: 1 if it could not, with the reason.
+    """
+    print(json.dumps({"job": job}) if as_json else f"job {job}")
+    until = time.monotonic() + BEGINS_S
+    while (status := _glance(remote, job)) is not None and time.monotonic() < until:
+        if status["state"] == CANCELLED:
+            _say(f"{status['name']} cannot be run: {status['reason'] or 'it was cancelled'}")
+            return 1
+        if status["done"] or status["failed"] or status["state"] in ENDS:
+            break
+        time.sleep(LOOK_S)
+    if not as_json:
         _say(f"see `p2pcrawl jobs`{rest}")
+    return 0
+
+
+def _glance(remote: Remote, job: int) -> dict[str, Any] | None:
+    """Asks how a job stands; None where nobody can say so now. The job is in the cluster all the same."""
+    try:
+        status: dict[str, Any] = remote.get("/job", job=job)
+    except P2PCrawlError:
+        return None
+    return status
 
 
 def _chosen(target: str, scrapy: Path | None) -> tuple[type[Spider] | str, Settings | RankedSettings]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 
@@ -17,6 +18,8 @@ from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.slave.work.harvest import Scope
 from p2pcrawl.spiders.finding.answered_names import install_scrapy_names
 from p2pcrawl.spiders.loading.load import load_spider
+
+_INDEX = re.compile(r"(index|default|home)\.\w{1,5}", re.IGNORECASE)
 
 
 def hints(inquiry: Inquiry, jobs: list[JobRow], url: str, other_request: bool) -> list[str]:
@@ -48,7 +51,10 @@ def _variants(url: str) -> Iterator[str]:
     yield (path.rstrip("/") if path.endswith("/") else path + "/") + mark + query
     if query:
         yield path
-    yield url.rpartition("/")[0] + "/"
+    # The folder that a page is in is another page, unless the page is the folder's own.
+    folder, _, name = path.rpartition("/")
+    if _INDEX.fullmatch(name):
+        yield f"{folder}/"
 
 
 def spec_of(inquiry: Inquiry, job: JobRow) -> tuple[JobSpec, Settings]:

@@ -180,7 +180,7 @@ def test_submit_without_wait_answers_with_the_job(trio: Cluster, site: Any) -> N
     [
         (["submit", "nothing.py"], "nothing.py"),
         (["submit", "example.com"], "did you mean https://example.com"),
-        (["submit", "http://127.0.0.1:9/", "-s", "NO_SUCH=1"], "NO_SUCH"),
+        (["submit", "http://127.0.0.1:9/", "-s", "DOWNLOAD_DELAY=never"], "DOWNLOAD_DELAY"),
         (["submit", "http://127.0.0.1:9/", "-o", "out.jsonl"], "out.jsonl is a file"),
         (["submit", "http://127.0.0.1:9/", "-o", "out.pdf", "--wait"], "cannot tell the format"),
         (["submit", "http://127.0.0.1:9/", "--token-file", "nowhere"], "cannot read the token file nowhere"),
@@ -188,7 +188,7 @@ def test_submit_without_wait_answers_with_the_job(trio: Cluster, site: Any) -> N
         (["owner", "nonsense"], "is not a URL"),
         (["results", "77", "-o", "x.jsonl"], "there is no job 77"),
         (["results", "77", "-o", "x.pdf"], "cannot tell the format"),
-        (["results", "seven", "-o", "x.jsonl"], "'seven' is not a valid integer"),
+        (["results", "seven", "-o", "x.jsonl"], "there is no job seven"),
     ],
 )
 def test_mistake_gets_one_line_and_2(trio: Cluster, crawled: Any, arguments: list[str], said: str) -> None:
