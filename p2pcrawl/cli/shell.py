@@ -18,6 +18,7 @@ from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.crawler import new_event_loop
 from p2pcrawl.fetch.components.chain import Chain, Redirected
 from p2pcrawl.fetch.components.own_headers import Home
+from p2pcrawl.fetch.components.plain_fetcher import PlainFetcher
 from p2pcrawl.fetch.components.robots import RobotsRules, fetch_robots
 from p2pcrawl.fetch.components.standard import default_components
 from p2pcrawl.fetch.components.status import StatusError
@@ -108,7 +109,7 @@ class PageGetter:
         """Says in words what robots.txt allows of a URL."""
         origin = origin_of(url)
         try:
-            text = await fetch_robots(self._client, origin, self._settings, _no_pause)
+            text = await fetch_robots(PlainFetcher(self._client, self._components), origin, self._settings, _no_pause)
         except Blocked as error:
             return f"not asked: {error}"
         rules = RobotsRules(text, self._agent)

@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from p2pcrawl.model.choosing.signature_form import AGENT_FORM, is_agent
 from p2pcrawl.model.cluster.node import API_PORT, DEFAULT_PORT, WEIGHT_MAX, Address, format_address, parse_address
 from p2pcrawl.model.cluster.placement import GroupPlacement, RingName
 from p2pcrawl.model.errors import ConfigurationError
@@ -76,6 +77,10 @@ class PeerConfig:
     key_file: Path | None = None
     warc: WarcPlace | None = None
     """Where the raw pages are kept that this peer's slaves fetch."""
+    bot_keys: tuple[Path, ...] = ()
+    """Keys that requests are signed with, whose directory the API serves."""
+    bot_agent: str = ""
+    """The origin at which that directory is reached from outside, as https://bot.example."""
     tls_cert: Path | None = None
     """This peer's certificate, for TLS on all links; together with ``tls_key`` and ``tls_ca``."""
     tls_key: Path | None = None
@@ -90,6 +95,10 @@ class PeerConfig:
         self._check_addresses()
         self._check_part()
         self._check_tls()
+        if bool(self.bot_keys) != bool(self.bot_agent):
+            raise ConfigurationError("--bot-key and --bot-agent, where its directory is reached, need each other")
+        if self.bot_agent and not is_agent(self.bot_agent):
+            raise ConfigurationError(f"--bot-agent is {AGENT_FORM}, not {self.bot_agent!r}")
 
     def _check_name(self) -> None:
         try:

@@ -26,6 +26,8 @@ from typing import Any, Self
 from msgspec.json import Decoder
 
 from p2pcrawl.core.control import CANCEL, ENDS, PAUSE, RESUME, RETRY
+from p2pcrawl.fetch.signing.bot_key import BotKey
+from p2pcrawl.fetch.signing.key_directory import KeyDirectory
 from p2pcrawl.frontier.database.schema import OURS, FolderLock
 from p2pcrawl.model.cluster.node import BOOT_BYTES, Address, NodeId, parse_address
 from p2pcrawl.model.crawl.settings import Settings
@@ -88,6 +90,8 @@ class Peer:
     """
 
     def __init__(self, config: PeerConfig | None = None, **fields: Any) -> None:
+        if "bot_keys" in fields:
+            fields["bot_keys"] = tuple(map(Path, fields["bot_keys"]))
         if "join" in fields:
             fields["join"] = tuple(fields["join"])
         for name in ("data", "key_file", "tls_cert", "tls_key", "tls_ca"):
@@ -143,7 +147,13 @@ class Peer:
             self._opened.push_async_callback(self._close_role)
             self.token = load_or_make_token(self.folder)
             self._listen = (host, port)
-            self._api = Api(self, self.token, (self.folder / TOKEN_FILE).absolute())
+            keys = [BotKey.read(path.expanduser()) for path in config.bot_keys]
+            self._api = Api(
+                self,
+                self.token,
+                (self.folder / TOKEN_FILE).absolute(),
+                KeyDirectory(keys, config.bot_agent) if keys else None,
+            )
             self._opened.push_async_callback(self._api.close)
             await self._api.open(*config.api_on(last_port(self.folder)))
             if not config.api:

@@ -69,6 +69,11 @@ _token = options.token
     "--placement", type=click.Choice([placement.value for placement in GroupPlacement]), default="bounded",
     show_default=True, help="Which of its slaves a master gives a host to; see docs/rings.md.",
 )  # fmt: skip
+@click.option(
+    "--bot-key", "bot_keys", multiple=True, type=click.Path(path_type=Path), metavar="FILE",
+    help="A key that requests are signed with: the API serves its directory. Several while keys are changed.",
+)  # fmt: skip
+@click.option("--bot-agent", default="", metavar="URL", help="Where that directory is reached from outside.")
 @options.warc
 @options.warc_size
 @options.as_json
@@ -94,6 +99,8 @@ def peer(
     weight: int,
     ring: str,
     placement: str,
+    bot_keys: tuple[Path, ...],
+    bot_agent: str,
     warc: Path | None,
     warc_size: str,
     as_json: bool,
@@ -142,6 +149,8 @@ def peer(
         "ring": ring,
         "placement": placement,
         "warc": chosen_place(warc, warc_size, ())[0],
+        "bot_keys": bot_keys,
+        "bot_agent": bot_agent,
     }
     if cluster is not None:
         fields["cluster"] = cluster
@@ -162,8 +171,13 @@ def _with_host(address: str) -> str:
 @click.option("--use", "step", flag_value="use", help="Let the key that was added be used: step 2.")
 @click.option("--remove", "step", flag_value="remove", help="Remove the keys that are out of use: step 3.")
 @click.option("--force", "step", flag_value="force", help="Replace FILE: peers with the old key are locked out.")
+@click.option("--bot", is_flag=True, help="Make a key that requests are signed with, instead of a cluster key.")
+@click.option(
+    "--directory", type=click.Path(path_type=Path), metavar="FILE",
+    help="With --bot: write what is to be published of the key, which may be there already.",
+)  # fmt: skip
 @options.debug
-def keygen(output: Path | None, step: str | None, debug: bool) -> int:
+def keygen(output: Path | None, step: str | None, bot: bool, directory: Path | None, debug: bool) -> int:
     """Make a cluster key: who has it may take part, and run code on all peers.
 
     \b
@@ -177,7 +191,16 @@ def keygen(output: Path | None, step: str | None, debug: bool) -> int:
     p2pcrawl keygen -o cluster.key --add       # all understand the new key
     p2pcrawl keygen -o cluster.key --use       # all use it
     p2pcrawl keygen -o cluster.key --remove    # nobody knows the old one
+
+    A bot's key says to web servers whose crawler this is (docs/signed-requests.md):
+
+    \b
+    p2pcrawl keygen --bot -o bot.pem --directory http-message-signatures-directory
     """
+    if bot or directory is not None:
+        from p2pcrawl.cli.cluster.bot_keygen import run_bot_keygen
+
+        return run_bot_keygen(output, directory, bot=bot, step=step)
     from p2pcrawl.cli.cluster.keygen import Step, run_keygen
 
     return run_keygen(output, Step(step or "make"))

@@ -21,6 +21,8 @@ class Component:
 
     order: ClassVar[int] = 500
     """Position: lower is nearer to the spider, higher nearer to the network, as in Scrapy."""
+    everywhere: ClassVar[bool] = False
+    """Whether it also sees requests that no spider made, such as those for robots.txt."""
 
     def process_request(self, request: Request) -> Any:
         """Changes the request in place; returns None to go on, or an Answer to go no further. May raise IgnoreRequest

@@ -26,6 +26,8 @@ _PLAIN: Final = frozenset(
 )
 _PLAIN_STARTS: Final = ("accept", "sec-ch-", "sec-fetch-")
 _HOSTS_MAX: Final = 100_000
+SIGNATURE_HEADERS: Final = frozenset({"signature", "signature-input", "signature-agent"})
+"""Of one request only: the next hop is signed anew, if at all."""
 _ALWAYS_OWN: Final = frozenset({"authorization", "cookie", "cookie2", "proxy-authorization"})
 
 

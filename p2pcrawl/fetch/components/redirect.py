@@ -9,7 +9,7 @@ from urllib.parse import quote
 import can_ada
 
 from p2pcrawl.fetch.components.chain import Component, Redirected
-from p2pcrawl.fetch.components.own_headers import OwnHeaders, same_site
+from p2pcrawl.fetch.components.own_headers import SIGNATURE_HEADERS, OwnHeaders, same_site
 from p2pcrawl.fetch.components.proxy_choice import ProxyChoice
 from p2pcrawl.fetch.components.referrer import redirected
 from p2pcrawl.fetch.components.status import wants_status
@@ -95,7 +95,7 @@ class Redirect(Component):
         headers = Headers()
         for name in request.headers:
             lower, values = name.lower(), request.headers.getlist(name)
-            if lower in ("host", "referer") or (lower == "cookie" and self._jar):
+            if lower in ("host", "referer") or lower in SIGNATURE_HEADERS or (lower == "cookie" and self._jar):
                 continue
             if not trusted and name in self._own:
                 continue

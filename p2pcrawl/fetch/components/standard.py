@@ -16,6 +16,7 @@ from p2pcrawl.fetch.components.own_headers import Home, OwnHeaders, was_downgrad
 from p2pcrawl.fetch.components.proxy_choice import Proxy, ProxyChoice
 from p2pcrawl.fetch.components.redirect import Redirect
 from p2pcrawl.fetch.components.robots import RobotsRules
+from p2pcrawl.fetch.components.signed_requests import SignedRequests, signer_of
 from p2pcrawl.fetch.components.status import HttpStatus
 from p2pcrawl.fetch.components.usage import UsageSignals
 from p2pcrawl.model.crawl.request import Request
@@ -45,6 +46,8 @@ def default_components(
         components.append(RobotsCheck(rules_for, settings.crawl_delay_max))
     if settings.reads_usage:
         components.append(UsageSignals(settings, rules_for))
+    if (signer := signer_of(settings)) is not None:
+        components.append(SignedRequests(signer, settings.signature_when))
     if settings.http_user:
         components.append(HttpAuth(settings.http_user, settings.http_pass, settings.http_auth_domain))
     if settings.redirect_enabled:

@@ -19,6 +19,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from p2pcrawl.model.choosing.foreign_names import is_scrapys
 from p2pcrawl.model.choosing.reading import FALSE, TRUE, Readings
+from p2pcrawl.model.choosing.signature_form import AGENT_FORM, SIGNED_PARTS, SignatureForm, SignWhen, is_agent
 from p2pcrawl.model.cluster.placement import GroupPlacement
 from p2pcrawl.model.crawl.allowance import Allowance, allowance_of
 from p2pcrawl.model.crawl.purpose import ForbiddenPages, Purpose
@@ -90,6 +91,21 @@ class Settings(Readings):
     """A proxy for every request, as http://user:password@host:port; a request's meta["proxy"] wins."""
     httpproxy_enabled: bool = True
     """Whether proxies of the environment (http_proxy, https_proxy, no_proxy) are used where http_proxy is not set."""
+    signature_key: str = ""
+    """A file with the key that requests are signed with (``p2pcrawl keygen --bot``), by its path on each machine with
+    slaves: the key itself does not travel. "": requests are not signed."""
+    signature_agent: str = ""
+    """The origin, as https://bot.example, at which hosts find the public half of the key; required with the key."""
+    signature_when: SignWhen = SignWhen.ALWAYS
+    signature_ttl: float = 60.0
+    """Seconds for which a signature is valid. Whoever sees one can use it for its host as long."""
+    signature_covers: tuple[str, ...] = ()
+    """Parts of a request that are signed besides its authority (``@method``, ``@path`` ...): a signature is worth less
+    to others then, and made for each request."""
+    signature_nonce: bool = False
+    """Each request has a signature of its own, with a nonce."""
+    signature_form: SignatureForm = SignatureForm.DICTIONARY
+    """The form of Signature-Agent."""
     referer_enabled: bool = True
     referrer_policy: ReferrerPolicy = ReferrerPolicy.STRICT_ORIGIN_WHEN_CROSS_ORIGIN
     """How much of a page's address the hosts it links to are told: what browsers do. Scrapy tells other hosts all."""
@@ -216,6 +232,7 @@ class Settings(Readings):
     def _check_words(self) -> None:
         if self.http_user and not self.http_auth_domain:
             raise ConfigurationError("HTTP_USER needs HTTP_AUTH_DOMAIN, the host that the credentials are for")
+        self._check_signature()
         if self.http_proxy and not self.http_proxy.startswith(("http://", "https://")):
             raise ConfigurationError("HTTP_PROXY must begin with http:// or https://")
         if self.log_level.upper() not in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"):
@@ -229,6 +246,17 @@ class Settings(Readings):
                 raise ConfigurationError(f"PURPOSE is some of {', '.join(Purpose)}, not {purpose!r}")
         if "\n" in self.user_agent or "\r" in self.user_agent:
             raise ConfigurationError("USER_AGENT must be one line")
+
+    def _check_signature(self) -> None:
+        if bool(self.signature_key) != bool(self.signature_agent):
+            raise ConfigurationError(
+                "SIGNATURE_KEY, a key file, and SIGNATURE_AGENT, where its directory is, need each other"
+            )
+        if self.signature_agent and not is_agent(self.signature_agent):
+            raise ConfigurationError(f"SIGNATURE_AGENT is {AGENT_FORM}, not {self.signature_agent!r}")
+        for name in self.signature_covers:
+            if name not in SIGNED_PARTS:
+                raise ConfigurationError(f"SIGNATURE_COVERS is some of {', '.join(SIGNED_PARTS)}, not {name!r}")
 
     @property
     def robots_agent(self) -> str:
@@ -372,6 +400,7 @@ _POSITIVE = (
     "concurrent_requests_per_domain",
     "autothrottle_target_concurrency",
     "connect_timeout",
+    "signature_ttl",
     "first_byte_timeout",
     "download_timeout",
     "download_maxsize",

@@ -11,6 +11,7 @@ import ipaddress
 import json
 import logging
 import os
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +21,8 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from p2pcrawl.core.control import VERBS
+from p2pcrawl.fetch.signing.key_directory import PATH as DIRECTORY_PATH
+from p2pcrawl.fetch.signing.key_directory import KeyDirectory
 from p2pcrawl.model.cluster.node import Address, format_address
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.redaction import redacted
@@ -71,8 +74,9 @@ class ApiPeer(Protocol):
 class Api:
     """Listens until closed."""
 
-    def __init__(self, desk: ApiPeer, token: str, token_path: Path) -> None:
-        """Raises ValueError for what is no token."""
+    def __init__(self, desk: ApiPeer, token: str, token_path: Path, directory: KeyDirectory | None = None) -> None:
+        """``directory``: of the keys that requests are signed with. Raises ValueError for what is no token."""
+        self._directory = directory
         self._desk = desk
         self._doorkeeper = Doorkeeper(token)
         self._token_path = token_path
@@ -85,6 +89,8 @@ class Api:
         """Listens on the first of these ports that nobody has. Raises ConfigurationError when it cannot."""
         app = web.Application(client_max_size=BODY_MAX, middlewares=[self._watch, self._guard])
         app.router.add_get("/", self._root)
+        if self._directory is not None:
+            app.router.add_get(DIRECTORY_PATH, self._bot_keys)
         app.router.add_get("/jobs/{job}/{what:items|pages}", self._gathered)
         app.router.add_get("/{what:status|jobs|owner|job|known|why}", self._question)
         app.router.add_post(f"/{{what:submit|drain|keys|{'|'.join(VERBS)}}}", self._change)
@@ -129,6 +135,9 @@ class Api:
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        if self._directory is not None and request.path == DIRECTORY_PATH and request.method in ("GET", "HEAD"):
+            # For everybody, under whatever name: it is signed for one, and nothing of it is secret.
+            return await handler(request)
         if not _is_address(request.host or ""):
             return _refusal(403, f"this API does not answer to the name {request.host!r:.200}; use its address")
         if _is_of_another_page(request):
@@ -153,6 +162,11 @@ class Api:
         except Exception:
             log.exception("%s %.200s failed", request.method, request.raw_path)
             return _refusal(500, "the call failed; see the peer's log")
+
+    async def _bot_keys(self, request: web.Request) -> web.Response:
+        assert self._directory is not None
+        body, headers = self._directory.answer(time.time())
+        return web.Response(body=body, headers=headers)
 
     # -- calls --------------------------------------------------------------------------------
 

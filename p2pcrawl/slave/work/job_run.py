@@ -15,6 +15,7 @@ from typing import Any
 from p2pcrawl.core.hosts.retry import SLOW_DOWN_STATUS, retry_in_s
 from p2pcrawl.fetch.components.chain import Chain, Redirected
 from p2pcrawl.fetch.components.own_headers import Home
+from p2pcrawl.fetch.components.plain_fetcher import PlainFetcher
 from p2pcrawl.fetch.components.referrer import page_policy
 from p2pcrawl.fetch.components.robots import RobotsRules, RobotsText, fetch_robots
 from p2pcrawl.fetch.components.standard import Disallowed, default_components
@@ -108,10 +109,10 @@ class JobRun:
     async def open(self) -> None:
         work.allow(self.settings.answer_cpu_max)
         client = await self._stack.enter_async_context(self._open_fetcher(self.settings, self.networks))
-        self._client = client
         handled = tuple(self.spider.handle_httpstatus_list)
         components = default_components(self.settings, self._rules_for, handled, self._home)
         self._chain = Chain(components, client.fetch)
+        self._plain = PlainFetcher(client, components)
         await self._pipelines.open()
         self._stack.push_async_callback(self._pipelines.close)
         closed = getattr(self.spider, "closed", None)
@@ -152,7 +153,7 @@ class JobRun:
         delay = 0.0
         work.begin(task.lease)
         try:
-            text = await fence.guard(fetch_robots(self._client, task.origin, self.settings, pause))
+            text = await fence.guard(fetch_robots(self._plain, task.origin, self.settings, pause))
         except (Blocked, ConfigurationError) as error:
             # The page's own turn will say so; there is nothing to obey at an address we never ask.
             text = RobotsText("allow", reason=str(error))

@@ -7,6 +7,7 @@ from dataclasses import fields
 
 import pytest
 
+from p2pcrawl.model.choosing.signature_form import SignatureForm, SignWhen
 from p2pcrawl.model.cluster.placement import GroupPlacement
 from p2pcrawl.model.crawl.purpose import ForbiddenPages, Purpose
 from p2pcrawl.model.crawl.record import Order, ShardKey
@@ -34,6 +35,11 @@ CHANGED = {
     "feed_export_encoding": "UTF8",
     "referrer_policy": ReferrerPolicy.SAME_ORIGIN,
     "cross_origin_headers": ("X-A", "X-B"),
+    "signature_key": "",
+    "signature_agent": "",
+    "signature_covers": ("@method", "@path"),
+    "signature_when": SignWhen.ASKED,
+    "signature_form": SignatureForm.STRING,
     "purpose": (Purpose.AI_TRAIN, Purpose.SEARCH),
     "purpose_forbidden": ForbiddenPages.MARK,
     "slaves": 2,
@@ -227,3 +233,21 @@ def test_robots_txt_with_signals_is_known_apart_from_that_without() -> None:
     assert Settings(purpose=(Purpose.SEARCH,)).robots_key != Settings().robots_key
     assert Settings(usage_field="usage").reads_robots
     assert not Settings(robotstxt_obey=False).reads_robots
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"SIGNATURE_KEY": "bot.pem"}, "need each other"),
+        ({"SIGNATURE_AGENT": "https://bot.example"}, "need each other"),
+        (
+            {"SIGNATURE_KEY": "bot.pem", "SIGNATURE_AGENT": "http://bot.example"},
+            "an origin such as https://bot.example",
+        ),
+        ({"SIGNATURE_KEY": "bot.pem", "SIGNATURE_AGENT": "https://bot.example/x"}, "without a path"),
+        ({"SIGNATURE_COVERS": "@path,cookie"}, "some of @method, .* not 'cookie'"),
+    ],
+)
+def test_signature_that_cannot_be_checked_is_refused(given: dict[str, str], told: str) -> None:
+    with pytest.raises(ConfigurationError, match=told):
+        Settings().updated(given)

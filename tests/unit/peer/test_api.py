@@ -13,6 +13,9 @@ from typing import Any
 import aiohttp
 import pytest
 
+from p2pcrawl.fetch.signing.bot_key import BotKey
+from p2pcrawl.fetch.signing.key_directory import MEDIA_TYPE, KeyDirectory
+from p2pcrawl.fetch.signing.key_directory import PATH as DIRECTORY_PATH
 from p2pcrawl.model.cluster.node import parse_address
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.peer.api.routes import Api
@@ -304,3 +307,27 @@ async def test_body_is_not_inflated_whoever_sends_it() -> None:
         async with session.post("/submit", data=gzip.compress(b"{}"), headers=headers) as answer:
             assert answer.status == 400
         assert not desk.told
+
+
+async def test_directory_of_bot_keys_is_for_everybody_under_any_name() -> None:
+    key = BotKey.generate()
+    made = Api(Desk(), TOKEN, Path("/where/it/is"), KeyDirectory([key], "https://bot.example"))
+    await made.open("127.0.0.1", [0])
+    try:
+        async with aiohttp.ClientSession(f"http://{made.address}", headers={"Host": "bot.example"}) as session:
+            async with session.get(DIRECTORY_PATH) as answer:
+                served = await answer.json(content_type=MEDIA_TYPE)
+                signed = answer.headers["Signature-Input"]
+            async with session.post(DIRECTORY_PATH) as refused, session.get("/status") as closed:
+                statuses = refused.status, closed.status
+    finally:
+        await made.close()
+
+    assert [each["kid"] for each in served["keys"]] == [key.thumbprint]
+    assert '("@authority";req "content-digest")' in signed
+    assert statuses == (403, 403)
+
+
+async def test_peer_without_bot_keys_has_no_directory() -> None:
+    async with api() as (_, session), session.get(DIRECTORY_PATH) as answer:
+        assert answer.status == 404
