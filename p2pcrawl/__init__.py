@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from p2pcrawl.spiders.items.item import Field, Item
     from p2pcrawl.spiders.page.response import Response
     from p2pcrawl.spiders.page.selecting import Selector, SelectorList
+    from p2pcrawl.spiders.requests.data_requests import JsonRequest
+    from p2pcrawl.spiders.requests.form_request import FormRequest
     from p2pcrawl.spiders.spider import Spider
 
 __version__ = "0.1.0"
@@ -32,8 +34,10 @@ _HOMES = {
     "Crawler": "p2pcrawl.crawler",
     "DropItem": "p2pcrawl.model.errors",
     "Field": "p2pcrawl.spiders.items.item",
+    "FormRequest": "p2pcrawl.spiders.requests.form_request",
     "IgnoreRequest": "p2pcrawl.model.errors",
     "Item": "p2pcrawl.spiders.items.item",
+    "JsonRequest": "p2pcrawl.spiders.requests.data_requests",
     "NotConfigured": "p2pcrawl.model.errors",
     "NotSupported": "p2pcrawl.model.errors",
     "P2PCrawlError": "p2pcrawl.model.errors",
@@ -51,8 +55,10 @@ __all__ = [
     "Crawler",
     "DropItem",
     "Field",
+    "FormRequest",
     "IgnoreRequest",
     "Item",
+    "JsonRequest",
     "NotConfigured",
     "NotSupported",
     "P2PCrawlError",

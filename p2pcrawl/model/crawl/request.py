@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self, TypeVar, overload
 
 from p2pcrawl.model.errors import BadRequest
 from p2pcrawl.model.http.cookie_forms import CookiesLike, checked_cookies
+from p2pcrawl.model.http.curl import curl_command, request_arguments
 from p2pcrawl.model.http.headers import Headers, HeadersLike
 from p2pcrawl.model.http.queries import with_query_in
 
@@ -123,14 +124,44 @@ class Request:
     def replace(self, *, cls: None = None, **changes: Any) -> Self: ...
     def replace(self, *, cls: type[Request] | None = None, **changes: Any) -> Request:
         """Returns a copy with some fields changed: of the same class, or of ``cls``."""
+        made = cls or type(self)
         for name in self.attributes:
-            if name not in changes and (name != "kind" or self.kind is not Kind.INDEX):
+            # Classes of people's own may not know of kinds.
+            if name not in changes and name in made.attributes and (name != "kind" or self.kind is not Kind.INDEX):
                 changes[name] = getattr(self, name)
-        return (cls or type(self))(**changes)
+        return made(**changes)
 
     def copy(self) -> Self:
         """Returns a request with the same fields, which shares none of them."""
         return self.replace()
+
+    def to_dict(self, *, spider: Any = None) -> dict[str, Any]:
+        """Returns the request as a dict of plain data, with the names of its callbacks. Raises ValueError for those
+        that are not the methods of ``spider``, if one is given.
+        """
+        fields: dict[str, Any] = {name: getattr(self, name) for name in self.attributes}
+        for part in ("callback", "errback"):
+            given = fields[part]
+            if spider is not None and callable(given) and getattr(given, "__self__", None) is not spider:
+                raise ValueError(f"{given!r} is no method of spider {spider!r}")
+            fields[part] = callback_name(given) or None
+        fields["headers"], fields["kind"] = self.headers.to_plain(), str(self.kind)
+        kind = type(self)
+        if kind is not Request:
+            fields["_class"] = f"{kind.__module__}.{kind.__qualname__}"
+        return fields
+
+    @classmethod
+    def from_curl(cls, curl_command: str, ignore_unknown_options: bool = True, **changes: Any) -> Self:
+        """Makes the request of a curl command, as browsers' tools copy it, with some fields changed.
+
+        Raises BadRequest for what cannot be read, and for options that are not known unless they are to be ignored.
+        """
+        return cls(**{**request_arguments(curl_command, ignore_unknown_options=ignore_unknown_options), **changes})
+
+    def to_curl(self) -> str:
+        """Returns a command of curl that makes this request."""
+        return curl_command(self)
 
     def __repr__(self) -> str:
         return f"<{self.method} {self.url}>"
