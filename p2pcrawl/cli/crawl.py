@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,8 @@ from p2pcrawl.cli.screen.terminal import Terminal, json_line
 from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.crawler import Crawler, Target, interruptible, new_event_loop
 from p2pcrawl.model.choosing.ranked_settings import RankedSettings
-from p2pcrawl.spiders.loading.unchanged import chosen_spiders
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.spiders.loading.unchanged import chosen_spiders, is_script, run_as_main
 from p2pcrawl.stores.kinds import read_sink
 from p2pcrawl.stores.warc.place import chosen_place
 
@@ -50,6 +51,8 @@ class CrawlOptions:
 
 def run_crawl(options: CrawlOptions) -> int:
     """Runs a crawl, tells how it goes and how it ended, and returns the exit code."""
+    if options.scrapy is not None and options.scrapy.is_file() and not options.targets and is_script(options.scrapy):
+        return run_as_main(_alone(options))
     place, appended = chosen_place(options.warc, options.warc_size, options.appended, options.replaced)
     targets: Sequence[Target] = options.targets
     settings: RankedSettings | dict[str, str] = _settings(options)
@@ -75,6 +78,17 @@ def run_crawl(options: CrawlOptions) -> int:
     if options.as_json:
         print(json_line(ending.as_json()), file=sys.stderr if items_on_stdout else sys.stdout)
     return ending.exit_code
+
+
+def _alone(options: CrawlOptions) -> Path:
+    """Returns the script to run. Raises ConfigurationError where options were typed that would not reach it."""
+    script = options.scrapy
+    assert script is not None
+    if replace(options, scrapy=None, debug=False) != CrawlOptions(()):
+        raise ConfigurationError(
+            f"{script} begins its crawls by itself, and no option reaches them: leave the options out, or name a spider"
+        )
+    return script
 
 
 def _settings(options: CrawlOptions) -> dict[str, str]:

@@ -1,5 +1,18 @@
 """Crawls on this machine, from a script."""
 
-from p2pcrawl.crawler.local_crawl import Crawler, Target, interruptible, new_event_loop
+from p2pcrawl.crawler.crawl_scripts import CrawlerProcess, CrawlerRunner
+from p2pcrawl.crawler.crawl_scripts import CrawlerProcess as AsyncCrawlerProcess
+from p2pcrawl.crawler.crawl_scripts import CrawlerRunner as AsyncCrawlerRunner
+from p2pcrawl.crawler.local_crawl import Crawler, Target, WithArguments, interruptible, new_event_loop
 
-__all__ = ["Crawler", "Target", "interruptible", "new_event_loop"]
+__all__ = [
+    "AsyncCrawlerProcess",
+    "AsyncCrawlerRunner",
+    "Crawler",
+    "CrawlerProcess",
+    "CrawlerRunner",
+    "Target",
+    "WithArguments",
+    "interruptible",
+    "new_event_loop",
+]

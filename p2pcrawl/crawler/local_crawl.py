@@ -11,7 +11,7 @@ import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -45,7 +45,16 @@ from p2pcrawl.stores.warc.place import SIZE_MAX, WarcPlace, chosen_place
 
 log = logging.getLogger(__name__)
 
-Target = type[Spider] | SpiderRef | str
+
+@dataclass(frozen=True, slots=True)
+class WithArguments:
+    """A spider with arguments of its own, among others that are crawled side by side."""
+
+    spider: type[Spider]
+    arguments: Mapping[str, Any]
+
+
+Target = type[Spider] | SpiderRef | WithArguments | str
 
 PATIENCE_S = 60.0
 """How long pages in hand may take to end once the crawl was told to stop: as long as one may take to be fetched. What
@@ -79,7 +88,7 @@ class Crawler:
         again: bool = False,
         slaves: int | None = None,
         settings: Settings | RankedSettings | Mapping[str, Any] | None = None,
-        arguments: Mapping[str, str] | None = None,
+        arguments: Mapping[str, Any] | None = None,
         warc: str | os.PathLike[str] | WarcPlace | None = None,
         warc_size: int | str = SIZE_MAX,
         outputs: Sequence[SinkSpec] = (),
@@ -88,7 +97,8 @@ class Crawler:
         base, typed = _ranked(settings)
         if slaves is not None:
             typed["slaves"] = slaves
-        self._plans = [_plan(ref, cls, base, typed, dict(arguments or {})) for ref, cls in _resolved(target)]
+        resolved = _resolved(target)
+        self._plans = [_plan(ref, cls, base, typed, dict(own or arguments or {})) for ref, cls, own in resolved]
         self.settings = self._plans[0].settings
         names = [os.fspath(name) for name in ([output] if isinstance(output, str | os.PathLike) else output)]
         if isinstance(warc, WarcPlace):
@@ -394,7 +404,7 @@ class _Plan:
         ref: SpiderRef,
         cls: type[Spider],
         settings: Settings,
-        arguments: dict[str, str],
+        arguments: dict[str, Any],
         portable: bool,
         own_feeds: bool,
     ) -> None:
@@ -416,7 +426,7 @@ def _ranked(settings: Settings | RankedSettings | Mapping[str, Any] | None) -> t
 
 
 def _plan(
-    ref: SpiderRef | None, cls: type[Spider], base: RankedSettings, typed: dict[str, Any], arguments: dict[str, str]
+    ref: SpiderRef | None, cls: type[Spider], base: RankedSettings, typed: dict[str, Any], arguments: dict[str, Any]
 ) -> _Plan:
     settings = merged_settings(base, cls, typed)
     if scrapy_names_installed():
@@ -425,24 +435,29 @@ def _plan(
     return _Plan(ref or SpiderRef(qualname=cls.__qualname__), cls, settings, arguments, ref is not None, own_feeds)
 
 
-def _resolved(target: Target | Sequence[Target]) -> list[tuple[SpiderRef | None, type[Spider]]]:
-    targets = [target] if isinstance(target, str | SpiderRef | type) else list(target)
+def _resolved(
+    target: Target | Sequence[Target],
+) -> list[tuple[SpiderRef | None, type[Spider], Mapping[str, Any] | None]]:
+    targets = [target] if isinstance(target, str | SpiderRef | WithArguments | type) else list(target)
     if not targets:
         raise ConfigurationError("nothing to crawl: give a URL or a spider")
-    found: list[tuple[SpiderRef | None, type[Spider]]] = []
+    found: list[tuple[SpiderRef | None, type[Spider], Mapping[str, Any] | None]] = []
     urls: list[str] = []
     for each in targets:
+        if isinstance(each, WithArguments):
+            found.append((reference_of(each.spider), each.spider, each.arguments))
+            continue
         if isinstance(each, type):
-            found.append((reference_of(each), each))
+            found.append((reference_of(each), each, None))
             continue
         ref = parse_target(each) if isinstance(each, str) else each
         if ref.urls:
             urls.extend(ref.urls)
         else:
-            found.append((ref, load_spider(ref)))
+            found.append((ref, load_spider(ref), None))
     if urls:
         ref = SpiderRef(urls=tuple(dict.fromkeys(urls)))
-        found.insert(0, (ref, load_spider(ref)))
+        found.insert(0, (ref, load_spider(ref), None))
     return found
 
 

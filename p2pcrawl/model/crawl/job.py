@@ -41,7 +41,8 @@ class JobSpec:
     id: JobId
     name: str
     spider: SpiderRef
-    arguments: dict[str, str] = field(default_factory=dict)
+    arguments: dict[str, Any] = field(default_factory=dict)
+    """Texts where they were typed; a script may give any plain data."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Fields of Settings that differ from the defaults."""
     opened: tuple[str, ...] = ()
@@ -95,10 +96,12 @@ def _trouble(value: Any) -> str:
     if isinstance(value, str):
         # Halves of characters: bytes that are no text, typed or in a file's name.
         return "" if value.isascii() or is_text(value) else f"{value[:80]!r} is no text"
+    if value is None or isinstance(value, float | bytes):
+        return ""
     if isinstance(value, int):
         return "" if abs(value) <= 1 << 62 else "a number is too great"
     if isinstance(value, Mapping):
         value = [*value, *value.values()]
     if isinstance(value, list | tuple):
         return next(filter(None, map(_trouble, value)), "")
-    return ""
+    return f"a {type(value).__name__} is no plain data"

@@ -82,8 +82,8 @@ def _of_job(inquiry: Inquiry, job: JobRow, url: str) -> Iterator[str]:
 
 def _domains(spec: JobSpec) -> list[str]:
     """Returns the domains that the job stays within, as far as that can be told without running the spider."""
-    if "allowed_domains" in spec.arguments:
-        return [part for part in spec.arguments["allowed_domains"].replace(",", " ").split() if part]
+    if given := spec.arguments.get("allowed_domains"):
+        return list(map(str, given)) if isinstance(given, list) else str(given).replace(",", " ").split()
     if spec.spider.urls:
         return [host_of(url).removeprefix("www.") for url in spec.spider.urls]
     if spec.settings.get("scrapy_names"):

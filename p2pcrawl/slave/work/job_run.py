@@ -83,7 +83,7 @@ class JobRun:
     def __init__(
         self,
         cls: type[Spider],
-        arguments: dict[str, str],
+        arguments: dict[str, Any],
         settings: Settings,
         networks: Networks,
         open_fetcher: OpenFetcher = Client,

@@ -52,6 +52,8 @@ ELSEWHERE = {
 """What is not where its name says. A module that has no row is answered by its face, if there is one."""
 
 REFUSED = {
+    "twisted": "crawls run on asyncio, without reactor and deferreds: take CrawlerProcess, whose start() ends with the "
+    "last crawl, or await CrawlerRunner.crawl(); callbacks may be async",
     "scrapy.mail": "send mail by smtplib or what you use elsewhere, from a handler of spider_closed",
     "scrapy.core": "it is inside Scrapy's engine; middlewares and signals are the ways in here",
     "scrapy.squeues": "the queue is on disk by itself; QUEUE_ORDER says in which order",
@@ -104,6 +106,8 @@ def missing_name(error: BaseException) -> str:
     """Returns the name of Scrapy's that an import or a use of it did not find; "" where it was something else."""
     if isinstance(error, AttributeError) and isinstance(error.obj, AnsweredModule):
         return f"{error.obj.__name__}.{error.name}"
+    if isinstance(error, ModuleNotFoundError) and error.name is not None and error.name.partition(".")[0] == "twisted":
+        return error.name if scrapy_names_installed() else ""
     if isinstance(error, ImportError) and error.name is not None and _is_scrapys(error.name):
         named = re.match(r"cannot import name '(\w+)'", error.msg or "")
         return f"{error.name}.{named[1]}" if named else error.name
@@ -115,7 +119,7 @@ def missing_line(name: str) -> str:
     if not scrapy_names_installed():
         return f"there is no {name}: import from p2pcrawl instead, or let it be answered by `p2pcrawl crawl --scrapy`"
     parts = name.split(".")
-    for length in range(len(parts), 1, -1):
+    for length in range(len(parts), 0, -1):
         if reason := REFUSED.get(".".join(parts[:length])):
             return f"p2pcrawl has no {name}: {reason}"
     return f"p2pcrawl has no {name}; see docs/from-scrapy.md for what takes its place"

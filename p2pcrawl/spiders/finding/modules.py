@@ -6,7 +6,7 @@ use if it were there. What a user's modules import is found among libraries firs
 
 A file is imported under a name of its own, so that a script's ``if __name__ == "__main__"`` block does not run a
 second time in the process that imports it. Each file is imported once in a process; the script that a process runs
-is not imported again in it.
+is not imported again in it. Where a file would begin a crawl by itself, its import ends.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from types import ModuleType
@@ -32,6 +32,13 @@ _LIBRARY = _PACKAGE.parent
 _depth = 0
 _folders: set[Path] = set()
 """The user's, that were put on the path here."""
+
+
+class CrawlBegins(BaseException):
+    """Raised where a module that is being imported would begin a crawl: what stands above is all that is wanted of it.
+
+    It is no Exception, so that nothing on the way to whoever imports takes it for an error.
+    """
 
 
 def importing() -> bool:
@@ -58,9 +65,10 @@ def import_file(path: str | Path) -> ModuleType:
     add_folders(root)
     with _explained(str(path), file):
         if "." in dotted:
-            module = importlib.import_module(dotted)
-            if _file_of(module) == file:
-                return module
+            with suppress(CrawlBegins):
+                module = importlib.import_module(dotted)
+                if _file_of(module) == file:
+                    return module
             name = f"{USER_MODULE}{blake2b(os.fsencode(file), digest_size=6).hexdigest()}"
         return _load(name, file)
 
@@ -115,7 +123,8 @@ def _load(name: str, file: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with suppress(CrawlBegins):
+            spec.loader.exec_module(module)
     except BaseException:
         sys.modules.pop(name, None)
         raise
@@ -155,7 +164,7 @@ def _explained(shown: str, file: Path | None) -> Iterator[None]:
         if isinstance(error, ModuleNotFoundError) and file is None and error.name and shown.startswith(error.name):
             raise ConfigurationError(f"there is no module {shown}") from error
         if missing := missing_name(error):
-            raise ConfigurationError(f"{_wanted_at(error, shown)}: {missing_line(missing)}") from error
+            raise ConfigurationError(f"{wanted_at(error, shown)}: {missing_line(missing)}") from error
         line = _line_of(error, file)
         text = str(error).partition("\n")[0]
         raise ConfigurationError(f"{shown}{line} cannot be imported: {type(error).__name__}: {text}") from error
@@ -163,7 +172,7 @@ def _explained(shown: str, file: Path | None) -> Iterator[None]:
         _depth -= 1
 
 
-def _wanted_at(error: BaseException, shown: str) -> str:
+def wanted_at(error: BaseException, shown: str) -> str:
     """Returns the file and line whose import raised: the deepest that is no import machinery and not of ours."""
     place, trace = shown, error.__traceback__
     while trace is not None:

@@ -12,6 +12,7 @@ import logging
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from p2pcrawl.model.choosing.foreign_names import told_of
 from p2pcrawl.model.crawl.settings import Settings, near_misses
@@ -29,7 +30,7 @@ log = logging.getLogger(__name__)
 START_URLS_CHECKED = 10_000
 
 
-def try_spider(cls: type[Spider], arguments: Mapping[str, str], settings: Settings) -> None:
+def try_spider(cls: type[Spider], arguments: Mapping[str, Any], settings: Settings) -> None:
     """Raises ConfigurationError, one line, when the spider cannot be made or has nowhere to start."""
     for path, order in settings.item_pipelines.items():
         if isinstance(path, str) and order is not None:
@@ -58,7 +59,7 @@ def error_line(error: BaseException) -> str:
     return f"{said} ({theirs[-1].filename}, line {theirs[-1].lineno})" if theirs else said
 
 
-def _check_arguments(cls: type[Spider], arguments: Mapping[str, str]) -> None:
+def _check_arguments(cls: type[Spider], arguments: Mapping[str, Any]) -> None:
     try:
         signature = inspect.signature(cls)
     except (TypeError, ValueError):

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import ast
+import runpy
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.aids.class_search import iter_spider_classes
-from p2pcrawl.spiders.finding.answered_names import install_scrapy_names
-from p2pcrawl.spiders.finding.modules import import_file
+from p2pcrawl.spiders.finding.answered_names import install_scrapy_names, missing_line, missing_name
+from p2pcrawl.spiders.finding.modules import add_folders, import_file, wanted_at
 from p2pcrawl.spiders.loading.projects import closest_config, open_project
 from p2pcrawl.spiders.spider import Spider
+
+_BEGINNINGS: Final = frozenset(
+    {"scrapy.cmdline", "p2pcrawl.cmdline"}
+    | {
+        f"{package}.crawler.{name}"
+        for package in ("scrapy", "p2pcrawl")
+        for name in ("AsyncCrawlerProcess", "AsyncCrawlerRunner", "CrawlerProcess", "CrawlerRunner")
+    }
+)
+"""What scripts import to begin crawls."""
 
 Chosen = type[Spider] | str
 
@@ -37,6 +50,49 @@ def chosen_spiders(place: Path, names: Sequence[str], typed: Mapping[str, Any]) 
         chosen = _of_file(place, names)
     settings.setdict(typed, "cmdline")
     return chosen, settings
+
+
+def is_script(file: Path) -> bool:
+    """Tells whether a file begins crawls by itself: it imports what Scrapy has for that. Raises ConfigurationError for
+    a file that cannot be read or parsed.
+    """
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError) as error:
+        raise ConfigurationError(f"{file} cannot be read as Python: {error}") from error
+    wanted = {
+        name
+        for node in ast.walk(tree)
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [f"{node.module}.{alias.name}" for alias in node.names] + [str(node.module)]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+    return bool(wanted & _BEGINNINGS)
+
+
+def run_as_main(file: Path) -> int:
+    """Runs a script as ``python`` would, with Scrapy's names answered by ours, and returns its exit code.
+
+    Raises ConfigurationError, one line, for a name that is missing and for whatever our part of it cannot do.
+    """
+    install_scrapy_names()
+    if closest_config(file.parent) is not None:
+        open_project(file.parent)
+    add_folders(file.resolve().parent)
+    sys.argv = [str(file)]
+    try:
+        runpy.run_path(str(file), run_name="__main__")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except (ImportError, AttributeError) as error:
+        if missing := missing_name(error):
+            raise ConfigurationError(f"{wanted_at(error, str(file))}: {missing_line(missing)}") from error
+        raise
+    return 0
 
 
 def _of_file(file: Path, names: Sequence[str]) -> list[Chosen]:

@@ -50,9 +50,10 @@ _INSTEAD: Final = {
 }
 
 
-def feed_sinks(feeds: Mapping[str, Any], spider: str, arguments: Mapping[str, str], now: datetime) -> list[SinkSpec]:
+def feed_sinks(feeds: Mapping[str, Any], spider: str, arguments: Mapping[str, Any], now: datetime) -> list[SinkSpec]:
     """Reads a FEEDS setting, in which ``%(time)s`` stands for ``now``. Raises ConfigurationError."""
-    given = {**arguments, "name": spider, "time": now.astimezone(UTC).replace(microsecond=0).isoformat()}
+    told = {name: str(value) for name, value in arguments.items()}
+    given = {**told, "name": spider, "time": now.astimezone(UTC).replace(microsecond=0).isoformat()}
     given["time"] = given["time"].replace(":", "-")
     return [_Feed(address, options, given).spec() for address, options in feeds.items()]
 

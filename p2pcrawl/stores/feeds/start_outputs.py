@@ -26,7 +26,7 @@ class SpiderFeeds:
 
     feeds: Mapping[str, Any]
     spider: str
-    arguments: Mapping[str, str]
+    arguments: Mapping[str, Any]
     own: bool
     """They are the spider's, not the caller's."""
 

@@ -31,7 +31,7 @@ class WireJob(Struct, array_like=True):
     module: str
     qualname: str
     urls: list[str]
-    arguments: dict[str, str]
+    arguments: dict[str, Any]
     settings: dict[str, Any]
     opened: OpenedHosts
     code: str = ""

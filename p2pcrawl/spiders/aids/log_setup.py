@@ -1,0 +1,31 @@
+"""The log of a script's process."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from p2pcrawl.model.printable import LogLines
+
+QUIET = ("asyncio", "charset_normalizer", "kademlia", "rpcudp")
+"""Libraries whose lines below a warning help nobody here."""
+
+
+def configure_logging(settings: Mapping[str, Any] | None = None, install_root_handler: bool = True) -> None:
+    """Lets log lines go to standard error, or to the file that LOG_FILE names, from LOG_LEVEL on.
+
+    Nothing is done where LOG_ENABLED is false, or where the script has set up its own log.
+    """
+    chosen = settings if settings is not None else {}
+    root = logging.getLogger()
+    for name in QUIET:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    wanted = chosen.get("LOG_ENABLED", True) not in (False, "False", "0", 0)
+    if not install_root_handler or root.handlers or not wanted:
+        return
+    path = chosen.get("LOG_FILE")
+    lines = logging.FileHandler(path, encoding="utf-8") if path else logging.StreamHandler()
+    lines.setFormatter(LogLines())
+    root.addHandler(lines)
+    root.setLevel(str(chosen.get("LOG_LEVEL") or "DEBUG").upper())
