@@ -95,3 +95,7 @@ class CloseSpider(Exception):
     def __init__(self, reason: str = "cancelled") -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class DontCloseSpider(Exception):
+    """Raised by a handler of spider_idle: the crawl is not to end yet."""

@@ -23,6 +23,12 @@ class Component:
     """Position: lower is nearer to the spider, higher nearer to the network, as in Scrapy."""
     everywhere: ClassVar[bool] = False
     """Whether it also sees requests that no spider made, such as those for robots.txt."""
+    answer_order: ClassVar[int | None] = None
+    """Position on the way back, where it is another one."""
+
+    def defines(self, name: str) -> bool:
+        """Tells whether there is anything to call under the name of one of the methods below."""
+        return getattr(type(self), name) is not getattr(Component, name)
 
     def process_request(self, request: Request) -> Any:
         """Changes the request in place; returns None to go on, or an Answer to go no further. May raise IgnoreRequest
@@ -39,7 +45,11 @@ class Component:
         """Returns an Answer to go on with in place of the error of the fetch, or None."""
 
 
-class Redirected(Exception):
+class Detour(Exception):
+    """Raised where a request goes another way: no failure, and no component is asked about it."""
+
+
+class Redirected(Detour):
     """The answer says to look elsewhere: ``request`` is what to ask for next, as a new request.
 
     ``ip`` is the address that said so.
@@ -57,11 +67,11 @@ class Chain:
 
     def __init__(self, components: Iterable[Component], fetch: Fetch) -> None:
         inwards = sorted(components, key=lambda component: component.order)
-        outwards = inwards[::-1]
+        outwards = sorted(inwards[::-1], key=_place_on_the_way_back, reverse=True)
         self._fetch = fetch
-        self._requests = [c.process_request for c in inwards if _defines(c, "process_request")]
-        self._answers = [c.process_answer for c in outwards if _defines(c, "process_answer")]
-        self._errors = [c.process_error for c in outwards if _defines(c, "process_error")]
+        self._requests = [c.process_request for c in inwards if c.defines("process_request")]
+        self._answers = [c.process_answer for c in outwards if c.defines("process_answer")]
+        self._errors = [c.process_error for c in outwards if c.defines("process_error")]
 
     async def run(self, request: Request) -> Answer:
         """Runs a request through the components and the fetch. Returns the answer, as the components leave it.
@@ -71,6 +81,8 @@ class Chain:
         """
         try:
             answer = await self._inwards(request)
+        except Detour:
+            raise
         except Exception as error:
             recovered = await self._recover(request, error) if self._errors else None
             if recovered is None:
@@ -105,8 +117,8 @@ class Chain:
         return None
 
 
-def _defines(component: Component, name: str) -> bool:
-    return getattr(type(component), name) is not getattr(Component, name)
+def _place_on_the_way_back(component: Component) -> int:
+    return component.order if component.answer_order is None else component.answer_order
 
 
 async def _an_answer(process: Callable[..., Any], got: Any) -> Answer:

@@ -350,3 +350,18 @@ def _path_matches(path: str, of_cookie: str) -> bool:
     return path.startswith(of_cookie) and (
         len(path) == len(of_cookie) or of_cookie.endswith("/") or path[len(of_cookie)] == "/"
     )
+
+
+class CookieTalk(Component):
+    """Logs the cookies that are sent and received, at level DEBUG."""
+
+    order = 701
+
+    def process_request(self, request: Request) -> None:
+        if "Cookie" in request.headers:
+            log.debug("cookies sent to %s: %s", request, request.headers["Cookie"])
+
+    def process_answer(self, request: Request, answer: Answer) -> Answer:
+        if answer.set_cookies:
+            log.debug("cookies received from %s: %s", request, "; ".join(answer.set_cookies))
+        return answer

@@ -54,12 +54,12 @@ class Redirect(Component):
             return answer
         if request.meta and (request.meta.get("dont_redirect") or wants_status(request.meta, status)):
             return answer
-        raise Redirected(self._next(request, answer), status, answer.ip)
-
-    def _next(self, request: Request, answer: Answer) -> Request:
         location = answer.headers.get("Location", "")
         if not location:
-            raise FetchError(Failure.BAD_REDIRECT, f"status {answer.status} without a Location")
+            raise FetchError(Failure.BAD_REDIRECT, f"status {status} without a Location")
+        raise Redirected(self._next(request, answer, location), status, answer.ip)
+
+    def _next(self, request: Request, answer: Answer, location: str) -> Request:
         url = resolve(request.url, location)
         if url is None:
             raise FetchError(Failure.BAD_REDIRECT, f"redirected to {location[:200]!r}, which cannot be fetched")

@@ -11,13 +11,14 @@ from base64 import b64encode
 from collections.abc import Callable, Collection, Mapping
 
 from p2pcrawl.fetch.components.chain import Component
-from p2pcrawl.fetch.components.cookies import Cookies
+from p2pcrawl.fetch.components.cookies import Cookies, CookieTalk
+from p2pcrawl.fetch.components.meta_refresh import MetaRefresh
 from p2pcrawl.fetch.components.own_headers import Home, OwnHeaders, was_downgraded
 from p2pcrawl.fetch.components.proxy_choice import Proxy, ProxyChoice
 from p2pcrawl.fetch.components.redirect import Redirect
 from p2pcrawl.fetch.components.robots import RobotsRules
 from p2pcrawl.fetch.components.signed_requests import SignedRequests, signer_of
-from p2pcrawl.fetch.components.status import HttpStatus
+from p2pcrawl.fetch.components.status import HttpStatus, Retry
 from p2pcrawl.fetch.components.usage import UsageSignals
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
@@ -37,11 +38,14 @@ def default_components(
     """Builds the components that ``settings`` ask for. ``handled``: the spider's handle_httpstatus_list. ``home``: the
     job's hosts.
     """
+    statuses = HttpStatus(settings, handled)
     components: list[Component] = [
         DefaultHeaders(settings.default_request_headers, OwnHeaders(settings.cross_origin_headers), home or Home()),
         UserAgent(settings.user_agent),
-        HttpStatus(settings, handled),
+        statuses,
     ]
+    if settings.retry_enabled:
+        components.append(Retry(settings, statuses))
     if settings.robotstxt_obey:
         components.append(RobotsCheck(rules_for, settings.crawl_delay_max))
     if settings.reads_usage:
@@ -52,8 +56,12 @@ def default_components(
         components.append(HttpAuth(settings.http_user, settings.http_pass, settings.http_auth_domain))
     if settings.redirect_enabled:
         components.append(Redirect(settings, handled))
+        if settings.metarefresh_enabled:
+            components.append(MetaRefresh(settings, handled))
     if settings.cookies_enabled:
         components.append(Cookies())
+        if settings.cookies_debug:
+            components.append(CookieTalk())
     if choice := ProxyChoice(settings):
         components.append(Proxy(choice))
     return components

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from p2pcrawl.core.hosts.retry import retry_in_s
 from p2pcrawl.core.hosts.retry_after import retry_after_s
 from p2pcrawl.fetch.components.chain import Component
 from p2pcrawl.model.crawl.answer import Answer
@@ -31,20 +33,59 @@ class HttpStatus(Component):
     ``handle_httpstatus_list`` is all that it wants, whatever the others say), the spider or the settings.
     """
 
-    order = 550
+    order = 0
+    """Nearer to the spider than middlewares, which see answers of any status."""
 
     def __init__(self, settings: Settings, handled: Collection[int] = ()) -> None:
         self._all = settings.httperror_allow_all
         self._allowed = frozenset((*settings.httperror_allowed_codes, *handled))
 
     def process_answer(self, request: Request, answer: Answer) -> Answer:
-        status, meta = answer.status, request.meta
+        if self.wants(request, answer.status):
+            return answer
+        raise StatusError(_kind(answer.status), answer)
+
+    def wants(self, request: Request, status: int) -> bool:
+        """Tells whether an answer of this status is for the spider."""
+        meta = request.meta
         if 200 <= status < 300 or (meta and meta.get("handle_httpstatus_all")):
-            return answer
+            return True
         wanted = meta.get("handle_httpstatus_list") if meta else None
-        if self._all or status in self._allowed if wanted is None else status in wanted:
+        return self._all or status in self._allowed if wanted is None else status in wanted
+
+
+class Retry(Component):
+    """Keeps middlewares that are nearer to the spider from what is tried again: raises StatusError for such an answer,
+    and lets such a failure pass them by.
+    """
+
+    order = 550
+
+    def __init__(self, settings: Settings, statuses: HttpStatus) -> None:
+        self._settings = settings
+        self._statuses = statuses
+
+    def process_answer(self, request: Request, answer: Answer) -> Answer:
+        status = answer.status
+        if 200 <= status < 300 or self._statuses.wants(request, status):
             return answer
-        raise StatusError(_kind(status), answer)
+        kind = _kind(status)
+        if self.again_in_s(request, kind, status) is None:
+            return answer
+        raise StatusError(kind, answer)
+
+    def process_error(self, request: Request, error: Exception) -> None:
+        if isinstance(error, FetchError) and self.again_in_s(request, error.kind) is not None:
+            raise error
+
+    def again_in_s(self, request: Request, kind: Failure, status: int = 0) -> float | None:
+        """Returns the seconds until a request that failed is made again; None: it is not."""
+        settings, meta = self._settings, request.meta
+        if meta.get("dont_retry"):
+            return None
+        if "max_retry_times" in meta:
+            settings = replace(settings, retry_times=int(meta["max_retry_times"]))
+        return retry_in_s(kind, int(meta.get("retry_times", 0)) + 1, settings, status=status)
 
 
 def wants_status(meta: Mapping[str, Any], status: int) -> bool:

@@ -48,6 +48,8 @@ class UsageSignals(Component):
     """
 
     order = 110
+    answer_order = -1
+    """Looked at are answers that the spider is to get."""
 
     def __init__(self, settings: Settings, rules_for: Callable[[str], RobotsRules | None]) -> None:
         self._purposes = settings.purpose

@@ -356,7 +356,16 @@ class Intake:
 
 _UNFETCHED = frozenset(
     {
-        *("robots", "robots-unreachable", "crawl-delay", "private-network", "ignored", "invalid"),
+        *(
+            "robots",
+            "robots-unreachable",
+            "crawl-delay",
+            "private-network",
+            "ignored",
+            "invalid",
+            "middleware",
+            "requeued",
+        ),
         *("content-signal", "content-usage", "tdm-reservation", "robots-tag"),
     }
 )

@@ -25,11 +25,8 @@ TOLD: Final[Mapping[str, str]] = {
     "ADDONS": "add-ons are not run yet",
     "CLOSESPIDER_PAGECOUNT_NO_ITEM": "write CLOSESPIDER_PAGECOUNT",
     "CLOSESPIDER_TIMEOUT_NO_ITEM": "write CLOSESPIDER_TIMEOUT",
-    "COOKIES_DEBUG": "cookies are not logged",
-    "DOWNLOADER_MIDDLEWARES": "middlewares are not run yet",
     "EXTENSIONS": "extensions are not run yet",
     "RETRY_EXCEPTIONS": "which failures are tried again is told by RETRY_HTTP_CODES and the kind of the failure",
-    "SPIDER_MIDDLEWARES": "middlewares are not run yet",
     "AJAXCRAWL_ENABLED": "no host has served #! pages by that scheme since 2015: it is left out",
     "AWS_ACCESS_KEY_ID": _CLOUD,
     "AWS_ENDPOINT_URL": _CLOUD,
@@ -105,9 +102,6 @@ TOLD: Final[Mapping[str, str]] = {
 
 IDLE: Final[Mapping[str, str]] = {
     "DOWNLOADER_STATS": "answers are counted in the certificate",
-    "METAREFRESH_ENABLED": "pages are left at what they are",
-    "METAREFRESH_IGNORE_TAGS": "pages are left at what they are",
-    "METAREFRESH_MAXDELAY": "pages are left at what they are",
     "ASYNCIO_EVENT_LOOP": "uvloop's where there is one",
     "AUTOTHROTTLE_DEBUG": "delays are told by `why` and `status`",
     "AWS_MAX_POOL_CONNECTIONS": "parts go to object stores one by one",

@@ -83,6 +83,8 @@ class Settings(Readings):
         }
     )
     cookies_enabled: bool = True
+    cookies_debug: bool = False
+    """Cookies that are sent and received are logged, at level DEBUG."""
     http_user: str = ""
     http_pass: str = ""
     http_auth_domain: str = ""
@@ -129,6 +131,10 @@ class Settings(Readings):
     # -- redirects and retries ----------------------------------------------------------------
     redirect_enabled: bool = True
     redirect_max_times: int = 20
+    metarefresh_enabled: bool = True
+    metarefresh_ignore_tags: tuple[str, ...] = ("noscript",)
+    metarefresh_maxdelay: float = 100.0
+    """A page that wants to be shown longer is no redirect."""
     retry_enabled: bool = True
     retry_times: int = 2
     """Attempts after the first (Scrapy's default)."""
@@ -171,6 +177,9 @@ class Settings(Readings):
     # -- spider, items, ending ----------------------------------------------------------------
     item_pipelines: Mapping[str, int | None] = field(default_factory=dict)
     """Classes by where they are, and their order; None: it takes no part."""
+    downloader_middlewares: Mapping[str, int | None] = field(default_factory=dict)
+    """People's own, and built-in ones that are to stand elsewhere; None: it takes no part."""
+    spider_middlewares: Mapping[str, int | None] = field(default_factory=dict)
     scrapy_names: bool = False
     """Slaves answer ``import scrapy`` of the spider's code with p2pcrawl's names; ``--scrapy`` sets it."""
     closespider_pagecount: int = 0
@@ -418,6 +427,7 @@ _NOT_NEGATIVE = (
     "crawl_delay_max",
     "dnscache_ttl",
     "redirect_max_times",
+    "metarefresh_maxdelay",
     "retry_times",
     "retry_backoff",
     "retry_backoff_max",

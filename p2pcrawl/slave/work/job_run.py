@@ -12,14 +12,14 @@ from inspect import isawaitable, isgenerator
 from time import monotonic
 from typing import Any
 
-from p2pcrawl.core.hosts.retry import SLOW_DOWN_STATUS, retry_in_s
-from p2pcrawl.fetch.components.chain import Chain, Redirected
+from p2pcrawl.core.hosts.retry import SLOW_DOWN_STATUS
+from p2pcrawl.fetch.components.chain import Chain, Detour, Redirected
 from p2pcrawl.fetch.components.own_headers import Home
 from p2pcrawl.fetch.components.plain_fetcher import PlainFetcher
 from p2pcrawl.fetch.components.referrer import page_policy
 from p2pcrawl.fetch.components.robots import RobotsRules, RobotsText, fetch_robots
 from p2pcrawl.fetch.components.standard import Disallowed, default_components
-from p2pcrawl.fetch.components.status import StatusError
+from p2pcrawl.fetch.components.status import Retry, StatusError
 from p2pcrawl.fetch.components.usage import Reserved
 from p2pcrawl.fetch.connection.client import Client
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
@@ -42,10 +42,13 @@ from p2pcrawl.model.outcome import Drop, Failure
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.slave.link.fence import Fence, SessionExpired
 from p2pcrawl.slave.link.outbox import Outbox
+from p2pcrawl.slave.middlewares.assembly import assembled, spider_side, without_left_out
+from p2pcrawl.slave.middlewares.peoples import Requeued, seen_response
 from p2pcrawl.slave.work.complaints import Complaints
 from p2pcrawl.slave.work.harvest import PART_LINKS, Harvest, Scope
 from p2pcrawl.slave.work.item_passage import ItemPassage
 from p2pcrawl.slave.work.memory import Memory
+from p2pcrawl.slave.work.requeue_end import RequeueEnds
 from p2pcrawl.slave.work.traces import sendable, trace_of
 from p2pcrawl.slave.work.travel import request_of
 from p2pcrawl.spiders.callbacks import is_of_a_spider, iterate
@@ -73,7 +76,7 @@ TURN_S = 0.02
 _page_policy = limited(page_policy)
 
 
-class MissingRules(Exception):
+class MissingRules(Detour):
     """The origin's robots.txt is not (or no longer) known here: the master must send it again."""
 
 
@@ -93,7 +96,7 @@ class JobRun:
         self.memory = Memory()
         self.handle = CrawlHandle(settings, cls)
         self.spider: Spider = make_spider(cls, self.handle, arguments)
-        self.settings = settings = spiders_say(settings, self.spider)
+        self.settings = settings = without_left_out(spiders_say(settings, self.spider))
         self.agent = settings.robots_agent
         self._complaints = Complaints(self.spider.logger)
         domains = self.spider.allowed_domains
@@ -104,15 +107,19 @@ class JobRun:
         self._items = ItemPassage(self._pipelines, self.handle, self._complaints, settings.slave_silence)
         self._rules: OrderedDict[str, RobotsRules] = OrderedDict()
         self._unreachable: dict[str, str] = {}
+        self._side = spider_side(settings, self.handle)
+        handled = tuple(self.spider.handle_httpstatus_list)
+        defaults = default_components(settings, self._rules_for, handled, self._home)
+        self._components = assembled(settings, self.handle, defaults)
+        self._retry = next((each for each in self._components if isinstance(each, Retry)), None)
+        self._requeues = RequeueEnds(settings) if self.handle.parts["downloader middleware"] else None
         self._stack = AsyncExitStack()
 
     async def open(self) -> None:
         work.allow(self.settings.answer_cpu_max)
         client = await self._stack.enter_async_context(self._open_fetcher(self.settings, self.networks))
-        handled = tuple(self.spider.handle_httpstatus_list)
-        components = default_components(self.settings, self._rules_for, handled, self._home)
-        self._chain = Chain(components, client.fetch)
-        self._plain = PlainFetcher(client, components)
+        self._chain = Chain(self._components, client.fetch)
+        self._plain = PlainFetcher(client, self._components)
         await self._pipelines.open()
         self._stack.push_async_callback(self._pipelines.close)
         closed = getattr(self.spider, "closed", None)
@@ -194,7 +201,7 @@ class JobRun:
     async def _start(self, harvest: Harvest, outbox: Outbox) -> Outcome:
         outcome = Outcome(Phase.DONE, "start")
         try:
-            result = self.spider.start()
+            result = self._side.start()
         except CloseSpider as close:
             outcome.close = close.reason
             return outcome
@@ -218,6 +225,7 @@ class JobRun:
             request = request_of(task, self.settings.referrer_policy)
         except ConfigurationError as error:
             return Outcome(Phase.DROPPED, Drop.INVALID, str(error))
+        before = self._requeues.snapshot(request) if self._requeues is not None else ()
         try:
             if task.link.seed:
                 self._home.welcome(task.link.url)
@@ -232,6 +240,8 @@ class JobRun:
                 answered=True,
                 private=is_private(redirect.ip),
             )
+        except Requeued as requeued:
+            return self._requeued(before, request, requeued, harvest)
         except (MissingRules, SessionExpired, StorageError):
             raise
         except (IgnoreRequest, Blocked) as error:
@@ -257,7 +267,7 @@ class JobRun:
                 harvest.page_policy = _page_policy(answer.headers, answer.body)
             except TooSlow as error:
                 return _too_slow(outcome, error)
-        response = harvest.response = response_of(answer, request, task.link.depth)
+        response = harvest.response = seen_response(answer, request)
         name = task.link.callback or "_parse"
         callback = getattr(self.spider, name, None)
         if callback is None:
@@ -267,7 +277,20 @@ class JobRun:
             return outcome
         if request.callback is not None:
             request.callback = callback
+        if not self._side.empty:
+            refused = await self._side.refused(response)
+            if refused is not None and (request.errback or isinstance(refused, IgnoreRequest)):
+                self._refused(request.url, outcome, refused)
+                return await self._told(task, request, refused, harvest, outbox, outcome)
+            callback = self._side.around(callback, response, refused)
         return await self._call(callback, response, request, harvest, outbox, outcome)
+
+    def _refused(self, url: str, outcome: Outcome, error: Exception) -> None:
+        """Makes the end of a page whose answer a spider middleware refused."""
+        if isinstance(error, IgnoreRequest):
+            outcome.phase, outcome.reason, outcome.detail = Phase.DROPPED, Drop.IGNORED, sendable(str(error))
+        else:
+            self._raised(url, outcome, error)
 
     async def _call(
         self, callback: Any, argument: Any, request: Request, harvest: Harvest, outbox: Outbox, outcome: Outcome
@@ -356,16 +379,23 @@ class JobRun:
         )
         if isinstance(error, StatusError) and outcome.slow_down:
             outcome.host_pause_s = error.retry_after_s or 0.0
-        if request.meta.get("dont_retry"):
-            again = None
-        else:
-            again = retry_in_s(error.kind, task.attempt, self.settings, status=status)
+        again = self._retry.again_in_s(request, error.kind, status) if self._retry is not None else None
         if again is not None:
             outcome.phase, outcome.retry_in_s = Phase.QUEUED, again
             log.debug("%s: %s (%s); attempt %d, again in %.1f s", request.url, error.kind, error, task.attempt, again)
             return outcome
         log.debug("%s failed: %s (%s)", request.url, error.kind, error)
         return await self._told(task, request, error, harvest, outbox, outcome)
+
+    def _requeued(self, before: tuple[Any, ...], request: Request, requeued: Requeued, harvest: Harvest) -> Outcome:
+        """Makes the end of a page for which a middleware returned a request."""
+        assert self._requeues is not None
+        outcome = self._requeues.end(before, requeued, harvest, int(request.meta.get("retry_times", 0)) + 1)
+        answer = requeued.answer
+        if answer is not None:
+            outcome.answered, outcome.status, outcome.size = True, answer.status, len(answer.body)
+            outcome.latency_s, outcome.private = answer.latency_s, is_private(answer.ip)
+        return outcome
 
     def _left_out(self, url: str, error: Exception) -> Outcome:
         """Makes the end of a page that is not to be fetched."""

@@ -19,8 +19,9 @@ from p2pcrawl.spiders.page.links import LinkBatch
 from p2pcrawl.wire.messages.slave_messages import Task
 
 _encode = msgspec.msgpack.Encoder().encode
-_COMPUTED = ("depth", "retry_times", "download_latency", PAGE_POLICY)
-"""Keys of meta that each slave sets itself."""
+_COMPUTED = ("depth", "download_latency", PAGE_POLICY)
+"""Keys of meta that each slave sets itself. So it does with ``retry_times``, but for those of a request that is made
+anew, as one that must be made in any case."""
 _FIELDS = ("headers", "body", "cookies", "meta", "cb_kwargs", "errback", "dont_filter", "flags")
 
 
@@ -32,7 +33,8 @@ def packed_request(request: Request | LinkBatch, page_policy: str = "") -> bytes
     """
     extra = {name: value for name in _FIELDS if (value := getattr(request, name))}
     if "meta" in extra:
-        extra["meta"] = {key: value for key, value in extra["meta"].items() if key not in _COMPUTED}
+        left_out = _COMPUTED if request.dont_filter else (*_COMPUTED, "retry_times")
+        extra["meta"] = {key: value for key, value in extra["meta"].items() if key not in left_out}
         if not extra["meta"]:
             del extra["meta"]
     if request.method != "GET":
@@ -73,7 +75,8 @@ def request_of(task: Task, policy: ReferrerPolicy = ReferrerPolicy.STRICT_ORIGIN
         raise ConfigurationError(f"not a request that can be made: {error}") from error
     request.meta["depth"] = link.depth
     if task.attempt > 1:
-        request.meta["retry_times"] = task.attempt - 1
+        before = request.meta.get("retry_times")
+        request.meta["retry_times"] = (before if isinstance(before, int) else 0) + task.attempt - 1
     if page_policy:
         request.meta[PAGE_POLICY] = page_policy
     if link.referer and "Referer" not in request.headers:

@@ -21,6 +21,27 @@ class CrawlHandle:
         self.stats = CrawlStats()
         self.signals = SignalBus(self)
         self.request_fingerprinter = RequestFingerprints(settings)
+        self.parts: dict[str, list[Any]] = {}
+        """People's components, by their kinds."""
+
+    def get_downloader_middleware(self, cls: type[Any]) -> Any:
+        """Returns the first downloader middleware of a class, one of people's own; None without any."""
+        return self._part("downloader middleware", cls)
+
+    def get_spider_middleware(self, cls: type[Any]) -> Any:
+        """Returns the first spider middleware of a class, one of people's own; None without any."""
+        return self._part("spider middleware", cls)
+
+    def get_item_pipeline(self, cls: type[Any]) -> Any:
+        """Returns the first pipeline of a class; None without any."""
+        return self._part("pipeline", cls)
+
+    def get_extension(self, cls: type[Any]) -> Any:
+        """Returns the first extension of a class, one of people's own; None without any."""
+        return self._part("extension", cls)
+
+    def _part(self, kind: str, cls: type[Any]) -> Any:
+        return next((each for each in self.parts.get(kind, ()) if isinstance(each, cls)), None)
 
 
 class RequestFingerprints:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from p2pcrawl.model.errors import ConfigurationError, DropItem, NotConfigured
 from p2pcrawl.spiders.callbacks import is_of_a_spider
+from p2pcrawl.spiders.hooks.binding import bound
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.hooks.making import make_component
 from p2pcrawl.spiders.spider import Spider
@@ -30,7 +31,7 @@ class Pipelines:
         self._spider = spider
         self._open: list[Any] = []
         self._steps = [
-            (pipeline, _bound(pipeline, "process_item", spider, items=1))
+            (pipeline, bound(pipeline, "process_item", spider, 1))
             for pipeline in pipelines
             if hasattr(pipeline, "process_item")
         ]
@@ -42,7 +43,8 @@ class Pipelines:
         """
         wanted = [(order, path) for path, order in paths.items() if order is not None]
         made = [_made(path, handle) for _, path in sorted(wanted, key=lambda pair: pair[0])]
-        return cls([pipeline for pipeline in made if pipeline is not None], handle.spider)
+        handle.parts["pipeline"] = taking_part = [pipeline for pipeline in made if pipeline is not None]
+        return cls(taking_part, handle.spider)
 
     def __len__(self) -> int:
         return len(self._pipelines)
@@ -53,7 +55,7 @@ class Pipelines:
             for pipeline in self._pipelines:
                 self._open.append(pipeline)
                 if hasattr(pipeline, "open_spider"):
-                    await _awaited(_bound(pipeline, "open_spider", self._spider)())
+                    await _awaited(bound(pipeline, "open_spider", self._spider)())
         except BaseException:
             self._open.pop()
             await self.close()
@@ -82,7 +84,7 @@ class Pipelines:
             if not hasattr(pipeline, "close_spider"):
                 continue
             try:
-                await _awaited(_bound(pipeline, "close_spider", self._spider)())
+                await _awaited(bound(pipeline, "close_spider", self._spider)())
             except BaseException as error:
                 if not is_of_a_spider(error):
                     raise
@@ -103,21 +105,6 @@ def _made(path: Any, handle: CrawlHandle) -> Any:
         raise
     except Exception as error:
         raise ConfigurationError(f"pipeline {name} cannot be created: {type(error).__name__}: {error}") from error
-
-
-def _bound(pipeline: Any, name: str, spider: Spider, items: int = 0) -> Callable[..., Any]:
-    """Returns the method without its spider argument, whether or not it takes one."""
-    method = getattr(pipeline, name)
-    try:
-        parameters = inspect.signature(method).parameters.values()
-    except (TypeError, ValueError):
-        return lambda *item: method(*item, spider)
-    places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    if len(places) > items or any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        return lambda *item: method(*item, spider)
-    if any(p.name == "spider" and p.kind is p.KEYWORD_ONLY for p in parameters):
-        return lambda *item: method(*item, spider=spider)
-    return method  # type: ignore[no-any-return]
 
 
 async def _awaited(result: Any) -> None:

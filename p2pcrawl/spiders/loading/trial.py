@@ -17,6 +17,7 @@ from typing import Any
 from p2pcrawl.model.choosing.foreign_names import told_of
 from p2pcrawl.model.crawl.settings import Settings, near_misses
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from p2pcrawl.spiders.finding.built_in import built_in
 from p2pcrawl.spiders.finding.objects import load_object
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.hooks.making import make_spider
@@ -32,9 +33,10 @@ START_URLS_CHECKED = 10_000
 
 def try_spider(cls: type[Spider], arguments: Mapping[str, Any], settings: Settings) -> None:
     """Raises ConfigurationError, one line, when the spider cannot be made or has nowhere to start."""
-    for path, order in settings.item_pipelines.items():
-        if isinstance(path, str) and order is not None:
-            load_object(path)
+    for components in (settings.item_pipelines, settings.downloader_middlewares, settings.spider_middlewares):
+        for path, order in components.items():
+            if isinstance(path, str) and order is not None and not built_in(path):
+                load_object(path)
     _check_arguments(cls, arguments)
     try:
         spider = make_spider(cls, CrawlHandle(settings, cls), arguments)

@@ -163,7 +163,8 @@ def test_what_is_switched_off_is_not_in_the_chain():
     names = {
         type(component).__name__
         for component in default_components(
-            Settings(robotstxt_obey=False, cookies_enabled=False, redirect_enabled=False), lambda origin: None
+            Settings(robotstxt_obey=False, cookies_enabled=False, redirect_enabled=False, retry_enabled=False),
+            lambda origin: None,
         )
     }
 

@@ -1,0 +1,1 @@
+"""Built-in downloader middlewares, to be subclassed."""

@@ -1,0 +1,1 @@
+"""Built-in spider middlewares, to be subclassed."""
