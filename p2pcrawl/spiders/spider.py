@@ -8,8 +8,10 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, Self
 
 from p2pcrawl.model.choosing.ranked_settings import RankedSettings
+from p2pcrawl.model.crawl.domains import is_within, read_domains
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.crawl.url import host_of
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.callbacks import iterate
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
@@ -52,6 +54,9 @@ class Spider:
         elif not self.name:
             self.name = type(self).__name__.lower()
         self.__dict__.update(arguments)
+        if self.start_urls is Spider.start_urls:
+            # A list, for spiders that add to it.
+            self.start_urls = []
         # "-a start_urls=URL" is text, and so is a forgotten pair of brackets.
         for attribute in ("start_urls", "allowed_domains"):
             value = getattr(self, attribute)
@@ -62,13 +67,29 @@ class Spider:
     def from_crawler(cls, crawler: CrawlHandle, *args: Any, **kwargs: Any) -> Self:
         """Makes the spider of a crawl. Override it to connect to signals; call this one first."""
         spider = cls(*args, **kwargs)
-        spider.crawler, spider.settings = crawler, crawler.settings
+        spider._set_crawler(crawler)
         return spider
+
+    def _set_crawler(self, crawler: CrawlHandle) -> None:
+        # The name that spiders call which were written for Scrapy, and make themselves by hand.
+        self.crawler, self.settings = crawler, crawler.settings
 
     @classmethod
     def update_settings(cls, settings: RankedSettings) -> None:
         """Says the spider's settings: ``custom_settings``, unless it is overridden to say more."""
         settings.setdict(cls.custom_settings, "spider")
+
+    @classmethod
+    def handles_request(cls, request: Request) -> bool:
+        """Tells whether a request is for the host that the spider is called by, or for one of ``allowed_domains``."""
+        hosts, _ = read_domains(cls.allowed_domains)
+        return is_within(host_of(request.url), frozenset((cls.name.lower(), *hosts)))
+
+    @staticmethod
+    def close(spider: Spider, reason: str) -> Any:
+        """Is called at the end in each slave, and calls the spider's ``closed(reason)``, if there is one."""
+        closed = getattr(spider, "closed", None)
+        return closed(reason) if callable(closed) else None
 
     @property
     def logger(self) -> logging.LoggerAdapter[logging.Logger]:

@@ -107,6 +107,8 @@ def _job(c: dict[str, Any], ending: CrawlEnd) -> list[str]:
         if c.get(key):
             reasons = ", ".join(f"{name} {n:,}" for name, n in sorted(c[key].items(), key=lambda p: -p[1]))
             lines.append(f"  {title}: {reasons}")
+    if left_out := [f"{name} {n:,}" for name, n in c["filtered_links"].items() if name != "seen"]:
+        lines.append(f"  links left out: {', '.join(left_out)}")
     rest = [
         counted(c["redirects"], "redirect") if c["redirects"] else "",
         f"{counted(c['items_dropped'], 'item')} dropped by pipelines" if c["items_dropped"] else "",

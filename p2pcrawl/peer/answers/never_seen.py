@@ -11,11 +11,12 @@ import msgspec
 from p2pcrawl.core.ring.rendezvous import key_hash
 from p2pcrawl.frontier.reading.inquiry import Inquiry, JobRow
 from p2pcrawl.master.jobs.job import unpack_spec
+from p2pcrawl.model.crawl.domains import read_domains
 from p2pcrawl.model.crawl.job import JobSpec
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.url import host_of
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
-from p2pcrawl.slave.work.harvest import Scope
+from p2pcrawl.slave.work.scope import Scope
 from p2pcrawl.spiders.finding.answered_names import install_scrapy_names
 from p2pcrawl.spiders.loading.load import load_spider
 
@@ -83,7 +84,7 @@ def _of_job(inquiry: Inquiry, job: JobRow, url: str) -> Iterator[str]:
 def _domains(spec: JobSpec) -> list[str]:
     """Returns the domains that the job stays within, as far as that can be told without running the spider."""
     if given := spec.arguments.get("allowed_domains"):
-        return list(map(str, given)) if isinstance(given, list) else str(given).replace(",", " ").split()
+        return read_domains(given)[0]
     if spec.spider.urls:
         return [host_of(url).removeprefix("www.") for url in spec.spider.urls]
     if spec.settings.get("scrapy_names"):
@@ -92,4 +93,4 @@ def _domains(spec: JobSpec) -> list[str]:
         domains = load_spider(spec.spider).allowed_domains
     except P2PCrawlError:
         return []
-    return [domains] if isinstance(domains, str) else list(domains)
+    return read_domains(domains)[0]

@@ -7,7 +7,7 @@ what is left is fingerprinted.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from p2pcrawl.fetch.components.referrer import PAGE_POLICY
 from p2pcrawl.fetch.connection.guard import opened_by
@@ -15,11 +15,11 @@ from p2pcrawl.model.crawl.fingerprint import SIZE, fingerprint
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.request import Request, callback_name
 from p2pcrawl.model.crawl.settings import Settings
-from p2pcrawl.model.crawl.url import host_of
 from p2pcrawl.model.http.headers import Headers
 from p2pcrawl.model.outcome import Filter
 from p2pcrawl.model.packing import PACKED_MAX, UNPACKED_MAX, packed_size
 from p2pcrawl.slave.work.memory import Memory
+from p2pcrawl.slave.work.scope import Scope, UnheardMeta
 from p2pcrawl.slave.work.travel import packed_request
 from p2pcrawl.spiders.page.links import LinkBatch, normalise
 from p2pcrawl.spiders.page.response import Response
@@ -32,36 +32,6 @@ PATIENT = 16
 """A page that is tried again sends none before it has so many times as much. Something ended its session before,
 perhaps its own callback, which let not even a beat get out. What has sent nothing ahead is whole, and so outlives its
 session."""
-
-
-class Scope:
-    """The hosts that a job stays within."""
-
-    def __init__(self, allowed_domains: Iterable[str], enabled: bool = True) -> None:
-        if isinstance(allowed_domains, str):
-            allowed_domains = allowed_domains.split()
-        self._domains = {d.strip().lower().lstrip(".") for d in allowed_domains} if enabled else set()
-        self._known: dict[str, bool] = {}
-
-    def allows(self, url: str) -> bool:
-        if not self._domains:
-            return True
-        host = host_of(url)
-        verdict = self._known.get(host)
-        if verdict is None:
-            if len(self._known) > 100_000:
-                self._known.clear()
-            verdict = self._known[host] = self._judge(host)
-        return verdict
-
-    def _judge(self, host: str) -> bool:
-        if host in self._domains or host.strip("[]") in self._domains:
-            return True
-        while "." in host:
-            host = host.partition(".")[2]
-            if host in self._domains:
-                return True
-        return False
 
 
 class Harvest:
@@ -83,6 +53,7 @@ class Harvest:
         "_settings",
         "_size",
         "_task",
+        "_unheard",
         "ahead",
         "dropped_items",
         "failed_items",
@@ -93,12 +64,22 @@ class Harvest:
         "response",
     )
 
-    def __init__(self, task: Task, settings: Settings, scope: Scope, memory: Memory, *, start: bool = False) -> None:
+    def __init__(
+        self,
+        task: Task,
+        settings: Settings,
+        scope: Scope,
+        memory: Memory,
+        *,
+        start: bool = False,
+        unheard: UnheardMeta | None = None,
+    ) -> None:
         self._task = task
         self._settings = settings
         self._scope = scope
         self._memory = memory
         self._seed = start
+        self._unheard = unheard
         self._depth = 0 if start else task.link.depth + 1
         self._links: list[LinkColumns] = []
         self._items: list[bytes] = []
@@ -148,7 +129,7 @@ class Harvest:
             self._settings,
             self._memory,
             self._keys,
-            self._scope.allows,
+            self._allowed(batch),
         )
         if settings.depth_limit and self._depth > settings.depth_limit:
             filtered[Filter.DEPTH] += len(some)
@@ -160,7 +141,7 @@ class Harvest:
                 filtered[Filter.SEEN] += 1
             elif limit and len(url) > limit:
                 filtered[Filter.URL_LENGTH] += 1
-            elif not (seed or allows(url)):
+            elif not allows(url):
                 filtered[Filter.OFFSITE] += 1
             else:
                 keys.add(url)
@@ -182,8 +163,7 @@ class Harvest:
         if settings.urllength_limit and len(url) > settings.urllength_limit:
             self.filtered[Filter.URL_LENGTH] += 1
             return
-        # A start URL, or a request that insists on being made, may leave the site, as in Scrapy.
-        if not (self._seed or request.dont_filter or self._scope.allows(url)):
+        if not self._allowed(request)(url):
             self.filtered[Filter.OFFSITE] += 1
             return
         self._ordinal += 1
@@ -198,9 +178,16 @@ class Harvest:
         self._keys.add(key)
         self._append([url], print_, request, depth, redirect=redirect)
 
+    def _allowed(self, source: Request | LinkBatch) -> Callable[[str], bool]:
+        """Returns the test of where a link may lead. A start URL, or a request that insists, may leave the site."""
+        anywhere = self._seed or source.dont_filter or source.meta.get("allow_offsite")
+        return _anywhere if anywhere else self._scope.allows
+
     def _append(
         self, urls: list[str], prints: bytes, source: Request | LinkBatch, depth: int, *, redirect: bool = False
     ) -> None:
+        if source.meta and self._unheard is not None:
+            self._unheard.look(source.meta)
         shared = Link(
             url="",
             fingerprint=bytes(SIZE),
@@ -262,3 +249,7 @@ class Harvest:
         self._rows = self._size = 0
         self.parts += 1
         return page
+
+
+def _anywhere(url: str) -> bool:
+    return True

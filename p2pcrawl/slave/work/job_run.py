@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from hashlib import blake2b
-from inspect import isawaitable, isgenerator
+from inspect import isgenerator
 from time import monotonic
 from typing import Any
 
@@ -45,17 +45,21 @@ from p2pcrawl.slave.link.outbox import Outbox
 from p2pcrawl.slave.middlewares.assembly import assembled, spider_side, without_left_out
 from p2pcrawl.slave.middlewares.peoples import Requeued, seen_response
 from p2pcrawl.slave.work.complaints import Complaints
-from p2pcrawl.slave.work.harvest import PART_LINKS, Harvest, Scope
+from p2pcrawl.slave.work.harvest import PART_LINKS, Harvest
 from p2pcrawl.slave.work.item_passage import ItemPassage
 from p2pcrawl.slave.work.memory import Memory
 from p2pcrawl.slave.work.requeue_end import RequeueEnds
+from p2pcrawl.slave.work.scope import Scope, UnheardMeta
 from p2pcrawl.slave.work.traces import sendable, trace_of
 from p2pcrawl.slave.work.travel import request_of
 from p2pcrawl.spiders.callbacks import is_of_a_spider, iterate
 from p2pcrawl.spiders.failure import PageFailure
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.hooks.making import make_spider
+from p2pcrawl.spiders.hooks.signal_bus import SignalBus
+from p2pcrawl.spiders.hooks.signal_names import spider_closed
 from p2pcrawl.spiders.items.travelling import HOME
+from p2pcrawl.spiders.loading.allowed_hosts import bounds_of
 from p2pcrawl.spiders.loading.chosen import spiders_say
 from p2pcrawl.spiders.loading.pipelines import Pipelines
 from p2pcrawl.spiders.page.answer_kinds import response_of
@@ -99,16 +103,16 @@ class JobRun:
         self.settings = settings = without_left_out(spiders_say(settings, self.spider))
         self.agent = settings.robots_agent
         self._complaints = Complaints(self.spider.logger)
-        domains = self.spider.allowed_domains
-        domains = domains.split() if isinstance(domains, str) else list(domains)
+        domains, _ = bounds_of(self.spider)
         self._home = Home(domains, _listed(self.spider.start_urls))
         self._scope = Scope(domains, settings.offsite_enabled)
+        self._unheard = UnheardMeta(self.spider.logger)
         self._pipelines = Pipelines.load(settings.item_pipelines, self.handle)
         self._items = ItemPassage(self._pipelines, self.handle, self._complaints, settings.slave_silence)
         self._rules: OrderedDict[str, RobotsRules] = OrderedDict()
         self._unreachable: dict[str, str] = {}
         self._side = spider_side(settings, self.handle)
-        handled = tuple(self.spider.handle_httpstatus_list)
+        handled = tuple(self.spider.handle_httpstatus_list or ())
         defaults = default_components(settings, self._rules_for, handled, self._home)
         self._components = assembled(settings, self.handle, defaults)
         self._retry = next((each for each in self._components if isinstance(each, Retry)), None)
@@ -122,9 +126,7 @@ class JobRun:
         self._plain = PlainFetcher(client, self._components)
         await self._pipelines.open()
         self._stack.push_async_callback(self._pipelines.close)
-        closed = getattr(self.spider, "closed", None)
-        if callable(closed):
-            self._stack.push_async_callback(_call_closed, closed)
+        self._stack.push_async_callback(_call_close, self.spider)
 
     def forget(self) -> None:
         """Forgets what was reported, for it may be lost: it is reported again when it is met. Pages that are at work
@@ -185,7 +187,7 @@ class JobRun:
         work.begin(task.lease)
         HOME.set(type(self.spider).__module__)
         start = task.link.url.startswith(START_URL)
-        harvest = Harvest(task, self.settings, self._scope, self.memory, start=start)
+        harvest = Harvest(task, self.settings, self._scope, self.memory, start=start, unheard=self._unheard)
         if start:
             # A start() may wait as long as it likes, for work; another slave begins it anew.
             outcome = await fence.guard(self._start(harvest, outbox))
@@ -450,10 +452,11 @@ async def _patient(things: AsyncIterator[Any], silence_s: float | None) -> Async
         yield thing
 
 
-async def _call_closed(closed: Any) -> None:
-    result = closed("finished")
-    if isawaitable(result):
-        await result
+async def _call_close(spider: Spider) -> None:
+    # Spiders define it with a spider or without one.
+    bus = SignalBus()
+    bus.connect(spider.close, spider_closed, weak=False)
+    await bus.send(spider_closed, spider=spider, reason="finished")
 
 
 def _listed(start_urls: object) -> list[str]:

@@ -8,6 +8,7 @@ from posixpath import splitext
 from typing import Any
 from urllib.parse import ParseResult, urljoin, urlparse, urlsplit
 
+from p2pcrawl.model.crawl.domains import read_domains
 from p2pcrawl.spiders.aids.text_forms import to_unicode
 
 DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21}
@@ -21,7 +22,7 @@ def url_is_from_any_domain(url: str, domains: Iterable[str]) -> bool:
 
 def url_is_from_spider(url: str, spider: Any) -> bool:
     """Tells whether the host of a URL is the spider's name, or in its ``allowed_domains``."""
-    return url_is_from_any_domain(url, [spider.name, *getattr(spider, "allowed_domains", ())])
+    return url_is_from_any_domain(url, [spider.name, *read_domains(getattr(spider, "allowed_domains", ()))[0]])
 
 
 def url_has_any_extension(url: str, extensions: Iterable[str]) -> bool:

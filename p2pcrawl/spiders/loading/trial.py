@@ -21,6 +21,7 @@ from p2pcrawl.spiders.finding.built_in import built_in
 from p2pcrawl.spiders.finding.objects import load_object
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.hooks.making import make_spider
+from p2pcrawl.spiders.loading.allowed_hosts import bounds_of
 from p2pcrawl.spiders.loading.chosen import pace_unheard
 from p2pcrawl.spiders.loading.plain import Links
 from p2pcrawl.spiders.page.typed_urls import checked_url
@@ -44,7 +45,7 @@ def try_spider(cls: type[Spider], arguments: Mapping[str, Any], settings: Settin
         raise
     except Exception as error:
         raise ConfigurationError(f"spider {cls.name} cannot be made: {error_line(error)}") from error
-    for line in (*told_of(settings.own), *pace_unheard(spider)):
+    for line in (*told_of(settings.own), *pace_unheard(spider), *bounds_of(spider)[1]):
         log.warning("%s", line)
     for name, near in near_misses(settings.own):
         log.warning("setting %s is not one of ours, and is kept for the spider to read; was %s meant?", name, near)

@@ -44,6 +44,7 @@ def test_summary_names_the_folder_in_which_what_is_left_is_kept() -> None:
         "failed_by_reason": {},
         "dropped_by_reason": {},
         "retries_by_reason": {},
+        "filtered_links": {"seen": 7, "offsite": 1200, "depth": 3},
     }
     told = {"name": "x", "state": "finished", "reason": "", "pages": 1, "items": 9, "verified": True}
     sink = {"sink": AWAY.sink, "delivered": 5, "waiting": 4, "refused": 2, "away_since": None, "why": ""}
@@ -52,6 +53,7 @@ def test_summary_names_the_folder_in_which_what_is_left_is_kept() -> None:
 
     lines = summary(ending)
 
+    assert "  links left out: offsite 1,200, depth 3" in lines
     assert any("/tmp/kept/dead-letters/items.jsonl" in line and "--data /tmp/kept" in line for line in lines)
     assert lines[-1] == "run the same command with --data /tmp/kept to deliver the rest, which is kept there"
     assert (ending.exit_code, ending.as_json()["data"]) == (130, "/tmp/kept")

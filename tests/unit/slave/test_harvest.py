@@ -6,8 +6,9 @@ from p2pcrawl.model.crawl.fingerprint import SIZE, fingerprint
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.outcome import Filter
-from p2pcrawl.slave.work.harvest import PART_LINKS, Harvest, Scope
+from p2pcrawl.slave.work.harvest import PART_LINKS, Harvest
 from p2pcrawl.slave.work.memory import Memory
+from p2pcrawl.slave.work.scope import Scope
 from p2pcrawl.spiders.page.links import LinkBatch
 from tests.unit.slave.tasks import task_of
 
@@ -152,13 +153,15 @@ def test_page_with_very_many_links_is_full_after_each_part() -> None:
     assert [url for part in parts for url in part] == list(batch.urls)
 
 
-def test_scope_is_the_domains_and_what_is_below_them() -> None:
-    scope = Scope(["example.com", ".Shop.test", "127.0.0.1"])
+def test_request_may_leave_the_site_where_its_meta_says_so() -> None:
+    harvest = harvest_of("example.com")
 
-    assert [scope.allows(f"http://{host}/") for host in ("example.com", "a.b.example.com", "shop.test:81")] == [
-        True
-    ] * 3
-    assert [scope.allows(f"http://{host}/") for host in ("notexample.com", "example.com.evil.test")] == [False] * 2
-    assert scope.allows("http://127.0.0.1:8000/")
-    assert Scope("a.test b.test").allows("http://b.test/")
-    assert Scope(["a.test"], enabled=False).allows("http://b.test/")
+    harvest.add_request(Request("http://other.test/1", meta={"allow_offsite": True}))
+    harvest.add_links(batch_of("http://other.test/2", meta={"allow_offsite": True}))
+    harvest.add_links(batch_of("http://other.test/3"))
+
+    assert [url for columns in harvest.take().links for url in columns.urls] == [
+        "http://other.test/1",
+        "http://other.test/2",
+    ]
+    assert harvest.filtered == {Filter.OFFSITE: 1}

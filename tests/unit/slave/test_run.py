@@ -681,3 +681,40 @@ async def test_field_that_an_item_has_itself_is_left_alone() -> None:
     (page,) = await pages_of(Own, answer_of(), usage_field="usage")
 
     assert page.items == [b'{"usage":"mine"}', b'{"deep":{"usage":{}},"usage":{}}']
+
+
+async def test_spider_is_told_of_the_end_by_closed_or_by_its_own_close() -> None:
+    told = []
+
+    class Closed(Spider):
+        def closed(self, reason: str) -> None:
+            told.append(("closed", reason))
+
+    class Own(Spider):
+        def close(self, reason: str) -> None:  # type: ignore[override]
+            told.append(("own", reason))
+
+    class Static(Spider):
+        @staticmethod
+        async def close(spider: Spider, reason: str) -> None:
+            told.append((spider.name, reason))
+
+    for cls in (Closed, Own, Static):
+        async with opened(cls):
+            pass
+
+    assert told == [("closed", "finished"), ("own", "finished"), ("static", "finished")]
+
+
+async def test_meta_that_does_nothing_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    class Slots(Spider):
+        def parse(self, response: Any) -> Any:
+            yield response.follow("/x", meta={"download_slot": "a"})
+            yield response.follow("/y", meta={"download_slot": "b"})
+
+    await pages_of(Slots, answer_of())
+
+    assert [message for message in caplog.messages if "has no effect" in message] == [
+        "meta['download_slot'] has no effect; pace is by host: DOWNLOAD_DELAY, CONCURRENT_REQUESTS_PER_DOMAIN, and "
+        "what each host asks for"
+    ]

@@ -12,6 +12,7 @@ import pytest
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.callbacks import iterate
+from p2pcrawl.spiders.loading.allowed_hosts import bounds_of
 from p2pcrawl.spiders.loading.plain import Links
 from p2pcrawl.spiders.page.links import LinkBatch
 from p2pcrawl.spiders.spider import Spider
@@ -187,3 +188,55 @@ async def test_generator_that_is_left_early_is_closed() -> None:
     await stream.aclose()  # type: ignore[attr-defined]
 
     assert closed == [True]
+
+
+@pytest.mark.parametrize(
+    ("spider", "hosts", "told"),
+    [
+        (Spider(start_urls=["http://a.test/"], allowed_domains=["a.test"]), ["a.test"], ""),
+        (Spider(start_urls=["http://a.test/"], allowed_domains=["http://a.test/"]), ["a.test"], "a.test is taken"),
+        (Spider(start_urls=["http://a.test/"], allowed_domains=[None]), ["a.test"], "no domain can be read"),
+        (Spider(start_urls=["http://a.test/"], allowed_domains=None), [], ""),
+        (
+            Spider(start_urls=["http://www.a.test/", "http://b.test/"], allowed_domains=["a.test"]),
+            ["a.test"],
+            "links to b.test will not be followed",
+        ),
+    ],
+)
+def test_spider_stays_within_the_domains_that_it_can_have_meant(spider: Spider, hosts: list[str], told: str) -> None:
+    found, oddities = bounds_of(spider)
+
+    assert found == hosts
+    assert told in " ".join(oddities)
+    assert bool(oddities) == bool(told)
+
+
+def test_spider_may_add_to_its_start_urls() -> None:
+    class Adds(Spider):
+        def __init__(self, page: str, **arguments: Any) -> None:
+            super().__init__(**arguments)
+            self.start_urls.append(f"http://h/{page}")  # type: ignore[attr-defined]
+
+    assert Adds("1").start_urls == ["http://h/1"]
+    assert Adds("2").start_urls == ["http://h/2"]
+    assert not Spider.start_urls
+
+
+def test_spider_handles_requests_for_its_name_and_domains() -> None:
+    class Shop(Spider):
+        name = "shop.test"
+        allowed_domains = ("https://other.test/",)
+
+    assert Shop.handles_request(Request("http://a.shop.test/"))
+    assert Shop.handles_request(Request("http://other.test/"))
+    assert not Shop.handles_request(Request("http://third.test/"))
+
+
+def test_close_calls_closed_where_there_is_one() -> None:
+    class Ends(Spider):
+        def closed(self, reason: str) -> str:
+            return f"closed: {reason}"
+
+    assert Ends.close(Ends(), "finished") == "closed: finished"
+    assert Spider.close(Spider(), "finished") is None
