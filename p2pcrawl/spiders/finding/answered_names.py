@@ -22,16 +22,15 @@ SPOKEN_VERSION = (2, 13, 0)
 
 ELSEWHERE = {
     "scrapy": "p2pcrawl",
-    "scrapy.spider": "p2pcrawl.spiders",
     "scrapy.spiders": "p2pcrawl.spiders",
     "scrapy.spiders.crawl": "p2pcrawl.spiders",
     "scrapy.spiders.feed": "p2pcrawl.spiders",
     "scrapy.spiders.sitemap": "p2pcrawl.spiders",
     "scrapy.contrib.spiders": "p2pcrawl.spiders",
     "scrapy.contrib.linkextractors": "p2pcrawl.linkextractors",
-    "scrapy.contrib.linkextractors.lxmlhtml": "p2pcrawl.linkextractors",
+    "scrapy.contrib.linkextractors.lxmlhtml": "p2pcrawl.linkextractors.lxmlhtml",
+    "scrapy.contrib.linkextractors.sgml": "p2pcrawl.linkextractors.sgml",
     "scrapy.linkextractor": "p2pcrawl.linkextractors",
-    "scrapy.linkextractors.lxmlhtml": "p2pcrawl.linkextractors",
     "scrapy.contrib.loader": "p2pcrawl.loader",
     "scrapy.contrib.loader.processor": "p2pcrawl.loader.processors",
     "scrapy.contrib.pipeline.files": "p2pcrawl.pipelines.files",
@@ -51,6 +50,9 @@ ELSEWHERE = {
 }
 """What is not where its name says. A module that has no row is answered by its face, if there is one."""
 
+ABOVE = frozenset(name.rpartition(".")[0] for name in ELSEWHERE) | {"scrapy.contrib"}
+"""Packages that are there for what lies in them, though they may hold nothing else."""
+
 REFUSED = {
     "twisted": "crawls run on asyncio, without reactor and deferreds: take CrawlerProcess, whose start() ends with the "
     "last crawl, or await CrawlerRunner.crawl(); callbacks may be async",
@@ -62,6 +64,8 @@ REFUSED = {
     "scrapy.extensions.telnet": "a running crawl is looked into by p2pcrawl shell and the API of its peer",
     "scrapy.utils.reactor": "there is no Twisted reactor: callbacks may be async and await asyncio's things",
     "scrapy.xlib.tx": "there is no Twisted",
+    "scrapy.conf": "read the settings from the spider or the crawler: spider.settings, or from_crawler(cls, crawler)",
+    "scrapy.xlib.pydispatch": "connect to signals in from_crawler: crawler.signals.connect(handler, signal=...)",
     "scrapy.contrib.djangoitem": "it left Scrapy in 1.0; give the model's fields as a plain dict or an Item",
 }
 """Names, with all that is below them, that will not come, and what to do instead."""
@@ -131,7 +135,7 @@ class ScrapyNames(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if not _is_scrapys(fullname) or home_of(fullname) is None:
+        if not _is_scrapys(fullname) or (home_of(fullname) is None and fullname not in ABOVE):
             return None
         return ModuleSpec(fullname, self, is_package=True)
 
@@ -139,9 +143,10 @@ class ScrapyNames(MetaPathFinder, Loader):
         return AnsweredModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        home = importlib.import_module(home_of(module.__name__) or "")
-        shown = getattr(home, "__all__", None)
-        vars(module).update(_home=home, _shown=shown, __doc__=home.__doc__)
+        name = home_of(module.__name__)
+        home = importlib.import_module(name) if name is not None else None
+        shown = getattr(home, "__all__", None) if home is not None else []
+        vars(module).update(_home=home, _shown=shown, __doc__=getattr(home, "__doc__", None))
         if shown is not None:
             vars(module)["__all__"] = list(shown)
         if module.__name__ == "scrapy":
@@ -158,7 +163,7 @@ class AnsweredModule(ModuleType):
             if hasattr(home, name) and (shown is None or name in shown):
                 return getattr(home, name)
             below = f"{self.__name__}.{name}"
-            if home_of(below) is not None:
+            if home_of(below) is not None or below in ABOVE:
                 return importlib.import_module(below)
         raise AttributeError(f"p2pcrawl has no {self.__name__}.{name}", name=name, obj=self)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -19,7 +20,7 @@ from p2pcrawl.spiders.finding.answered_names import (
     scrapy_names_installed,
 )
 from p2pcrawl.spiders.finding.modules import import_file
-from tests.test_layers import MAY_IMPORT
+from tests.test_layers import FACES, MAY_IMPORT
 
 
 @pytest.fixture
@@ -115,6 +116,28 @@ def test_scrapy_where_it_is_missing_is_told_with_what_answers_for_it(tmp_path: P
 
     with pytest.raises(ConfigurationError, match=r"line 1: there is no scrapy.*: import from p2pcrawl .* --scrapy"):
         import_file(file)
+
+
+@pytest.mark.usefixtures("answered")
+def test_names_of_former_times_are_answered_too() -> None:
+    from scrapy.contrib.linkextractors.sgml import SgmlLinkExtractor
+    from scrapy.contrib.spiders import CrawlSpider
+
+    assert SgmlLinkExtractor is import_module("p2pcrawl.linkextractors").LinkExtractor
+    assert CrawlSpider is import_module("p2pcrawl.spiders").CrawlSpider
+
+
+@pytest.mark.usefixtures("answered")
+@pytest.mark.parametrize("face", sorted(FACES))
+def test_every_face_shows_what_it_says(face: str) -> None:
+    package = import_module(f"scrapy.{face}")
+    for each in pkgutil.walk_packages(
+        import_module(f"p2pcrawl.{face}").__dict__.get("__path__", ()), f"scrapy.{face}."
+    ):
+        module = import_module(each.name)
+        assert [name for name in module.__all__ if not hasattr(module, name)] == []
+
+    assert [name for name in getattr(package, "__all__", []) if not hasattr(package, name)] == []
 
 
 def test_layers_are_no_faces() -> None:

@@ -1,0 +1,53 @@
+"""The lines that a crawl has for what happens, as people override them."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+Said = dict[str, Any]
+"""A line: its level, its text with places to be filled, and what fills them."""
+
+
+class LogFormatter:
+    """Returns a line for each kind of event; None where nothing is to be said."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> LogFormatter:
+        return cls()
+
+    def crawled(self, request: Any, response: Any, spider: Any) -> Said | None:
+        """Says that a page was had."""
+        told = {"status": response.status, "request": request, "referer": request.headers.get("Referer", None)}
+        return _said(logging.DEBUG, "Crawled (%(status)s) %(request)s (referer: %(referer)s)", told)
+
+    def scraped(self, item: Any, response: Any, spider: Any) -> Said | None:
+        """Says that an item came through all pipelines."""
+        return _said(logging.DEBUG, "Scraped from %(src)s\n%(item)s", {"src": response, "item": item})
+
+    def dropped(self, item: Any, exception: BaseException, response: Any, spider: Any) -> Said | None:
+        """Says that a pipeline dropped an item."""
+        return _said(logging.WARNING, "Dropped: %(exception)s\n%(item)s", {"exception": exception, "item": item})
+
+    def item_error(self, item: Any, exception: BaseException, response: Any, spider: Any) -> Said | None:
+        """Says that a pipeline failed at an item."""
+        return _said(logging.ERROR, "Error processing %(item)s", {"item": item})
+
+    def spider_error(self, failure: Any, request: Any, response: Any, spider: Any) -> Said | None:
+        """Says that a callback raised."""
+        told = {"request": request, "referer": request.headers.get("Referer", None)}
+        return _said(logging.ERROR, "Spider error processing %(request)s (referer: %(referer)s)", told)
+
+    def download_error(self, failure: Any, request: Any, spider: Any, errmsg: str | None = None) -> Said | None:
+        """Says that a page could not be had."""
+        told = {"request": request, "errmsg": errmsg or ""}
+        return _said(logging.ERROR, "Error downloading %(request)s%(errmsg)s", told)
+
+
+def _said(level: int, text: str, told: dict[str, Any]) -> Said:
+    return {"level": level, "msg": text, "args": told}
+
+
+def logformatter_adapter(said: Said) -> tuple[int, str, Any]:
+    """Returns what ``logger.log`` takes of a line that a formatter returned."""
+    return said.get("level", logging.INFO), said.get("msg") or "", said.get("args") or said
