@@ -42,6 +42,8 @@ class Failure(StrEnum):
     """One of its items failed: a pipeline raised, or it has no form for outputs. What else it led to is kept."""
     MIDDLEWARE = "middleware"
     """A middleware returned the request of this page, so that it is made again."""
+    STORE = "store"
+    """The place that is to keep a file cannot be reached."""
     TOO_SLOW = "too-slow"
     """Decoding it, parsing it or looking for its links took more than ANSWER_CPU_MAX."""
     SLAVE_LOST = "slave-lost"

@@ -365,6 +365,8 @@ _UNFETCHED = frozenset(
             "invalid",
             "middleware",
             "requeued",
+            "stored",
+            "store",
         ),
         *("content-signal", "content-usage", "tdm-reservation", "robots-tag"),
     }

@@ -13,7 +13,7 @@ _SPIDER_LOADER = "spiders are found by file or module, and in a project by SPIDE
 _REACTOR = "there is no reactor: all runs on asyncio"
 _CLUSTER = "the frontier is durable and its order is QUEUE_ORDER: nothing takes its place"
 _CACHE = "there is no HTTP cache yet: pages are fetched"
-_STORES = "there is no pipeline for media yet"
+_STORES = "files have the rights that their place gives them"
 _MAIL = "no mail is sent: connect to a signal, or give the job a webhook as a sink"
 _LOGS = "log lines have one form"
 _TELNET = "there is no telnet console: `status` and `why` tell of a crawl that runs"
@@ -28,10 +28,6 @@ TOLD: Final[Mapping[str, str]] = {
     "EXTENSIONS": "extensions are not run yet",
     "RETRY_EXCEPTIONS": "which failures are tried again is told by RETRY_HTTP_CODES and the kind of the failure",
     "AJAXCRAWL_ENABLED": "no host has served #! pages by that scheme since 2015: it is left out",
-    "AWS_ACCESS_KEY_ID": _CLOUD,
-    "AWS_ENDPOINT_URL": _CLOUD,
-    "AWS_REGION_NAME": _CLOUD,
-    "AWS_SECRET_ACCESS_KEY": _CLOUD,
     "AWS_SESSION_TOKEN": _CLOUD,
     "AWS_USE_SSL": _CLOUD,
     "AWS_VERIFY": _CLOUD,
@@ -64,15 +60,11 @@ TOLD: Final[Mapping[str, str]] = {
     "FEED_TEMPDIR": "items wait in the data folder",
     "FEED_URI": _FEED,
     "FEED_URI_PARAMS": "write what is to stand in the address into it: %(name)s, %(time)s and the spider's arguments",
-    "FILES_STORE": _STORES,
     "FILES_STORE_GCS_ACL": _STORES,
     "FILES_STORE_S3_ACL": _STORES,
-    "FTP_PASSWORD": "ftp:// is not fetched",
-    "FTP_USER": "ftp:// is not fetched",
     "GCS_PROJECT_ID": _CLOUD,
     "HTTPCACHE_ENABLED": _CACHE,
     "HTTPX_HTTP2_ENABLED": "HTTP/1.1 is spoken",
-    "IMAGES_STORE": _STORES,
     "IMAGES_STORE_GCS_ACL": _STORES,
     "IMAGES_STORE_S3_ACL": _STORES,
     "ITEM_PROCESSOR": "items pass ITEM_PIPELINES, and nothing takes their place",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from p2pcrawl.fetch.components.referrer import PAGE_POLICY
 from p2pcrawl.fetch.connection.guard import opened_by
@@ -24,6 +25,9 @@ from p2pcrawl.slave.work.travel import packed_request
 from p2pcrawl.spiders.page.links import LinkBatch, normalise
 from p2pcrawl.spiders.page.response import Response
 from p2pcrawl.wire.messages.slave_messages import LinkColumns, Page, Task
+
+if TYPE_CHECKING:
+    from p2pcrawl.slave.work.errands import Errand
 
 PART_LINKS = 1_000
 PART_BYTES = 1 << 20
@@ -56,6 +60,7 @@ class Harvest:
         "_unheard",
         "ahead",
         "dropped_items",
+        "errand",
         "failed_items",
         "filtered",
         "item_trace",
@@ -90,6 +95,8 @@ class Harvest:
         self._patience = PATIENT if task.attempt > 1 and not start else 1
         self.filtered: Counter[str] = Counter()
         self.dropped_items = 0
+        self.errand: Errand | None = None
+        """The item that waits for this page, where it is a file."""
         self.failed_items = 0
         self.item_trace = ""
         """Where the first of them failed."""
@@ -183,11 +190,38 @@ class Harvest:
         anywhere = self._seed or source.dont_filter or source.meta.get("allow_offsite")
         return _anywhere if anywhere else self._scope.allows
 
+    def add_redirect(self, request: Request) -> None:
+        """Adds what a redirect leads to, at the depth of the page."""
+        if self.errand is not None:
+            self.add_media(request)
+        else:
+            self.add_request(request, redirect=True)
+
+    def add_media(self, request: Request) -> bool:
+        """Adds the request for a file of an item: at the depth of the page, wherever it leads, and never as a start.
+        Returns False when its URL cannot be asked for.
+        """
+        url, limit = normalise(request.url), self._settings.urllength_limit
+        if url is None or (limit and len(url) > limit):
+            return False
+        self._ordinal += 1
+        print_ = fingerprint(url, salt=f"{self._task.link.fingerprint.hex()}.{self._ordinal}")
+        self._append([url], print_, request, self._task.link.depth, redirect=True, seed=False)
+        return True
+
     def _append(
-        self, urls: list[str], prints: bytes, source: Request | LinkBatch, depth: int, *, redirect: bool = False
+        self,
+        urls: list[str],
+        prints: bytes,
+        source: Request | LinkBatch,
+        depth: int,
+        *,
+        redirect: bool = False,
+        seed: bool | None = None,
     ) -> None:
         if source.meta and self._unheard is not None:
             self._unheard.look(source.meta)
+        seed = self._seed if seed is None else seed
         shared = Link(
             url="",
             fingerprint=bytes(SIZE),
@@ -195,8 +229,8 @@ class Harvest:
             priority=source.priority,
             kind=str(source.kind),
             callback=callback_name(source.callback),
-            seed=self._seed,
-            referer="" if self._seed or redirect or not self._settings.referer_enabled else self._task.link.url,
+            seed=seed,
+            referer="" if seed or redirect or not self._settings.referer_enabled else self._task.link.url,
             extra=packed_request(source, source.meta.get(PAGE_POLICY, "") if redirect else self.page_policy),
         )
         if self._links and self._links[-1].shared == shared:
@@ -205,7 +239,7 @@ class Harvest:
         else:
             self._links.append(LinkColumns(shared, urls, prints))
         self._rows += len(urls)
-        self._size += sum(map(len, urls))
+        self._size += sum(map(len, urls)) + len(shared.extra)
 
     def _identifying(self, headers: Headers) -> tuple[tuple[str, str], ...]:
         wanted = self._settings.fingerprint_headers

@@ -7,11 +7,13 @@ a failed one at its end if an item failed, so that it is seen and can be retried
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from typing import Any
 
 from p2pcrawl.model.errors import CloseSpider, DropItem, TooSlow
 from p2pcrawl.model.packing import PACKED_MAX, UNPACKED_MAX
 from p2pcrawl.slave.work.complaints import Complaints
+from p2pcrawl.slave.work.errands import Errands
 from p2pcrawl.slave.work.harvest import Harvest
 from p2pcrawl.slave.work.traces import trace_of
 from p2pcrawl.spiders.callbacks import is_of_a_spider
@@ -19,6 +21,7 @@ from p2pcrawl.spiders.failure import PageFailure
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.hooks.signal_names import item_dropped, item_error, item_scraped
 from p2pcrawl.spiders.items.item_json import encode_item, with_field
+from p2pcrawl.spiders.loading.parked import Parked
 from p2pcrawl.spiders.loading.pipelines import Pipelines
 
 ITEM_MAX = 16 * 1024 * 1024
@@ -27,8 +30,10 @@ ITEM_MAX = 16 * 1024 * 1024
 class ItemPassage:
     """Takes the items of one job's pages. ``silence_s``: how long pipelines may take over one."""
 
-    def __init__(self, pipelines: Pipelines, handle: CrawlHandle, complaints: Complaints, silence_s: float) -> None:
-        self._pipelines = pipelines
+    def __init__(
+        self, pipelines: Pipelines, errands: Errands, handle: CrawlHandle, complaints: Complaints, silence_s: float
+    ) -> None:
+        self._pipelines, self._errands = pipelines, errands
         self._stats, self._signals, self._spider = handle.stats, handle.signals, handle.spider
         self._complaints = complaints
         self._silence_s = silence_s
@@ -39,14 +44,27 @@ class ItemPassage:
 
         Raises CloseSpider and TooSlow, which are of the page, and what ends the task that runs this.
         """
+        passing = self._pipelines.process(item) if self._pipelines else None
+        usage = harvest.response.usage if self._usage_field and harvest.response is not None else None
+        await self._end(item, passing, harvest, usage, bounded=bounded)
+
+    async def forward(self, parked: Parked, harvest: Harvest, *, bounded: bool) -> None:
+        """Takes an item on whose file was had, or was not. Raises as :meth:`take`."""
+        await self._end(parked.item, _parked(parked), harvest, parked.usage, bounded=bounded)
+
+    async def _end(
+        self, item: Any, passing: Coroutine[Any, Any, Any] | None, harvest: Harvest, usage: Any, *, bounded: bool
+    ) -> None:
         passed = item
         try:
-            if self._pipelines:
+            if passing is not None:
                 async with asyncio.timeout(self._silence_s):
-                    passed = await self._pipelines.process(item)
+                    passed = await self._through(passing, harvest, usage)
+                if passed is None:
+                    return
             data = encode_item(passed)
-            if self._usage_field and harvest.response is not None:
-                data = with_field(data, self._usage_field, harvest.response.usage)
+            if usage is not None:
+                data = with_field(data, self._usage_field, usage)
             _check_size(len(data), harvest, bounded=bounded)
         except DropItem as error:
             await self._dropped(item, harvest, error)
@@ -61,6 +79,17 @@ class ItemPassage:
             self._stats.inc_value("item_scraped_count")
             if self._signals.has(item_scraped):
                 await self._signals.send(item_scraped, item=passed, response=harvest.response, spider=self._spider)
+
+    async def _through(self, passing: Coroutine[Any, Any, Any], harvest: Harvest, usage: Any) -> Any:
+        """Returns the item that came through all pipelines; None when it waits for a file."""
+        passed = await passing
+        while type(passed) is Parked:
+            passed.usage = usage
+            item = await self._errands.go_on(passed, harvest)
+            if item is None:
+                return None
+            passed = await self._pipelines.process(item, passed.step + 1)
+        return passed
 
     async def _dropped(self, item: Any, harvest: Harvest, error: DropItem) -> None:
         harvest.dropped_items += 1
@@ -82,6 +111,10 @@ class ItemPassage:
             failure = PageFailure(request, error, harvest.response)
             facts = {"item": item, "response": harvest.response, "spider": self._spider, "failure": failure}
             await self._signals.send(item_error, **facts)
+
+
+async def _parked(parked: Parked) -> Parked:
+    return parked
 
 
 def _check_size(size: int, harvest: Harvest, *, bounded: bool) -> None:

@@ -45,6 +45,7 @@ from p2pcrawl.slave.link.outbox import Outbox
 from p2pcrawl.slave.middlewares.assembly import assembled, spider_side, without_left_out
 from p2pcrawl.slave.middlewares.peoples import Requeued, seen_response
 from p2pcrawl.slave.work.complaints import Complaints
+from p2pcrawl.slave.work.errands import HAD, Errands
 from p2pcrawl.slave.work.harvest import PART_LINKS, Harvest
 from p2pcrawl.slave.work.item_passage import ItemPassage
 from p2pcrawl.slave.work.memory import Memory
@@ -65,7 +66,9 @@ from p2pcrawl.spiders.loading.pipelines import Pipelines
 from p2pcrawl.spiders.page.answer_kinds import response_of
 from p2pcrawl.spiders.page.limit import limited, work
 from p2pcrawl.spiders.page.links import LinkBatch
+from p2pcrawl.spiders.page.response import Response
 from p2pcrawl.spiders.spider import Spider
+from p2pcrawl.stores.sink import SinkAway
 from p2pcrawl.wire.messages.slave_messages import Outcome, RobotsResult, RobotsTask, Task
 
 log = logging.getLogger(__name__)
@@ -77,6 +80,12 @@ PARTS_AHEAD = 4
 """Parts of one page that may be on their way at once: what is reported after them waits behind them."""
 TURN_S = 0.02
 """After so long a callback that yields on and on lets others go on."""
+STORED = "stored"
+"""The end of a file that nobody had to be asked for."""
+STORE_TRIES = 12
+"""Attempts at a file whose place cannot be reached, over half an hour."""
+STORE_RETRY_S, STORE_RETRY_MAX_S = 5.0, 300.0
+
 _page_policy = limited(page_policy)
 
 
@@ -108,7 +117,8 @@ class JobRun:
         self._scope = Scope(domains, settings.offsite_enabled)
         self._unheard = UnheardMeta(self.spider.logger)
         self._pipelines = Pipelines.load(settings.item_pipelines, self.handle)
-        self._items = ItemPassage(self._pipelines, self.handle, self._complaints, settings.slave_silence)
+        self._errands = Errands(self._pipelines)
+        self._items = ItemPassage(self._pipelines, self._errands, self.handle, self._complaints, settings.slave_silence)
         self._rules: OrderedDict[str, RobotsRules] = OrderedDict()
         self._unreachable: dict[str, str] = {}
         self._side = spider_side(settings, self.handle)
@@ -191,6 +201,8 @@ class JobRun:
         if start:
             # A start() may wait as long as it likes, for work; another slave begins it anew.
             outcome = await fence.guard(self._start(harvest, outbox))
+        elif task.link.callback == HAD:
+            outcome = await self._file(task, harvest, outbox, fence)
         else:
             outcome = await self._page(task, harvest, outbox, fence)
         outcome.detail, outcome.close = sendable(outcome.detail), sendable(outcome.close)
@@ -222,6 +234,31 @@ class JobRun:
             if harvest.gathered:
                 await self._send_part(harvest, outbox)
 
+    async def _file(self, task: Task, harvest: Harvest, outbox: Outbox, fence: Fence) -> Outcome:
+        """Works on a file that an item waits for, and sends the item on."""
+        try:
+            errand = harvest.errand = self._errands.arrived(request_of(task, self.settings.referrer_policy))
+        except ConfigurationError as error:
+            return Outcome(Phase.FAILED, Failure.ITEM, str(error))
+        async with self._errands.turn(errand):
+            try:
+                there = await errand.is_there()
+            except SinkAway as error:
+                errand.away, outcome = error, Outcome(Phase.FAILED, Failure.STORE, str(error))
+            else:
+                outcome = Outcome(Phase.DONE, STORED) if there else await self._page(task, harvest, outbox, fence)
+        if outcome.phase == Phase.QUEUED or harvest.gathered:
+            return outcome
+        if errand.away is not None and task.attempt < STORE_TRIES:
+            return _kept_nowhere(task, errand.away, outcome)
+        if not errand.known:
+            errand.give_up(f"{outcome.reason}: {outcome.detail or errand.away or ''}")
+        try:
+            await self._items.forward(errand.parked, harvest, bounded=outbox.copied)
+        except CloseSpider as close:
+            outcome.close = close.reason
+        return _with_failed_items(harvest, outcome)
+
     async def _page(self, task: Task, harvest: Harvest, outbox: Outbox, fence: Fence) -> Outcome:
         try:
             request = request_of(task, self.settings.referrer_policy)
@@ -233,7 +270,7 @@ class JobRun:
                 self._home.welcome(task.link.url)
             answer = await fence.guard(self._chain.run(request))
         except Redirected as redirect:
-            harvest.add_request(redirect.request, redirect=True)
+            harvest.add_redirect(redirect.request)
             return Outcome(
                 Phase.DONE,
                 "redirect",
@@ -270,6 +307,16 @@ class JobRun:
             except TooSlow as error:
                 return _too_slow(outcome, error)
         response = harvest.response = seen_response(answer, request)
+        if harvest.errand is not None:
+            made = harvest.errand.had(response)
+            return await self._collect(made, harvest, outbox, outcome, self.settings.slave_silence)
+        return await self._called_back(task, response, harvest, outbox, outcome)
+
+    async def _called_back(
+        self, task: Task, response: Response, harvest: Harvest, outbox: Outbox, outcome: Outcome
+    ) -> Outcome:
+        """Gives a page to the callback that it is for."""
+        request: Request = response.request
         name = task.link.callback or "_parse"
         callback = getattr(self.spider, name, None)
         if callback is None:
@@ -337,10 +384,7 @@ class JobRun:
             return _too_slow(outcome, error)
         except BaseException as error:
             return self._raised(harvest.url, outcome, error)
-        if harvest.failed_items and outcome.phase == Phase.DONE:
-            outcome.phase, outcome.reason = Phase.FAILED, Failure.ITEM
-            outcome.detail = f"{harvest.failed_items} of its items failed, the first so:\n{harvest.item_trace}"
-        return outcome
+        return _with_failed_items(harvest, outcome)
 
     async def _send_part(self, harvest: Harvest, outbox: Outbox) -> None:
         harvest.ahead.append(outbox.put(harvest.take_part(), harvest.task, whole=False))
@@ -417,14 +461,16 @@ class JobRun:
     ) -> Outcome:
         """Tells the errback of a request why it has no answer, if it has one."""
         errback = getattr(self.spider, callback_name(request.errback), None) if request.errback else None
-        if errback is None:
+        if errback is None and harvest.errand is None:
             return outcome
         response = None
         if isinstance(error, StatusError):
             error.response = response = response_of(error.answer, request, task.link.depth)
-        return await self._call(
-            errback, PageFailure(request, error, response), _bare(request), harvest, outbox, outcome
-        )
+        failure = PageFailure(request, error, response)
+        if harvest.errand is not None:
+            made = harvest.errand.not_had(failure)
+            return await self._collect(made, harvest, outbox, outcome, self.settings.slave_silence)
+        return await self._call(errback, failure, _bare(request), harvest, outbox, outcome)
 
     def _raised(self, url: str, outcome: Outcome, error: BaseException) -> Outcome:
         """Makes the page's end by what its spider raised. Raises again what the spider did not."""
@@ -433,6 +479,21 @@ class JobRun:
         outcome.phase, outcome.reason, outcome.detail = Phase.FAILED, Failure.CALLBACK, trace_of(error)
         self._complaints.raised(url, error, outcome.detail)
         return outcome
+
+
+def _with_failed_items(harvest: Harvest, outcome: Outcome) -> Outcome:
+    """Makes a page failed of which an item failed."""
+    if harvest.failed_items and outcome.phase == Phase.DONE:
+        outcome.phase, outcome.reason = Phase.FAILED, Failure.ITEM
+        outcome.detail = f"{harvest.failed_items} of its items failed, the first so:\n{harvest.item_trace}"
+    return outcome
+
+
+def _kept_nowhere(task: Task, error: SinkAway, outcome: Outcome) -> Outcome:
+    """Puts a file off whose place cannot be reached."""
+    outcome.phase, outcome.reason, outcome.detail = Phase.QUEUED, Failure.STORE, str(error)
+    outcome.retry_in_s = min(STORE_RETRY_S * 2 ** (task.attempt - 1), STORE_RETRY_MAX_S)
+    return outcome
 
 
 async def _next_turn() -> float:

@@ -47,7 +47,7 @@ class RequeueEnds:
         request.headers = self._own_headers(request)
         if _print(request) == before[0]:
             request = request.replace(dont_filter=True)
-        harvest.add_request(request, redirect=True)
+        harvest.add_redirect(request)
         if not harvest.gathered:
             return Outcome(Phase.DROPPED, Drop.IGNORED, f"{requeued.by} returned {request.url}, which was left out")
         return Outcome(Phase.DONE, "requeued", request.url)

@@ -6,6 +6,8 @@ is refused here, where its author sees it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from p2pcrawl.fetch.components.referrer import PAGE_POLICY, policy_of, referer
@@ -84,3 +86,16 @@ def request_of(task: Task, policy: ReferrerPolicy = ReferrerPolicy.STRICT_ORIGIN
         if told:
             request.headers["Referer"] = told
     return request
+
+
+def whole_request(request: Request) -> list[Any]:
+    """Returns a request as plain data: what :func:`request_in` makes it of again."""
+    return [request.url, request.priority, packed_request(request)]
+
+
+def request_in(packed: Any) -> Request:
+    """Makes a request of what :func:`whole_request` returned. Raises ValueError or TypeError for anything else."""
+    url, priority, extra = packed
+    fields = unpacked_plainly(extra) if extra else {}
+    fields.pop(PAGE_POLICY, None)
+    return Request(url, priority=priority, **fields)

@@ -12,6 +12,7 @@ from p2pcrawl.spiders.callbacks import is_of_a_spider
 from p2pcrawl.spiders.hooks.binding import bound
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.hooks.making import make_component
+from p2pcrawl.spiders.loading.parked import MediaMaker, Parked
 from p2pcrawl.spiders.spider import Spider
 
 logger = logging.getLogger(__name__)
@@ -54,6 +55,8 @@ class Pipelines:
         try:
             for pipeline in self._pipelines:
                 self._open.append(pipeline)
+                if isinstance(pipeline, MediaMaker):
+                    await pipeline.check_place()
                 if hasattr(pipeline, "open_spider"):
                     await _awaited(bound(pipeline, "open_spider", self._spider)())
         except BaseException:
@@ -61,20 +64,30 @@ class Pipelines:
             await self.close()
             raise
 
-    async def process(self, item: Any) -> Any:
-        """Passes an item through all pipelines, and returns it as the last one did. Raises DropItem, also when one of
-        them returns None, or whatever a pipeline raises.
+    async def process(self, item: Any, first: int = 0) -> Any:
+        """Passes an item through all pipelines, or those from the ``first`` one on. Returns it as the last one did, or
+        Parked, as soon as one has it wait. Raises DropItem, also when one of them returns None, or whatever a pipeline
+        raises.
         """
-        for pipeline, process_item in self._steps:
+        for step, (pipeline, process_item) in enumerate(self._steps[first:] if first else self._steps, first):
             item = process_item(item)
             if inspect.isawaitable(item):
                 item = await item
+            if type(item) is Parked:
+                item.step = step
+                return item
             if item is None:
                 raise NothingReturned(
                     f"{type(pipeline).__name__}.process_item returned None, so its items go no further: return the item"
                     " or raise DropItem"
                 )
         return item
+
+    def at(self, step: int) -> Any:
+        """Returns the pipeline at a place. Raises LookupError where there is none."""
+        if step < 0:
+            raise LookupError(step)
+        return self._steps[step][0]
 
     async def close(self) -> None:
         """Calls each ``close_spider``, last opened first, even when one of them raises; then raises the first error."""

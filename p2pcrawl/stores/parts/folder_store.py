@@ -18,7 +18,7 @@ from p2pcrawl.stores.address import SinkAddress
 from p2pcrawl.stores.kinds import SinkPlace
 from p2pcrawl.stores.parts.part_address import PartAddress, sink_of_parts
 from p2pcrawl.stores.parts.part_sink import PartSink
-from p2pcrawl.stores.parts.part_store import Blob, Overtaken
+from p2pcrawl.stores.parts.part_store import Blob, BlobFacts, Overtaken
 from p2pcrawl.stores.sink import SinkAway
 
 Result = TypeVar("Result")
@@ -47,6 +47,9 @@ class FolderStore:
 
     async def get(self, name: str) -> Blob | None:
         return await self._run(self._read, name)
+
+    async def facts(self, name: str) -> BlobFacts | None:
+        return await self._run(self._facts, name)
 
     async def put(self, name: str, data: bytes) -> None:
         await self._run(self._write, name, data)
@@ -78,6 +81,13 @@ class FolderStore:
         except FileNotFoundError:
             return None
         return Blob(data, sha256(data).hexdigest())
+
+    def _facts(self, name: str) -> BlobFacts | None:
+        try:
+            found = (self._folder / name).stat()
+        except FileNotFoundError:
+            return None
+        return BlobFacts(found.st_mtime, found.st_size)
 
     def _write(self, name: str, data: bytes) -> None:
         path = self._folder / name

@@ -15,6 +15,7 @@ import io
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TypeVar
 
@@ -23,7 +24,7 @@ from p2pcrawl.stores.address import SinkAddress
 from p2pcrawl.stores.kinds import SinkPlace
 from p2pcrawl.stores.parts.part_address import PartAddress, sink_of_parts
 from p2pcrawl.stores.parts.part_sink import PartSink
-from p2pcrawl.stores.parts.part_store import Blob
+from p2pcrawl.stores.parts.part_store import Blob, BlobFacts
 from p2pcrawl.stores.sink import SinkAway
 
 Result = TypeVar("Result")
@@ -62,6 +63,9 @@ class FtpStore:
     async def get(self, name: str) -> Blob | None:
         data = await self._run(lambda ftp: self._read(ftp, name))
         return None if data is None else Blob(data, sha256(data).hexdigest())
+
+    async def facts(self, name: str) -> BlobFacts | None:
+        return await self._run(lambda ftp: self._facts(ftp, name))
 
     async def put(self, name: str, data: bytes) -> None:
         await self._run(lambda ftp: self._write(ftp, name, data))
@@ -127,6 +131,17 @@ class FtpStore:
                 if not _says(error, _MISSING) or self._is_there(ftp, each):
                     raise
         return None
+
+    def _facts(self, ftp: ftplib.FTP, name: str) -> BlobFacts | None:
+        try:
+            told = ftp.voidcmd(f"MDTM {self._path(name)}").split()[1]
+            ftp.voidcmd("TYPE I")
+            size = ftp.size(self._path(name)) or 0
+        except ftplib.error_perm as error:
+            if not _says(error, _MISSING):
+                raise
+            return None
+        return BlobFacts(datetime.strptime(told[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC).timestamp(), size)
 
     def _write(self, ftp: ftplib.FTP, name: str, data: bytes) -> None:
         draft, path, old = self._path(_beside(name, _DRAFT)), self._path(name), self._path(_beside(name, _OLD))

@@ -17,7 +17,7 @@ from p2pcrawl.stores.address import SinkAddress
 from p2pcrawl.stores.kinds import SinkPlace
 from p2pcrawl.stores.parts.part_address import PartAddress, sink_of_parts
 from p2pcrawl.stores.parts.part_sink import PartSink
-from p2pcrawl.stores.parts.part_store import Blob, Overtaken
+from p2pcrawl.stores.parts.part_store import Blob, BlobFacts, Overtaken
 from p2pcrawl.stores.sink import SinkAway
 
 Result = TypeVar("Result")
@@ -76,6 +76,13 @@ class ObjectStore:
             return await self._run(read())
         except FileNotFoundError:
             return None
+
+    async def facts(self, name: str) -> BlobFacts | None:
+        try:
+            found = await self._run(obstore.head_async(self._store, name))
+        except FileNotFoundError:
+            return None
+        return BlobFacts(found["last_modified"].timestamp(), found["size"], (found["e_tag"] or "").strip('"'))
 
     async def put(self, name: str, data: bytes) -> None:
         await self._run(obstore.put_async(self._store, name, data, use_multipart=False), missing="put")

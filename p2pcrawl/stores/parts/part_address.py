@@ -7,7 +7,7 @@ So two formats of one name do not share a folder.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 from p2pcrawl.model.errors import ConfigurationError
@@ -66,13 +66,21 @@ def split_address(address: SinkAddress, options: Collection[str] = ()) -> PartAd
     """Splits the address of parts. Raises ConfigurationError for one without a file's name, and for an option that is
     none of these.
     """
+    folder = split_folder(address, options)
+    stem, ending = split_ending(address.url.partition("?")[0].rpartition("/")[2])
+    if not stem or not ending:
+        raise ConfigurationError(f"{address.url} does not say how to name the parts: end it in NAME and {ENDINGS}")
+    return replace(folder, ending=ending)
+
+
+def split_folder(address: SinkAddress, options: Collection[str] = ()) -> PartAddress:
+    """Splits the address of a folder, of which the ending says nothing. Raises ConfigurationError for an option that is
+    none of these.
+    """
     place, _, query = address.url.partition("://")[2].partition("?")
     given = {name: unquote(value) for name, _, value in (pair.partition("=") for pair in query.split("&") if pair)}
     if unknown := [name for name in given if name not in options]:
         raise ConfigurationError(f"{address.url}: part files there know no option ?{unknown[0]}=")
     server, _, path = place.partition("/")
     user, at, host = server.rpartition("@")
-    stem, ending = split_ending(path.rpartition("/")[2])
-    if not stem or not ending:
-        raise ConfigurationError(f"{address.url} does not say how to name the parts: end it in NAME and {ENDINGS}")
-    return PartAddress(unquote(user) if at else "", host, unquote(path.strip("/")), ending, given)
+    return PartAddress(unquote(user) if at else "", host, unquote(path.strip("/")), "", given)

@@ -24,6 +24,17 @@ class Blob:
     tag: str
 
 
+@dataclass(frozen=True, slots=True)
+class BlobFacts:
+    """A file as its place tells of it, without reading it."""
+
+    modified_at: float
+    """Seconds since the epoch."""
+    size: int
+    tag: str = ""
+    """What an object store calls its content: often its MD5, in hexadecimal."""
+
+
 class PartStore(Protocol):
     """A folder of a bucket, server or disk. Every method raises SinkAway for what may pass, ConfigurationError for what
     will not, each one line without a password.
@@ -34,6 +45,10 @@ class PartStore(Protocol):
 
     async def get(self, name: str) -> Blob | None:
         """Returns a file; None where there is none of this name."""
+        ...
+
+    async def facts(self, name: str) -> BlobFacts | None:
+        """Returns what is known of a file; None where there is none of this name."""
         ...
 
     async def put(self, name: str, data: bytes) -> None:

@@ -25,7 +25,7 @@ from p2pcrawl.stores.address import SinkAddress
 from p2pcrawl.stores.kinds import SinkPlace
 from p2pcrawl.stores.parts.part_address import PartAddress, sink_of_parts
 from p2pcrawl.stores.parts.part_sink import PartSink
-from p2pcrawl.stores.parts.part_store import Blob
+from p2pcrawl.stores.parts.part_store import Blob, BlobFacts
 from p2pcrawl.stores.sink import SinkAway
 
 Result = TypeVar("Result")
@@ -61,6 +61,16 @@ class SftpStore:
     async def get(self, name: str) -> Blob | None:
         data = await self._run(lambda sftp: self._read(sftp, name))
         return None if data is None else Blob(data, sha256(data).hexdigest())
+
+    async def facts(self, name: str) -> BlobFacts | None:
+        def facts(sftp: Any) -> BlobFacts | None:
+            try:
+                found = sftp.stat(self._path(name))
+            except FileNotFoundError:
+                return None
+            return BlobFacts(found.st_mtime or 0.0, found.st_size or 0)
+
+        return await self._run(facts)
 
     async def put(self, name: str, data: bytes) -> None:
         await self._run(lambda sftp: self._write(sftp, name, data))

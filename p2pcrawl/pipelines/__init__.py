@@ -1,0 +1,1 @@
+"""Item pipelines that are there to be used and subclassed."""
