@@ -4,6 +4,7 @@ from p2pcrawl.model.crawl.request import NO_CALLBACK, Request
 from p2pcrawl.model.http.headers import Headers
 from p2pcrawl.spiders.page.answer_kinds import HtmlResponse, JsonResponse, TextResponse, XmlResponse
 from p2pcrawl.spiders.page.response import Response
+from p2pcrawl.spiders.requests.as_dict import request_from_dict
 from p2pcrawl.spiders.requests.data_requests import JsonRequest, XmlRpcRequest
 from p2pcrawl.spiders.requests.data_requests import JsonRequest as JSONRequest
 from p2pcrawl.spiders.requests.form_request import FormRequest
@@ -21,4 +22,5 @@ __all__ = [
     "TextResponse",
     "XmlResponse",
     "XmlRpcRequest",
+    "request_from_dict",
 ]

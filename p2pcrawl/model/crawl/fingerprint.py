@@ -36,6 +36,15 @@ def fingerprint(
     return Fingerprint(state.digest())
 
 
+def own_fingerprint(identity: bytes, salt: str = "") -> Fingerprint:
+    """Returns the identity of a request that is known by these bytes and nothing else, whatever their number."""
+    state = blake2b(digest_size=SIZE, person=b"p2pcrawl-own-id")
+    state.update(len(identity).to_bytes(8, "big"))
+    state.update(identity)
+    state.update(salt.encode())
+    return Fingerprint(state.digest())
+
+
 def pack_halves(hi: int, lo: int) -> Fingerprint:
     """Packs a fingerprint from the two signed halves that a database holds."""
     return Fingerprint(hi.to_bytes(8, "big", signed=True) + lo.to_bytes(8, "big", signed=True))

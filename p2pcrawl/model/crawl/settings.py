@@ -115,6 +115,9 @@ class Settings(Readings):
     """Request headers, beside the plain ones, that may go to other hosts than those they were meant for; ``*``: all."""
     fingerprint_headers: tuple[str, ...] = ()
     """Request headers that are part of a request's identity."""
+    request_fingerprinter_class: str = ""
+    """A class of people's own, as ``module.Class``, whose ``fingerprint(request)`` returns the bytes that a request is
+    known by. Empty: method, canonical URL, body and fingerprint_headers."""
 
     # -- limits of one fetch ------------------------------------------------------------------
     connect_timeout: float = 10.0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from p2pcrawl.fetch.components.referrer import PAGE_POLICY
 from p2pcrawl.fetch.connection.guard import opened_by
-from p2pcrawl.model.crawl.fingerprint import SIZE, fingerprint
+from p2pcrawl.model.crawl.fingerprint import SIZE, Fingerprint, fingerprint
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.request import Request, callback_name
 from p2pcrawl.model.crawl.settings import Settings
@@ -24,6 +24,7 @@ from p2pcrawl.slave.work.scope import Scope, UnheardMeta
 from p2pcrawl.slave.work.travel import packed_request
 from p2pcrawl.spiders.page.links import LinkBatch, normalise
 from p2pcrawl.spiders.page.response import Response
+from p2pcrawl.spiders.requests.fingerprinter import Identify
 from p2pcrawl.wire.messages.slave_messages import LinkColumns, Page, Task
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Harvest:
 
     __slots__ = (
         "_depth",
+        "_identify",
         "_items",
         "_items_ahead",
         "_keys",
@@ -78,7 +80,10 @@ class Harvest:
         *,
         start: bool = False,
         unheard: UnheardMeta | None = None,
+        identify: Identify | None = None,
     ) -> None:
+        """``identify``: the identity of requests, where it is the spider's own."""
+        self._identify = identify
         self._task = task
         self._settings = settings
         self._scope = scope
@@ -127,7 +132,7 @@ class Harvest:
         """Adds a whole batch, or some of its URLs; only these differ, so the rest is looked at once."""
         if some is None:
             some = batch.urls
-        if batch.method != "GET" or batch.body or batch.dont_filter or self._identifying(batch.headers):
+        if not self._is_plain(batch):
             for url in some:
                 self.add_request(batch.request(url))
             return
@@ -175,10 +180,7 @@ class Harvest:
             return
         self._ordinal += 1
         salt = f"{self._task.link.fingerprint.hex()}.{self._ordinal}" if request.dont_filter else ""
-        headers = self._identifying(request.headers)
-        print_ = fingerprint(url, request.method, request.body, headers, salt)
-        plain = request.method == "GET" and not request.body and not headers and not salt
-        key: str | bytes = url if plain else bytes(print_)
+        print_, key = self._known_as(request, url, salt)
         if (key in self._memory and not self._opens(url)) or key in self._keys:
             self.filtered[Filter.SEEN] += 1
             return
@@ -208,6 +210,21 @@ class Harvest:
         print_ = fingerprint(url, salt=f"{self._task.link.fingerprint.hex()}.{self._ordinal}")
         self._append([url], print_, request, self._task.link.depth, redirect=True, seed=False)
         return True
+
+    def _known_as(self, request: Request, url: str, salt: str) -> tuple[Fingerprint, str | bytes]:
+        """Returns the identity of a request, and what this slave remembers it by: the URL where that says all."""
+        if self._identify is not None:
+            print_ = self._identify(request, salt)
+            return print_, bytes(print_)
+        headers = self._identifying(request.headers)
+        print_ = fingerprint(url, request.method, request.body, headers, salt)
+        plain = request.method == "GET" and not request.body and not headers and not salt
+        return print_, url if plain else bytes(print_)
+
+    def _is_plain(self, batch: LinkBatch) -> bool:
+        """Tells whether the URLs of a batch say all about which pages they are."""
+        special = batch.method != "GET" or batch.body or batch.dont_filter or self._identify is not None
+        return not special and not self._identifying(batch.headers)
 
     def _append(
         self,

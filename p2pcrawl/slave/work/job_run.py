@@ -56,7 +56,7 @@ from p2pcrawl.slave.work.travel import request_of
 from p2pcrawl.spiders.callbacks import is_of_a_spider, iterate
 from p2pcrawl.spiders.failure import PageFailure
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
-from p2pcrawl.spiders.hooks.making import make_spider
+from p2pcrawl.spiders.hooks.making import make_component, make_spider
 from p2pcrawl.spiders.hooks.signal_bus import SignalBus
 from p2pcrawl.spiders.hooks.signal_names import spider_closed
 from p2pcrawl.spiders.items.travelling import HOME
@@ -67,6 +67,7 @@ from p2pcrawl.spiders.page.answer_kinds import response_of
 from p2pcrawl.spiders.page.limit import limited, work
 from p2pcrawl.spiders.page.links import LinkBatch
 from p2pcrawl.spiders.page.response import Response
+from p2pcrawl.spiders.requests.fingerprinter import SCRAPYS, identify_by
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.stores.sink import SinkAway
 from p2pcrawl.wire.messages.slave_messages import Outcome, RobotsResult, RobotsTask, Task
@@ -108,6 +109,9 @@ class JobRun:
         self.networks = networks
         self.memory = Memory()
         self.handle = CrawlHandle(settings, cls)
+        if settings.request_fingerprinter_class and settings.request_fingerprinter_class not in SCRAPYS:
+            self.handle.request_fingerprinter = make_component(settings.request_fingerprinter_class, self.handle)
+        self._identify = identify_by(self.handle.request_fingerprinter)
         self.spider: Spider = make_spider(cls, self.handle, arguments)
         self.settings = settings = without_left_out(spiders_say(settings, self.spider))
         self.agent = settings.robots_agent
@@ -197,7 +201,15 @@ class JobRun:
         work.begin(task.lease)
         HOME.set(type(self.spider).__module__)
         start = task.link.url.startswith(START_URL)
-        harvest = Harvest(task, self.settings, self._scope, self.memory, start=start, unheard=self._unheard)
+        harvest = Harvest(
+            task,
+            self.settings,
+            self._scope,
+            self.memory,
+            start=start,
+            unheard=self._unheard,
+            identify=self._identify,
+        )
         if start:
             # A start() may wait as long as it likes, for work; another slave begins it anew.
             outcome = await fence.guard(self._start(harvest, outbox))

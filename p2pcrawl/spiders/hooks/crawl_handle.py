@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from p2pcrawl.model.crawl.fingerprint import fingerprint
-from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.spiders.hooks.crawl_stats import CrawlStats
 from p2pcrawl.spiders.hooks.signal_bus import SignalBus
+from p2pcrawl.spiders.requests.fingerprinter import Fingerprinter, RequestFingerprinter
 
 
 class CrawlHandle:
@@ -20,7 +19,7 @@ class CrawlHandle:
         self.spider: Any = None
         self.stats = CrawlStats()
         self.signals = SignalBus(self)
-        self.request_fingerprinter = RequestFingerprints(settings)
+        self.request_fingerprinter: Fingerprinter = RequestFingerprinter(self)
         self.parts: dict[str, list[Any]] = {}
         """People's components, by their kinds."""
 
@@ -42,15 +41,3 @@ class CrawlHandle:
 
     def _part(self, kind: str, cls: type[Any]) -> Any:
         return next((each for each in self.parts.get(kind, ()) if isinstance(each, cls)), None)
-
-
-class RequestFingerprints:
-    """The identities of requests, by which a page is known to have been asked for."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._names = {name.lower() for name in settings.fingerprint_headers}
-
-    def fingerprint(self, request: Request) -> bytes:
-        """Returns the 16 bytes that a request is known by."""
-        told = [(name, value) for name, value in request.headers.items() if name.lower() in self._names]
-        return fingerprint(request.url, request.method, request.body, told)

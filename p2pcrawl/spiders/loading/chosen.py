@@ -78,7 +78,7 @@ def portable(name: str, value: Any) -> Any:
     """Returns a setting's value as plain data: classes and functions as the text that they are found by. Raises
     TypeError, naming its kind, for what has no such form.
     """
-    if is_ours(name) and not isinstance(value, Mapping | list | tuple | Set):
+    if is_ours(name) and not isinstance(value, Mapping | list | tuple | Set | type):
         return value
     made = _plain(value)
     if field_of(name) == "item_pipelines" and isinstance(made, dict):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from p2pcrawl.model.crawl.fingerprint import SIZE, fingerprint
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
@@ -10,6 +12,7 @@ from p2pcrawl.slave.work.harvest import PART_LINKS, Harvest
 from p2pcrawl.slave.work.memory import Memory
 from p2pcrawl.slave.work.scope import Scope
 from p2pcrawl.spiders.page.links import LinkBatch
+from p2pcrawl.spiders.requests.fingerprinter import identify_by
 from tests.unit.slave.tasks import task_of
 
 
@@ -165,3 +168,51 @@ def test_request_may_leave_the_site_where_its_meta_says_so() -> None:
         "http://other.test/2",
     ]
     assert harvest.filtered == {Filter.OFFSITE: 1}
+
+
+class ByQuery:
+    """Knows pages by their query alone."""
+
+    def fingerprint(self, request: Request) -> bytes:
+        return request.url.partition("?")[2].encode()
+
+
+def test_fingerprinter_of_ones_own_says_what_is_one_page() -> None:
+    identify = identify_by(ByQuery())
+    assert identify is not None
+
+    def harvest_of(*urls: str) -> list[str]:
+        harvest = Harvest(task_of(), Settings(), Scope(()), memory, identify=identify)
+        harvest.add_links(LinkBatch(urls))
+        for url in urls:
+            harvest.add_request(Request(url))
+        return [url for columns in harvest.take().links for url in columns.urls]
+
+    memory = Memory()
+
+    assert harvest_of("http://a.example/1?x", "http://a.example/2?x", "http://a.example/1?y") == [
+        "http://a.example/1?x",
+        "http://a.example/1?y",
+    ]
+    assert harvest_of("http://b.example/?y", "http://b.example/?z") == ["http://b.example/?z"]
+
+
+def test_request_that_insists_is_made_again_whatever_its_fingerprinter_says() -> None:
+    harvest = Harvest(task_of(), Settings(), Scope(()), Memory(), identify=identify_by(ByQuery()))
+
+    for _ in range(2):
+        harvest.add_request(Request("http://a.example/?x", dont_filter=True))
+
+    (columns,) = harvest.take().links
+    assert len({columns.fingerprints[:16], columns.fingerprints[16:]}) == 2
+
+
+def test_fingerprint_that_is_no_bytes_is_refused_by_name() -> None:
+    class Wrong:
+        def fingerprint(self, request: Request) -> str:
+            return request.url
+
+    harvest = Harvest(task_of(), Settings(), Scope(()), Memory(), identify=identify_by(Wrong()))
+
+    with pytest.raises(TypeError, match=r"Wrong\.fingerprint must return bytes"):
+        harvest.add_request(Request("http://a.example/"))

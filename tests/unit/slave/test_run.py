@@ -718,3 +718,28 @@ async def test_meta_that_does_nothing_is_told(caplog: pytest.LogCaptureFixture) 
         "meta['download_slot'] has no effect; pace is by host: DOWNLOAD_DELAY, CONCURRENT_REQUESTS_PER_DOMAIN, and "
         "what each host asks for"
     ]
+
+
+class ByPath:
+    """Knows pages by their paths alone; made as components are."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> ByPath:
+        assert crawler.settings.getbool("COOKIES_ENABLED")
+        return cls()
+
+    def fingerprint(self, request: Request) -> bytes:
+        return request.url.partition("?")[0].encode()
+
+
+async def test_fingerprinter_that_the_settings_name_decides_which_links_are_one_page() -> None:
+    class Links(Spider):
+        name = "links"
+
+        def parse(self, response: Any) -> Any:
+            yield response.follow("/1?a")
+            yield response.follow("/1?b")
+
+    (page,) = await pages_of(Links, answer_of(), request_fingerprinter_class=f"{__file__}:ByPath")
+
+    assert [url for columns in page.links for url in columns.urls] == ["http://a.example/1?a"]

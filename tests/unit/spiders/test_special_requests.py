@@ -11,6 +11,7 @@ import pytest
 from p2pcrawl.http import FormRequest, JsonRequest, Request, XmlRpcRequest
 from p2pcrawl.model.errors import BadRequest
 from p2pcrawl.spiders.requests.as_dict import request_authenticate, request_from_dict, request_httprepr
+from p2pcrawl.spiders.requests.fingerprinter import RequestFingerprinter, request_fingerprint
 from p2pcrawl.spiders.spider import Spider
 
 URL = "http://a.example/"
@@ -150,3 +151,14 @@ def test_request_is_shown_as_http_has_it() -> None:
     assert request_httprepr(request) == (
         b"POST /x?y HTTP/1.1\r\nHost: a.example\r\nA: 1\r\nAuthorization: Basic bWU6cHc=\r\n\r\nb"
     )
+
+
+def test_default_fingerprint_knows_a_page_by_its_canonical_url_and_what_is_sent() -> None:
+    same = [Request("http://a.example/?b=2&a=1#x"), Request("HTTP://A.example:80/?a=1&b=2", headers={"X": "1"})]
+    others = [Request(URL), Request(same[0].url, method="POST"), Request(same[0].url, method="POST", body="x")]
+
+    assert len({request_fingerprint(each) for each in same}) == 1
+    assert len({request_fingerprint(each) for each in [*same, *others]}) == 4
+    assert len({request_fingerprint(each, include_headers=["x"]) for each in same}) == 2
+    assert len({request_fingerprint(each, keep_fragments=True) for each in same}) == 2
+    assert RequestFingerprinter().fingerprint(same[0]) == request_fingerprint(same[1])
