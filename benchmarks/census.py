@@ -15,11 +15,13 @@ import ast
 import importlib
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from p2pcrawl.model.choosing.foreign_names import IDLE, TOLD
+from p2pcrawl.model.crawl.settings import is_ours
 from p2pcrawl.spiders.finding.answered_names import install_scrapy_names
 
 HIDDEN = {".git", ".venv", "venv", "env", "site-packages", "node_modules", "__pycache__"}
@@ -51,8 +53,10 @@ class RepositoryCount:
     """What each is missing."""
     unreadable: int = 0
     """Files of spiders that are not Python 3."""
-    settings: Counter[str] = field(default_factory=Counter)
-    """In how many files each name is set."""
+    settings: list[frozenset[str]] = field(default_factory=list)
+    """The names that each ``settings.py`` sets."""
+    custom: Counter[str] = field(default_factory=Counter)
+    """How many spiders' ``custom_settings`` set each name."""
 
 
 def repository_count(folder: Path) -> RepositoryCount:
@@ -64,7 +68,8 @@ def repository_count(folder: Path) -> RepositoryCount:
         if module is None:
             found.unreadable += tree.is_unread_spider(path)
             continue
-        found.settings.update(settings_set(path, module))
+        found.settings += settings_of_project(module)
+        found.custom.update(custom_settings(module))
         if is_spider_file(path, module):
             found.spiders[path] = frozenset(tree.missing(path))
     return found
@@ -247,27 +252,36 @@ def answered(name: str) -> bool:
 # -- settings
 
 
-def settings_set(path: Path, module: ast.Module) -> set[str]:
-    """Returns the names of settings that a module sets: in ``settings.py`` of a project, or in ``custom_settings``."""
-    found: set[str] = set()
-    names = {
+def settings_of_project(module: ast.Module) -> list[frozenset[str]]:
+    """Returns the names that a module sets, if it has the settings of a project."""
+    names = frozenset(
         target.id
         for node in module.body
         if isinstance(node, ast.Assign)
         for target in node.targets
         if isinstance(target, ast.Name) and target.id.isupper()
-    }
-    if names & {"BOT_NAME", "SPIDER_MODULES"}:
-        found |= names
+    )
+    return [names] if {"BOT_NAME", "SPIDER_MODULES"} <= names else []
+
+
+def custom_settings(module: ast.Module) -> set[str]:
+    """Returns the names that ``custom_settings`` in a module set."""
+    found: set[str] = set()
     for node in ast.walk(module):
         match node:
             case ast.Assign(targets=[ast.Name(id="custom_settings")], value=ast.Dict(keys=keys)):
-                found |= {key.value for key in keys if isinstance(key, ast.Constant) and _is_name(key.value)}
+                values = (key.value for key in keys if isinstance(key, ast.Constant))
+                found |= {value for value in values if isinstance(value, str)}
     return found
 
 
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and value.isupper()
+def kind_of_setting(name: str) -> str:
+    """Tells what becomes of a setting: it is ours, needless here, told of since it has no effect, or one's own."""
+    if is_ours(name):
+        return "ours"
+    if name in IDLE:
+        return "needless"
+    return "told" if name in TOLD else "own"
 
 
 # -- what is told
@@ -282,6 +296,10 @@ def report(counts: Sequence[RepositoryCount], most: int, files: bool) -> Iterato
     yield _row(f"{len(counts)} repositories", spiders, sum(count.unreadable for count in counts))
     yield ""
     yield from _unlocking(list(spiders.values()), most)
+    yield ""
+    yield from _settings([names for count in counts for names in count.settings], "settings.py", most)
+    yield ""
+    yield from _settings([{name} for count in counts for name in count.custom.elements()], "custom_settings", most)
     if files:
         yield ""
         yield from (f"{path}: {', '.join(sorted(missing))}" for path, missing in spiders.items() if missing)
@@ -303,6 +321,18 @@ def _unlocking(wants: list[frozenset[str]], most: int) -> Iterator[str]:
         yield f"{name:64} {count:6,}  {_share(whole, len(wants))}"
     if len(blocked) > most:
         yield f"and {len(blocked) - most} more names"
+
+
+def _settings(files: Sequence[Collection[str]], what: str, most: int) -> Iterator[str]:
+    """Yields what becomes of the settings that are set, and which have no effect."""
+    names = Counter(name for each in files for name in each)
+    kinds = Counter(kind_of_setting(name) for name in names.elements())
+    told = sum(any(kind_of_setting(name) == "told" for name in each) for each in files)
+    shares = ", ".join(f"{kind} {count:,}" for kind, count in kinds.most_common())
+    yield f"{len(files):,} of {what}, {names.total():,} times a name: {shares}"
+    yield f"with a name that has no effect, and is told: {_share(told, len(files))}"
+    without = Counter({name: count for name, count in names.items() if kind_of_setting(name) == "told"})
+    yield from (f"  {name:40} {count:5,}" for name, count in without.most_common(most))
 
 
 def _share(part: int, whole: int) -> str:
