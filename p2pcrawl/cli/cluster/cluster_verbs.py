@@ -243,9 +243,10 @@ def submit(
 ) -> int:
     """Hand a crawl to the cluster: a URL, a spider's file (spider.py or spider.py:Class), or module:Class.
 
-    It answers with the job's number when the job is safe with the cluster. The code of a file travels with it; a
-    module has to be installed on all peers. Outputs that are URLs are opened before the job is accepted; their
-    passwords are read from P2PCRAWL_SINK_PASSWORD, or as ?password_env=NAME or ?password_file=PATH says.
+    It answers with the job's number when the job is safe with the cluster. The code of a file travels with it, with
+    the modules, packages and data files of its folder that it uses; a module has to be installed on all peers.
+    Outputs that are URLs are opened before the job is accepted; their passwords are read from
+    P2PCRAWL_SINK_PASSWORD, or as ?password_env=NAME or ?password_file=PATH says.
 
     \b
     p2pcrawl submit https://example.com

@@ -96,7 +96,8 @@ class Job:
             self.spec = replace(self.spec, opened=after)
         return news
 
-    def wire(self) -> WireSpec:
+    def wire(self, *, whole: bool = True) -> WireSpec:
+        """Returns the job as it travels; one that the receiver knows already need not be ``whole``."""
         spec, ref = self.spec, self.spec.spider
         return WireSpec(
             spec.id,
@@ -108,10 +109,11 @@ class Job:
             spec.arguments,
             spec.settings,
             list(spec.opened),
-            spec.code,
+            spec.code if whole else "",
             spec.module_digest,
             spec.label,
             spec.submitted,
+            spec.project if whole else b"",
         )
 
     def certificate(self) -> dict[str, Any]:
@@ -185,6 +187,7 @@ def spec_of_mirror(mirror: MirrorJob) -> JobSpec:
         tuple(SinkSpec(sink.url, sink.options) for sink in mirror.sinks),
         mirror.secrets,
         wire.label,
+        wire.project,
         wire.submitted,
     )
 

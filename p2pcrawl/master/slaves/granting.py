@@ -154,9 +154,9 @@ class Granting:
             if grant is None:
                 grant = grants[session.id] = Grant([], [], [])
             job = self._jobs[lease.job]
-            if session.jobs.get(job.id) != job.version:
+            if (told := session.jobs.get(job.id)) != job.version:
                 session.jobs[job.id] = job.version
-                session.link.send(OpenJob(job.wire()))
+                session.link.send(OpenJob(job.wire(whole=told is None)))
             if isinstance(lease, RobotsLease):
                 delay = lease.seat.host.delay_s(job.pace)
                 grant.robots_tasks.append(RobotsTask(lease.number, job.id, lease.origin, delay))

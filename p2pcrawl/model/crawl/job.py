@@ -15,6 +15,8 @@ JobId = NewType("JobId", int)
 
 LABEL_MAX = 64
 """Characters of the name that people give a job."""
+PROJECT_MAX = 4 * 1024 * 1024
+"""Bytes of a project as it travels."""
 START_URL = "p2pcrawl://start.localhost/"
 """A spider's ``start()`` is a record like any page, under this prefix and the job's number. The host is
 of this machine by its name, so that it has no delay."""
@@ -58,6 +60,9 @@ class JobSpec:
     """The passwords of its sinks, in their order, sealed by ``wire.sealed.at_rest``."""
     label: str = ""
     """The name that people have given to the job; "" where they have given none. ``name`` is its spider's."""
+    project: bytes = b""
+    """The files of the spider's project, packed by ``spiders.travelling``, when they travel with the job: then
+    ``spider.file`` is the path of the spider's file among them."""
     submitted: int = 0
     """When, in milliseconds since 1970, by the clock of the master that took it in."""
 

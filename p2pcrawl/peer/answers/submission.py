@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -25,6 +26,8 @@ from p2pcrawl.spiders.loading.load import load_spider, parse_target, reference_o
 from p2pcrawl.spiders.loading.trial import try_spider
 from p2pcrawl.spiders.page.typed_urls import checked_url
 from p2pcrawl.spiders.spider import Spider
+from p2pcrawl.spiders.travelling.bundle import unpack_files
+from p2pcrawl.spiders.travelling.departure import travelling_spider
 from p2pcrawl.stores.address import scheme_of, shows_password
 from p2pcrawl.stores.feeds.feed_sinks import feed_sinks
 from p2pcrawl.stores.kinds import is_local
@@ -49,6 +52,8 @@ class Submission:
     settings: dict[str, Any] = field(default_factory=dict)
     label: str = ""
     """The name of the job, if it is to have one."""
+    project: str = ""
+    """The files of its project, packed, in base64; ``file`` is the spider's among them."""
     sinks: list[SinkSpec] = field(default_factory=list)
     """With their passwords: a submission is only ever said to peers, and never written down."""
 
@@ -71,8 +76,8 @@ class Submission:
             held = data.get(name, ())
             if not all(isinstance(each, str) for each in (held.values() if isinstance(held, dict) else held)):
                 raise ConfigurationError(f"field {name!r} of a submission holds texts only")
-        if not data.get("name") or not (data.get("urls") or data.get("code") or data.get("module")):
-            raise ConfigurationError("a submission names a spider: urls, code or module")
+        if not data.get("name") or not any(data.get(name) for name in ("urls", "code", "module", "project")):
+            raise ConfigurationError("a submission names a spider: urls, code, project or module")
         if len(data["name"]) > NAME_MAX:
             raise ConfigurationError(f"the name of a spider has at most {NAME_MAX} characters")
         if data.get("code") and (
@@ -81,6 +86,8 @@ class Submission:
             raise ConfigurationError(
                 f"the code of a submission is a .py file of at most {CODE_MAX} bytes, and named so"
             )
+        if data.get("project") and data.get("file") not in unpack_files(_packed(data["project"])):
+            raise ConfigurationError("the file of a submission is one of its project")
         if data.get("label"):
             check_label(data["label"])
         for url in data.get("urls", ()):
@@ -105,7 +112,15 @@ class Submission:
             self.module_digest,
             tuple(SinkSpec(sink.url, sink.options) for sink in self.sinks),
             label=self.label,
+            project=_packed(self.project),
         )
+
+
+def _packed(project: str) -> bytes:
+    try:
+        return b64decode(project, validate=True)
+    except ValueError as error:
+        raise ConfigurationError(f"the project of a submission is not in base64: {error}") from None
 
 
 def _sinks_of(data: list[Any]) -> list[SinkSpec]:
@@ -157,22 +172,19 @@ def submission_of(
         sinks = [*sinks, *_feeds_of(settings.feeds, str(cls.name), arguments)]
     settings = replace(settings, feeds={}, scrapy_names=settings.scrapy_names or scrapy_names_installed())
     try_spider(cls, arguments, settings)
-    code = ""
-    if ref.file:
-        code = Path(ref.file).read_text()
-        if len(code.encode()) > CODE_MAX:
-            raise ConfigurationError(f"{ref.file} is over the limit of {CODE_MAX} bytes for a spider's file")
+    travels = travelling_spider(ref, settings.differences())
     return Submission(
         str(cls.name),
         list(ref.urls),
-        Path(ref.file).name if ref.file else "",
-        code,
-        ref.module,
-        module_digest(ref.module) if ref.module else "",
+        travels.file,
+        "",
+        travels.module,
+        module_digest(travels.module) if travels.module else "",
         ref.qualname,
         arguments,
-        settings.differences(),
+        travels.settings,
         label,
+        b64encode(travels.packed).decode(),
         list(sinks),
     )
 

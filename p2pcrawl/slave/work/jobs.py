@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import tempfile
 from collections.abc import Awaitable, Callable
 from hashlib import blake2b
@@ -16,9 +17,11 @@ from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.slave.work.doors import Doors
 from p2pcrawl.slave.work.job_run import JobRun
+from p2pcrawl.slave.work.projects_here import project_here
 from p2pcrawl.spiders.callbacks import is_of_a_spider
 from p2pcrawl.spiders.finding.answered_names import install_scrapy_names
-from p2pcrawl.spiders.loading.load import load_spider
+from p2pcrawl.spiders.finding.modules import TRAVELLED
+from p2pcrawl.spiders.loading.load import class_in, load_spider
 from p2pcrawl.spiders.loading.trial import error_line
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.wire.messages.slave_messages import Bye, Robots, WireJob
@@ -98,11 +101,9 @@ class Jobs:
     async def _make_run(self, spec: WireJob, settings: Settings, networks: Networks) -> JobRun:
         await self.doors.add(networks)
         try:
-            file = self._file_of(spec) if spec.code else spec.file
-            ref = SpiderRef(file, spec.module, spec.qualname, tuple(spec.urls))
             if settings.scrapy_names:
                 install_scrapy_names()
-            cls = self._classes.get(spec.name) or load_spider(ref)
+            cls = self._classes.get(spec.name) or self._class_of(spec)
             run = JobRun(cls, spec.arguments, settings, networks, self._open_fetcher)
             try:
                 await run.open()
@@ -110,17 +111,26 @@ class Jobs:
                 await run.close()
                 raise
         except P2PCrawlError as error:
-            self._failed(Bye(str(error), error.exit_code == 2, spec.id))
+            self._failed(Bye(f"{error}{_at_home(spec)}", error.exit_code == 2, spec.id))
             raise
         except BaseException as error:
             if not is_of_a_spider(error):
                 raise
             log.debug("spider %s could not be opened", spec.name, exc_info=True)
-            reason = f"spider {spec.name} could not be opened: {error_line(error)}"
+            reason = f"spider {spec.name} could not be opened: {error_line(error)}{_at_home(spec)}"
             self._failed(Bye(reason, True, spec.id))
             # Not the same again: sys.exit() would end the process before it has said why.
             raise P2PCrawlError(reason) from error
         return run
+
+    def _class_of(self, spec: WireJob) -> type[Spider]:
+        if spec.project:
+            # Whatever is imported for this job from here on is looked for in its project first.
+            mount = project_here(spec.project)
+            TRAVELLED.set(mount)
+            return class_in(mount.import_file(spec.file), spec.qualname, spec.file)
+        file = self._file_of(spec) if spec.code else spec.file
+        return load_spider(SpiderRef(file, spec.module, spec.qualname, tuple(spec.urls)))
 
     def _file_of(self, spec: WireJob) -> str:
         """Writes the code that travelled into a file. What this machine has under the same name is another file."""
@@ -132,3 +142,8 @@ class Jobs:
         path = folder / Path(spec.file).name
         path.write_bytes(code)
         return str(path)
+
+
+def _at_home(spec: WireJob) -> str:
+    """Says at which machine, where the spider has come from another one: what does not travel is missing there."""
+    return f" (on {socket.gethostname()})" if spec.code or spec.project else ""

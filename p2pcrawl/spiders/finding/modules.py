@@ -17,9 +17,12 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from hashlib import blake2b
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
+from typing import Protocol
 
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.spiders.finding.answered_names import missing_line, missing_name
@@ -41,6 +44,26 @@ class CrawlBegins(BaseException):
     """
 
 
+class Travelled(Protocol):
+    """The modules of a project that has come from elsewhere."""
+
+    def holds(self, name: str) -> bool:
+        """Tells whether a module of this name is among them."""
+
+    def import_module(self, name: str) -> ModuleType:
+        """Imports it. Raises ConfigurationError with one line when it cannot be imported."""
+
+    def holds_file(self, path: str) -> bool:
+        """Tells whether a file is among its files, by its path in the project."""
+
+    def import_file(self, path: str) -> ModuleType:
+        """Imports the module that it defines. Raises ConfigurationError."""
+
+
+TRAVELLED: ContextVar[Travelled | None] = ContextVar("TRAVELLED", default=None)
+"""The project of the job that is being opened."""
+
+
 def importing() -> bool:
     """Tells whether a user's code is being imported right now: a crawl must not be started from there."""
     return _depth > 0
@@ -48,6 +71,9 @@ def importing() -> bool:
 
 def import_file(path: str | Path) -> ModuleType:
     """Imports the module that the file defines. Raises ConfigurationError with one line when it cannot be imported."""
+    travelled = TRAVELLED.get()
+    if travelled is not None and travelled.holds_file(str(path)):
+        return travelled.import_file(str(path))
     file = Path(path).expanduser()
     if file.is_dir():
         raise ConfigurationError(f"{path} is a folder; name a spider's .py file in it")
@@ -57,13 +83,13 @@ def import_file(path: str | Path) -> ModuleType:
     main = sys.modules.get("__main__")
     if main is not None and main_file() == file:
         return main
-    root, dotted = _place(file)
+    root, dotted = import_place(file)
     name = dotted if "." in dotted else f"{USER_MODULE}{blake2b(os.fsencode(file), digest_size=6).hexdigest()}_{dotted}"
     known = sys.modules.get(name)
     if known is not None and _file_of(known) == file:
         return known
     add_folders(root)
-    with _explained(str(path), file):
+    with explained(str(path), file):
         if "." in dotted:
             with suppress(CrawlBegins):
                 module = importlib.import_module(dotted)
@@ -74,14 +100,19 @@ def import_file(path: str | Path) -> ModuleType:
 
 
 def import_module(name: str) -> ModuleType:
-    """Imports the module of that name, looked for in the current folder too."""
+    """Imports the module of that name, looked for in the current folder too; first of all, for a job whose project has
+    travelled, among the modules of that.
+    """
+    travelled = TRAVELLED.get()
+    if travelled is not None and travelled.holds(name):
+        return travelled.import_module(name)
     if "" not in sys.path:
         add_folders(Path.cwd())
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
     if main is not None and spec is not None and spec.name == name:
         return main
-    with _explained(name, None):
+    with explained(name, None):
         return importlib.import_module(name)
 
 
@@ -100,6 +131,17 @@ def environment_of_slaves() -> dict[str, str]:
         "PYTHONPATH": os.pathsep.join(library if library[0] not in library[1:] else library[1:]),
         _VARIABLE: os.pathsep.join(user),
     }
+
+
+def is_of_library(top: str) -> bool:
+    """Tells whether a module, by its name up to the first dot, is the interpreter's or of an installed library: those
+    come before any of a user's.
+    """
+    if top in sys.stdlib_module_names or top in sys.builtin_module_names:
+        return True
+    users = {*_folders, Path.cwd()} - {_LIBRARY}
+    library = [entry for entry in sys.path if entry and Path(entry).resolve() not in users]
+    return PathFinder.find_spec(top, [str(_LIBRARY), *library]) is not None
 
 
 def main_file() -> Path | None:
@@ -131,7 +173,7 @@ def _load(name: str, file: Path) -> ModuleType:
     return module
 
 
-def _place(file: Path) -> tuple[Path, str]:
+def import_place(file: Path) -> tuple[Path, str]:
     """Returns the folder that imports start from, and the dotted name from there: packages are found by their
     __init__.py.
     """
@@ -149,7 +191,7 @@ def _file_of(module: ModuleType | None) -> Path | None:
 
 
 @contextmanager
-def _explained(shown: str, file: Path | None) -> Iterator[None]:
+def explained(shown: str, file: Path | None) -> Iterator[None]:
     """Turns whatever importing raises into one line with the place in the user's file."""
     global _depth
     _depth += 1

@@ -50,9 +50,9 @@ def parse_target(text: str) -> SpiderRef:
 def load_spider(ref: SpiderRef) -> type[Spider]:
     """Returns the class, imported if need be. For plain URLs, the built-in one with these as its start URLs."""
     if ref.file:
-        return _class_in(import_file(ref.file), ref.qualname, ref.file)
+        return class_in(import_file(ref.file), ref.qualname, ref.file)
     if ref.module:
-        return _class_in(import_module(ref.module), ref.qualname, ref.module)
+        return class_in(import_module(ref.module), ref.qualname, ref.module)
     if not ref.urls:
         raise ConfigurationError("nothing to crawl: no spider and no URL was given")
     return type("Links", (Links,), {"name": Links.name, "start_urls": list(ref.urls), "__module__": Links.__module__})
@@ -83,7 +83,7 @@ def reference_of(cls: type[Spider]) -> SpiderRef | None:
 
 def _choose(module: ModuleType, wanted: str, shown: str) -> str:
     if wanted:
-        return _class_in(module, wanted, shown).__qualname__
+        return class_in(module, wanted, shown).__qualname__
     spiders = _spiders_of(module)
     if not spiders:
         raise ConfigurationError(f"there is no spider in {shown}: define a class that inherits from p2pcrawl.Spider")
@@ -93,7 +93,8 @@ def _choose(module: ModuleType, wanted: str, shown: str) -> str:
     return next(iter(spiders))
 
 
-def _class_in(module: ModuleType, qualname: str, shown: str) -> type[Spider]:
+def class_in(module: ModuleType, qualname: str, shown: str) -> type[Spider]:
+    """Returns the spider that a module has under a name. Raises ConfigurationError, with what it has instead."""
     found = found_in(module, qualname)
     if found is None:
         names = ", ".join(sorted(_spiders_of(module))) or "no spider at all"

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from p2pcrawl.model.crawl.fingerprint import SIZE
-from p2pcrawl.model.crawl.job import LABEL_MAX
+from p2pcrawl.model.crawl.job import LABEL_MAX, PROJECT_MAX
 from p2pcrawl.wire.messages.bounds import Count, Endpoints, Number, OpenedHosts, PhaseNumber, Seconds, WireLink
 
 PROTOCOL = 2
@@ -39,6 +39,8 @@ class WireJob(Struct, array_like=True):
     module_digest: str = ""
     label: Annotated[str, Meta(max_length=LABEL_MAX)] = ""
     submitted: Count = 0
+    project: Annotated[bytes, Meta(max_length=PROJECT_MAX)] = b""
+    """The files of its project, where the receiver may not have them."""
 
 
 class Task(Record):

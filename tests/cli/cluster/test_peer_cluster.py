@@ -199,6 +199,34 @@ def test_mistake_gets_one_line_and_2(trio: Cluster, crawled: Any, arguments: lis
     assert said in result.stderr and result.stderr.count("\n") == 1, result.stderr
 
 
+def test_project_of_several_files_travels_to_all_masters(trio: Cluster, site: Any) -> None:
+    project = trio.folder / "project"
+    (project / "kit").mkdir(parents=True)
+    (project / "kit/__init__.py").write_text("")
+    (project / "kit/marks.py").write_text(
+        "import json, pathlib\nMARK = json.loads((pathlib.Path(__file__).parent / 'mark.json').read_text())\n"
+        "class Marked:\n    def process_item(self, item):\n        return {**item, 'mark': MARK}\n"
+    )
+    (project / "kit/mark.json").write_text('"travelled"')
+    (project / "shop.py").write_text(
+        "from p2pcrawl import Spider\nfrom kit.marks import Marked\n"
+        "class Shop(Spider):\n    custom_settings = {'ITEM_PIPELINES': {Marked: 1}}\n"
+        "    def parse(self, response):\n        yield {'url': response.url}\n        yield response.follow_all()\n"
+    )
+    target = [
+        "project/shop.py",
+        "-a",
+        f"start_urls={site['start']}",
+        "-a",
+        f"allowed_domains={','.join(site['hosts'])}",
+    ]
+
+    trio.told("submit", *target, *ALLOWED, "--wait", "-o", "marked.jsonl", "--name", "marked")
+
+    items = [json.loads(line) for line in (trio.folder / "marked.jsonl").read_text().splitlines()]
+    assert len(items) > 50 and {item["mark"] for item in items} == {"travelled"}
+
+
 def test_module_that_a_peer_lacks_is_refused(trio: Cluster) -> None:
     folder = trio.folder / "elsewhere"
     folder.mkdir(exist_ok=True)
@@ -213,12 +241,12 @@ def test_module_that_a_peer_lacks_is_refused(trio: Cluster) -> None:
     assert "module only_here is missing on a peer of the cluster" in result.stderr
 
 
-def test_several_peers_here_have_to_be_told_apart(trio: Cluster) -> None:
-    result = trio.run("status")
+def test_any_peer_of_the_cluster_here_is_asked_but_for_what_is_about_one_itself(trio: Cluster) -> None:
+    anybody, itself = trio.run("status"), trio.run("drain")
 
-    assert result.returncode == 2
-    assert "3 peers run on this machine" in result.stderr
-    assert all(peer.api in result.stderr for peer in trio.peers)
+    assert anybody.returncode == 0 and "3 masters" in anybody.stdout
+    assert itself.returncode == 2 and "3 peers run on this machine" in itself.stderr
+    assert all(peer.api in itself.stderr for peer in trio.peers)
     assert trio.run("status", env={"P2PCRAWL_PEER": trio.peers[0].api}).returncode == 0
 
 

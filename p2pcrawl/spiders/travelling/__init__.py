@@ -1,0 +1,1 @@
+"""Projects on their way: the files that a spider needs, gathered, packed, checked on arrival, and unpacked."""
