@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from p2pcrawl.spiders.kinds.crawl_spider import CrawlSpider, Rule
+    from p2pcrawl.spiders.kinds.feed_spider import FeedSpider
     from p2pcrawl.spiders.kinds.file_spiders import CSVFeedSpider, XMLFeedSpider
     from p2pcrawl.spiders.kinds.init_spider import InitSpider
     from p2pcrawl.spiders.kinds.sitemap_spider import SitemapSpider
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "CSVFeedSpider": "p2pcrawl.spiders.kinds.file_spiders",
     "CrawlSpider": "p2pcrawl.spiders.kinds.crawl_spider",
+    "FeedSpider": "p2pcrawl.spiders.kinds.feed_spider",
     "InitSpider": "p2pcrawl.spiders.kinds.init_spider",
     "Rule": "p2pcrawl.spiders.kinds.crawl_spider",
     "SitemapSpider": "p2pcrawl.spiders.kinds.sitemap_spider",
@@ -20,7 +22,16 @@ _HOMES = {
     "XMLFeedSpider": "p2pcrawl.spiders.kinds.file_spiders",
 }
 
-__all__ = ["CSVFeedSpider", "CrawlSpider", "InitSpider", "Rule", "SitemapSpider", "Spider", "XMLFeedSpider"]
+__all__ = [
+    "CSVFeedSpider",
+    "CrawlSpider",
+    "FeedSpider",
+    "InitSpider",
+    "Rule",
+    "SitemapSpider",
+    "Spider",
+    "XMLFeedSpider",
+]
 
 
 def __getattr__(name: str) -> Any:

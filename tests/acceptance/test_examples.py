@@ -45,6 +45,15 @@ def test_spider_with_two_kinds_of_pages(site: SiteProcess, tmp_path: Path) -> No
     assert done.stdout.startswith("10 authors from ")
 
 
+def test_spider_whose_rules_follow_its_links(site: SiteProcess, tmp_path: Path) -> None:
+    done = run("rules.py", site.start, "authors.jsonl", folder=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert sorted((item["name"], item["born"]) for item in items_of(tmp_path / "authors.jsonl")) == sorted(
+        (name, born) for name, born, _ in AUTHORS
+    )
+
+
 def test_cluster_in_one_script(site: SiteProcess, tmp_path: Path) -> None:
     done = run("cluster.py", site.start, folder=tmp_path)
 

@@ -33,7 +33,7 @@ def xml_nodes(
     file is no XML, unless that is to be recovered, and ValueError for a node of more than 100,000 elements.
     """
     data, encoding = _bytes_of(source)
-    target = _NodeBuilder(is_wanted, around)
+    target = _NodeBuilder(is_wanted, around, recover=recover)
     parser: Any = etree.XMLParser(
         target=target,
         encoding=encoding,
@@ -116,22 +116,28 @@ def _bytes_of(source: Response | str | bytes) -> tuple[bytes, str | None]:
 class _NodeBuilder:
     """A target of lxml's parsers, which builds trees of wanted nodes and forgets all else."""
 
-    def __init__(self, is_wanted: IsWanted, around: Callable[[list[str], str], None] | None) -> None:
+    def __init__(
+        self, is_wanted: IsWanted, around: Callable[[list[str], str], None] | None, *, recover: bool = False
+    ) -> None:
         self.nodes: list[Any] = []
-        self._is_wanted, self._around = is_wanted, around
+        self._is_wanted, self._around, self._recover = is_wanted, around, recover
         self._declared: dict[str, set[str]] = {}
         self._path: list[str] = []
         self._scopes: list[dict[str | None, str]] = [{}]
         self._builder: Any = None
-        self._depth = self._count = 0
+        self._open: list[str] = []
+        self._count = 0
 
     def start(self, tag: str, attributes: Any, declared: Mapping[str, str]) -> None:
         names = {prefix or None: address for prefix, address in declared.items()} if declared else {}
+        if self._builder is not None and self._recover and self._is_wanted(tag, self._declared):
+            # End tags are missing: a node would take in all that come after it.
+            self._finish()
         if self._builder is not None:
-            self._depth += 1
             self._count += 1
             if self._count > NODE_TAGS_MAX:
                 raise ValueError(f"a node of more than {NODE_TAGS_MAX:,} elements")
+            self._open.append(tag)
             self._builder.start(tag, attributes, names)
             return
         scope = self._scopes[-1]
@@ -142,7 +148,7 @@ class _NodeBuilder:
                 if len(self._declared) < PREFIXES_MAX:
                     self._declared.setdefault(prefix, set()).add(address)
         if self._is_wanted(tag, self._declared):
-            self._builder, self._depth, self._count = etree.TreeBuilder(), 1, 1
+            self._builder, self._open, self._count = etree.TreeBuilder(), [tag], 1
             self._builder.start(tag, attributes, scope)
         else:
             self._path.append(tag)
@@ -155,14 +161,21 @@ class _NodeBuilder:
             self._around(self._path, text)
 
     def end(self, tag: str) -> None:
-        if self._builder is None:
+        if self._builder is not None:
+            self._builder.end(self._open.pop())
+            if not self._open:
+                self._finish()
+        elif self._path:
             self._path.pop()
             self._scopes.pop()
-            return
-        self._builder.end(tag)
-        self._depth -= 1
-        if not self._depth:
-            self.nodes.append(self._builder.close())
-            self._builder = None
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        # lxml calls it after mistakes, too.
+        if self._builder is not None and self._recover:
+            self._finish()
+
+    def _finish(self) -> None:
+        while self._open:
+            self._builder.end(self._open.pop())
+        self.nodes.append(self._builder.close())
+        self._builder = None
