@@ -52,14 +52,18 @@ class Detour(Exception):
 class Redirected(Detour):
     """The answer says to look elsewhere: ``request`` is what to ask for next, as a new request.
 
-    ``ip`` is the address that said so.
+    ``ip`` is the address that said so; ``asked`` and ``answered`` are those of its answer.
     """
 
-    def __init__(self, request: Request, status: int, ip: str = "") -> None:
+    def __init__(
+        self, request: Request, status: int, ip: str = "", *, asked: bool = True, answered: bool = True
+    ) -> None:
         super().__init__(f"{status} to {request.url}")
         self.request = request
         self.status = status
         self.ip = ip
+        self.asked = asked
+        self.answered = answered
 
 
 class Chain:

@@ -57,7 +57,8 @@ class Redirect(Component):
         location = answer.headers.get("Location", "")
         if not location:
             raise FetchError(Failure.BAD_REDIRECT, f"status {status} without a Location")
-        raise Redirected(self._next(request, answer, location), status, answer.ip)
+        following = self._next(request, answer, location)
+        raise Redirected(following, status, answer.ip, asked=answer.asked, answered=answer.answered)
 
     def _next(self, request: Request, answer: Answer, location: str) -> Request:
         url = resolve(request.url, location)

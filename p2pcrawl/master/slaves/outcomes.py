@@ -141,7 +141,7 @@ class Intake:
         """Ends the request: its host may be asked again, in its time. Returns whether the host was asked at all."""
         candidate, host = lease.candidate, lease.seat.host
         start = candidate.asks_nobody
-        fetched = not start and (outcome.answered or outcome.reason not in _UNFETCHED)
+        fetched = not start and not outcome.unasked and (outcome.answered or outcome.reason not in _UNFETCHED)
         if outcome.private:
             host.private = True
         if fetched:
@@ -256,9 +256,12 @@ class Intake:
             # The slave may have held it for closed.
             entry.expires_at = now
         self._workbench.robots_known(lease.seat, lease.origin, lease.agent, entry)
-        self._note_hearing(answered=not unreachable, reason=reason, now=now)
-        deaf_s = self._workbench.hearing.deaf_s(now)
-        host.end(now, pace, answered=not unreachable, ours=reason in OURS, deaf_s=deaf_s)
+        if result.unasked:
+            host.release(now, None)
+        else:
+            self._note_hearing(answered=not unreachable, reason=reason, now=now)
+            deaf_s = self._workbench.hearing.deaf_s(now)
+            host.end(now, pace, answered=not unreachable, ours=reason in OURS, deaf_s=deaf_s)
         if unreachable and entry.tries:
             host.next_at = max(host.next_at, now + min(OURS_BACKOFF_MAX_S, ROBOTS_RETRY_S * 2 ** (tries - 1)))
         self._ended(lease.seat)

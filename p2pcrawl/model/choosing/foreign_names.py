@@ -12,7 +12,6 @@ from typing import Any, Final
 _SPIDER_LOADER = "spiders are found by file or module, and in a project by SPIDER_MODULES"
 _REACTOR = "there is no reactor: all runs on asyncio"
 _CLUSTER = "the frontier is durable and its order is QUEUE_ORDER: nothing takes its place"
-_CACHE = "there is no HTTP cache yet: pages are fetched"
 _STORES = "files have the rights that their place gives them"
 _MAIL = "no mail is sent: connect to a signal, or give the job a webhook as a sink"
 _LOGS = "log lines have one form"
@@ -63,7 +62,6 @@ TOLD: Final[Mapping[str, str]] = {
     "FILES_STORE_GCS_ACL": _STORES,
     "FILES_STORE_S3_ACL": _STORES,
     "GCS_PROJECT_ID": _CLOUD,
-    "HTTPCACHE_ENABLED": _CACHE,
     "HTTPX_HTTP2_ENABLED": "HTTP/1.1 is spoken",
     "IMAGES_STORE_GCS_ACL": _STORES,
     "IMAGES_STORE_S3_ACL": _STORES,
@@ -119,17 +117,7 @@ IDLE: Final[Mapping[str, str]] = {
     "FORCE_CRAWLER_PROCESS": "there is one kind of process",
     "FTP_PASSIVE_MODE": "ftp:// is not fetched",
     "HTTP2_MAX_FRAME_SIZE": "HTTP/1.1 is spoken",
-    "HTTPCACHE_ALWAYS_STORE": _CACHE,
-    "HTTPCACHE_DBM_MODULE": _CACHE,
-    "HTTPCACHE_DIR": _CACHE,
-    "HTTPCACHE_EXPIRATION_SECS": _CACHE,
-    "HTTPCACHE_GZIP": _CACHE,
-    "HTTPCACHE_IGNORE_HTTP_CODES": _CACHE,
-    "HTTPCACHE_IGNORE_MISSING": _CACHE,
-    "HTTPCACHE_IGNORE_RESPONSE_CACHE_CONTROLS": _CACHE,
-    "HTTPCACHE_IGNORE_SCHEMES": _CACHE,
-    "HTTPCACHE_POLICY": _CACHE,
-    "HTTPCACHE_STORAGE": _CACHE,
+    "HTTPCACHE_DBM_MODULE": "the HTTP cache is a file of its own",
     "HTTPPROXY_AUTH_ENCODING": "credentials of proxies are sent in UTF-8",
     "HTTPPROXY_ENABLED": "a proxy is used where one is named",
     "ITEM_PIPELINES_BASE": "there is none",

@@ -26,3 +26,7 @@ class Answer:
     """What the site says about the use of its content; None where nobody asked for it."""
     forbidden: str = ""
     """The kind of the statement that forbids the crawl's purpose; "" for none."""
+    asked: bool = True
+    """The host was asked for it; False: it comes from a cache, and costs the host nothing."""
+    answered: bool = True
+    """It came from a host, or was confirmed by it; False: a cache had it when the host was not asked, or failed."""

@@ -22,6 +22,7 @@ from p2pcrawl.model.choosing.reading import FALSE, TRUE, Readings
 from p2pcrawl.model.choosing.signature_form import AGENT_FORM, SIGNED_PARTS, SignatureForm, SignWhen, is_agent
 from p2pcrawl.model.cluster.placement import GroupPlacement
 from p2pcrawl.model.crawl.allowance import Allowance, allowance_of
+from p2pcrawl.model.crawl.cache_policy import CachePolicy, check_cache
 from p2pcrawl.model.crawl.purpose import ForbiddenPages, Purpose
 from p2pcrawl.model.crawl.record import Order, ShardKey
 from p2pcrawl.model.crawl.referrer import ReferrerPolicy
@@ -157,6 +158,29 @@ class Settings(Readings):
     """Seconds without a sign of life (a callback that never returns) before a slave is replaced; also how long
     a callback may await one thing before its page is failed."""
 
+    # -- HTTP cache ---------------------------------------------------------------------------
+    httpcache_enabled: bool = False
+    httpcache_dir: str = "httpcache"
+    """A folder on each machine that fetches; what is no whole path is in the user's own folder for caches."""
+    httpcache_policy: CachePolicy = CachePolicy.DUMMY
+    """``dummy``: what was answered once is the answer; ``rfc9111``: as browsers do. Scrapy's paths name them, too."""
+    httpcache_size_max: int = 1 << 30
+    """Bytes of the folder; what was not used for longest goes first. Scrapy's grows for ever."""
+    httpcache_expiration_secs: float = 0.0
+    """Answers that are older are not used; 0: any are."""
+    httpcache_ignore_http_codes: tuple[int, ...] = ()
+    httpcache_ignore_schemes: tuple[str, ...] = ("file",)
+    httpcache_ignore_missing: bool = False
+    """Pages that are not in the cache are left out."""
+    httpcache_ignore_response_cache_controls: tuple[str, ...] = ()
+    """Directives of hosts that ``rfc9111`` passes over."""
+    httpcache_always_store: bool = False
+    """``rfc9111`` stores also what it may not use unasked, unless that says no-store."""
+    httpcache_gzip: bool = False
+    """Bodies are compressed on disk."""
+    httpcache_storage: str = ""
+    """Scrapy's name for its kind of store; ours is one file. Of Scrapy's own each means ours, any other is refused."""
+
     # -- scope --------------------------------------------------------------------------------
     depth_limit: int = 0
     """0: none."""
@@ -256,6 +280,8 @@ class Settings(Readings):
         for purpose in self.purpose:
             if purpose not in list(Purpose):
                 raise ConfigurationError(f"PURPOSE is some of {', '.join(Purpose)}, not {purpose!r}")
+        if self.httpcache_enabled:
+            check_cache(self.httpcache_dir, self.httpcache_storage)
         if "\n" in self.user_agent or "\r" in self.user_agent:
             raise ConfigurationError("USER_AGENT must be one line")
 
@@ -418,6 +444,7 @@ _POSITIVE = (
     "download_maxsize",
     "header_maxsize",
     "frontier_memory",
+    "httpcache_size_max",
     "slave_losses_max",
     "slave_silence",
     "logstats_interval",
@@ -431,6 +458,7 @@ _NOT_NEGATIVE = (
     "dnscache_ttl",
     "redirect_max_times",
     "metarefresh_maxdelay",
+    "httpcache_expiration_secs",
     "retry_times",
     "retry_backoff",
     "retry_backoff_max",

@@ -24,6 +24,7 @@ STAND_FOR: Final[Mapping[str, tuple[str, ...]]] = {
     "DefaultHeadersMiddleware": ("DefaultHeaders",),
     "DownloaderStats": ("FetchStats",),
     "HttpAuthMiddleware": ("HttpAuth",),
+    "HttpCacheMiddleware": ("HttpCache",),
     "HttpProxyMiddleware": ("Proxy", "ProxyChoice"),
     "MetaRefreshMiddleware": ("MetaRefresh",),
     "RedirectMiddleware": ("Redirect",),

@@ -13,6 +13,7 @@ from time import monotonic
 from typing import Any
 
 from p2pcrawl.core.hosts.retry import SLOW_DOWN_STATUS
+from p2pcrawl.fetch.cache.spiders_caches import Caches
 from p2pcrawl.fetch.components.chain import Chain, Detour, Redirected
 from p2pcrawl.fetch.components.own_headers import Home
 from p2pcrawl.fetch.components.plain_fetcher import PlainFetcher
@@ -128,7 +129,12 @@ class JobRun:
         self._side = spider_side(settings, self.handle)
         handled = tuple(self.spider.handle_httpstatus_list or ())
         defaults = default_components(settings, self._rules_for, handled, self._home)
+        counts, known_by = self.handle.stats.inc_value, self.handle.request_fingerprinter.fingerprint
+        caches = Caches.of(settings, networks, self.spider.name, counts, known_by)
+        if caches is not None:
+            defaults.append(caches.pages)
         self._components = assembled(settings, self.handle, defaults)
+        self._caches = caches if caches is not None and caches.pages in self._components else None
         self._retry = next((each for each in self._components if isinstance(each, Retry)), None)
         self._requeues = RequeueEnds(settings) if self.handle.parts["downloader middleware"] else None
         self._stack = AsyncExitStack()
@@ -136,6 +142,8 @@ class JobRun:
     async def open(self) -> None:
         work.allow(self.settings.answer_cpu_max)
         client = await self._stack.enter_async_context(self._open_fetcher(self.settings, self.networks))
+        if self._caches is not None:
+            await self._stack.enter_async_context(self._caches)
         self._chain = Chain(self._components, client.fetch)
         self._plain = PlainFetcher(client, self._components)
         await self._pipelines.open()
@@ -175,8 +183,9 @@ class JobRun:
         """Fetches a robots.txt; whatever happens is a verdict, but for SessionExpired."""
         delay = 0.0
         work.begin(task.lease)
+        way = self._caches.robots(self._plain) if self._caches is not None else None
         try:
-            text = await fence.guard(fetch_robots(self._plain, task.origin, self.settings, pause))
+            text = await fence.guard(fetch_robots(way or self._plain, task.origin, self.settings, pause))
         except (Blocked, ConfigurationError) as error:
             # The page's own turn will say so; there is nothing to obey at an address we never ask.
             text = RobotsText("allow", reason=str(error))
@@ -189,7 +198,8 @@ class JobRun:
         if rules.crawl_delay is not None:
             delay = rules.crawl_delay
         reason = sendable(text.reason)
-        return RobotsResult(task.lease, task.origin, text.verdict, text.body, reason, delay)
+        unasked = way is not None and not way.asked
+        return RobotsResult(task.lease, task.origin, text.verdict, text.body, reason, delay, unasked)
 
     # -- pages --------------------------------------------------------------------------------
 
@@ -288,8 +298,9 @@ class JobRun:
                 "redirect",
                 redirect.request.url,
                 redirect.status,
-                answered=True,
+                answered=redirect.answered,
                 private=is_private(redirect.ip),
+                unasked=not redirect.asked,
             )
         except Requeued as requeued:
             return self._requeued(before, request, requeued, harvest)
@@ -308,7 +319,8 @@ class JobRun:
             status=answer.status,
             size=len(answer.body),
             latency_s=answer.latency_s,
-            answered=True,
+            answered=answer.answered,
+            unasked=not answer.asked,
             private=is_private(answer.ip),
             digest=blake2b(answer.body, digest_size=8).digest(),
             marked=answer.forbidden,
@@ -431,9 +443,10 @@ class JobRun:
             status,
             size=len(answer.body) if answer is not None else 0,
             latency_s=answer.latency_s if answer is not None else 0.0,
-            answered=answer is not None,
-            slow_down=status in SLOW_DOWN_STATUS,
+            answered=answer is not None and answer.answered,
+            slow_down=status in SLOW_DOWN_STATUS and (answer is None or answer.asked),
             private=answer is not None and is_private(answer.ip),
+            unasked=answer is not None and not answer.asked,
         )
         if isinstance(error, StatusError) and outcome.slow_down:
             outcome.host_pause_s = error.retry_after_s or 0.0
@@ -451,8 +464,9 @@ class JobRun:
         outcome = self._requeues.end(before, requeued, harvest, int(request.meta.get("retry_times", 0)) + 1)
         answer = requeued.answer
         if answer is not None:
-            outcome.answered, outcome.status, outcome.size = True, answer.status, len(answer.body)
+            outcome.answered, outcome.status, outcome.size = answer.answered, answer.status, len(answer.body)
             outcome.latency_s, outcome.private = answer.latency_s, is_private(answer.ip)
+            outcome.unasked = not answer.asked
         return outcome
 
     def _left_out(self, url: str, error: Exception) -> Outcome:
@@ -547,7 +561,8 @@ def _reserved(error: Reserved) -> Outcome:
     outcome = Outcome(Phase.DROPPED, error.drop, error.why)
     if (answer := error.answer) is not None:
         outcome.status, outcome.size, outcome.latency_s = answer.status, len(answer.body), answer.latency_s
-        outcome.answered, outcome.private = True, is_private(answer.ip)
+        outcome.answered, outcome.private = answer.answered, is_private(answer.ip)
+        outcome.unasked = not answer.asked
         # Errbacks hear of it, and the page is not for them either.
         error.answer = None
     return outcome

@@ -121,6 +121,8 @@ class Outcome(Struct, array_like=True):
     """The callback asked to end the crawl, with this reason."""
     marked: str = ""
     """The kind of the statement by which the site forbids what the page was fetched for nevertheless."""
+    unasked: bool = False
+    """The answer is from a cache alone, and cost the host nothing."""
 
 
 class Page(Struct, array_like=True):
@@ -148,6 +150,8 @@ class RobotsResult(Record):
     body: str
     reason: str
     crawl_delay_s: Seconds = 0.0
+    unasked: bool = False
+    """It is from a cache alone, and cost the host nothing."""
 
 
 class Hello(Struct, array_like=True, tag=1):

@@ -9,6 +9,7 @@ import pytest
 
 from p2pcrawl.model.choosing.signature_form import SignatureForm, SignWhen
 from p2pcrawl.model.cluster.placement import GroupPlacement
+from p2pcrawl.model.crawl.cache_policy import CachePolicy
 from p2pcrawl.model.crawl.purpose import ForbiddenPages, Purpose
 from p2pcrawl.model.crawl.record import Order, ShardKey
 from p2pcrawl.model.crawl.referrer import ReferrerPolicy
@@ -26,6 +27,10 @@ CHANGED = {
     "http_proxy": "http://proxy.example:3128",
     "fingerprint_headers": ("Accept", "X-Part"),
     "retry_http_codes": (500, 429),
+    "httpcache_policy": CachePolicy.RFC9111,
+    "httpcache_ignore_http_codes": (404, 500),
+    "httpcache_ignore_schemes": ("https",),
+    "httpcache_ignore_response_cache_controls": ("no-store", "no-cache"),
     "httperror_allowed_codes": (404,),
     "queue_order": Order.LIFO,
     "metarefresh_ignore_tags": ("script", "noscript"),

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -743,3 +744,37 @@ async def test_fingerprinter_that_the_settings_name_decides_which_links_are_one_
     (page,) = await pages_of(Links, answer_of(), request_fingerprinter_class=f"{__file__}:ByPath")
 
     assert [url for columns in page.links for url in columns.urls] == ["http://a.example/1?a"]
+
+
+async def test_page_that_its_cache_has_is_not_asked_for_and_says_so(tmp_path: Path) -> None:
+    settings = {"httpcache_enabled": True, "httpcache_dir": str(tmp_path)}
+    (first,) = await pages_of(Plain, answer_of(), **settings)
+
+    (second,) = await pages_of(Plain, FetchError(Failure.CONNECT, "nobody is there"), **settings)
+
+    assert first.outcome is not None
+    assert second.outcome is not None
+    assert (second.items, second.outcome.digest) == (first.items, first.outcome.digest)
+    told = [(each.outcome.unasked, each.outcome.answered) for each in (first, second) if each.outcome is not None]
+    assert told == [(False, True), (True, False)]
+    assert (second.outcome.phase, second.outcome.latency_s) == (Phase.DONE, 0.0)
+
+
+async def test_hits_are_counted_where_spiders_look(tmp_path: Path) -> None:
+    async with opened(Plain, httpcache_enabled=True, httpcache_dir=str(tmp_path)) as run:
+        for _ in range(3):
+            await run.work(task_of(), Outbox(FakeLink()), open_fence())
+
+        counts = run.handle.stats.get_stats()
+
+    assert (counts["httpcache/miss"], counts["httpcache/store"], counts["httpcache/hit"]) == (1, 1, 2)
+
+
+async def test_robots_txt_that_the_cache_has_says_so(tmp_path: Path) -> None:
+    settings = {"robotstxt_obey": True, "httpcache_enabled": True, "httpcache_dir": str(tmp_path)}
+    async with opened(Plain, answer_of(body=b"User-agent: *"), **settings) as run:
+        task = RobotsTask(1, 7, "http://a.example", 0.0)
+        results = [await run.robots(task, None, open_fence()) for _ in range(2)]
+
+    assert [result.unasked for result in results] == [False, True]
+    assert results[0].body == results[1].body
