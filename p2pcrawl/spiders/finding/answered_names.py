@@ -53,6 +53,10 @@ ELSEWHERE = {
 ABOVE = frozenset(name.rpartition(".")[0] for name in ELSEWHERE) | {"scrapy.contrib"}
 """Packages that are there for what lies in them, though they may hold nothing else."""
 
+_CACHE = (
+    "HTTPCACHE_POLICY names the policies, dummy and rfc9111; a cache of one's own is a downloader middleware whose "
+    "process_request returns what it has"
+)
 REFUSED = {
     "twisted": "crawls run on asyncio, without reactor and deferreds: take CrawlerProcess, whose start() ends with the "
     "last crawl, or await CrawlerRunner.crawl(); callbacks may be async",
@@ -62,6 +66,9 @@ REFUSED = {
     "scrapy.pqueues": "the queue is on disk by itself; QUEUE_ORDER says in which order",
     "scrapy.dupefilters": "pages are known by their fingerprints over all masters; dont_filter asks for one again",
     "scrapy.extensions.telnet": "a running crawl is looked into by p2pcrawl shell and the API of its peer",
+    "scrapy.extensions.httpcache": _CACHE,
+    "scrapy.contrib.httpcache": _CACHE,
+    "scrapy.downloadermiddlewares.httpcache": _CACHE,
     "scrapy.utils.reactor": "there is no Twisted reactor: callbacks may be async and await asyncio's things",
     "scrapy.xlib.tx": "there is no Twisted",
     "scrapy.conf": "read the settings from the spider or the crawler: spider.settings, or from_crawler(cls, crawler)",
