@@ -27,6 +27,8 @@ class Failure(StrEnum):
     PROTOCOL = "protocol"
     """The answer is not HTTP, or its head is over the limits."""
     PROXY = "proxy"
+    BANNED = "banned"
+    """The host keeps the proxy out that it was asked through."""
     TOO_LARGE = "too-large"
     INFLATE_LIMIT = "inflate-limit"
     BAD_ENCODING = "bad-content-encoding"

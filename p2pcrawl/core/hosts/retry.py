@@ -35,6 +35,11 @@ OURS = frozenset({Failure.DNS, Failure.NETWORK})
 OURS_TIMES = 10
 """Attempts after the first, with half a minute or more between the later ones: 6 minutes with the default back-off."""
 OURS_BACKOFF_MAX_S = 60.0
+OF_PROXIES = frozenset({Failure.PROXY, Failure.BANNED})
+"""Failures of the way through a pool of proxies, which the next attempt does not take: they come in any number, and one
+after the other, without a word about the host."""
+NOT_THE_HOSTS = OURS | OF_PROXIES
+PROXY_BACKOFF_S = 0.25
 NO_NAME_TIMES = 1
 SILENCES = frozenset(
     {
@@ -56,6 +61,9 @@ def retry_in_s(failure: Failure, attempt: int, settings: Settings, *, status: in
 
     A status is retried if it is among ``retry_http_codes``, whatever its failure.
     """
+    if failure in OF_PROXIES and settings.proxy_pool:
+        more = settings.retry_enabled and attempt <= settings.proxy_retry_times
+        return min(5.0, PROXY_BACKOFF_S * attempt) if more else None
     times, delay_s_max = settings.retry_times, settings.retry_backoff_max
     if failure in OURS and times:
         times, delay_s_max = max(times, OURS_TIMES), min(delay_s_max, OURS_BACKOFF_MAX_S)

@@ -35,7 +35,7 @@ class ProxyChoice:
         self._setting = settings.http_proxy
         self._environment: dict[str, str] = {}
         self._by_scheme: dict[str, str] = {}
-        if not self._setting and settings.httpproxy_enabled:
+        if not self._setting and settings.httpproxy_enabled and not settings.proxy_pool:
             self._environment = _told_by(os.environ if environment is None else environment)
             self._by_scheme = {
                 scheme: proxy for scheme in _SCHEMES if (proxy := _usable(self._environment.get(scheme, "")))

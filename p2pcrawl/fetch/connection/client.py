@@ -24,6 +24,7 @@ from p2pcrawl.fetch.connection.inflate import ACCEPT_ENCODING, inflate, inflate_
 from p2pcrawl.fetch.connection.patience import Patience, Standstill
 from p2pcrawl.fetch.connection.raw_pages import RawPages, RecordedResponse, RecordingConnection, raw_page
 from p2pcrawl.fetch.connection.round_trip import CountingConnection, LimitedResponse
+from p2pcrawl.fetch.connection.socks import SocksRequest
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
@@ -67,6 +68,7 @@ class Client:
             auto_decompress=False,
             # Our own do not count the time in which the loop stood still.
             timeout=aiohttp.ClientTimeout(total=None),
+            request_class=SocksRequest,
             response_class=self._response_class.limited(
                 settings.first_byte_timeout, settings.header_maxsize, self._dialer, self._clock
             ),

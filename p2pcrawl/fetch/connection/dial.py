@@ -10,6 +10,7 @@ from __future__ import annotations
 import resource
 import socket
 from asyncio import AbstractEventLoop
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from functools import partial
 from time import monotonic
@@ -25,6 +26,7 @@ from p2pcrawl.fetch.connection.guard import Blocked, Networks
 from p2pcrawl.fetch.connection.names import Names
 from p2pcrawl.fetch.connection.patience import Patience, Standstill
 from p2pcrawl.fetch.connection.round_trip import CountingConnection
+from p2pcrawl.fetch.connection.socks import SocksRequest, socks_socket
 from p2pcrawl.model.crawl.settings import Settings
 
 if TYPE_CHECKING:
@@ -80,6 +82,7 @@ class Dialer:
             self._connect_s,
             self._first_s,
             self._line,
+            self.check_target,
             limit=0,
             dns_cache_max_size=_NAMES_MAX,
             use_dns_cache=self._dns_ttl_s > 0,
@@ -142,9 +145,16 @@ class _Connector(aiohttp.TCPConnector):
     ``first_s`` is the limit for the first connection to each host."""
 
     def __init__(
-        self, clock: Standstill, connect_s: float, first_s: float, line: type[CountingConnection], **options: Any
+        self,
+        clock: Standstill,
+        connect_s: float,
+        first_s: float,
+        line: type[CountingConnection],
+        check_target: Callable[[URL], Awaitable[str]],
+        **options: Any,
     ) -> None:
         super().__init__(**options)
+        self._check_target = check_target
         self._first_s = first_s
         self._tried: dict[str, None] = {}
         self._factory = partial(_new_line, line, self._loop)
@@ -152,14 +162,31 @@ class _Connector(aiohttp.TCPConnector):
         self._connect_s = connect_s
 
     async def _create_connection(self, req: ClientRequest, *arguments: Any) -> ResponseHandler:
-        token = _HOST.set(None if req.proxy else req.url.raw_host or "")
+        socks = req.socks if isinstance(req, SocksRequest) else None
+        token = _HOST.set(None if req.proxy or socks else req.url.raw_host or "")
         try:
-            with Patience(self._clock, self._patience_s(req)):
+            with Patience(self._clock, self._connect_s if socks else self._patience_s(req)):
+                if socks is not None:
+                    return await self._through(socks, req)
                 return await super()._create_connection(req, *arguments)
         except TimeoutError as error:
             raise aiohttp.ConnectionTimeoutError("no connection in time") from error
         finally:
             _HOST.reset(token)
+
+    async def _through(self, socks: URL, req: ClientRequest) -> ResponseHandler:
+        host = req.url.raw_host or ""
+        target = host if socks.scheme != "socks4" else await self._check_target(req.url)
+        made = await socks_socket(socks, target, req.url.port or 80)
+        tls: dict[str, Any] = {}
+        if req.is_ssl():
+            tls = {"ssl": self._get_ssl_context(req), "server_hostname": req.server_hostname or host}
+        try:
+            _, line = await self._loop.create_connection(self._factory, sock=made, **tls)
+        except BaseException:
+            made.close()
+            raise
+        return line
 
     def _patience_s(self, req: ClientRequest) -> float:
         host = "" if req.proxy else req.url.raw_host or ""

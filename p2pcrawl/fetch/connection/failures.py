@@ -13,6 +13,7 @@ from p2pcrawl.fetch.connection.dial import REFUSED_ERRNO
 from p2pcrawl.fetch.connection.guard import Blocked
 from p2pcrawl.fetch.connection.names import NO_NAME_ERRNOS
 from p2pcrawl.fetch.connection.round_trip import DroppedConnection, HeadTimeout
+from p2pcrawl.fetch.connection.socks import SocksRefused, SocksUnusable
 from p2pcrawl.model.errors import FetchError, P2PCrawlError
 from p2pcrawl.model.outcome import Failure
 
@@ -54,7 +55,7 @@ def _kind(error: Exception) -> Failure | None:
             return Failure.CONNECT_TIMEOUT
         case TimeoutError() | asyncio.TimeoutError():
             return Failure.TOTAL_TIMEOUT
-        case aiohttp.ClientProxyConnectionError() | aiohttp.ClientHttpProxyError():
+        case SocksRefused() | SocksUnusable() | aiohttp.ClientProxyConnectionError() | aiohttp.ClientHttpProxyError():
             return Failure.PROXY
         case aiohttp.ClientConnectorDNSError():
             return Failure.NO_NAME if error.os_error.errno in NO_NAME_ERRNOS else Failure.DNS

@@ -13,7 +13,15 @@ from p2pcrawl.core.hosts.politeness import (
     RobotsEntry,
     pack_body,
 )
-from p2pcrawl.core.hosts.retry import NO_NAME_TIMES, OURS, OURS_BACKOFF_MAX_S, OURS_TIMES, SILENCES
+from p2pcrawl.core.hosts.retry import (
+    NO_NAME_TIMES,
+    NOT_THE_HOSTS,
+    OF_PROXIES,
+    OURS,
+    OURS_BACKOFF_MAX_S,
+    OURS_TIMES,
+    SILENCES,
+)
 from p2pcrawl.fetch.connection.guard import opened_by
 from p2pcrawl.frontier.records.batch import Batch, HostRow, ItemRow, NewLink
 from p2pcrawl.master.company.company import Company
@@ -27,7 +35,7 @@ from p2pcrawl.wire.messages.slave_messages import LinkColumns, Outcome, Page, Ro
 
 ROBOTS_TRIES = 3
 ROBOTS_RETRY_S = 2.0
-_ROBOTS_TRIES: dict[str, int] = {Failure.NO_NAME: 1 + NO_NAME_TIMES, **dict.fromkeys(OURS, 1 + OURS_TIMES)}
+_ROBOTS_TRIES: dict[str, int] = {Failure.NO_NAME: 1 + NO_NAME_TIMES, **dict.fromkeys(OURS | OF_PROXIES, 1 + OURS_TIMES)}
 """By what kept it from being read, where that differs."""
 
 
@@ -154,7 +162,7 @@ class Intake:
                 status=outcome.status,
                 pause_s=outcome.host_pause_s,
                 slow_down=outcome.slow_down,
-                ours=outcome.reason in OURS,
+                ours=outcome.reason in NOT_THE_HOSTS,
                 deaf_s=self._workbench.hearing.deaf_s(now),
             )
             if host.down:
@@ -261,7 +269,7 @@ class Intake:
         else:
             self._note_hearing(answered=not unreachable, reason=reason, now=now)
             deaf_s = self._workbench.hearing.deaf_s(now)
-            host.end(now, pace, answered=not unreachable, ours=reason in OURS, deaf_s=deaf_s)
+            host.end(now, pace, answered=not unreachable, ours=reason in NOT_THE_HOSTS, deaf_s=deaf_s)
         if unreachable and entry.tries:
             host.next_at = max(host.next_at, now + min(OURS_BACKOFF_MAX_S, ROBOTS_RETRY_S * 2 ** (tries - 1)))
         self._ended(lease.seat)

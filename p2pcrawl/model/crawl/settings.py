@@ -18,6 +18,7 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from p2pcrawl.model.choosing.foreign_names import is_scrapys
+from p2pcrawl.model.choosing.proxy_stickiness import ProxyStickiness
 from p2pcrawl.model.choosing.reading import FALSE, TRUE, Readings
 from p2pcrawl.model.choosing.signature_form import AGENT_FORM, SIGNED_PARTS, SignatureForm, SignWhen, is_agent
 from p2pcrawl.model.cluster.placement import GroupPlacement
@@ -94,6 +95,32 @@ class Settings(Readings):
     """A proxy for every request, as http://user:password@host:port; a request's meta["proxy"] wins."""
     httpproxy_enabled: bool = True
     """Whether proxies of the environment (http_proxy, https_proxy, no_proxy) are used where http_proxy is not set."""
+    proxy_pool: tuple[str, ...] = ()
+    """Where proxies come from: ``file:PATH``, ``url:https://...``, ``command:...``, ``class:package.module.Class``, and
+    proxies themselves. Read on each machine with slaves. Empty: no pool."""
+    proxy_pool_max: int = 200
+    """Proxies that are kept ready at most, in each slave."""
+    proxy_pool_min: int = 50
+    """With fewer than these ready others are verified, up to the maximum."""
+    proxy_check_url: str = ""
+    """A page by which proxies are verified. Empty: they are not, and a lying one is not found."""
+    proxy_check_pattern: str = ""
+    """A regular expression that its answer matches; empty: it is what comes without a proxy, byte by byte."""
+    proxy_check_period: float = 300.0
+    """Seconds until a proxy is verified again, and the sources are asked again."""
+    proxy_check_timeout: float = 10.0
+    proxy_sticky: ProxyStickiness = ProxyStickiness.SESSION
+    proxy_ban_codes: tuple[int, ...] = (403, 429, 503)
+    """Statuses by which a host keeps a proxy out."""
+    proxy_ban_pattern: str = ""
+    """A regular expression for pages that say so, looked for in their first 64 KiB."""
+    proxy_ban_class: str = ""
+    """A class, ``package.module.Class``, whose ``is_banned(request, answer)`` says so."""
+    proxy_rest: float = 60.0
+    """Seconds for which a proxy that a host keeps out rests for that host; doubled each time in a row."""
+    proxy_rest_max: float = 3600.0
+    proxy_retry_times: int = 10
+    """Attempts after the first of a page whose proxies were kept out, or brought no answer."""
     signature_key: str = ""
     """A file with the key that requests are signed with (``p2pcrawl keygen --bot``), by its path on each machine with
     slaves: the key itself does not travel. "": requests are not signed."""
@@ -269,8 +296,9 @@ class Settings(Readings):
         if self.http_user and not self.http_auth_domain:
             raise ConfigurationError("HTTP_USER needs HTTP_AUTH_DOMAIN, the host that the credentials are for")
         self._check_signature()
-        if self.http_proxy and not self.http_proxy.startswith(("http://", "https://")):
-            raise ConfigurationError("HTTP_PROXY must begin with http:// or https://")
+        self._check_proxies()
+        if self.http_proxy and not self.http_proxy.startswith(_PROXY_SCHEMES):
+            raise ConfigurationError(f"HTTP_PROXY must begin with one of {', '.join(_PROXY_SCHEMES)}")
         if self.log_level.upper() not in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"):
             raise ConfigurationError(f"LOG_LEVEL is DEBUG, INFO, WARNING, ERROR or CRITICAL, not {self.log_level!r}")
         if self.feed_export_encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
@@ -295,6 +323,17 @@ class Settings(Readings):
         for name in self.signature_covers:
             if name not in SIGNED_PARTS:
                 raise ConfigurationError(f"SIGNATURE_COVERS is some of {', '.join(SIGNED_PARTS)}, not {name!r}")
+
+    def _check_proxies(self) -> None:
+        if self.proxy_pool and self.http_proxy:
+            raise ConfigurationError("choose between PROXY_POOL and HTTP_PROXY: each is for all requests")
+        if self.proxy_check_url and not self.proxy_check_url.startswith(("http://", "https://")):
+            raise ConfigurationError("PROXY_CHECK_URL must begin with http:// or https://")
+        for name in ("proxy_check_pattern", "proxy_ban_pattern"):
+            try:
+                re.compile(getattr(self, name))
+            except re.error as error:
+                raise ConfigurationError(f"{name.upper()} is no regular expression: {error}") from error
 
     @property
     def robots_agent(self) -> str:
@@ -438,6 +477,10 @@ _POSITIVE = (
     "concurrent_requests_per_domain",
     "autothrottle_target_concurrency",
     "connect_timeout",
+    "proxy_pool_max",
+    "proxy_check_period",
+    "proxy_check_timeout",
+    "proxy_rest",
     "signature_ttl",
     "first_byte_timeout",
     "download_timeout",
@@ -449,6 +492,7 @@ _POSITIVE = (
     "slave_silence",
     "logstats_interval",
 )
+_PROXY_SCHEMES = ("http://", "https://", "socks5://", "socks5h://", "socks4://", "socks4a://")
 _NOT_NEGATIVE = (
     "download_delay",
     "autothrottle_start_delay",
@@ -459,6 +503,9 @@ _NOT_NEGATIVE = (
     "redirect_max_times",
     "metarefresh_maxdelay",
     "httpcache_expiration_secs",
+    "proxy_pool_min",
+    "proxy_rest_max",
+    "proxy_retry_times",
     "retry_times",
     "retry_backoff",
     "retry_backoff_max",

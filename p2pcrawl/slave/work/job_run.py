@@ -25,6 +25,7 @@ from p2pcrawl.fetch.components.usage import Reserved
 from p2pcrawl.fetch.connection.client import Client
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
 from p2pcrawl.fetch.connection.guard import Blocked, Networks, is_private
+from p2pcrawl.fetch.proxies.pooled_fetcher import proxy_pool
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.crawl.record import Phase
@@ -144,6 +145,8 @@ class JobRun:
         client = await self._stack.enter_async_context(self._open_fetcher(self.settings, self.networks))
         if self._caches is not None:
             await self._stack.enter_async_context(self._caches)
+        if self.settings.proxy_pool:
+            client = await self._stack.enter_async_context(proxy_pool(self.settings, client, self.networks))
         self._chain = Chain(self._components, client.fetch)
         self._plain = PlainFetcher(client, self._components)
         await self._pipelines.open()

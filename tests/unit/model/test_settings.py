@@ -7,6 +7,7 @@ from dataclasses import fields
 
 import pytest
 
+from p2pcrawl.model.choosing.proxy_stickiness import ProxyStickiness
 from p2pcrawl.model.choosing.signature_form import SignatureForm, SignWhen
 from p2pcrawl.model.cluster.placement import GroupPlacement
 from p2pcrawl.model.crawl.cache_policy import CachePolicy
@@ -43,6 +44,10 @@ CHANGED = {
     "feed_export_encoding": "UTF8",
     "referrer_policy": ReferrerPolicy.SAME_ORIGIN,
     "cross_origin_headers": ("X-A", "X-B"),
+    "proxy_pool": ("file:proxies.txt", "http://p.example:8080"),
+    "proxy_check_url": "https://check.example/",
+    "proxy_sticky": ProxyStickiness.HOST,
+    "proxy_ban_codes": (403,),
     "signature_key": "",
     "signature_agent": "",
     "signature_covers": ("@method", "@path"),
@@ -189,7 +194,7 @@ def test_setting_like_no_other_is_refused_without_a_guess() -> None:
         ("queue_order", "random"),
         ("log_level", "loud"),
         ("http_user", "me"),
-        ("http_proxy", "socks5://proxy"),
+        ("http_proxy", "ftp://proxy"),
         ("slaves", -1),
         ("slave_silence", "1e12"),
         ("slave_silence", "1.5"),
