@@ -114,7 +114,7 @@ class Spider:
     def parse(self, *response: Any, **cb_kwargs: Any) -> Any:
         """Handles the answers of requests that name no other callback: gets the response, and ``cb_kwargs``."""
         raise NotImplementedError(
-            f"{type(self).__name__}.parse is not defined: write it, or give each Request a callback"
+            f"{type(self).__name__}.parse callback is not defined: write it, or give each Request a callback"
         )
 
     def _parse(self, response: Response, **cb_kwargs: Any) -> Any:

@@ -25,8 +25,7 @@ def csviter(
     A row that has more or fewer fields is left out and told of. ``encoding`` is that of bytes (utf-8); a response has
     its own.
     """
-    whole = obj.decode(encoding or "utf-8") if isinstance(obj, bytes) else obj
-    text = whole if isinstance(whole, str) else whole.text
+    text = _text_of(obj, encoding or "utf-8")
     dialect: dict[str, Any] = {}
     if delimiter:
         dialect["delimiter"] = delimiter
@@ -39,3 +38,13 @@ def csviter(
             yield dict(zip(names, row, strict=True))
         elif row:
             log.warning("row in line %d has %d fields, not %d: it is left out", rows.line_num, len(row), len(names))
+
+
+def _text_of(source: Response | str | bytes, encoding: str) -> str:
+    if isinstance(source, str):
+        return source
+    if isinstance(source, Response):
+        return source.text if source.is_text else source.body.decode(encoding, "replace")
+    if isinstance(source, bytes):
+        return source.decode(encoding)
+    raise TypeError(f"rows are read from a Response or str or bytes, not {type(source).__name__}")

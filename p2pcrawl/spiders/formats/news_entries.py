@@ -171,7 +171,7 @@ def _time(text: str) -> str:
 
 def _of_json(response: Response) -> Iterator[dict[str, Any]]:
     try:
-        feed = json.loads(response.text)
+        feed = json.loads(response.body)
     except (ValueError, RecursionError):
         return
     if not isinstance(feed, dict):

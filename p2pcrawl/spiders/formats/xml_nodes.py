@@ -108,7 +108,9 @@ def _bytes_of(source: Response | str | bytes) -> tuple[bytes, str | None]:
         return source.encode("utf-8", "replace"), "utf-8"
     if isinstance(source, bytes):
         return source, None
-    if source.body.startswith(b"\x1f\x8b"):
+    if not isinstance(source, Response):
+        raise TypeError(f"nodes are read from a Response or str or bytes, not {type(source).__name__}")
+    if not source.is_text or source.body.startswith(b"\x1f\x8b"):
         return source.body, None
     return (source.body if source.encoding == "utf-8" else source.text.encode("utf-8", "replace")), "utf-8"
 

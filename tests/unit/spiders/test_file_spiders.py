@@ -177,3 +177,17 @@ def test_init_spider_makes_its_first_request_before_the_start_urls() -> None:
     assert [each.url for each in InitSpider(start_urls="https://example.com/b").start_requests()] == [
         "https://example.com/b"
     ]
+
+
+def test_answer_that_does_not_say_that_it_is_text_is_read_all_the_same() -> None:
+    rows = page("a,b\n1,é\n", url="https://example.com/export", content_type="application/octet-stream")
+    nodes = page("<r><item>é</item></r>", url="https://example.com/export", content_type="application/octet-stream")
+
+    assert list(csviter(rows)) == [{"a": "1", "b": "é"}]
+    assert [each.xpath("text()").get() for each in xmliter(nodes, "item")] == ["é"]
+
+
+@pytest.mark.parametrize("read", [csviter, lambda source: xmliter(source, "item")])
+def test_what_is_no_file_is_refused_by_its_type(read: Any) -> None:
+    with pytest.raises(TypeError, match="a Response or str or bytes, not int"):
+        next(read(42))

@@ -97,7 +97,7 @@ async def test_start_url_without_its_s_is_pointed_out() -> None:
 
 
 def test_missing_parse_says_what_to_do() -> None:
-    with pytest.raises(NotImplementedError, match=r"Spider\.parse is not defined"):
+    with pytest.raises(NotImplementedError, match=r"Spider\.parse callback is not defined"):
         Spider().parse(page(""))
 
 
