@@ -28,6 +28,8 @@ from benchmarks.kit.measure import ROOT, SPIDERS, Claims, SiteProcess, Watched
 CONCURRENCY = 64
 SCRAPY_FACTOR = 5.0
 MIB = 1024 * 1024
+IDIOMATIC_FACTOR = 3.3
+IDIOMATIC = SPIDERS.with_name("idiomatic.py")
 VENVS = ROOT / "build" / "benchmarks"
 KEEP_MEMORY = {
     "MALLOC_TRIM_THRESHOLD_": "268435456",
@@ -129,6 +131,7 @@ def _filled(part: str, places: Mapping[str, str]) -> str:
 def cases(options: argparse.Namespace) -> list[Case]:
     raw = (False, True) if options.warc else (False,)
     found = [_ours(slaves, options.pages, warc) for slaves in (0, 1, 2) for warc in raw]
+    found += [_ours(slaves, options.pages, False, IDIOMATIC) for slaves in (0, 2)]
     if options.shared:
         crawlers = options.shared / "crawlers"
         bare = [_venv("bare", "aiohttp", "uvloop", "selectolax", "orjson"), str(crawlers / "bare.py")]
@@ -148,11 +151,12 @@ def cases(options: argparse.Namespace) -> list[Case]:
     return [case for case in found if options.only in case.name]
 
 
-def _ours(slaves: int, pages: int, warc: bool) -> Case:
-    command = [sys.executable, "-m", "p2pcrawl", "crawl", str(SPIDERS), "-o", "OUT", "--slaves", str(slaves), "--json"]
+def _ours(slaves: int, pages: int, warc: bool, spider: Path = SPIDERS) -> Case:
+    command = [sys.executable, "-m", "p2pcrawl", "crawl", str(spider), "-o", "OUT", "--slaves", str(slaves), "--json"]
     command += ["-s", f"CONCURRENT_REQUESTS={CONCURRENCY}", "-s", f"CONCURRENT_REQUESTS_PER_DOMAIN={CONCURRENCY}"]
     command += ["-a", "start_urls=START", "-a", "allowed_domains=HOSTS", *(["--warc", "RAW"] if warc else [])]
-    return Case(f"p2pcrawl, {slaves} slaves{', raw' if warc else ''}", pages, command)
+    style = ", raw" if warc else ", css" if spider is IDIOMATIC else ""
+    return Case(f"p2pcrawl, {slaves} slaves{style}", pages, command)
 
 
 def _venv(name: str, *packages: str) -> str:
@@ -241,7 +245,21 @@ def report(done: list[Case], reps: int) -> int:
         claims.claim("times Scrapy's pages/s", f"{factor:.1f}", factor >= SCRAPY_FACTOR, f">= {SCRAPY_FACTOR:g}")
         cheapest = min(case.median("CPU ms/page") for case in ours)
         claims.note("Scrapy's CPU per page, in ours", f"{scrapy.median('CPU ms/page') / cheapest:.1f}")
+    _claim_idiomatic(done, claims)
     return claims.print() if claims.rows else 0
+
+
+def _claim_idiomatic(done: list[Case], claims: Claims) -> None:
+    """Claims how many bare loops the spider costs that everybody writes."""
+    cpu = {case.name: case.median("CPU ms/page") for case in done}
+    if (bare := cpu.get("bare loop")) and (idiomatic := cpu.get("p2pcrawl, 0 slaves, css")):
+        factor = idiomatic / bare
+        claims.claim(
+            "CPU of the spider with CSS, in bare loops",
+            f"{factor:.2f}",
+            factor <= IDIOMATIC_FACTOR,
+            f"<= {IDIOMATIC_FACTOR:g}",
+        )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any, ClassVar, Self, TypeVar, overload
 
 from p2pcrawl.model.errors import BadRequest
-from p2pcrawl.model.http.cookie_forms import CookiesLike, checked_cookies
+from p2pcrawl.model.http.cookie_forms import CookiesLike, RequestCookies, checked_cookies
 from p2pcrawl.model.http.curl import curl_command, request_arguments
 from p2pcrawl.model.http.headers import Headers, HeadersLike
 from p2pcrawl.model.http.queries import with_query_in
@@ -85,9 +85,8 @@ class Request:
         """``encoding``: of a body given as text, and of a query that is not ASCII."""
         if not isinstance(url, str):
             raise TypeError(f"a request's url is text, not {type(url).__name__}")
-        scheme, separator, rest = url.partition("://")
-        if not separator or scheme.lower() not in ("http", "https") or not rest:
-            raise BadRequest(f"not a URL that can be fetched: {url!r} (it must begin with http:// or https://)")
+        if not url.startswith(_STARTS) or len(url) < 9:
+            _check(url)
         if encoding != "utf-8":
             url = with_query_in(url, _known(encoding))
         if callback is not None:
@@ -97,22 +96,26 @@ class Request:
         self.url = url
         self.encoding = encoding
         self.callback = callback or None
-        self.method = method.upper()
-        self._headers = Headers(headers)
-        self.body = encoded_body(body, encoding)
-        self.cookies = checked_cookies(cookies)
-        self.meta: dict[str, Any] = dict(meta or {})
-        self.cb_kwargs: dict[str, Any] = dict(cb_kwargs or {})
-        self.priority = max(-PRIORITY_LIMIT, min(PRIORITY_LIMIT, int(priority)))
+        self.method = method if method == "GET" else method.upper()
+        self._headers = Headers(headers) if headers else None
+        self.body = body if type(body) is bytes else encoded_body(body, encoding)
+        self.cookies: RequestCookies = checked_cookies(cookies) if cookies else {}
+        self.meta: dict[str, Any] = dict(meta) if meta else {}
+        self.cb_kwargs: dict[str, Any] = dict(cb_kwargs) if cb_kwargs else {}
+        self.priority = max(-PRIORITY_LIMIT, min(PRIORITY_LIMIT, int(priority))) if priority else 0
         self.dont_filter = dont_filter
         self.errback = errback or None
-        self.flags: list[str] = list(flags or ())
-        self.kind = Kind(kind)
+        self.flags: list[str] = list(flags) if flags else []
+        self.kind = kind if type(kind) is Kind else Kind(kind)
 
     @property
     def headers(self) -> Headers:
         """The headers; what is set in their place is read as the argument is."""
-        return self._headers
+        headers = self._headers
+        if headers is None:
+            # Most requests never have any of their own.
+            headers = self._headers = Headers()
+        return headers
 
     @headers.setter
     def headers(self, headers: HeadersLike) -> None:
@@ -165,6 +168,15 @@ class Request:
 
     def __repr__(self) -> str:
         return f"<{self.method} {self.url}>"
+
+
+_STARTS = ("http://", "https://")
+
+
+def _check(url: str) -> None:
+    scheme, separator, rest = url.partition("://")
+    if not separator or scheme.lower() not in ("http", "https") or not rest:
+        raise BadRequest(f"not a URL that can be fetched: {url!r} (it must begin with http:// or https://)")
 
 
 def encoded_body(body: object, encoding: str = "utf-8") -> bytes:

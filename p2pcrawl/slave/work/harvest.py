@@ -16,7 +16,6 @@ from p2pcrawl.model.crawl.fingerprint import SIZE, Fingerprint, fingerprint
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.request import Request, callback_name
 from p2pcrawl.model.crawl.settings import Settings
-from p2pcrawl.model.http.headers import Headers
 from p2pcrawl.model.outcome import Filter
 from p2pcrawl.model.packing import PACKED_MAX, UNPACKED_MAX, packed_size
 from p2pcrawl.slave.work.memory import Memory
@@ -164,6 +163,9 @@ class Harvest:
 
     def add_request(self, request: Request, *, redirect: bool = False) -> None:
         """Adds one request. A redirect stays at its page's depth."""
+        if self._was_reported(request):
+            self.filtered[Filter.SEEN] += 1
+            return
         url = normalise(request.url)
         settings, depth = self._settings, self._task.link.depth if redirect else self._depth
         if url is None:
@@ -186,6 +188,13 @@ class Harvest:
             return
         self._keys.add(key)
         self._append([url], print_, request, depth, redirect=redirect)
+
+    def _was_reported(self, request: Request) -> bool:
+        """Tells whether a request is surely one that was reported, by its URL as it stands: most are."""
+        url = request.url
+        if url not in self._memory and url not in self._keys:
+            return False
+        return self._is_plain(request) and not self._opens(url)
 
     def _allowed(self, source: Request | LinkBatch) -> Callable[[str], bool]:
         """Returns the test of where a link may lead. A start URL, or a request that insists, may leave the site."""
@@ -216,15 +225,15 @@ class Harvest:
         if self._identify is not None:
             print_ = self._identify(request, salt)
             return print_, bytes(print_)
-        headers = self._identifying(request.headers)
+        headers = self._identifying(request)
         print_ = fingerprint(url, request.method, request.body, headers, salt)
         plain = request.method == "GET" and not request.body and not headers and not salt
         return print_, url if plain else bytes(print_)
 
-    def _is_plain(self, batch: LinkBatch) -> bool:
-        """Tells whether the URLs of a batch say all about which pages they are."""
-        special = batch.method != "GET" or batch.body or batch.dont_filter or self._identify is not None
-        return not special and not self._identifying(batch.headers)
+    def _is_plain(self, source: Request | LinkBatch) -> bool:
+        """Tells whether the URL of a request, or those of a batch, say all about which pages they are."""
+        special = source.method != "GET" or source.body or source.dont_filter or self._identify is not None
+        return not special and not self._identifying(source)
 
     def _append(
         self,
@@ -258,12 +267,12 @@ class Harvest:
         self._rows += len(urls)
         self._size += sum(map(len, urls)) + len(shared.extra)
 
-    def _identifying(self, headers: Headers) -> tuple[tuple[str, str], ...]:
+    def _identifying(self, source: Request | LinkBatch) -> tuple[tuple[str, str], ...]:
         wanted = self._settings.fingerprint_headers
-        if not wanted or not headers:
+        if not wanted or not source.headers:
             return ()
         names = {w.lower() for w in wanted}
-        return tuple((name, value) for name, value in headers.lines if name.lower() in names)
+        return tuple((name, value) for name, value in source.headers.lines if name.lower() in names)
 
     def _opens(self, url: str) -> bool:
         """Tells whether a start URL is more than a link that was reported before: its master must hear that it is

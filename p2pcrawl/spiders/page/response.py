@@ -30,6 +30,7 @@ from p2pcrawl.spiders.page.limit import limited
 from p2pcrawl.spiders.page.links import LinkBatch, join_all, normalise, page_links
 from p2pcrawl.spiders.page.selecting import Href, Selector, SelectorList, href_of, hrefs_selected
 
+_has_base = re.compile(rb"<base", re.IGNORECASE).search
 _NO_MARKUP = re.compile(
     r"image/(?!svg)|video/|audio/|font/|application/(?:pdf|zip|gzip|octet-stream|json)|text/(?:plain|css|csv)", re.I
 )
@@ -323,7 +324,7 @@ class Response:
     def _base_href(self) -> str:
         """Returns the first ``<base href>`` by the tree at hand; none is made to see that there is none."""
         if self._tree is None:
-            if not self.encoding.startswith("utf-16") and b"<base" not in self.body.lower():
+            if not self.encoding.startswith("utf-16") and _has_base(self.body) is None:
                 return ""
             if self._selector is not None and not self.is_xml:
                 return next(
