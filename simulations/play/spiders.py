@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 from p2pcrawl import Request, Spider
+from p2pcrawl.slave.media.media_pipeline import MediaPipeline
 from p2pcrawl.spiders.page.response import Response
 
 
@@ -46,5 +47,42 @@ class Latecomer(Walker):
             yield Request(url)
 
 
+class Kept(MediaPipeline):
+    """Has an item wait for its files, and keeps of each what its host said."""
+
+    def get_media_requests(self, item: Any, info: Any) -> Iterator[Request]:
+        for url in item["file_urls"]:
+            yield Request(url)
+
+    def media_downloaded(self, response: Any, request: Request, info: Any, *, item: Any = None) -> int:
+        return int(response.status)
+
+    def item_completed(self, results: list[tuple[bool, Any]], item: Any, info: Any) -> Any:
+        if len(results) != len(item["file_urls"]):
+            raise ValueError(f"{len(results)} results for {len(item['file_urls'])} files")
+        item["files"] = [result for ok, result in results if ok]
+        return item
+
+
+class Collector(Walker):
+    """Follows every link, and takes one item from each page, which waits for files at the hosts that the page leads
+    to.
+    """
+
+    name = "collector"
+    custom_settings: Mapping[str, Any] | None = {"ITEM_PIPELINES": {Kept: 1}}
+
+    def parse(self, response: Response, **_: Any) -> Iterator[Any]:
+        name = response.url.partition("//")[2].replace("/", "-")
+        hosts = dict.fromkeys(link.split("/", 3)[2] for link in response.links)
+        yield {"url": response.url, "file_urls": [f"http://{host}/file/{name}" for host in list(hosts)[:FILES]]}
+        yield response.follow_all()
+
+
+FILES = 3
+"""Of each item, at most."""
+
 THOROUGH: frozenset[type[Spider]] = frozenset({Walker, Thinker, Latecomer})
 """Those that get everywhere and take one item from each page: what they left undone is somebody's fault."""
+OF_EACH_PAGE: frozenset[type[Spider]] = THOROUGH | {Collector}
+"""Those that take one item from each page, now or when its files are had."""

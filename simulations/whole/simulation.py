@@ -31,7 +31,7 @@ from ..observe.folders import read_folder
 from ..play.evidence import SinkFound
 from ..play.options import Options
 from ..play.series import Sampler
-from ..play.spiders import THOROUGH
+from ..play.spiders import OF_EACH_PAGE, THOROUGH
 from ..play.stage import NotSettled, Stage
 from ..world.disks import place_for_disks
 from ..world.fetcher import fetchers
@@ -236,6 +236,8 @@ class Simulation:
         return SinkFound(contents(sink), sink.refused, sink.strangers, max(waiting, default=0))
 
     def _is_judge(self, checker: str) -> bool:
+        if checker == "items":
+            return self.plan.spider in OF_EACH_PAGE
         return self.plan.spider in THOROUGH or checker not in OF_THE_THOROUGH
 
     # -- telling ------------------------------------------------------------------------------

@@ -226,7 +226,8 @@ class Web:
             return Reply(takes_s, host.ip, 200, {"Content-Type": "text/plain"}, _robots(host))
         page = self.pages.get(url)
         if page is None:
-            return Reply(takes_s, host.ip, 404)
+            is_file = url.startswith("/file/", len("http://") + len(host.name))
+            return Reply(takes_s, host.ip, 200 if is_file else 404)
         match page.kind:
             case Kind.REDIRECT:
                 return Reply(takes_s, host.ip, 302, {"Location": page.links[0]})

@@ -72,7 +72,7 @@ def _truth(evidence: Evidence) -> dict[str, int]:
     by_phase = Counter(PHASES[record.phase] for record in records.values())
     done = {url for url, record in records.items() if record.phase == DONE}
     answered = {visit.url for visit in evidence.pages if visit.answered and visit.url in done}
-    redirects = {url for url in answered if evidence.web.pages[url].kind is Kind.REDIRECT}
+    redirects = {url for url in answered & evidence.web.pages.keys() if evidence.web.pages[url].kind is Kind.REDIRECT}
     return {
         "discovered": len(records),
         **{phase: by_phase[phase] for phase in PHASES},

@@ -1,0 +1,38 @@
+"""Items that wait for files at other hosts, over masters and slaves that die: each comes out once, politely."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from p2pcrawl.slave.work.item_passage import ItemPassage
+from simulations import Options, Plan, Simulation
+from simulations.play.spiders import Collector
+from simulations.whole.outcome import Report
+from simulations.world.web import WebPlan
+
+pytestmark = pytest.mark.slow
+
+
+def run(scenario: str, seed: int = 1, slaves: int = 0) -> Report:
+    options = Options(scenario=scenario, seed=seed, masters=4, slaves=slaves, pages=40, hosts=12)
+    web = WebPlan(pages=40, hosts=12, dead_hosts=0.15, across=0.6)
+    return Simulation(Plan(options, spider=Collector, web=web)).run()
+
+
+@pytest.mark.parametrize(("scenario", "slaves"), [("churn", 0), ("massacre", 0), ("wiped", 0), ("slaves-die", 2)])
+def test_items_come_out_once_with_their_files_whoever_dies(scenario: str, slaves: int) -> None:
+    report = run(scenario, slaves=slaves)
+
+    assert report.violations == []
+    assert sum(len(item["files"]) for item in report.items) > len(report.items)
+
+
+def test_checker_notices_items_that_are_lost_on_their_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def forward(self: ItemPassage, parked: Any, harvest: Any, *, bounded: bool) -> None:
+        return
+
+    monkeypatch.setattr(ItemPassage, "forward", forward)
+
+    assert {violation.checker for violation in run("steady").violations} == {"items"}
