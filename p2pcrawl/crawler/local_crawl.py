@@ -201,7 +201,9 @@ class Crawler:
 
     async def _open(self, folder: Path) -> None:
         settings = self.settings
-        slaves = settings.slaves if settings.slaves is not None else (os.cpu_count() or 1)
+        # What was not written for several processes runs in one, unless its user knows better.
+        usual = 1 if settings.scrapy_names else os.cpu_count() or 1
+        slaves = settings.slaves if settings.slaves is not None else usual
         if any(not plan.portable for plan in self._plans):
             if settings.slaves:
                 name = next(plan.name for plan in self._plans if not plan.portable)

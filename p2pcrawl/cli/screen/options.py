@@ -41,7 +41,8 @@ arguments = click.option(
 )  # fmt: skip
 scrapy = click.option(
     "--scrapy", type=click.Path(exists=True, path_type=Path), metavar="PROJECT",
-    help="Take spiders by their names from a Scrapy project, unchanged: its folder, or a spider's .py file.",
+    help="Take spiders by their names from a Scrapy project, unchanged: its folder, or a spider's .py file. "
+    "They run in one slave; --slaves N takes more cores.",
 )  # fmt: skip
 slaves = click.option(
     "--slaves", type=click.IntRange(min=0), metavar="N",

@@ -235,7 +235,8 @@ class Settings(Readings):
     """People's own, and built-in ones that are to stand elsewhere; None: it takes no part."""
     spider_middlewares: Mapping[str, int | None] = field(default_factory=dict)
     scrapy_names: bool = False
-    """Slaves answer ``import scrapy`` of the spider's code with p2pcrawl's names; ``--scrapy`` sets it."""
+    """Slaves answer ``import scrapy`` of the spider's code with p2pcrawl's names; ``--scrapy`` sets it. On one machine
+    there is one slave then, unless ``slaves`` says otherwise."""
     closespider_pagecount: int = 0
     closespider_itemcount: int = 0
     closespider_timeout: float = 0.0

@@ -292,3 +292,20 @@ def test_token_is_for_its_owner_alone(trio: Cluster) -> None:
     for number in range(3):
         for name in ("token", "identity"):
             assert (trio.folder / f"node{number}" / name).stat().st_mode & 0o077 == 0
+
+
+def test_file_that_imports_scrapy_is_crawled_by_all(trio: Cluster, site: Any) -> None:
+    (trio.folder / "unchanged.py").write_text(
+        "import scrapy\nclass Pages(scrapy.Spider):\n    name = 'pages'\n"
+        "    def parse(self, response):\n        yield {'url': response.url}\n"
+        "        yield from response.follow_all(css='a')\n"
+    )
+    hosts = ("-a", f"start_urls={site['start']}", "-a", f"allowed_domains={','.join(site['hosts'])}", *ALLOWED)
+
+    end = trio.told(
+        "submit", "--scrapy", "unchanged.py", "pages", *hosts, "-s", "DEPTH_LIMIT=2", "--wait",
+        "-o", "unchanged.jsonl", "--peer", trio.peers[2].api,
+    )  # fmt: skip
+
+    assert end["state"] == "finished"
+    assert len(set(urls_in(trio.folder / "unchanged.jsonl"))) == end["items"] == end["pages"] > 10
