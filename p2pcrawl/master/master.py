@@ -71,6 +71,7 @@ class Master:
             run_here,
             ground.wake.set,
             company.slave_left,
+            ground.lifecycle.close,
             output_to_stderr=output_to_stderr,
             errors_to=errors_to,
             slave_options=slave_options,

@@ -28,6 +28,7 @@ from p2pcrawl.wire.messages.slave_messages import (
     Forget,
     Grant,
     Halt,
+    JobOver,
     Leaving,
     OpenJob,
     ReportsDurable,
@@ -129,6 +130,8 @@ class SlaveSession:
                 self._outbox.acknowledged(message.sequence)
             case OpenJob():
                 self._jobs.open(message.job)
+            case JobOver():
+                self._jobs.over(message.job, message.reason)
             case Closed():
                 self._jobs.doors.close_ports(message.endpoints)
             case Adopted():

@@ -27,10 +27,11 @@ from p2pcrawl.slave.link.post import Post, PostApart, PostThread
 from p2pcrawl.slave.session import End, SlaveSession
 from p2pcrawl.slave.work.doors import Doors, PeersHere
 from p2pcrawl.slave.work.jobs import Jobs
+from p2pcrawl.slave.work.traces import sendable
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.wire.messages.codec import AnyMessage
 from p2pcrawl.wire.messages.desk import Desk
-from p2pcrawl.wire.messages.slave_messages import PROTOCOL, Bye, Hello, Welcome
+from p2pcrawl.wire.messages.slave_messages import PROTOCOL, Bye, CloseJob, Hello, Welcome
 from p2pcrawl.wire.sealed.tls import Seal
 
 log = logging.getLogger(__name__)
@@ -57,7 +58,7 @@ class Slave:
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._thread = PostThread(new_loop, desk) if new_loop is not None else None
-        self._jobs = Jobs(classes or {}, open_fetcher, self._fail, Doors(peers_here))
+        self._jobs = Jobs(classes or {}, open_fetcher, self._fail, Doors(peers_here), self._close_job)
         self._orphanage = Orphanage()
         self._numbers = count(1)
         self._stragglers: list[asyncio.Task[None]] = []
@@ -201,6 +202,11 @@ class Slave:
     def _part(self) -> None:
         if not self.parting.done():
             self.parting.set_result(None)
+
+    def _close_job(self, job: int, reason: str) -> None:
+        """Tells the master that a job's own code wants it to end."""
+        if self._session is not None:
+            self._post.send(CloseJob(job, sendable(reason)))
 
     def _fail(self, reason: Bye) -> None:
         self._failure = reason

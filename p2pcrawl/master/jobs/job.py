@@ -12,6 +12,7 @@ import msgspec
 
 from p2pcrawl.core.control import CANCELLED, FINISHED, INCOMPLETE, PAUSED, RUNNING, Control
 from p2pcrawl.core.hosts.politeness import Host, Pace
+from p2pcrawl.master.jobs.job_stats import STATS, put_together
 from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
@@ -42,6 +43,8 @@ class Job:
     """The version of its state, for the masters that mirror it: the greater one wins."""
     signed: bytes = b""
     """The certificate of its end; see master.certificate."""
+    barren: tuple[int, int, float] = (0, 0, 0.0)
+    """Its items when there was last one more, and the pages and seconds of the crawl by then."""
     locked: bool = False
     """The passwords of its sinks are sealed under a key that is not known here."""
     opened_in: dict[str, int] = field(default_factory=dict)
@@ -121,7 +124,7 @@ class Job:
         counts = self.counts
         by = {
             group: {k.partition(":")[2]: n for k, n in sorted(counts.items()) if k.startswith(group + ":") and n}
-            for group in ("failed", "dropped", "retries", "marked", "filtered", "statuses")
+            for group in ("failed", "dropped", "retries", "marked", "filtered", "statuses", *STATS)
         }
         whole = counts["done"] + counts["failed"] + counts["dropped"] + counts["queued"]
         return {
@@ -151,6 +154,7 @@ class Job:
             "marked_by_reason": by["marked"],
             "filtered_links": by["filtered"],
             "statuses": by["statuses"],
+            **{group: by[group] for group in STATS},
         }
 
 
@@ -199,7 +203,9 @@ def certificate_sum(parts: list[dict[str, Any]]) -> dict[str, Any]:
         for name, value in part.items():
             if name in ("job", "conserved") or isinstance(value, str):
                 continue
-            if isinstance(value, dict):
+            if name in STATS[1:]:
+                whole[name] = put_together(name, whole.get(name, {}), value)
+            elif isinstance(value, dict):
                 merged = Counter(whole.get(name, {}))
                 merged.update(value)
                 whole[name] = dict(sorted(merged.items()))

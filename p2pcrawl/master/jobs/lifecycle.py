@@ -130,4 +130,19 @@ def limit_reached(job: Job, ran_s: float) -> str:
         return "closespider_errorcount"
     if settings.closespider_timeout and ran_s >= settings.closespider_timeout:
         return "closespider_timeout"
+    return _barren(job, ran_s)
+
+
+def _barren(job: Job, ran_s: float) -> str:
+    """Returns the setting that says that the job has had no item for too long, or ""."""
+    settings, items, pages = job.settings, job.counts["items"], job.counts["pages"]
+    if not settings.closespider_pagecount_no_item and not settings.closespider_timeout_no_item:
+        return ""
+    if items != job.barren[0]:
+        job.barren = (items, pages, ran_s)
+    _, pages_then, ran_then_s = job.barren
+    if settings.closespider_pagecount_no_item and pages - pages_then >= settings.closespider_pagecount_no_item:
+        return "closespider_pagecount_no_item"
+    if settings.closespider_timeout_no_item and ran_s - ran_then_s >= settings.closespider_timeout_no_item:
+        return "closespider_timeout_no_item"
     return ""

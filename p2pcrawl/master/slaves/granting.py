@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from p2pcrawl.core.bench.seat import Seat
 from p2pcrawl.core.bench.workbench import Pick
+from p2pcrawl.core.control import ENDS
 from p2pcrawl.core.ring.rendezvous import preference
 from p2pcrawl.frontier.records.batch import LeaseRow
 from p2pcrawl.master.company.company import Company
@@ -14,9 +15,11 @@ from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.slaves.placing import Placing
 from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
 from p2pcrawl.model.crawl.url import origin_of
-from p2pcrawl.wire.messages.slave_messages import Grant, OpenJob, Robots, RobotsTask, Task
+from p2pcrawl.wire.messages.slave_messages import Grant, JobOver, OpenJob, Robots, RobotsTask, Task
 
 GRANTS_MAX = 512
+REASON_MAX = 1_000
+"""Characters of the reason of a job's end that slaves are told."""
 PARKED_MAX = 1_000
 """How many hosts are parked per turn at most, so that a turn stays short when all of many belong to one slave."""
 
@@ -164,6 +167,17 @@ class Granting:
                 self._add_task(grant, session, lease, job)
         for number, grant in grants.items():
             self._sessions[number].link.send(grant)
+        self._tell_ends()
+
+    def _tell_ends(self) -> None:
+        """Tells slaves of jobs that have ended, once they have nothing more of them in hand."""
+        for session in self._sessions.values():
+            for number in list(session.jobs):
+                job = self._jobs.get(number)
+                if (job is None or job.state in ENDS) and not session.holds_of(number):
+                    del session.jobs[number]
+                    reason = "shutdown" if job is None else job.reason or job.state
+                    session.link.send(JobOver(number, reason[:REASON_MAX]))
 
     def _add_task(self, grant: Grant, session: Session, lease: Lease, job: Job) -> None:
         candidate, link = lease.candidate, lease.candidate.link

@@ -130,6 +130,12 @@ class Session:
         """Tells whether the session has this lease, or had it when it was over."""
         return lease in self.robots or any(each.number == lease for each in (*self.leases.values(), *self.held))
 
+    def holds_of(self, job: int) -> bool:
+        """Tells whether it has anything of a job in its hands."""
+        return any(page.job == job for page in self.leases.values()) or any(
+            robots.job == job for robots in self.robots.values()
+        )
+
     @property
     def takes_work(self) -> bool:
         return self.ready and not self.stopping and not self.lost

@@ -49,6 +49,7 @@ from p2pcrawl.wire.messages.slave_messages import (
     Beat,
     Bye,
     Closed,
+    CloseJob,
     Forget,
     Halt,
     Hello,
@@ -85,6 +86,7 @@ class Slaves:
         run_here: RunHere,
         wake: Callable[[], None],
         left: Callable[[Bye], None],
+        close_job: Callable[[int, str], None] = lambda number, reason: None,
         *,
         output_to_stderr: bool = False,
         errors_to: int | None = None,
@@ -93,7 +95,8 @@ class Slaves:
         on_orphans: OnOrphans | None = None,
         ending: asyncio.Event | None = None,
     ) -> None:
-        """``left`` is called with the Bye of a slave that reports a fatal error. Without ``on_orphans`` what slaves
+        """``left`` is called with the Bye of a slave that reports a fatal error, ``close_job`` with the job that a
+        component of its spider wants to end, and why. Without ``on_orphans`` what slaves
         found out for others is acknowledged and forgotten, to be fetched again. ``ending``, ``slave_options``: see
         :class:`~.processes.Group`.
         """
@@ -101,6 +104,7 @@ class Slaves:
         self._count = count
         self._wake = wake
         self._left = left
+        self._close_job = close_job
         self._fenced = fenced
         self.on_orphans = on_orphans
         self._session_last = 0
@@ -246,6 +250,8 @@ class Slaves:
                 session.heard_at -= message.held_up_s
                 if self._fenced and message.session == session.id:
                     self._renew(session, message.number)
+            case CloseJob():
+                self._close_job(message.job, message.reason)
             case Leaving():
                 session.stopping = True
             case Orphans():

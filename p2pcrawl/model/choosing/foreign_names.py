@@ -22,9 +22,6 @@ _TLS = "TLS is the standard library's: 1.2 and newer, ciphers as OpenSSL has the
 
 TOLD: Final[Mapping[str, str]] = {
     "ADDONS": "add-ons are not run yet",
-    "CLOSESPIDER_PAGECOUNT_NO_ITEM": "write CLOSESPIDER_PAGECOUNT",
-    "CLOSESPIDER_TIMEOUT_NO_ITEM": "write CLOSESPIDER_TIMEOUT",
-    "EXTENSIONS": "extensions are not run yet",
     "RETRY_EXCEPTIONS": "which failures are tried again is told by RETRY_HTTP_CODES and the kind of the failure",
     "AJAXCRAWL_ENABLED": "no host has served #! pages by that scheme since 2015: it is left out",
     "AWS_SESSION_TOKEN": _CLOUD,
@@ -89,8 +86,15 @@ TOLD: Final[Mapping[str, str]] = {
 }
 """What to do instead, or what happens anyway; said once when a crawl begins."""
 
+READ: Final = frozenset(
+    {
+        *("AWS_ACCESS_KEY_ID", "AWS_ENDPOINT_URL", "AWS_REGION_NAME", "AWS_SECRET_ACCESS_KEY"),
+        *("FILES_STORE", "FTP_PASSWORD", "FTP_USER", "IMAGES_STORE"),
+    }
+)
+"""Kept as own settings, and read by the pipelines for media as Scrapy's are."""
+
 IDLE: Final[Mapping[str, str]] = {
-    "DOWNLOADER_STATS": "answers are counted in the certificate",
     "ASYNCIO_EVENT_LOOP": "uvloop's where there is one",
     "AUTOTHROTTLE_DEBUG": "delays are told by `why` and `status`",
     "AWS_MAX_POOL_CONNECTIONS": "parts go to object stores one by one",
@@ -196,7 +200,7 @@ HARMLESS: Final[Mapping[str, tuple[Any, ...]]] = {
 
 def is_scrapys(name: str) -> bool:
     """Tells whether a name is one of Scrapy's that is not ours."""
-    return name in TOLD or name in IDLE
+    return name in TOLD or name in IDLE or name in READ
 
 
 def told_of(own: Mapping[str, Any]) -> Iterator[str]:

@@ -234,6 +234,10 @@ class Settings(Readings):
     downloader_middlewares: Mapping[str, int | None] = field(default_factory=dict)
     """People's own, and built-in ones that are to stand elsewhere; None: it takes no part."""
     spider_middlewares: Mapping[str, int | None] = field(default_factory=dict)
+    extensions: Mapping[str, int | None] = field(default_factory=dict)
+    """People's own; those that Scrapy has built in are part of a crawl anyway."""
+    downloader_stats: bool = True
+    """Whether each slave counts its fetches under Scrapy's names."""
     scrapy_names: bool = False
     """Slaves answer ``import scrapy`` of the spider's code with p2pcrawl's names; ``--scrapy`` sets it. On one machine
     there is one slave then, unless ``slaves`` says otherwise."""
@@ -241,6 +245,8 @@ class Settings(Readings):
     closespider_itemcount: int = 0
     closespider_timeout: float = 0.0
     closespider_errorcount: int = 0
+    closespider_pagecount_no_item: int = 0
+    closespider_timeout_no_item: float = 0.0
     feeds: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Where items go, in Scrapy's words: addresses, each with a mapping of options. Read where a crawl is begun, and
     not kept with the job: passwords may stand in it."""
@@ -518,6 +524,8 @@ _NOT_NEGATIVE = (
     "closespider_itemcount",
     "closespider_timeout",
     "closespider_errorcount",
+    "closespider_pagecount_no_item",
+    "closespider_timeout_no_item",
     "feed_export_indent",
     "slaves",
 )

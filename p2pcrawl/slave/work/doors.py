@@ -37,6 +37,11 @@ class Doors:
         if self._watch is None and self._peers_here is not None:
             self._watch = asyncio.create_task(self._keep_looking())
 
+    def remove(self, networks: Networks) -> None:
+        """Lets these networks be, of a job that has ended."""
+        if networks in self._networks:
+            self._networks.remove(networks)
+
     def close_ports(self, addresses: Collection[str]) -> None:
         """Closes the ports that the master knows, in place of those that it knew before."""
         self._told = endpoints_of(addresses)

@@ -67,6 +67,7 @@ class Harvest:
         "item_trace",
         "page_policy",
         "parts",
+        "reported",
         "response",
     )
 
@@ -99,6 +100,8 @@ class Harvest:
         self._patience = PATIENT if task.attempt > 1 and not start else 1
         self.filtered: Counter[str] = Counter()
         self.dropped_items = 0
+        self.reported = 0
+        """Links that were taken."""
         self.errand: Errand | None = None
         """The item that waits for this page, where it is a file."""
         self.failed_items = 0
@@ -161,33 +164,34 @@ class Harvest:
             prints = b"".join([fingerprint(url) for url in urls])
             self._append(urls, prints, batch, self._depth)
 
-    def add_request(self, request: Request, *, redirect: bool = False) -> None:
-        """Adds one request. A redirect stays at its page's depth."""
+    def add_request(self, request: Request, *, redirect: bool = False) -> bool:
+        """Adds one request; returns False where it is filtered. A redirect stays at its page's depth."""
         if self._was_reported(request):
             self.filtered[Filter.SEEN] += 1
-            return
+            return False
         url = normalise(request.url)
         settings, depth = self._settings, self._task.link.depth if redirect else self._depth
         if url is None:
             self.filtered[Filter.INVALID] += 1
-            return
+            return False
         if settings.depth_limit and depth > settings.depth_limit:
             self.filtered[Filter.DEPTH] += 1
-            return
+            return False
         if settings.urllength_limit and len(url) > settings.urllength_limit:
             self.filtered[Filter.URL_LENGTH] += 1
-            return
+            return False
         if not self._allowed(request)(url):
             self.filtered[Filter.OFFSITE] += 1
-            return
+            return False
         self._ordinal += 1
         salt = f"{self._task.link.fingerprint.hex()}.{self._ordinal}" if request.dont_filter else ""
         print_, key = self._known_as(request, url, salt)
         if (key in self._memory and not self._opens(url)) or key in self._keys:
             self.filtered[Filter.SEEN] += 1
-            return
+            return False
         self._keys.add(key)
         self._append([url], print_, request, depth, redirect=redirect)
+        return True
 
     def _was_reported(self, request: Request) -> bool:
         """Tells whether a request is surely one that was reported, by its URL as it stands: most are."""
@@ -305,6 +309,7 @@ class Harvest:
         """Takes what has gathered, as (a part of) the task's page. From here on the links count as reported."""
         page = Page(self._task.lease, self._task.record, self._task.job, self._links, self._items)
         self._memory.remember(self._keys)
+        self.reported += self._rows
         self._links, self._items, self._keys = [], [], set()
         self._rows = self._size = 0
         self.parts += 1

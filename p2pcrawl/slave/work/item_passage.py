@@ -76,7 +76,7 @@ class ItemPassage:
             await self._failed(item, harvest, error)
         else:
             harvest.add_item(data)
-            self._stats.inc_value("item_scraped_count")
+            self._stats.count_here("item_scraped_count")
             if self._signals.has(item_scraped):
                 await self._signals.send(item_scraped, item=passed, response=harvest.response, spider=self._spider)
 
@@ -94,8 +94,8 @@ class ItemPassage:
     async def _dropped(self, item: Any, harvest: Harvest, error: DropItem) -> None:
         harvest.dropped_items += 1
         self._complaints.item_dropped(harvest.url, item, error)
-        self._stats.inc_value("item_dropped_count")
-        self._stats.inc_value(f"item_dropped_reasons_count/{type(error).__name__}")
+        self._stats.count_here("item_dropped_count")
+        self._stats.count_here(f"item_dropped_reasons_count/{type(error).__name__}")
         if self._signals.has(item_dropped):
             facts = {"item": item, "response": harvest.response, "exception": error, "spider": self._spider}
             await self._signals.send(item_dropped, **facts)
@@ -105,7 +105,7 @@ class ItemPassage:
         self._complaints.item_failed(harvest.url, error, trace)
         harvest.failed_items += 1
         harvest.item_trace = harvest.item_trace or trace
-        self._stats.inc_value("item_error_count")
+        self._stats.count_here("item_error_count")
         if self._signals.has(item_error):
             request: Any = harvest.response.request if harvest.response is not None else None
             failure = PageFailure(request, error, harvest.response)

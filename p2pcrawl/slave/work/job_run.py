@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from hashlib import blake2b
 from inspect import isgenerator
 from time import monotonic
 from typing import Any
 
+from p2pcrawl.core.hosts.politeness import DEFAULT_DELAY_S
 from p2pcrawl.core.hosts.retry import SLOW_DOWN_STATUS
 from p2pcrawl.fetch.cache.spiders_caches import Caches
 from p2pcrawl.fetch.components.chain import Chain, Detour, Redirected
@@ -24,7 +26,7 @@ from p2pcrawl.fetch.components.status import Retry, StatusError
 from p2pcrawl.fetch.components.usage import Reserved
 from p2pcrawl.fetch.connection.client import Client
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
-from p2pcrawl.fetch.connection.guard import Blocked, Networks, is_private
+from p2pcrawl.fetch.connection.guard import Blocked, Networks, is_private, opened_by
 from p2pcrawl.fetch.proxies.pooled_fetcher import proxy_pool
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.job import START_URL
@@ -42,6 +44,9 @@ from p2pcrawl.model.errors import (
 )
 from p2pcrawl.model.outcome import Drop, Failure
 from p2pcrawl.overlay.tasks import end
+from p2pcrawl.slave.hooks.fetch_stats import FetchStats
+from p2pcrawl.slave.hooks.inline_fetches import InlineFetches
+from p2pcrawl.slave.hooks.run_hooks import RunHooks
 from p2pcrawl.slave.link.fence import Fence, SessionExpired
 from p2pcrawl.slave.link.outbox import Outbox
 from p2pcrawl.slave.middlewares.assembly import assembled, spider_side, without_left_out
@@ -59,8 +64,6 @@ from p2pcrawl.spiders.callbacks import is_of_a_spider, iterate
 from p2pcrawl.spiders.failure import PageFailure
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.hooks.making import make_component, make_spider
-from p2pcrawl.spiders.hooks.signal_bus import SignalBus
-from p2pcrawl.spiders.hooks.signal_names import spider_closed
 from p2pcrawl.spiders.items.travelling import HOME
 from p2pcrawl.spiders.loading.allowed_hosts import bounds_of
 from p2pcrawl.spiders.loading.chosen import spiders_say
@@ -106,7 +109,9 @@ class JobRun:
         settings: Settings,
         networks: Networks,
         open_fetcher: OpenFetcher = Client,
+        close_job: Callable[[str], None] = lambda reason: None,
     ) -> None:
+        """``close_job`` asks the master to end the job."""
         self._open_fetcher = open_fetcher
         self.networks = networks
         self.memory = Memory()
@@ -134,10 +139,20 @@ class JobRun:
         caches = Caches.of(settings, networks, self.spider.name, counts, known_by)
         if caches is not None:
             defaults.append(caches.pages)
+        if settings.downloader_stats:
+            defaults.append(FetchStats(self.handle.stats))
         self._components = assembled(settings, self.handle, defaults)
         self._caches = caches if caches is not None and caches.pages in self._components else None
         self._retry = next((each for each in self._components if isinstance(each, Retry)), None)
         self._requeues = RequeueEnds(settings) if self.handle.parts["downloader middleware"] else None
+        self._inline = InlineFetches(
+            self._chained, MissingRules, self._read_rules, self._delay_of, settings.redirect_max_times
+        )
+        self._hooks = RunHooks(self.handle, settings, self._inline.fetch, close_job)
+        self._announcing = self._hooks.announcing
+        self._working = 0
+        self._rest = asyncio.Event()
+        self._rest.set()
         self._stack = AsyncExitStack()
 
     async def open(self) -> None:
@@ -147,11 +162,11 @@ class JobRun:
             await self._stack.enter_async_context(self._caches)
         if self.settings.proxy_pool:
             client = await self._stack.enter_async_context(proxy_pool(self.settings, client, self.networks))
-        self._chain = Chain(self._components, client.fetch)
+        self._chain = Chain(self._components, partial(self._hooks.fetched, fetch=client.fetch))
         self._plain = PlainFetcher(client, self._components)
         await self._pipelines.open()
         self._stack.push_async_callback(self._pipelines.close)
-        self._stack.push_async_callback(_call_close, self.spider)
+        await self._announcing.opened()
 
     def forget(self) -> None:
         """Forgets what was reported, for it may be lost: it is reported again when it is met. Pages that are at work
@@ -159,10 +174,37 @@ class JobRun:
         """
         self.memory = Memory()
 
-    async def close(self) -> None:
-        """Calls the spider's ``closed(reason)``, then closes pipelines and connections."""
+    async def at_rest(self) -> None:
+        """Waits until no page is at work."""
+        await self._rest.wait()
+
+    async def close(self, reason: str = "finished") -> None:
+        """Says that the spider is closed, to its ``closed(reason)`` among others, then closes pipelines and
+        connections.
+        """
         self._complaints.log_counts()
-        await self._stack.aclose()
+        try:
+            await self._announcing.closed(reason)
+        finally:
+            await self._stack.aclose()
+
+    async def _chained(self, request: Request) -> Answer:
+        return await self._chain.run(request)
+
+    async def _read_rules(self, origin: str) -> None:
+        """Reads a robots.txt for a fetch that no master has granted."""
+
+        async def pause(host: str) -> None:
+            await asyncio.sleep(self._delay_of(host))
+
+        text = await fetch_robots(self._plain, origin, self.settings, pause)
+        limited(self.learn_rules)(origin, text.verdict, text.body, text.reason)
+
+    def _delay_of(self, host: str) -> float:
+        """Returns the pause between two fetches of a host that no master has granted."""
+        if self.settings.download_delay is not None:
+            return self.settings.download_delay
+        return 0.0 if opened_by(f"http://{host}/") else DEFAULT_DELAY_S
 
     # -- robots.txt ---------------------------------------------------------------------------
 
@@ -211,6 +253,16 @@ class JobRun:
         the session ended while it fetched, and StorageError when its raw page cannot be kept. A callback that runs when
         the session ends runs on, and its page is put into the outbox.
         """
+        self._working += 1
+        self._rest.clear()
+        try:
+            await self._work(task, outbox, fence)
+        finally:
+            self._working -= 1
+            if not self._working:
+                self._rest.set()
+
+    async def _work(self, task: Task, outbox: Outbox, fence: Fence) -> None:
         work.begin(task.lease)
         HOME.set(type(self.spider).__module__)
         start = task.link.url.startswith(START_URL)
@@ -231,9 +283,13 @@ class JobRun:
         else:
             outcome = await self._page(task, harvest, outbox, fence)
         outcome.detail, outcome.close = sendable(outcome.detail), sendable(outcome.close)
+        while self._hooks.engine.pending:
+            harvest.add_request(self._hooks.engine.pending.popleft())
         outcome.filtered = dict(harvest.filtered)
         outcome.dropped_items = harvest.dropped_items
         page = harvest.take()
+        self._announcing.gathered(harvest.reported, harvest.filtered)
+        outcome.stats = self.handle.stats.take_news()
         page.outcome = outcome
         outbox.put(page, task, whole=harvest.parts == 1)
 
@@ -337,6 +393,7 @@ class JobRun:
         if harvest.errand is not None:
             made = harvest.errand.had(response)
             return await self._collect(made, harvest, outbox, outcome, self.settings.slave_silence)
+        await self._announcing.received(request, response)
         return await self._called_back(task, response, harvest, outbox, outcome)
 
     async def _called_back(
@@ -410,7 +467,7 @@ class JobRun:
         except TooSlow as error:
             return _too_slow(outcome, error)
         except BaseException as error:
-            return self._raised(harvest.url, outcome, error)
+            return self._raised(harvest.url, outcome, error, harvest.response)
         return _with_failed_items(harvest, outcome)
 
     async def _send_part(self, harvest: Harvest, outbox: Outbox) -> None:
@@ -421,7 +478,9 @@ class JobRun:
         await outbox.room()
 
     async def _take(self, thing: Any, harvest: Harvest, outbox: Outbox) -> None:
-        if isinstance(thing, LinkBatch):
+        if self._announcing.hears_requests and isinstance(thing, LinkBatch | Request):
+            await self._take_aloud(thing, harvest, outbox)
+        elif isinstance(thing, LinkBatch):
             urls = thing.urls
             for start in range(0, len(urls), PART_LINKS):
                 harvest.add_links(thing, urls[start : start + PART_LINKS])
@@ -433,6 +492,14 @@ class JobRun:
             await self._items.take(thing, harvest, bounded=outbox.copied)
         if harvest.full:
             await self._send_part(harvest, outbox)
+
+    async def _take_aloud(self, thing: LinkBatch | Request, harvest: Harvest, outbox: Outbox) -> None:
+        """Takes requests one by one, for those who want to hear of each."""
+        for request in map(thing.request, thing.urls) if isinstance(thing, LinkBatch) else (thing,):
+            if await self._announcing.scheduled(request) and not harvest.add_request(request):
+                await self._announcing.dropped(request)
+            if harvest.full:
+                await self._send_part(harvest, outbox)
 
     async def _failed(
         self, task: Task, request: Request, error: FetchError, harvest: Harvest, outbox: Outbox
@@ -501,12 +568,13 @@ class JobRun:
             return await self._collect(made, harvest, outbox, outcome, self.settings.slave_silence)
         return await self._call(errback, failure, _bare(request), harvest, outbox, outcome)
 
-    def _raised(self, url: str, outcome: Outcome, error: BaseException) -> Outcome:
+    def _raised(self, url: str, outcome: Outcome, error: BaseException, response: Any = None) -> Outcome:
         """Makes the page's end by what its spider raised. Raises again what the spider did not."""
         if not is_of_a_spider(error):
             raise error
         outcome.phase, outcome.reason, outcome.detail = Phase.FAILED, Failure.CALLBACK, trace_of(error)
         self._complaints.raised(url, error, outcome.detail)
+        self._announcing.raised(error, response.request if response is not None else None, response)
         return outcome
 
 
@@ -540,13 +608,6 @@ async def _patient(things: AsyncIterator[Any], silence_s: float | None) -> Async
         except StopAsyncIteration:
             return
         yield thing
-
-
-async def _call_close(spider: Spider) -> None:
-    # Spiders define it with a spider or without one.
-    bus = SignalBus()
-    bus.connect(spider.close, spider_closed, weak=False)
-    await bus.send(spider_closed, spider=spider, reason="finished")
 
 
 def _listed(start_urls: object) -> list[str]:

@@ -7,6 +7,7 @@ import logging
 import socket
 import tempfile
 from collections.abc import Awaitable, Callable
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 
@@ -33,7 +34,7 @@ CLOSE_S = 10.0
 
 
 class Jobs:
-    """``failed`` hears of a job that cannot be opened."""
+    """``failed`` hears of a job that cannot be opened, ``close_job`` of one that its own code wants to end."""
 
     def __init__(
         self,
@@ -41,11 +42,14 @@ class Jobs:
         open_fetcher: OpenFetcher,
         failed: Callable[[Bye], None],
         doors: Doors,
+        close_job: Callable[[int, str], None] = lambda job, reason: None,
     ) -> None:
         self._classes = classes
         self._open_fetcher = open_fetcher
         self._failed = failed
         self.doors = doors
+        self._close_job = close_job
+        self._ending: set[asyncio.Task[None]] = set()
         self._runs: dict[int, asyncio.Task[JobRun]] = {}
         self._networks: dict[int, Networks] = {}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -66,6 +70,16 @@ class Jobs:
         """Returns the job, when it is open. Raises what opening it raised."""
         return asyncio.shield(self._runs[job])
 
+    def over(self, job: int, reason: str) -> None:
+        """Closes a job that has ended, when nothing of it is at work any more."""
+        made, networks = self._runs.pop(job, None), self._networks.pop(job, None)
+        if networks is not None:
+            self.doors.remove(networks)
+        if made is not None:
+            task = asyncio.create_task(self._close_run(made, reason))
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
+
     def learn_rules(self, robots: Robots) -> None:
         for run in self._opened():
             if robots.agent and robots.agent != run.settings.robots_key:
@@ -82,18 +96,28 @@ class Jobs:
         for made in self._runs.values():
             if not made.done():
                 made.cancel()
-        done = await asyncio.gather(*self._runs.values(), return_exceptions=True)
-        for run in done:
-            if isinstance(run, JobRun):
-                try:
-                    async with asyncio.timeout(CLOSE_S):
-                        await run.close()
-                except BaseException as error:
-                    if not is_of_a_spider(error):
-                        raise
-                    log.exception("spider %s did not close cleanly", run.spider.name)
+        closing = [self._close_run(made, "shutdown", patient=False) for made in self._runs.values()]
+        await asyncio.gather(*self._ending, *closing)
         if self._folder is not None:
             self._folder.cleanup()
+
+    async def _close_run(self, made: asyncio.Task[JobRun], reason: str, *, patient: bool = True) -> None:
+        try:
+            run = await made
+        except BaseException as error:
+            # Whoever waited for it to open has heard of it.
+            if not (is_of_a_spider(error) or made.cancelled()):
+                raise
+            return
+        try:
+            async with asyncio.timeout(CLOSE_S):
+                if patient:
+                    await run.at_rest()
+                await run.close(reason)
+        except BaseException as error:
+            if not is_of_a_spider(error):
+                raise
+            log.exception("spider %s did not close cleanly", run.spider.name)
 
     def _opened(self) -> list[JobRun]:
         return [t.result() for t in self._runs.values() if t.done() and not t.cancelled() and t.exception() is None]
@@ -104,11 +128,12 @@ class Jobs:
             if settings.scrapy_names:
                 install_scrapy_names()
             cls = self._classes.get(spec.name) or self._class_of(spec)
-            run = JobRun(cls, spec.arguments, settings, networks, self._open_fetcher)
+            close = partial(self._close_job, spec.id)
+            run = JobRun(cls, spec.arguments, settings, networks, self._open_fetcher, close)
             try:
                 await run.open()
             except BaseException:
-                await run.close()
+                await run.close("shutdown")
                 raise
         except P2PCrawlError as error:
             self._failed(Bye(f"{error}{_at_home(spec)}", error.exit_code == 2, spec.id))

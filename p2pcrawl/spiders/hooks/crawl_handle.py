@@ -17,6 +17,8 @@ class CrawlHandle:
         self.settings = settings
         self.spidercls = spidercls
         self.spider: Any = None
+        self.engine: Any = None
+        """What queues, fetches and closes; there is none before the crawl begins."""
         self.stats = CrawlStats()
         self.signals = SignalBus(self)
         self.request_fingerprinter: Fingerprinter = RequestFingerprinter(self)

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from p2pcrawl.spiders.hooks.signal_names import spider_idle
+from p2pcrawl.spiders.hooks.signal_names import NEVER_SENT, spider_idle
 
 log = logging.getLogger(__name__)
 
@@ -29,12 +29,16 @@ class SignalBus:
     def __init__(self, sender: Any = None) -> None:
         self._sender = sender
         self._handlers: dict[Any, list[_Connected]] = {}
+        self._told: set[Any] = set()
         self._tasks: set[asyncio.Future[Any]] = set()
 
     def connect(self, receiver: Handler, signal: Any, *, weak: bool = True, **_: Any) -> None:
         """Lets ``receiver``, plain or async, be called at each ``signal``; once, however often it is connected."""
         if not callable(receiver):
             raise TypeError(f"a handler of {signal!r} is a function or a method, not {receiver!r}")
+        if signal in NEVER_SENT and signal not in self._told:
+            self._told.add(signal)
+            log.warning("signal %s is not sent: %s", signal.name, NEVER_SENT[signal])
         self.disconnect(receiver, signal)
         self._handlers.setdefault(signal, []).append(_Connected(receiver, weak))
 

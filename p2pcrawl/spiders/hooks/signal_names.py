@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 
 class Signal:
     """One thing that happens in a crawl. Signals of one's own are any objects."""
@@ -37,3 +40,15 @@ feed_slot_closed = Signal("feed_slot_closed")
 feed_exporter_closed = Signal("feed_exporter_closed")
 memusage_warning_reached = Signal("memusage_warning_reached")
 robots_parsed = Signal("robots_parsed")
+
+NEVER_SENT: Final[Mapping[Signal, str]] = {
+    scheduler_empty: "queues are the masters', and no slave knows them",
+    spider_idle: "a job ends when all of it is done; yield from start() what may be needed later",
+    headers_received: "fetches are told of when they are whole; DOWNLOAD_MAXSIZE bounds them",
+    bytes_received: "fetches are told of when they are whole; DOWNLOAD_MAXSIZE bounds them",
+    feed_slot_closed: "outputs are written by masters",
+    feed_exporter_closed: "outputs are written by masters",
+    memusage_warning_reached: "memory is bounded by FRONTIER_MEMORY and DOWNLOAD_MAXSIZE",
+    robots_parsed: "robots.txt is read once for all slaves",
+}
+"""Signals that people's code may know, and why it waits for them in vain."""

@@ -34,7 +34,8 @@ START_URLS_CHECKED = 10_000
 
 def try_spider(cls: type[Spider], arguments: Mapping[str, Any], settings: Settings) -> None:
     """Raises ConfigurationError, one line, when the spider cannot be made or has nowhere to start."""
-    for components in (settings.item_pipelines, settings.downloader_middlewares, settings.spider_middlewares):
+    kinds = (settings.item_pipelines, settings.downloader_middlewares, settings.spider_middlewares, settings.extensions)
+    for components in kinds:
         for path, order in components.items():
             if isinstance(path, str) and order is not None and not built_in(path):
                 load_object(path)

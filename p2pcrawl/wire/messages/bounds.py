@@ -20,6 +20,9 @@ BucketNumber = Annotated[int, Meta(ge=0, lt=4096)]
 Seconds = Annotated[float, Meta(ge=0.0, le=SECONDS_MAX)]
 PhaseNumber = Annotated[int, Meta(ge=0, le=3)]
 """A model.record.Phase."""
+StatName = Annotated[str, Meta(min_length=2, max_length=201)]
+"""A mark, and the name of a stat."""
+StatsNews = Annotated[dict[StatName, Annotated[int, Meta(ge=-(1 << 53), le=1 << 53)]], Meta(max_length=200)]
 ENDPOINTS_MAX = 4_096
 Endpoints = Annotated[list[Annotated[str, Meta(max_length=261)]], Meta(max_length=ENDPOINTS_MAX)]
 """Where peers listen, as host:port."""

@@ -13,7 +13,16 @@ from msgspec import Meta, Struct
 
 from p2pcrawl.model.crawl.fingerprint import SIZE
 from p2pcrawl.model.crawl.job import LABEL_MAX, PROJECT_MAX
-from p2pcrawl.wire.messages.bounds import Count, Endpoints, Number, OpenedHosts, PhaseNumber, Seconds, WireLink
+from p2pcrawl.wire.messages.bounds import (
+    Count,
+    Endpoints,
+    Number,
+    OpenedHosts,
+    PhaseNumber,
+    Seconds,
+    StatsNews,
+    WireLink,
+)
 
 PROTOCOL = 2
 
@@ -119,6 +128,8 @@ class Outcome(Struct, array_like=True):
     dropped_items: Count = 0
     close: str = ""
     """The callback asked to end the crawl, with this reason."""
+    stats: StatsNews = {}
+    """The counts of components in the slave since the last page's end, by marked names; see master.jobs.job_stats."""
     marked: str = ""
     """The kind of the statement by which the site forbids what the page was fetched for nevertheless."""
     unasked: bool = False
@@ -287,6 +298,20 @@ class Halt(Struct, array_like=True, tag=17):
     """Master to slave: the session is over at once; others may be about to ask the hosts of what is open."""
 
 
+class CloseJob(Struct, array_like=True, tag=18):
+    """Slave to master: a component of a job's spider wants the job to end, for this reason."""
+
+    job: Number
+    reason: Annotated[str, Meta(max_length=8_000)]
+
+
+class JobOver(Struct, array_like=True, tag=19):
+    """Master to slave, which has nothing of the job in its hands any more: it has ended, for this reason."""
+
+    job: Number
+    reason: Annotated[str, Meta(max_length=8_000)] = "finished"
+
+
 Message = (
     Hello
     | Welcome
@@ -305,4 +330,6 @@ Message = (
     | Leaving
     | Closed
     | Halt
+    | CloseJob
+    | JobOver
 )

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from p2pcrawl.model.choosing.foreign_names import HARMLESS, IDLE, TOLD, told_of
+from p2pcrawl.model.choosing.foreign_names import HARMLESS, IDLE, READ, TOLD, told_of
 from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.crawl.settings import Settings, is_ours
 
@@ -16,12 +16,12 @@ SCRAPYS = (Path(__file__).parent / "scrapy_settings.txt").read_text().split()
 
 
 @pytest.mark.parametrize("name", SCRAPYS)
-def test_setting_of_scrapy_is_ours_or_told_or_idle(name: str) -> None:
-    assert is_ours(name) or name in TOLD or name in IDLE
+def test_setting_of_scrapy_is_ours_or_told_or_read_or_idle(name: str) -> None:
+    assert is_ours(name) or name in TOLD or name in IDLE or name in READ
 
 
 def test_table_has_no_name_that_scrapy_has_not() -> None:
-    assert {*TOLD, *IDLE} - {*SCRAPYS} == set()
+    assert {*TOLD, *IDLE, *READ} - {*SCRAPYS} == set()
     assert {*HARMLESS} <= {*TOLD}
     assert not {*TOLD} & {*IDLE}
 
