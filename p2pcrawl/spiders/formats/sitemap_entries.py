@@ -156,6 +156,15 @@ def plain_chunks(body: bytes, size_max: int | None = None) -> Iterator[bytes]:
             yield rest
 
 
+def iterloc(it: Iterable[dict[str, Any]], alt: bool = False) -> Iterator[str]:
+    """Yields the addresses of entries, each with those of its alternates if ``alt`` says so."""
+    for entry in it:
+        if entry.get("loc"):
+            yield entry["loc"]
+        if alt:
+            yield from entry.get("alternate") or ()
+
+
 def sitemap_urls_from_robots(robots_text: str | bytes, base_url: str | None = None) -> Iterator[str]:
     """Yields the addresses of sitemaps that a robots.txt names, made absolute if a base is given."""
     text = robots_text.decode("utf-8", "replace") if isinstance(robots_text, bytes) else robots_text

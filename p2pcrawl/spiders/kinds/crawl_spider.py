@@ -112,8 +112,8 @@ class CrawlSpider(Spider):
         """Yields what the callback makes of a page, then the requests for its links if they are to be followed."""
         results = callback(response, **cb_kwargs) if callback is not None else None
         if inspect.isawaitable(results) or hasattr(results, "__aiter__"):
-            return self._yield_later(response, results, follow)
-        return self._yield_now(response, results, callback is not None, follow)
+            return _yield_later(self, response, results, follow)
+        return _yield_now(self, response, results, callback is not None, follow)
 
     def _parse(self, response: Response, **kwargs: Any) -> Any:
         return self._parse_response(response, self.parse_start_url, kwargs, True)
@@ -127,25 +127,6 @@ class CrawlSpider(Spider):
     ) -> Any:
         # The name that spiders override which were written for older versions of Scrapy.
         return self.parse_with_rules(response, callback, cb_kwargs, follow)
-
-    def _yield_now(self, response: Response, results: Any, called: bool, follow: bool) -> Iterator[Any]:
-        if called:
-            yield from several(self.process_results(response, () if results is None else results))
-        if follow:
-            yield from self._followed(response)
-
-    async def _yield_later(self, response: Response, results: Any, follow: bool) -> AsyncIterator[Any]:
-        gathered = [each async for each in iterate(results)]
-        for each in several(self.process_results(response, gathered)):
-            yield each
-        if follow:
-            for each in self._followed(response):
-                yield each
-
-    def _followed(self, response: Response) -> Iterable[Any]:
-        if self._follow_links and self.settings.crawlspider_follow_links:
-            return self._requests_to_follow(response)
-        return ()
 
     def _requests_to_follow(self, response: Response) -> Iterator[Request | None]:
         if not response.is_html:
@@ -185,11 +166,33 @@ class CrawlSpider(Spider):
         self._rules = [rule.bound_to(self) for rule in rules]
 
 
+def _yield_now(spider: CrawlSpider, response: Response, results: Any, called: bool, follow: bool) -> Iterator[Any]:
+    if called:
+        yield from several(spider.process_results(response, () if results is None else results))
+    if follow:
+        yield from _followed(spider, response)
+
+
+async def _yield_later(spider: CrawlSpider, response: Response, results: Any, follow: bool) -> AsyncIterator[Any]:
+    gathered = [each async for each in iterate(results)]
+    for each in several(spider.process_results(response, gathered)):
+        yield each
+    if follow:
+        for each in _followed(spider, response):
+            yield each
+
+
+def _followed(spider: CrawlSpider, response: Response) -> Iterable[Any]:
+    if spider._follow_links and spider.settings.crawlspider_follow_links:
+        return spider._requests_to_follow(response)
+    return ()
+
+
 def _all_links(links: list[FoundLink]) -> list[FoundLink]:
     return links
 
 
-def _as_it_is(request: Request, response: Response) -> Request:
+def _as_it_is(request: Request, response: Response | None = None) -> Request:
     return request
 
 
@@ -201,5 +204,5 @@ def _with_response(process: Callable[..., Any]) -> Callable[..., Any]:
         return process
     places = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
     if len(places) == 1 and not any(each.kind is each.VAR_POSITIONAL for each in parameters):
-        return lambda request, response: process(request)
+        return lambda request, response=None: process(request)
     return process

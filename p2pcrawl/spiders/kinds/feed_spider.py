@@ -31,7 +31,7 @@ class FeedSpider(Spider):
 
     async def _parse(self, response: Response, **cb_kwargs: Any) -> AsyncIterator[Any]:
         if response.is_html:
-            for request in self._named(response):
+            for request in _named(self, response):
                 yield request
             return
         count = 0
@@ -42,14 +42,15 @@ class FeedSpider(Spider):
         if not count:
             self.logger.warning("%s has no entries of a feed", response.url)
 
-    def _named(self, response: Response) -> list[Request]:
-        links = [node.attributes for node in response.tree.css("link[rel][href]")]
-        feeds = [
-            normalise(link["href"] or "", response.base_url)
-            for link in links
-            if "alternate" in (link["rel"] or "").lower().split()
-            and (link.get("type") or "").partition(";")[0].strip().lower() in _KINDS
-        ]
-        if not feeds:
-            self.logger.warning("%s is a page that names no feed", response.url)
-        return [Request(url) for url in dict.fromkeys(feeds) if url is not None]
+
+def _named(spider: FeedSpider, response: Response) -> list[Request]:
+    links = [node.attributes for node in response.tree.css("link[rel][href]")]
+    feeds = [
+        normalise(link["href"] or "", response.base_url)
+        for link in links
+        if "alternate" in (link["rel"] or "").lower().split()
+        and (link.get("type") or "").partition(";")[0].strip().lower() in _KINDS
+    ]
+    if not feeds:
+        spider.logger.warning("%s is a page that names no feed", response.url)
+    return [Request(url) for url in dict.fromkeys(feeds) if url is not None]

@@ -53,21 +53,12 @@ class XMLFeedSpider(Spider):
         if self.iterator == "iternodes":
             nodes: Iterable[parsel.Selector] = named_nodes(response, self.itertag, self.namespaces)
         elif self.iterator == "xml":
-            nodes = self._selected(response, "xml")
+            nodes = _selected(self, response, "xml")
         elif self.iterator == "html":
-            nodes = self._selected(response, "html")
+            nodes = _selected(self, response, "html")
         else:
             raise NotSupported(f"iterator is iternodes, xml or html, not {self.iterator!r}")
         return self.parse_nodes(response, nodes)
-
-    @limited
-    def _selected(self, response: Response, kind: Literal["xml", "html"]) -> Iterable[parsel.Selector]:
-        whole = response.text.encode("utf-8", "replace")
-        text = whole[: bearable(whole, xml=kind == "xml")].decode("utf-8", "replace")
-        selector = parsel.Selector(text, type=kind)
-        for prefix, address in self.namespaces:
-            selector.register_namespace(prefix, address)
-        return selector.xpath(f"//{self.itertag}")
 
 
 class CSVFeedSpider(Spider):
@@ -96,3 +87,13 @@ class CSVFeedSpider(Spider):
 
     def _parse(self, response: Response, **cb_kwargs: Any) -> Any:
         return self.parse_rows(self.adapt_response(response))
+
+
+@limited
+def _selected(spider: XMLFeedSpider, response: Response, kind: Literal["xml", "html"]) -> Iterable[parsel.Selector]:
+    whole = response.text.encode("utf-8", "replace")
+    text = whole[: bearable(whole, xml=kind == "xml")].decode("utf-8", "replace")
+    selector = parsel.Selector(text, type=kind)
+    for prefix, address in spider.namespaces:
+        selector.register_namespace(prefix, address)
+    return selector.xpath(f"//{spider.itertag}")

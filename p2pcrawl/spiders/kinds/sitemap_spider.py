@@ -9,7 +9,12 @@ from typing import Any
 
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.spiders.formats.sitemap_entries import Sitemap, plain_chunks, sitemap_urls_from_robots
+from p2pcrawl.spiders.formats.sitemap_entries import (
+    Sitemap,
+    iterloc,
+    plain_chunks,
+    sitemap_urls_from_robots,
+)
 from p2pcrawl.spiders.page.limit import limited
 from p2pcrawl.spiders.page.links import normalise
 from p2pcrawl.spiders.page.response import Response
@@ -35,7 +40,8 @@ class SitemapSpider(Spider):
 
     def __init__(self, name: str | None = None, **arguments: Any) -> None:
         super().__init__(name, **arguments)
-        self._rules = [(re.compile(pattern), self._method(callback)) for pattern, callback in self.sitemap_rules]
+        # Under the names by which spiders know them that parse sitemaps themselves.
+        self._cbs = [(re.compile(pattern), _method(self, callback)) for pattern, callback in self.sitemap_rules]
         self._follow = [re.compile(pattern) for pattern in self.sitemap_follow]
 
     def start_requests(self) -> Iterable[Any]:
@@ -53,52 +59,57 @@ class SitemapSpider(Spider):
     def _parse_sitemap(self, response: Response) -> Iterator[Request]:
         if response.url.endswith("/robots.txt"):
             for url in sitemap_urls_from_robots(response.body, response.url):
-                yield from self._request(url, response, self._parse_sitemap)
+                yield from _requests(self, url, response, self._parse_sitemap)
             return
-        sitemap = Sitemap(self._chunks(response))
+        sitemap = _sitemap_of(self, response)
         if sitemap.type not in ("urlset", "sitemapindex"):
             self.logger.warning("%s is no sitemap: it is left out", response.url)
             return
         is_index = sitemap.type == "sitemapindex"
-        for entry in self.sitemap_filter(_Entries(sitemap)):
-            for url in self._urls(entry):
-                callback = self._follower(url) if is_index else self._callback(url)
-                if callback is not None:
-                    yield from self._request(url, response, callback)
+        for url in iterloc(self.sitemap_filter(_Entries(sitemap)), self.sitemap_alternate_links):
+            callback: Callable[..., Any] | None
+            if is_index:
+                callback = self._parse_sitemap if any(pattern.search(url) for pattern in self._follow) else None
+            else:
+                callback = next((callback for pattern, callback in self._cbs if pattern.search(url)), None)
+            if callback is not None:
+                yield from _requests(self, url, response, callback)
 
-    def _chunks(self, response: Response) -> Iterator[bytes]:
-        size_max = max(SITEMAP_SIZE, self.settings.download_maxsize)
-        try:
-            yield from plain_chunks(response.body, size_max)
-        except ValueError as error:
-            self.logger.warning("%s is a sitemap of %s: the rest is left out", response.url, error)
+    def _get_sitemap_body(self, response: Response) -> bytes | None:
+        # For spiders that override it, or parse sitemaps themselves: all of it, inflated. None: no sitemap.
+        return None if response.is_html else b"".join(_pieces_of(self, response))
 
-    def _urls(self, entry: dict[str, Any]) -> Iterator[str]:
-        if entry.get("loc"):
-            yield entry["loc"]
-        if self.sitemap_alternate_links:
-            yield from entry.get("alternate", ())
 
-    def _follower(self, url: str) -> Callable[..., Any] | None:
-        return self._parse_sitemap if any(pattern.search(url) for pattern in self._follow) else None
+def _sitemap_of(spider: SitemapSpider, response: Response) -> Sitemap:
+    """Reads the sitemap piece by piece, unless the spider has its own way to get its body."""
+    if type(spider)._get_sitemap_body is SitemapSpider._get_sitemap_body:
+        return Sitemap(_pieces_of(spider, response))
+    return Sitemap(spider._get_sitemap_body(response) or b"")
 
-    def _callback(self, url: str) -> Callable[..., Any] | None:
-        return next((callback for pattern, callback in self._rules if pattern.search(url)), None)
 
-    def _request(self, url: str, response: Response, callback: Callable[..., Any]) -> Iterator[Request]:
-        absolute = normalise(url, response.url)
-        if absolute is None:
-            self.logger.debug("%s names %r, which is no URL", response.url, url[:200])
-        else:
-            yield Request(absolute, callback)
+def _pieces_of(spider: SitemapSpider, response: Response) -> Iterator[bytes]:
+    size_max = max(SITEMAP_SIZE, spider.settings.download_maxsize)
+    try:
+        yield from plain_chunks(response.body, size_max)
+    except ValueError as error:
+        spider.logger.warning("%s is a sitemap of %s: the rest is left out", response.url, error)
 
-    def _method(self, callback: Callable[..., Any] | str) -> Callable[..., Any]:
-        if not isinstance(callback, str):
-            return callback
-        method: Callable[..., Any] | None = getattr(self, callback, None)
-        if method is None:
-            raise ConfigurationError(f"sitemap_rules of spider {self.name} name {callback!r}, which is no method of it")
-        return method
+
+def _requests(spider: SitemapSpider, url: str, response: Response, callback: Callable[..., Any]) -> Iterator[Request]:
+    absolute = normalise(url, response.url)
+    if absolute is None:
+        spider.logger.debug("%s names %r, which is no URL", response.url, url[:200])
+    else:
+        yield Request(absolute, callback)
+
+
+def _method(spider: SitemapSpider, callback: Callable[..., Any] | str) -> Callable[..., Any]:
+    if not isinstance(callback, str):
+        return callback
+    method: Callable[..., Any] | None = getattr(spider, callback, None)
+    if method is None:
+        raise ConfigurationError(f"sitemap_rules of spider {spider.name} name {callback!r}, which is no method of it")
+    return method
 
 
 class _Entries:

@@ -161,6 +161,17 @@ def test_gzipped_sitemap_is_read_whatever_it_is_called() -> None:
     assert len(requests(Items(), gzip.compress(URLSET), "https://example.com/map?x=1")) == 2
 
 
+def test_spider_may_have_its_own_way_to_the_body_of_a_sitemap() -> None:
+    class Lines(Items):
+        def _get_sitemap_body(self, response: Any) -> bytes | None:
+            if response.body.startswith(b"http"):
+                return b"<urlset><url><loc>" + response.body + b"</loc></url></urlset>"
+            return super()._get_sitemap_body(response)
+
+    assert requests(Lines(), b"https://example.com/item/9") == [("/item/9", "parse_item")]
+    assert len(requests(Lines(), gzip.compress(URLSET))) == 2
+
+
 def test_alternates_are_taken_where_that_is_wanted() -> None:
     class Translated(Items):
         sitemap_alternate_links = True
