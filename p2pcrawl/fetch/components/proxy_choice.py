@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
 
@@ -70,9 +71,14 @@ class Proxy(Component):
 def _told_by(environment: Mapping[str, str]) -> dict[str, str]:
     """Returns the environment's proxies by scheme, as the standard library reads them."""
     if environment is os.environ:
-        return getproxies_environment()
+        return _of_this_process()
     names = {name.lower(): value for name, value in environment.items()}
     return {name.removesuffix("_proxy"): value for name, value in names.items() if name.endswith("_proxy") and value}
+
+
+@cache
+def _of_this_process() -> dict[str, str]:
+    return getproxies_environment()
 
 
 def _usable(proxy: str) -> str:

@@ -131,11 +131,7 @@ class DefaultHeaders(Component):
         self._told = False
 
     def process_request(self, request: Request) -> None:
-        if not request.headers:
-            request.headers = self._headers.copy()
-        else:
-            for name, value in self._headers.items():
-                request.headers.setdefault(name, value)
+        request.headers.fill(self._headers)
         if self._own:
             self._add_own(request)
 
@@ -159,7 +155,7 @@ class UserAgent(Component):
     order = 500
 
     def __init__(self, user_agent: str) -> None:
-        self._user_agent = user_agent
+        self._headers = Headers({"User-Agent": user_agent})
 
     def process_request(self, request: Request) -> None:
-        request.headers.setdefault("User-Agent", self._user_agent)
+        request.headers.fill(self._headers)

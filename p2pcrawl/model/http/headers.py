@@ -108,6 +108,10 @@ class Headers(MutableMapping[str, HeaderText]):
         return HeaderText(held[-1])
 
     def __setitem__(self, name: HeaderName, value: HeaderValue) -> None:
+        if type(name) is str and type(value) is str and value.isascii() and value.isprintable() and _is_name(name):
+            # Nearly all of them.
+            self._lines[name.lower()] = (name, value)
+            return
         written = _checked_name(name)
         self._lines[written.lower()] = (written, *_checked_values(written, value))
 
@@ -153,6 +157,13 @@ class Headers(MutableMapping[str, HeaderText]):
         if _lower(name) not in self._lines:
             self[name] = default
         return self.get(name, HeaderText())
+
+    def fill(self, defaults: Headers) -> None:
+        """Sets the headers of ``defaults`` that are not there yet."""
+        lines = self._lines
+        for lower, held in defaults._lines.items():
+            if lower not in lines:
+                lines[lower] = held
 
     def update(self, headers: HeadersLike = (), **named: HeaderValue) -> None:  # type: ignore[override]
         """Sets headers, in the place of those of the same names."""

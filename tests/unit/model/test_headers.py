@@ -105,3 +105,11 @@ def test_headers_that_are_set_later_are_read_likewise() -> None:
     request.headers = {b"X-A": [b"1", b"2"]}  # type: ignore[assignment]
 
     assert request.headers.lines == [("X-A", "1"), ("X-A", "2")]
+
+
+def test_defaults_fill_what_is_not_there() -> None:
+    headers = Headers({"accept": "mine", "X-A": None})
+
+    headers.fill(Headers({"Accept": "theirs", "X-A": "1", "X-B": ["2", "3"]}))
+
+    assert headers.lines == [("accept", "mine"), ("X-B", "2"), ("X-B", "3")]
