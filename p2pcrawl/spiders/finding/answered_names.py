@@ -26,6 +26,7 @@ ELSEWHERE = {
     "scrapy.spiders.crawl": "p2pcrawl.spiders",
     "scrapy.spiders.feed": "p2pcrawl.spiders",
     "scrapy.spiders.init": "p2pcrawl.spiders",
+    "scrapy.spiders.sitemap": "p2pcrawl.spiders.sitemap",
     "scrapy.contrib.spiders": "p2pcrawl.spiders",
     "scrapy.contrib.spiders.crawl": "p2pcrawl.spiders",
     "scrapy.contrib.spiders.feed": "p2pcrawl.spiders",
