@@ -17,6 +17,7 @@ from p2pcrawl.frontier.copies.set_aside import STORES, note_missing, set_aside
 from p2pcrawl.master.carrying import Carrying
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.company.neighbours import Neighbours
+from p2pcrawl.master.injection import Injection
 from p2pcrawl.master.jobs.sink_secrets import SinkSecrets, unsealed_sinks
 from p2pcrawl.master.majority.roll import FILE as ELECTORATE_FILE
 from p2pcrawl.master.majority.roll import Roll
@@ -38,7 +39,7 @@ from p2pcrawl.peer.acquaintances import AGES_S, Acquaintances
 from p2pcrawl.peer.answers.letters import Letters
 from p2pcrawl.peer.answers.questions import Questions
 from p2pcrawl.peer.answers.results import GatheredPage
-from p2pcrawl.peer.answers.submission import Submission
+from p2pcrawl.peer.answers.submission import Submission, urls_of
 from p2pcrawl.peer.config import Partition, PeerConfig
 from p2pcrawl.private.folders import private
 from p2pcrawl.private.presence import addresses_here
@@ -147,6 +148,7 @@ class Lead:
         self.letters = Letters(self._door, self.carrying)
         self.acceptance = Acceptance(self.cluster, self.secrets, self._config.copies)
         self.steering = Steering(self.cluster, self.absences, self._credentials.identity)
+        self.injection = Injection(self.cluster)
         self.questions = Questions(
             self.cluster,
             self.node,
@@ -363,6 +365,8 @@ class Lead:
             return await self.letters.here(job)
         if what == RETRY and arguments.get("dead_letters"):
             return await self.letters.everywhere(job)
+        if what == "inject":
+            return await self.injection.inject(job, urls_of(arguments))
         if what in VERBS:
             return await self.steering.steer(job, what)
         raise ConfigurationError(f"there is no call {what!r}")

@@ -16,7 +16,7 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from functools import partial
@@ -492,6 +492,13 @@ class PeerJob:
     async def retry(self) -> dict[str, Any]:
         """Visits all failed pages once more; ``retried`` in the answer says how many."""
         return await self._steer(RETRY)
+
+    async def inject(self, urls: Iterable[str]) -> dict[str, Any]:
+        """Puts URLs into the job, as start URLs; they are safe in the cluster when this returns. Those that are known
+        change nothing; a job that is finished runs again. Raises ConfigurationError where the job takes none any more.
+        """
+        answer: dict[str, Any] = await self._peer.tell("inject", {"job": self.id, "urls": list(urls)})
+        return answer
 
     async def _steer(self, verb: str) -> dict[str, Any]:
         answer: dict[str, Any] = await self._peer.tell(verb, {"job": self.id})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import ends, hosts, leases, members, openings, owners, rows, sinks, storage
+from . import ends, hosts, injections, leases, members, openings, owners, rows, sinks, storage
 from .control import Control
 
 CONTROLS: dict[str, Control] = {
@@ -15,4 +15,5 @@ CONTROLS: dict[str, Control] = {
     **members.CONTROLS,
     **openings.CONTROLS,
     **sinks.CONTROLS,
+    **injections.CONTROLS,
 }

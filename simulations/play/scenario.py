@@ -6,9 +6,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from p2pcrawl.peer.config import Partition
+from p2pcrawl.spiders.spider import Spider
 
 from ..kernel.paths import Law
 from ..world.web import WebPlan
+from .spiders import Walker
 from .stage import Stage
 
 USUAL_WEB = WebPlan()
@@ -36,3 +38,6 @@ class Scenario:
     """Of the masters, in turn."""
     partition: Partition = Partition.AVAILABLE
     """What the parts of a divided cluster do."""
+    spider: type[Spider] = Walker
+    drawn: bool = True
+    """Seeds of a swarm may have it."""

@@ -82,7 +82,17 @@ class Collector(Walker):
 FILES = 3
 """Of each item, at most."""
 
-THOROUGH: frozenset[type[Spider]] = frozenset({Walker, Thinker, Latecomer})
+
+class Beginner(Walker):
+    """Begins at one start URL; with the others somebody else comes."""
+
+    name = "beginner"
+
+    async def start(self) -> AsyncIterator[Any]:
+        yield Request(next(iter(self.start_urls)))
+
+
+THOROUGH: frozenset[type[Spider]] = frozenset({Walker, Thinker, Latecomer, Beginner})
 """Those that get everywhere and take one item from each page: what they left undone is somebody's fault."""
 OF_EACH_PAGE: frozenset[type[Spider]] = THOROUGH | {Collector}
 """Those that take one item from each page, now or when its files are had."""

@@ -62,6 +62,8 @@ class Stage:
         self.incidents: list[Incident] = []
         self.job = 0
         self.observer = Observer(self)
+        self.injections: list[float] = []
+        """When somebody began to put URLs into the job: what was finished before may go on after it."""
         self.figures: dict[str, Any] = {}
         """What the scenario has to tell of itself."""
         self._keepers = options.masters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..play.scenario import Scenario
 from . import steady, swarm
-from .deaths import alone, churn, massacre, newcomers, power_loss, rolling, slaves_die, wiped
+from .deaths import alone, churn, inject, massacre, newcomers, power_loss, rolling, slaves_die, wiped
 from .network import flapping, hostile_bytes, lossy, majority, one_way, partition
 from .strain import clocks, full_disk, hot_host, mixed_weights, pauses, sink_away, slaves_lie, slow_owner
 
@@ -35,6 +35,7 @@ SCENARIOS: dict[str, Scenario] = {
     "hot-host": hot_host.SCENARIO,
     "hostile-bytes": hostile_bytes.SCENARIO,
     "sink-away": sink_away.SCENARIO,
+    "inject": inject.SCENARIO,
     "swarm": swarm.SCENARIO,
 }
 

@@ -60,7 +60,7 @@ def drawn(seed: int) -> Options:
     """Draws the options of a swarm's run from a seed."""
     dice = Random(f"{seed}/swarm")
     replicas = dice.choice((1, 2, 2, 2, 3))
-    fit = (name for name, each in SCENARIOS.items() if each.replicas_min <= replicas and not each.sinks_min)
+    fit = (name for name, each in SCENARIOS.items() if each.replicas_min <= replicas and each.drawn)
     name = dice.choice(sorted(fit))
     scenario = SCENARIOS[name]
     fewest = max(2, replicas, scenario.masters_min)

@@ -100,6 +100,7 @@ class Plan:
             self,
             options=replace(options, pages=web.pages, hosts=web.hosts, private=web.private, latency_s=law.latency_s),
             faults=self.faults or (scenario.faults if scenario else None),
+            spider=scenario.spider if scenario and self.spider is Walker else self.spider,
             web=web,
             law=law,
             weights=self.weights or (scenario.weights if scenario else (1,)),

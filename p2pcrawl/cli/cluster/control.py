@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,12 @@ from p2pcrawl.cli.screen.terminal import show, show_json
 from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.master.jobs.certificate import flaws
 from p2pcrawl.master.neighbours.absences import moment_told
-from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.printable import on_one_line
+from p2pcrawl.spiders.page.typed_urls import checked_url
 
 BUCKETS_SHOWN = 10
+INJECTED_AT_ONCE = 5_000
 
 
 def run_turn(verb: str, called: str, peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
@@ -38,6 +40,44 @@ def _steered(answer: dict[str, Any]) -> str:
     if "retried" not in answer:
         return text
     return f"{counted(answer['retried'], 'failed page')} queued anew: job {answer['job']} is {answer['state']}"
+
+
+def run_inject(
+    called: str, urls: Sequence[str], files: Sequence[Path], peer: str | None, token_file: Path | None, *, as_json: bool
+) -> int:
+    """Puts URLs into a job, some thousand at once, and tells how many."""
+    wanted = [checked_url(url) for url in urls]
+    for file in files:
+        wanted += _urls_in(file)
+    if not wanted:
+        raise ConfigurationError("no URL was given: name some, or a file of them with -i")
+    remote = Remote.find(peer, token_file)
+    job, count, answer = remote.job(called), 0, dict[str, Any]()
+    for start in range(0, len(wanted), INJECTED_AT_ONCE):
+        part = wanted[start : start + INJECTED_AT_ONCE]
+        try:
+            answer = remote.post(f"/inject?job={job}", {"urls": part})
+        except P2PCrawlError as error:
+            if not count:
+                raise
+            raise type(error)(f"{counted(count, 'URL')} put into job {job}, not the rest: {error}") from error
+        count += len(part)
+    if as_json:
+        show_json({**answer, "injected": count})
+    else:
+        again = f"; it was {answer['was']}" if answer["was"] != answer["state"] else ""
+        show(f"{counted(count, 'URL')} put into job {job} ({answer['name']}), which is {answer['state']}{again}")
+    return 0
+
+
+def _urls_in(file: Path) -> list[str]:
+    """Reads the URLs of a file, one on each line."""
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from error
+    lines = enumerate(map(str.strip, text.splitlines()), 1)
+    return [checked_url(line, f"{file}, line {number}") for number, line in lines if line and not line.startswith("#")]
 
 
 def run_certificate(called: str, peer: str | None, *, as_json: bool) -> int:

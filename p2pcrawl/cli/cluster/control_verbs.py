@@ -125,4 +125,48 @@ def certificate(job: str, peer_api: str | None, as_json: bool, debug: bool) -> i
     return run_certificate(job, peer_api, as_json=as_json)
 
 
-ALL: Final = (pause, resume, cancel, retry_verb, certificate)
+@click.command()
+@click.argument("words", nargs=-1, metavar="JOB [URL]...")
+@click.option("--last", is_flag=True, help="The job that was submitted last, in place of JOB.")
+@click.option(
+    "-i",
+    "--input",
+    "files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="URLs, one on each line; - is standard input. May be repeated.",
+)
+@options.peer
+@options.token
+@options.as_json
+@options.debug
+def inject(
+    words: tuple[str, ...],
+    last: bool,
+    files: tuple[Path, ...],
+    peer_api: str | None,
+    token_file: Path | None,
+    as_json: bool,
+    debug: bool,
+) -> int:
+    """Put URLs into a job, as if they were start URLs.
+
+    They are safe in the cluster when the verb returns, and it may be typed again: what is known changes nothing. A
+    finished job runs again; one that was cancelled, or closed by a limit, refuses them. In a file empty lines and those
+    that begin with # are left out.
+
+    \b
+    p2pcrawl inject news https://example.com/a https://example.com/b
+    p2pcrawl inject --last -i urls.txt
+    grep shop links.txt | p2pcrawl inject 1234 -i -
+    """
+    called, urls = ("last", words) if last else (words[0] if words else "", words[1:])
+    if not called:
+        raise click.UsageError("Missing argument 'JOB'")
+    from p2pcrawl.cli.cluster.control import run_inject
+
+    return run_inject(called, urls, files, peer_api, token_file, as_json=as_json)
+
+
+ALL: Final = (pause, resume, cancel, retry_verb, inject, certificate)

@@ -116,6 +116,14 @@ class Submission:
         )
 
 
+def urls_of(arguments: Mapping[str, Any]) -> list[str]:
+    """Reads the URLs of a call that puts some into a job, normalised. Raises ConfigurationError, naming the one."""
+    urls = arguments.get("urls")
+    if not isinstance(urls, list) or not urls:
+        raise ConfigurationError("name the URLs that are to be put into the job, as a list: urls")
+    return [checked_url(url) for url in urls]
+
+
 def _packed(project: str) -> bytes:
     try:
         return b64decode(project, validate=True)

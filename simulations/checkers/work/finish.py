@@ -7,6 +7,7 @@ the disks of the others know.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 
 from ...play.evidence import Evidence
 
@@ -22,7 +23,9 @@ def check(evidence: Evidence) -> Iterator[str]:
         yield f"the job is {state} at {', '.join(names)}"
     yield from evidence.overlooked
     for moment, who, is_last_word in evidence.claims:
-        later = [visit for visit in evidence.web.visits if visit.began_s > moment]
+        # Whoever puts URLs into it lets it go on.
+        until = min((at for at in evidence.injections if at >= moment), default=inf)
+        later = [visit for visit in evidence.web.visits if moment < visit.began_s <= until]
         if is_last_word and later:
             first = later[0]
             yield (

@@ -31,5 +31,9 @@ async def faults(stage: Stage) -> None:
 
 
 SCENARIO = Scenario(
-    "the databases for the items are away for most of the crawl, while masters die", faults, sinks_min=2, masters_min=2
+    "the databases for the items are away for most of the crawl, while masters die",
+    faults,
+    sinks_min=2,
+    masters_min=2,
+    drawn=False,
 )
