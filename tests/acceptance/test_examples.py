@@ -54,6 +54,19 @@ def test_spider_whose_rules_follow_its_links(site: SiteProcess, tmp_path: Path) 
     )
 
 
+def test_items_with_files_that_are_fetched_once(tmp_path: Path) -> None:
+    with SiteProcess("tests.sites.bookstore") as bookstore:
+        first = run("covers.py", bookstore.start, "covers.jsonl", "covers", folder=tmp_path)
+        again = run("covers.py", bookstore.start, "again.jsonl", "covers", folder=tmp_path)
+
+    assert (first.returncode, again.returncode) == (0, 0), first.stderr + again.stderr
+    found = [list(items_of(tmp_path / name)) for name in ("covers.jsonl", "again.jsonl")]
+    assert [len({item["name"] for item in items}) for items in found] == [60, 60]
+    assert [{item["files"][0]["status"] for item in items} for items in found] == [{"downloaded"}, {"uptodate"}]
+    assert {len(item["price"].partition(".")[2]) for item in found[0]} == {2}
+    assert len(list((tmp_path / "covers" / "full").iterdir())) == 60
+
+
 def test_cluster_in_one_script(site: SiteProcess, tmp_path: Path) -> None:
     done = run("cluster.py", site.start, folder=tmp_path)
 

@@ -81,6 +81,8 @@ class BookstoreSite:
                 return _html(self._list(int(number)))
             case ["book", number] if number.isdigit() and int(number) < BOOKS:
                 return _html(_page_of(self._books[int(number)]))
+            case ["covers", name] if name in {f"{number:03}.jpg" for number in range(BOOKS)}:
+                return TimedReply(site_answer(f"cover {name}", 200, "image/jpeg"))
         return TimedReply(site_answer("<h1>Not Found</h1>", 404))
 
     def _list(self, number: int) -> str:

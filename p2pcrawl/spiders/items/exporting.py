@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, time
@@ -18,6 +19,8 @@ from xml.sax.saxutils import XMLGenerator  # nosec B406  # It writes XML, and re
 from xml.sax.xmlreader import AttributesImpl  # nosec B406  # It is a mapping.
 
 from p2pcrawl.spiders.items.item_json import is_item
+
+log = logging.getLogger(__name__)
 
 _NO_ATTRIBUTES: AttributesImpl[str] = AttributesImpl({})
 _NO_NAME = re.compile(r"[^\w.-]|^[^A-Za-z_]")
@@ -191,6 +194,7 @@ class CsvItemExporter(BaseItemExporter):
         self.stream = _Encoding(file, self.encoding, errors or "strict")
         self.csv_writer = csv.writer(self.stream, **self._kwargs)
         self._headers_not_written = True
+        self._told = False
         self._join_multivalued = join_multivalued
 
     def serialize_field(self, field: Mapping[str, Any], name: str, value: Any) -> Any:
@@ -201,6 +205,8 @@ class CsvItemExporter(BaseItemExporter):
         if self._headers_not_written:
             self._headers_not_written = False
             self._write_headers(item)
+        elif not self._told:
+            self._tell_of_others(item)
         fields = self.get_serialized_fields(item, default_value="", include_empty=True)
         self.csv_writer.writerow([_cell(value) for _, value in fields])
 
@@ -212,6 +218,14 @@ class CsvItemExporter(BaseItemExporter):
         wanted = self.fields_to_export
         if self.include_headers_line:
             self.csv_writer.writerow(list(wanted.values() if isinstance(wanted, Mapping) else wanted))
+
+    def _tell_of_others(self, item: Any) -> None:
+        """Tells once of values that have no column."""
+        from itemadapter import ItemAdapter
+
+        if others := [name for name in ItemAdapter(item) if name not in (self.fields_to_export or ())]:
+            self._told = True
+            log.warning("no column for %s: name the fields of a CSV file by fields_to_export", ", ".join(others))
 
     def _joined(self, value: Any) -> Any:
         if isinstance(value, list | tuple):

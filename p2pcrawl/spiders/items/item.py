@@ -24,17 +24,20 @@ class Field(dict[str, Any]):
 class ItemMeta(ABCMeta):
     """The class of classes of items: gathers the fields that they and their bases declare."""
 
+    fields: dict[str, Field]
+    _declared: dict[str, Field]
+    """Those of this class alone."""
+
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **keywords: Any) -> ItemMeta:
         declared = {key: value for key, value in namespace.items() if isinstance(value, Field)}
         rest = {key: value for key, value in namespace.items() if key not in declared}
-        fields: dict[str, Field] = {}
-        for base in reversed(bases):
-            fields.update(getattr(base, "fields", {}))
-        for key in rest:
-            fields.pop(key, None)
-        given = rest.get("fields") or {}
-        rest["fields"] = {**fields, **declared, **given}
-        return super().__new__(mcs, name, bases, rest, **keywords)
+        rest["_declared"] = {**rest.get("fields", {}), **declared}
+        cls = super().__new__(mcs, name, bases, rest, **keywords)
+        parents = [each for each in reversed(cls.__mro__) if isinstance(each, ItemMeta)]
+        # Those that were added to a parent while running, which it did not declare, come first.
+        added = {key: value for each in parents if each is not cls for key, value in each.fields.items()}
+        cls.fields = added | {key: value for each in parents for key, value in each._declared.items()}
+        return cls
 
 
 class Item(MutableMapping[str, Any], metaclass=ItemMeta):
@@ -44,7 +47,7 @@ class Item(MutableMapping[str, Any], metaclass=ItemMeta):
     Reading a field that has no value, and writing one that was not declared, raises KeyError.
     """
 
-    fields: dict[str, Field] = {}  # noqa: RUF012 - each class has its own
+    fields: dict[str, Field]
 
     def __init__(self, *values: Any, **named: Any) -> None:
         self._values: dict[str, Any] = {}

@@ -89,6 +89,14 @@ def test_columns_of_csv_are_the_declared_fields_of_the_first_item() -> None:
     assert written(CsvItemExporter, []) == ""
 
 
+def test_values_without_a_column_are_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    written(CsvItemExporter, [*PEOPLE, *PEOPLE])
+
+    assert [record.message for record in caplog.records] == [
+        "no column for x: name the fields of a CSV file by fields_to_export"
+    ]
+
+
 def test_fields_may_be_chosen_and_named() -> None:
     fields = {"extra": "Extra", "name": "Name"}
 

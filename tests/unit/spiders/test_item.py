@@ -59,11 +59,16 @@ def test_field_is_no_attribute() -> None:
 
 def test_fields_are_those_of_the_bases_and_the_class_in_their_order() -> None:
     class Translated(Novel):
-        keys = None
         title = Field(serializer=str.upper)
 
-    assert list(Novel.fields) == ["title", "price", "keys", "author"]
-    assert list(Translated.fields) == ["title", "price", "author"]
+    class Rare(Book):
+        title = Field(rare=True)
+
+    class Both(Novel, Rare):
+        pass
+
+    assert list(Novel.fields) == list(Translated.fields) == list(Both.fields) == ["title", "price", "keys", "author"]
+    assert Both.fields["title"] == {"rare": True}
     assert list(Book.fields) == ["title", "price", "keys"]
     assert Translated.fields["title"] == {"serializer": str.upper}
 
@@ -76,7 +81,11 @@ def test_fields_may_be_added_while_running() -> None:
     loose.fields["any"] = Field()
     loose["any"] = 1
 
+    class Looser(Loose):
+        more = Field()
+
     assert dict(loose) == {"any": 1} and "any" not in Item.fields
+    assert list(Looser.fields) == ["any", "more"]
 
 
 def test_copies_are_items_of_their_own() -> None:

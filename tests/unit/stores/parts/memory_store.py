@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import random
+import time
 from collections.abc import Awaitable, Callable
 
-from p2pcrawl.stores.parts.part_store import Blob, Overtaken
+from p2pcrawl.stores.parts.part_store import Blob, BlobFacts, Overtaken
 from p2pcrawl.stores.sink import SinkAway
 
 
@@ -31,6 +32,11 @@ class MemoryStore:
         self._reachable()
         data = self.files.get(name)
         return None if data is None else Blob(data, _tag(data))
+
+    async def facts(self, name: str) -> BlobFacts | None:
+        self._reachable()
+        data = self.files.get(name)
+        return None if data is None else BlobFacts(time.time(), len(data), _tag(data))
 
     async def put(self, name: str, data: bytes) -> None:
         await self._change(name, lambda: self.files.__setitem__(name, data))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -49,6 +50,16 @@ async def test_file_is_what_was_put_last(place: PartStore) -> None:
 
     assert blob is not None and blob.data == b"2"
     assert await place.get("_keys/two") is None
+
+
+async def test_file_is_told_of_without_reading_it(place: PartStore) -> None:
+    assert await place.facts("full/one") is None
+    await place.put("full/one", b"123")
+
+    facts = await place.facts("full/one")
+
+    assert facts is not None and facts.size == 3
+    assert abs(facts.modified_at - time.time()) < 60
 
 
 async def test_file_is_exchanged_by_one_who_has_seen_it(place: PartStore) -> None:
