@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any
 
 from p2pcrawl.core.membership.output import MembershipOutput
 from p2pcrawl.core.membership.swim import Membership
 from p2pcrawl.frontier.records.batch import Batch
-from p2pcrawl.master.jobs import certificate
+from p2pcrawl.master.jobs import certificate, job_stats
 from p2pcrawl.master.jobs.completion import Completion
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.links.dispatch import Hold
@@ -64,7 +64,24 @@ def _leave_as_if_all_were_well(self: Membership, now: float, *, handed_over: boo
     return _leave(self, now, handed_over=True)
 
 
+# -- news-counted-twice: what a slave's components count is counted when it comes, and again ---
+
+
+_count_news = job_stats.count_news
+
+
+def _count_twice(news: Mapping[str, int], tally: MutableMapping[str, int], counts: Mapping[str, int]) -> None:
+    _count_news(news, tally, counts)
+    _count_news(news, tally, counts)
+
+
 CONTROLS = {
+    "news-counted-twice": Control(
+        "what components count is counted twice",
+        "statements",
+        Options(masters=2, pages=30, hosts=6, limit_s=LIMIT_S),
+        (swap(job_stats.count_news, _count_twice),),
+    ),
     "done-before-links": Control(
         "a page is done before its links are at their owners",
         "children",

@@ -10,13 +10,17 @@ from p2pcrawl import Request, Spider
 from p2pcrawl.slave.media.media_pipeline import MediaPipeline
 from p2pcrawl.spiders.page.response import Response
 
+SEEN = "pages_seen"
+"""The stat in which a spider counts its callbacks."""
+
 
 class Walker(Spider):
-    """Follows every link and takes one item from each page."""
+    """Follows every link and takes one item from each page; counts its callbacks."""
 
     name = "walker"
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
+        self.crawler.stats.inc_value(SEEN)
         yield {"url": response.url}
         yield response.follow_all()
 
@@ -28,6 +32,7 @@ class Thinker(Spider):
     think_s = 7.0
 
     async def parse(self, response: Response, **_: Any) -> AsyncIterator[Any]:
+        self.crawler.stats.inc_value(SEEN)
         yield {"url": response.url}
         yield response.follow_all()
         await asyncio.sleep(self.think_s)

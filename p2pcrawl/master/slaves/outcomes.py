@@ -25,8 +25,8 @@ from p2pcrawl.core.hosts.retry import (
 from p2pcrawl.fetch.connection.guard import opened_by
 from p2pcrawl.frontier.records.batch import Batch, HostRow, ItemRow, NewLink
 from p2pcrawl.master.company.company import Company
+from p2pcrawl.master.jobs import job_stats
 from p2pcrawl.master.jobs.job import Job
-from p2pcrawl.master.jobs.job_stats import count_news
 from p2pcrawl.master.links.dispatch import Hold, Parcel
 from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
 from p2pcrawl.model.crawl.record import Phase
@@ -222,7 +222,7 @@ class Intake:
         for name, count in outcome.filtered.items():
             tally[f"filtered:{name}"] += count
         if outcome.stats:
-            count_news(outcome.stats, tally, job.counts)
+            job_stats.count_news(outcome.stats, tally, job.counts)
         if outcome.phase == Phase.QUEUED:
             tally["retries"] += 1
             tally[f"retries:{outcome.reason}"] += 1

@@ -13,6 +13,7 @@ from typing import Any
 from ...observe.folders import DONE, PHASES
 from ...observe.incidents import LEAVE
 from ...play.evidence import Evidence
+from ...play.spiders import SEEN
 from ...world.web import Kind
 
 
@@ -91,3 +92,7 @@ def _wrong(who: str, told: dict[str, Any], truth: dict[str, int], evidence: Evid
     for what, made in ("fetches", len(evidence.pages)), ("redirects", len(redirects)):
         if told[what] > made or (told[what] < made and calm):
             yield f"{who} {what} {told[what]}, and the web saw {made}"
+    # What the spider counted came with the ends of its pages: none of it twice, and all of it where nobody died.
+    seen, ran = told["stats"].get(SEEN, 0), len([visit for visit in evidence.pages if visit.status == 200])
+    if seen > ran or (calm and seen != truth["pages"]):
+        yield f"{who} its spider saw {seen} pages, and the web gave {ran}, of which {truth['pages']} are through"
