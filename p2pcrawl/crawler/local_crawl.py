@@ -186,7 +186,7 @@ class Crawler:
         if self._warc is not None:
             self._warc.make()
         for plan in self._plans:
-            try_spider(plan.cls, plan.arguments, plan.settings)
+            plan.settings = try_spider(plan.cls, plan.arguments, plan.settings)
 
     def _check_together(self) -> None:
         """Refuses spiders that cannot be crawled side by side."""

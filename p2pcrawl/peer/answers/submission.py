@@ -179,7 +179,7 @@ def submission_of(
     if settings.feeds and not (sinks and own_feeds):
         sinks = [*sinks, *_feeds_of(settings.feeds, str(cls.name), arguments)]
     settings = replace(settings, feeds={}, scrapy_names=settings.scrapy_names or scrapy_names_installed())
-    try_spider(cls, arguments, settings)
+    settings = try_spider(cls, arguments, settings)
     travels = travelling_spider(ref, settings.differences())
     return Submission(
         str(cls.name),

@@ -28,7 +28,7 @@ ATTRIBUTES: Final[Mapping[str, str]] = {
 }
 """Attributes of spiders that stand for settings."""
 PACE: Final = ("download_delay", "max_concurrent_requests")
-"""Those that masters keep to, who see the spider's class and none that was made."""
+"""Those that masters keep to, who see no spider that was made."""
 
 
 def merged_settings(
@@ -64,14 +64,13 @@ def spiders_say(settings: Settings, spider: Spider) -> Settings:
     return settings.updated(_attributes(said), f"the attributes of spider {spider.name}")
 
 
-def pace_unheard(spider: Spider) -> list[str]:
-    """Returns a line for each attribute that sets the pace, and is set where no master hears of it."""
-    return [
-        f"{name} of spider {spider.name} has no effect where it is set, on the spider that was made: set it in the "
-        f"class, or {ATTRIBUTES[name]} in its custom_settings"
-        for name in PACE
-        if name in vars(spider)
-    ]
+def pace_of(settings: Settings, spider: Spider) -> Settings:
+    """Returns the settings with the pace that a spider that was made says by its attributes.
+
+    It may set it from its arguments. Masters keep to it, and see no spider: so one that was tried tells it beforehand.
+    """
+    said = {name: value for name, value in vars(spider).items() if name in PACE}
+    return settings.updated(_attributes(said), f"the attributes of spider {spider.name}")
 
 
 def portable(name: str, value: Any) -> Any:

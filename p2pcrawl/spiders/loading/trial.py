@@ -22,7 +22,7 @@ from p2pcrawl.spiders.finding.objects import load_object
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.hooks.making import make_spider
 from p2pcrawl.spiders.loading.allowed_hosts import bounds_of
-from p2pcrawl.spiders.loading.chosen import pace_unheard
+from p2pcrawl.spiders.loading.chosen import pace_of
 from p2pcrawl.spiders.loading.plain import Links
 from p2pcrawl.spiders.page.typed_urls import checked_url
 from p2pcrawl.spiders.spider import Spider
@@ -32,8 +32,10 @@ log = logging.getLogger(__name__)
 START_URLS_CHECKED = 10_000
 
 
-def try_spider(cls: type[Spider], arguments: Mapping[str, Any], settings: Settings) -> None:
-    """Raises ConfigurationError, one line, when the spider cannot be made or has nowhere to start."""
+def try_spider(cls: type[Spider], arguments: Mapping[str, Any], settings: Settings) -> Settings:
+    """Returns the settings with the pace that the spider says when it has been made. Raises ConfigurationError, one
+    line, when it cannot be made or has nowhere to start.
+    """
     kinds = (settings.item_pipelines, settings.downloader_middlewares, settings.spider_middlewares, settings.extensions)
     for components in kinds:
         for path, order in components.items():
@@ -46,11 +48,12 @@ def try_spider(cls: type[Spider], arguments: Mapping[str, Any], settings: Settin
         raise
     except Exception as error:
         raise ConfigurationError(f"spider {cls.name} cannot be made: {error_line(error)}") from error
-    for line in (*told_of(settings.own), *pace_unheard(spider), *bounds_of(spider)[1]):
+    for line in (*told_of(settings.own), *bounds_of(spider)[1]):
         log.warning("%s", line)
     for name, near in near_misses(settings.own):
         log.warning("setting %s is not one of ours, and is kept for the spider to read; was %s meant?", name, near)
     _check_start(spider)
+    return pace_of(settings, spider)
 
 
 def error_line(error: BaseException) -> str:

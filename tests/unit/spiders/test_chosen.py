@@ -80,13 +80,25 @@ def test_trial_tells_of_what_has_no_effect_and_of_what_may_be_meant(caplog: pyte
         with_settings(DOWNLAOD_DELAY=1, DUPEFILTER_CLASS="my.Filter", TELNETCONSOLE_ENABLED=False, USER_AGENTS=["a"]),
     )
 
-    try_spider(Plain, {"download_delay": "3"}, settings)
+    try_spider(Plain, {}, settings)
 
     told = [record.message for record in caplog.records]
-    assert len(told) == 3
+    assert len(told) == 2
     assert told[0].startswith("setting DUPEFILTER_CLASS has no effect: ")
-    assert told[1].startswith("download_delay of spider plain has no effect")
-    assert told[2].endswith("was DOWNLOAD_DELAY meant?")
+    assert told[1].endswith("was DOWNLOAD_DELAY meant?")
+
+
+def test_pace_that_a_spider_sets_on_itself_is_heard_before_the_crawl() -> None:
+    class Slow(Plain):
+        def __init__(self, **arguments: Any) -> None:
+            super().__init__(**arguments)
+            self.max_concurrent_requests = 3
+
+    settings = try_spider(Slow, {"download_delay": "2.5"}, Settings())
+
+    assert (settings.download_delay, settings.concurrent_requests_per_domain) == (2.5, 3)
+    with pytest.raises(ConfigurationError, match="DOWNLOAD_DELAY"):
+        try_spider(Plain, {"download_delay": "slow"}, Settings())
 
 
 def test_attributes_that_a_spider_sets_on_itself_count_in_its_slave() -> None:
