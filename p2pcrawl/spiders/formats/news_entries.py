@@ -42,6 +42,7 @@ _FIELDS: Mapping[str, str] = {
     "author": "author",
     f"{_DUBLIN_CORE}creator": "author",
 }
+_string = etree.XPath("string()")  # Without comments, which itertext() would tell, too.
 _DATES = ("published", "updated")
 
 
@@ -88,7 +89,7 @@ def _is_entry(tag: str, declared: Mapping[str, set[str]]) -> bool:
 
 def _of_xml(node: Any, base: str) -> dict[str, Any]:
     entry: dict[str, Any] = {}
-    for child in node:
+    for child in node.iterchildren("*"):
         place, _, name = child.tag.rpartition("}")
         place = place[1:]
         if name == "link":
@@ -115,7 +116,7 @@ def _add_field(entry: dict[str, Any], kind: str | None, node: Any) -> None:
 
 def _value(kind: str, node: Any) -> str:
     if kind == "author":
-        name = next((_text(each) for each in node if each.tag.rpartition("}")[2] == "name"), "")
+        name = next((_text(each) for each in node.iterchildren("*") if each.tag.rpartition("}")[2] == "name"), "")
         return name or _text(node)
     text = _markup(node) if node.get("type") == "xhtml" else _text(node)
     return _time(text) if kind in _DATES else text
@@ -147,7 +148,7 @@ def _add_category(entry: dict[str, Any], name: str) -> None:
 
 
 def _text(node: Any) -> str:
-    return "".join(node.itertext()).strip()
+    return str(_string(node)).strip()
 
 
 def _markup(node: Any) -> str:

@@ -40,8 +40,6 @@ def xml_nodes(
         recover=recover,
         resolve_entities=False,
         no_network=True,
-        remove_comments=True,
-        remove_pis=True,
     )
     feed, broken = limited(parser.feed), None
     for chunk in plain_chunks(data):
@@ -161,6 +159,14 @@ class _NodeBuilder:
             self._builder.data(text)
         elif self._around is not None:
             self._around(self._path, text)
+
+    def comment(self, text: str) -> None:
+        if self._builder is not None:
+            self._builder.comment(text)
+
+    def pi(self, target: str, text: str | None = None) -> None:
+        if self._builder is not None:
+            self._builder.pi(target, text)
 
     def end(self, tag: str) -> None:
         if self._builder is not None:
