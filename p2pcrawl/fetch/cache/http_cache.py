@@ -130,9 +130,12 @@ class HttpCache(Component):
         """Answers from the cache where that may be. Raises IgnoreRequest for what is to be had there or not at all."""
         if (request.meta and request.meta.get("dont_cache")) or self._is_ignored(request.url):
             return None
-        fields, now = joined_fields(request.headers.items()), self._clock()
+        now = self._clock()
+        fields: Fields = joined_fields(request.headers.items())
         if not self._rules.covers(request.method, fields):
-            return None
+            fields = self._without_ours(request, fields, now)
+            if not self._rules.covers(request.method, fields):
+                return None
         key = self._key(request)
         found = self._find(key, request, fields, now)
         if found is not None and self._rules.may_use(found.stored, fields, now):
@@ -146,6 +149,18 @@ class HttpCache(Component):
         request.headers.update(added)
         self._asked[request] = _Question(key, fields, found, now, added)
         return None
+
+    def _without_ours(self, request: Request, fields: Fields, now: float) -> Fields:
+        """Returns the fields without conditions of ours, which the request has when a component between here and the
+        network had it made again.
+        """
+        found = self._find(self._key(request), request, fields, now)
+        ours = {} if found is None else self._rules.conditions(found.stored)
+        if any(fields.get(name.lower()) != value for name, value in ours.items()):
+            return fields
+        for name in ours:
+            request.headers.pop(name, None)
+        return joined_fields(request.headers.items())
 
     def _find(self, key: bytes, request: Request, fields: Fields, now: float) -> Found | None:
         found = self._stock.find(key)

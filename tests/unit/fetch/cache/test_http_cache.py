@@ -193,6 +193,16 @@ async def test_conditions_do_not_stay_on_the_request(tmp_path: Path) -> None:
         assert "If-None-Match" not in caught.value.request.headers
 
 
+async def test_conditions_that_come_back_with_a_request_that_is_made_again_are_the_caches(tmp_path: Path) -> None:
+    async with world(tmp_path) as it:
+        await it.keep("max-age=0", **ETAG)
+        it.says = answer_of(b"", 304)
+
+        got = await it.get(headers={"If-None-Match": '"a"'})
+
+        assert (got.status, got.body) == (200, b"old")
+
+
 async def test_changed_answer_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
     async with world(tmp_path) as it:
         await it.keep("max-age=0", **ETAG)
