@@ -15,6 +15,7 @@ MEASURES = {
     "kill_slaves": "20 kill -9 of slaves in one crawl of 20,000 pages",
     "hostile": "a site that means harm: memory, and how each trap ends",
     "politeness": "delays, Crawl-delay and Retry-After as the server saw them",
+    "proxies": "a pool of 200 proxies of all kinds beside its good ones alone: pages per minute",
     "frontier_memory": "5 million queued URLs: memory and rate",
     "speed": "pages/s and CPU beside Scrapy and a bare loop",
     "partition": "ten masters in network namespaces, cut in halves and healed (needs root)",

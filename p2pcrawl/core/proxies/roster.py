@@ -128,6 +128,10 @@ class Roster:
         standing.misses = _MISSES_MAX if final else min(standing.misses + 1, _MISSES_MAX)
         standing.due_at = now + limits.period_s * 2.0 ** (standing.misses - 1)
 
+    def postpone(self, standing: ProxyStanding, until: float) -> None:
+        """Takes back a proxy that could not be verified, through no fault of its own."""
+        standing.checking, standing.due_at = False, until
+
     # -- use ------------------------------------------------------------------------------------------
 
     def choose(

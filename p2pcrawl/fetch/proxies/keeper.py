@@ -11,7 +11,7 @@ from p2pcrawl.core.proxies.proxy_standing import ProxyStanding
 from p2pcrawl.core.proxies.roster import Roster, RosterLimits
 from p2pcrawl.fetch.connection.guard import Blocked
 from p2pcrawl.fetch.proxies.proxy_sources import ProxySources
-from p2pcrawl.fetch.proxies.verifier import ProxyVerifier
+from p2pcrawl.fetch.proxies.verifier import ProxyVerdict, ProxyVerifier
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import FetchError
 
@@ -21,6 +21,8 @@ CHECKS_MAX: Final = 50
 """Proxies that are verified at once."""
 LOOK_S: Final = 1.0
 """Between two looks at who is due."""
+OUT_OF_BOUNDS_S: Final = 2.0
+"""A start URL may open the check page's host at any time: so often that is tried."""
 LEARN_AGAIN_S: Final = 10.0
 """The check URL may answer otherwise by now: so often at most it is asked again before a proxy counts as a liar."""
 
@@ -49,6 +51,7 @@ class ProxyKeeper:
         self._learnt_at = 0.0
         self._any_live = asyncio.Event()
         self._loaded = False
+        self._warned = False
 
     async def run(self) -> None:
         """Keeps the pool; for ever."""
@@ -69,6 +72,8 @@ class ProxyKeeper:
                     for check in done:
                         check.result()
                 else:
+                    if not self.roster.live and len(self.roster):
+                        self._warn(f"none of the {len(self.roster)} proxies can be used by now: pages wait or fail")
                     await asyncio.sleep(LOOK_S)
         finally:
             for check in checks:
@@ -86,9 +91,16 @@ class ProxyKeeper:
             return False
         return True
 
+    def _warn(self, told: str) -> None:
+        """Warns of what keeps the pool from working, once until it works."""
+        if not self._warned:
+            self._warned = True
+            log.warning("%s", told)
+
     def _tell(self) -> None:
         if self.roster.live:
             self._any_live.set()
+            self._warned = False
         else:
             self._any_live.clear()
 
@@ -116,13 +128,22 @@ class ProxyKeeper:
         try:
             await self._verifier.learn()
         except (FetchError, Blocked) as error:
-            log.warning("PROXY_CHECK_URL cannot be had without a proxy, so that none can be verified: %s", error)
+            self._warn(f"PROXY_CHECK_URL cannot be had without a proxy, so that none can be verified: {error}")
 
     async def _verify(self, standing: ProxyStanding) -> None:
+        try:
+            verdict = await self._verdict(standing)
+        except Blocked as error:
+            self._warn(f"PROXY_CHECK_URL is out of bounds, so that no proxy can be verified: {error}")
+            self.roster.postpone(standing, monotonic() + OUT_OF_BOUNDS_S)
+            return
+        self.roster.verified(standing, verdict.passed, verdict.latency_s, monotonic(), final=verdict.lies)
+        self._tell()
+
+    async def _verdict(self, standing: ProxyStanding) -> ProxyVerdict:
         was_live = standing.checked_at is not None and not standing.misses
         verdict = await self._verifier.verify(standing.url)
         if verdict.lies and was_live and monotonic() - self._learnt_at >= LEARN_AGAIN_S:
             await self._learn()
             verdict = await self._verifier.verify(standing.url)
-        self.roster.verified(standing, verdict.passed, verdict.latency_s, monotonic(), final=verdict.lies)
-        self._tell()
+        return verdict

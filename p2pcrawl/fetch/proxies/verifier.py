@@ -12,7 +12,6 @@ from hashlib import blake2b
 from typing import Final
 
 from p2pcrawl.fetch.connection.fetcher import Fetcher
-from p2pcrawl.fetch.connection.guard import Blocked
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
@@ -56,10 +55,10 @@ class ProxyVerifier:
             self._expected = _digest(answer)
 
     async def verify(self, proxy: str) -> ProxyVerdict:
-        """Asks through a proxy."""
+        """Asks through a proxy. Raises Blocked when the check URL is out of bounds."""
         try:
             answer = await self._ask(proxy)
-        except (FetchError, Blocked):
+        except FetchError:
             return ProxyVerdict(False)
         if answer.status == 200 and self._is_right(answer):
             return ProxyVerdict(True, answer.latency_s)

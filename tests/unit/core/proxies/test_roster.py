@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from p2pcrawl.core.proxies import rests as rests_module
 from p2pcrawl.core.proxies.proxy_standing import SUSPECT_FAILURES
-from p2pcrawl.core.proxies.rests import PAIRS_MAX, Rests
+from p2pcrawl.core.proxies.rests import Rests
 from p2pcrawl.core.proxies.roster import CANDIDATES_MAX, Roster, RosterLimits
 
 
@@ -197,15 +198,16 @@ def test_what_a_request_has_failed_with_it_is_not_given_again() -> None:
     assert roster.choose("a", "", 0.0, draw, [one, two]) is None
 
 
-def test_candidates_and_rests_are_bounded() -> None:
+def test_candidates_and_rests_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rests_module, "PAIRS_MAX", 1_000)
     roster = Roster(RosterLimits())
     roster.offer((f"http://p{n}:1" for n in range(CANDIDATES_MAX + 50)), foreign=True, now=0.0)
     rests = Rests(60.0, 3600.0)
-    for number in range(PAIRS_MAX + 50):
+    for number in range(1_050):
         rests.ban(f"h{number}", "p", 0.0)
 
     assert len(roster) == CANDIDATES_MAX
-    assert len(rests) == PAIRS_MAX
+    assert len(rests) == 1_000
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from p2pcrawl.fetch.connection.guard import Networks
+from p2pcrawl.fetch.connection.guard import Blocked, Networks
 from p2pcrawl.fetch.proxies import keeper as keeper_module
 from p2pcrawl.fetch.proxies.pooled_fetcher import PooledFetcher, proxy_pool
 from p2pcrawl.model.crawl.answer import Answer
@@ -320,3 +320,17 @@ async def test_list_of_strangers_cannot_name_private_addresses_or_names() -> Non
 
     assert web.through("check.example") == {"", "93.184.216.34", "93.184.216.35"}
     assert web.asked["93.184.216.35", "check.example"] == 10
+
+
+async def test_check_page_out_of_bounds_is_told_once_and_lets_nobody_through(caplog: pytest.LogCaptureFixture) -> None:
+    class Bounded(Web):
+        async def fetch(self, request: Request, *, cut: int | None = None) -> Answer:
+            raise Blocked("it is private")
+
+    async with pool(Bounded(), "good-1", "good-2", proxy_check_pattern="x", connect_timeout=0.1) as pooled:
+        with pytest.raises(FetchError, match="none of 2 proxies can be used"):
+            await pooled.fetch(page())
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "PROXY_CHECK_URL is out of bounds, so that no proxy can be verified: it is private"
+    ]
