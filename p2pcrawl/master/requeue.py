@@ -96,13 +96,20 @@ class Aside:
         self._company.doubt(touched)
 
     async def _abandon(self, number: int, host: int) -> None:
-        """Puts the next pages of a host that is down aside, which is granted nothing meanwhile."""
+        """Puts the next pages of a host that is down aside, which is granted nothing meanwhile. Items that wait for
+        files of that host are to go on without.
+        """
+        waiting, given_up = await self._recorder.run(Store.give_up, number, host, ABANDON_ROWS)
         changes, touched = await self._recorder.run(Store.abandon, number, host, ABANDON_ROWS)
+        touched |= given_up
         self._company.doubt(touched)
         if number in self._jobs:
             self._jobs[number].counts.update(changes)
         self._bench.abandon(number, host)
-        if changes["failed"] < ABANDON_ROWS:
+        if not given_up and changes["failed"] < ABANDON_ROWS:
             del self._down[(number, host)]
+            if waiting:
+                self._bench.reload_job(number)
+                self._loading.sweep_all()
         if changes["failed"]:
             log.info("%d pages are put aside: their host does not answer", changes["failed"])

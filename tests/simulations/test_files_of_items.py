@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from p2pcrawl.slave.work.item_passage import ItemPassage
-from simulations import Options, Plan, Simulation
+from simulations import Options, Plan, Simulation, Stage
 from simulations.play.spiders import Collector
 from simulations.whole.outcome import Report
 from simulations.world.web import WebPlan
@@ -27,6 +27,24 @@ def test_items_come_out_once_with_their_files_whoever_dies(scenario: str, slaves
 
     assert report.violations == []
     assert sum(len(item["files"]) for item in report.items) > len(report.items)
+
+
+async def hosts_of_files_die(stage: Stage) -> None:
+    await stage.progress(0.15)
+    for host in list(stage.web.hosts.values())[1:4]:
+        host.dead = True
+    await stage.progress(1.0)
+
+
+def test_items_whose_files_were_at_hosts_that_went_down_go_on_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Collector, "custom_settings", {**(Collector.custom_settings or {}), "HOST_DOWN_AFTER": 10})
+    web = WebPlan(pages=90, hosts=8, dead_hosts=0.0, across=0.9, links=8)
+    plan = Plan(Options(masters=2, pages=90, hosts=8), faults=hosts_of_files_die, spider=Collector, web=web)
+
+    report = Simulation(plan).run()
+
+    assert report.violations == []
+    assert any(len(item["files"]) < len(item["file_urls"]) for item in report.items)
 
 
 def test_checker_notices_items_that_are_lost_on_their_way(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from p2pcrawl.core.ring.rendezvous import key_hash
 from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.crawl.page_link import Link
-from p2pcrawl.model.crawl.record import Order
+from p2pcrawl.model.crawl.record import GIVEN_UP, Order
 from p2pcrawl.model.crawl.url import host_of
 
 Rank = tuple[int, int]
@@ -43,8 +43,10 @@ class Candidate:
 
     @property
     def asks_nobody(self) -> bool:
-        """True for the start of a job, which runs at a slave and asks no host."""
-        return self.link.url.startswith(START_URL)
+        """True for what a slave does without asking a host: the start of a job, and to send an item on without a file
+        that was given up.
+        """
+        return self.attempts >= GIVEN_UP or self.link.url.startswith(START_URL)
 
 
 @dataclass(frozen=True, slots=True)

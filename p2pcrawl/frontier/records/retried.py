@@ -11,17 +11,42 @@ from p2pcrawl.frontier.database.schema import Transaction
 from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.records import tallies
 from p2pcrawl.frontier.records.columns import PLACE, named, place_of
-from p2pcrawl.model.crawl.record import VISIT_MAX, Order, Phase
+from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
+from p2pcrawl.model.crawl.record import GIVEN_UP, VISIT_MAX, Order, Phase
 from p2pcrawl.model.outcome import Drop, Failure
 
 RETRY_ROWS = 5_000
 """How many are taken up again in one transaction."""
 
 
+def give_up(db: sqlite3.Connection, job: int, host: int, limit: int) -> tuple[int, set[int]]:
+    """Gives up the next files that items wait for at a host that is down, as ``Store.give_up``."""
+    key = (job, host)
+    part = (
+        "SELECT q.id, r.attempts FROM {} AS q JOIN record AS r ON r.id = q.id WHERE q.job = ? AND q.host = ?"
+        f" AND q.id NOT IN (SELECT record FROM lease) AND r.callback = '{FILE_CALLBACK}'"
+    )
+    rows = db.execute(f"{part.format('queue_young')} UNION ALL {part.format('queue')}", (*key, *key)).fetchall()
+    fresh = [(record,) for record, attempts in rows if attempts < GIVEN_UP][:limit]
+    if not fresh:
+        return len(rows), set()
+    with Transaction(db):
+        buckets = run_many(
+            db,
+            "WITH gone (id) AS (",
+            fresh,
+            f") UPDATE record SET attempts = {GIVEN_UP} FROM gone WHERE record.id = gone.id RETURNING bucket",
+        )
+    return len(rows), {bucket for (bucket,) in buckets}
+
+
 def abandon(db: sqlite3.Connection, job: int, host: int, limit: int) -> tuple[Counter[str], set[int]]:
     """Fails the next queued records of a host that is down, as ``Store.abandon``."""
     key, change = (job, host), Counter[str]()
-    part = "SELECT kind, prio, seq, id FROM {} WHERE job = ? AND host = ? AND id NOT IN (SELECT record FROM lease)"
+    part = (
+        "SELECT q.kind, q.prio, q.seq, q.id FROM {} AS q JOIN record AS r ON r.id = q.id WHERE q.job = ? AND q.host = ?"
+        f" AND q.id NOT IN (SELECT record FROM lease) AND r.callback != '{FILE_CALLBACK}'"
+    )
     rows = db.execute(
         f"{part.format('queue_young')} UNION ALL {part.format('queue')} LIMIT ?", (*key, *key, limit)
     ).fetchall()

@@ -329,8 +329,17 @@ class Store:
         with self._errors:
             return self._one("SELECT coalesce((SELECT value FROM meta WHERE name = 'dropped'), 0)")
 
+    def give_up(self, job: int, host: int, limit: int) -> tuple[int, set[int]]:
+        """Gives up as many as ``limit`` files of a host that items wait for, and that are in nobody's hands: they stay
+        queued, for a slave to send the items on without them. Returns how many wait so, and in which buckets they were
+        given up now; none mean that was all.
+        """
+        with self._errors:
+            return aside.give_up(self._db, job, host, limit)
+
     def abandon(self, job: int, host: int, limit: int) -> tuple[Counter[str], set[int]]:
-        """Puts aside, as failed, up to ``limit`` records that are queued for a host and in nobody's hands.
+        """Puts aside, as failed, up to ``limit`` records that are queued for a host and in nobody's hands; but no files
+        that items wait for.
 
         Returns what that changes in the job's counters, and in which buckets; fewer than the limit means that was all.
         """

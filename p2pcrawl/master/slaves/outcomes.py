@@ -380,6 +380,7 @@ _UNFETCHED = frozenset(
             "middleware",
             "requeued",
             "stored",
+            "host-down",
             "store",
         ),
         *("content-signal", "content-usage", "tdm-reservation", "robots-tag"),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+FILE_CALLBACK = "p2pcrawl_media"
+"""The callback of a file that an item waits for, which travels with it: no method of a spider."""
+
 
 class Link(NamedTuple):
     """A URL that a page led to, or that a job starts at, with all that is to be known for fetching it.

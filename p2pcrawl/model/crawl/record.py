@@ -36,6 +36,10 @@ class Order(StrEnum):
 COUNT_MAX = (1 << 15) - 1
 """More attempts or losses than this count as so many."""
 VISIT_MAX = (1 << 30) - 1
+GIVEN_UP = 20_000
+"""So many attempts say that nobody is to be asked for a file any more: the item that waits for it is to go on without.
+No page is tried so often.
+"""
 
 
 def stamp_of(visit: int, phase: int, attempts: int, losses: int) -> int:

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.slave.work.harvest import Harvest
@@ -24,10 +25,14 @@ from p2pcrawl.spiders.loading.parked import FileException, MediaMaker, Parked
 from p2pcrawl.spiders.loading.pipelines import Pipelines
 from p2pcrawl.stores.sink import SinkAway
 
-HAD, NOT_HAD = "p2pcrawl_media", "p2pcrawl_no_media"
-"""The callback and the errback of the request for a file: no methods of the spider."""
+NOT_HAD = "p2pcrawl_no_media"
+"""The errback of the request for a file, as FILE_CALLBACK is its callback: no method of the spider."""
 STATE = "p2pcrawl_media"
 """The key of its meta under which the item travels."""
+SOONER = 1 << 20
+"""What is added to the priority of a file: items that were begun are finished before others, also at a host that has
+very many pages before them.
+"""
 STATE_MAX = 256 * 1024
 """Bytes of an item that waits, with what is known of its files."""
 
@@ -166,7 +171,13 @@ def _link_of(errand: Errand) -> Request:
     packed = packed_plainly(state, "what waits for a file")
     if len(packed) > STATE_MAX:
         raise ValueError(f"an item that waits for files has {len(packed)} bytes, over the limit of {STATE_MAX}")
-    return request.replace(meta={**request.meta, STATE: packed}, callback=HAD, errback=NOT_HAD, dont_filter=True)
+    return request.replace(
+        meta={**request.meta, STATE: packed},
+        callback=FILE_CALLBACK,
+        errback=NOT_HAD,
+        dont_filter=True,
+        priority=request.priority + SOONER,
+    )
 
 
 def _packed_result(ok: bool, result: Any) -> list[Any]:

@@ -30,7 +30,8 @@ from p2pcrawl.fetch.connection.guard import Blocked, Networks, is_private, opene
 from p2pcrawl.fetch.proxies.pooled_fetcher import proxy_pool
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.job import START_URL
-from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
+from p2pcrawl.model.crawl.record import GIVEN_UP, Phase
 from p2pcrawl.model.crawl.request import NO_CALLBACK, Request, callback_name
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.url import origin_of
@@ -52,7 +53,7 @@ from p2pcrawl.slave.link.outbox import Outbox
 from p2pcrawl.slave.middlewares.assembly import assembled, spider_side, without_left_out
 from p2pcrawl.slave.middlewares.peoples import Requeued, seen_response
 from p2pcrawl.slave.work.complaints import Complaints
-from p2pcrawl.slave.work.errands import HAD, Errands
+from p2pcrawl.slave.work.errands import Errands
 from p2pcrawl.slave.work.harvest import PART_LINKS, Harvest
 from p2pcrawl.slave.work.item_passage import ItemPassage
 from p2pcrawl.slave.work.memory import Memory
@@ -278,7 +279,7 @@ class JobRun:
         if start:
             # A start() may wait as long as it likes, for work; another slave begins it anew.
             outcome = await fence.guard(self._start(harvest, outbox))
-        elif task.link.callback == HAD:
+        elif task.link.callback == FILE_CALLBACK:
             outcome = await self._file(task, harvest, outbox, fence)
         else:
             outcome = await self._page(task, harvest, outbox, fence)
@@ -327,7 +328,12 @@ class JobRun:
             except SinkAway as error:
                 errand.away, outcome = error, Outcome(Phase.FAILED, Failure.STORE, str(error))
             else:
-                outcome = Outcome(Phase.DONE, STORED) if there else await self._page(task, harvest, outbox, fence)
+                if there:
+                    outcome = Outcome(Phase.DONE, STORED)
+                elif task.attempt > GIVEN_UP:
+                    outcome = Outcome(Phase.FAILED, Failure.HOST_DOWN, "its host does not answer")
+                else:
+                    outcome = await self._page(task, harvest, outbox, fence)
         if outcome.phase == Phase.QUEUED or harvest.gathered:
             return outcome
         if errand.away is not None and task.attempt < STORE_TRIES:

@@ -15,6 +15,7 @@ from p2pcrawl.frontier.records import store as store_module
 from p2pcrawl.frontier.records.batch import HostRow, ItemRow
 from p2pcrawl.frontier.records.seen import SeenFilter
 from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.errors import StorageError
 from tests.unit.frontier.batches import assert_counters_equal_census, batch_of, end, grant, link, load, store_with_job
@@ -339,6 +340,26 @@ def test_filter_that_is_being_built_again_never_calls_a_known_link_new(tmp_path:
             assert store.commit(batch_of(map(link, urls))).fresh == []
     finally:
         store.close()
+
+
+def test_files_of_an_abandoned_host_stay_queued_and_are_asked_for_by_nobody(tmp_path: Path) -> None:
+    store = store_with_job(tmp_path, young_max=2)
+    files = [f"http://down.example/{n}.pdf" for n in range(5)]
+    page, other = "http://down.example/", "http://up.example/a.pdf"
+    waited_for = [new._replace(link=new.link._replace(callback=FILE_CALLBACK)) for new in map(link, [*files, other])]
+    store.commit(batch_of([link(page), *waited_for]))
+
+    given_up = [store.give_up(1, host_key(page), 3) for _ in range(3)]
+    abandoned = store.abandon(1, host_key(page), 10)[0]
+
+    assert [(waiting, bool(buckets)) for waiting, buckets in given_up] == [(5, True), (5, True), (5, False)]
+    assert abandoned["failed"] == 1
+    assert_counters_equal_census(store)
+    waiting = load(store, page)
+    assert sorted(candidate.link.url for candidate in waiting) == files
+    assert all(candidate.asks_nobody for candidate in waiting)
+    assert not load(store, other)[0].asks_nobody
+    store.close()
 
 
 def test_abandoned_host_fails_in_pieces_and_the_counters_stay_right(tmp_path: Path) -> None:

@@ -49,6 +49,7 @@ class Crawled:
     """By URL, the last of each."""
     asked: list[str] = field(default_factory=list)
     granted: list[str] = field(default_factory=list)
+    priorities: dict[str, int] = field(default_factory=dict)
 
 
 async def crawl(spider: type[Spider], site: Site, *, new_slaves: bool = False, **settings: Any) -> Crawled:
@@ -59,6 +60,7 @@ async def crawl(spider: type[Spider], site: Site, *, new_slaves: bool = False, *
     while ahead:
         task = ahead.popleft()
         crawled.granted.append(task.link.url)
+        crawled.priorities[task.link.url] = task.link.priority
         if run is None or new_slaves:
             if run is not None:
                 await run.close()

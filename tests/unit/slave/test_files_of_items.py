@@ -131,6 +131,19 @@ async def test_url_that_cannot_be_asked_for_is_an_error_of_its_item_alone(tmp_pa
     assert crawled.ends["http://a.example/"].reason == Failure.ITEM
 
 
+async def test_files_come_before_the_pages_of_their_host(tmp_path: Path) -> None:
+    class Many(Books):
+        def parse(self, response: Any) -> Any:
+            yield response.follow("/next", priority=5)
+            yield Book(file_urls=[PDF])
+
+    site = Site({"http://a.example/": b"page", PDF: b"pdf"})
+
+    crawled = await crawl(Many, site, item_pipelines=FILES, FILES_STORE=str(tmp_path))
+
+    assert crawled.priorities["http://a.example/next"] < crawled.priorities[PDF]
+
+
 class Named(FilesPipeline):
     """What people override, in the forms of several versions."""
 
