@@ -51,6 +51,8 @@ class RepositoryCount:
     name: str
     spiders: dict[Path, frozenset[str]] = field(default_factory=dict)
     """What each is missing."""
+    projects: dict[Path, frozenset[str]] = field(default_factory=dict)
+    """What the modules are missing that the settings of each spider's project name, such as pipelines."""
     unreadable: int = 0
     """Files of spiders that are not Python 3."""
     settings: list[frozenset[str]] = field(default_factory=list)
@@ -68,11 +70,24 @@ def repository_count(folder: Path) -> RepositoryCount:
         if module is None:
             found.unreadable += tree.is_unread_spider(path)
             continue
-        found.settings += settings_of_project(module)
+        for names in settings_of_project(module):
+            found.settings.append(names)
+            folder = path.parents[1] if len(path.parents) > 1 else path.parent
+            parts = {place for name in components_named(module) for place in tree.found(name, path)}
+            found.projects[folder] = frozenset(name for place in parts for name in tree.missing(place))
         found.custom.update(custom_settings(module))
         if is_spider_file(path, module):
             found.spiders[path] = frozenset(tree.missing(path))
     return found
+
+
+def with_projects(count: RepositoryCount) -> dict[Path, frozenset[str]]:
+    """Returns what each spider file is missing, with what the components of its project are missing."""
+    of_projects = {
+        path: [missing for folder, missing in count.projects.items() if folder in path.parents]
+        for path in count.spiders
+    }
+    return {path: missing.union(*of_projects[path]) for path, missing in count.spiders.items()}
 
 
 class SourceTree:
@@ -117,11 +132,11 @@ class SourceTree:
         if path not in self._wants:
             module = self.read(path)
             names = missing_in(module) if module is not None else set()
-            own = {each for name in imports_of(module) for each in self._found(name, path)} if module else set()
+            own = {each for name in imports_of(module) for each in self.found(name, path)} if module else set()
             self._wants[path] = names, own - {path}
         return self._wants[path]
 
-    def _found(self, name: str, wanted_by: Path) -> Iterator[Path]:
+    def found(self, name: str, wanted_by: Path) -> Iterator[Path]:
         """Yields the file of this repository that a dotted name means for one of its files, if there is one."""
         if name.startswith("."):
             folder = wanted_by.parent
@@ -264,6 +279,23 @@ def settings_of_project(module: ast.Module) -> list[frozenset[str]]:
     return [names] if {"BOT_NAME", "SPIDER_MODULES"} <= names else []
 
 
+COMPONENTS = ("ITEM_PIPELINES", "DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "EXTENSIONS")
+
+
+def components_named(module: ast.Module) -> Iterator[str]:
+    """Yields the modules of the components that settings name in text, and do not switch off."""
+    for node in module.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Dict(keys=keys, values=values)) if (
+                name in COMPONENTS
+            ):
+                for key, value in zip(keys, values, strict=True):
+                    match key, value:
+                        case ast.Constant(value=str(path)), each if not is_scrapys(path):
+                            if not (isinstance(each, ast.Constant) and each.value is None):
+                                yield path.rpartition(".")[0]
+
+
 def custom_settings(module: ast.Module) -> set[str]:
     """Returns the names that ``custom_settings`` in a module set."""
     found: set[str] = set()
@@ -294,8 +326,10 @@ def report(counts: Sequence[RepositoryCount], most: int, files: bool) -> Iterato
         yield _row(count.name, count.spiders, count.unreadable)
     spiders = {path: missing for count in counts for path, missing in count.spiders.items()}
     yield _row(f"{len(counts)} repositories", spiders, sum(count.unreadable for count in counts))
+    whole = {path: missing for count in counts for path, missing in with_projects(count).items()}
+    yield _row("the same, with the components of their projects", whole, 0)
     yield ""
-    yield from _unlocking(list(spiders.values()), most)
+    yield from _unlocking(list(whole.values()), most)
     yield ""
     yield from _settings([names for count in counts for names in count.settings], "settings.py", most)
     yield ""

@@ -1,5 +1,29 @@
 """Exceptions that people raise, and catch."""
 
-from p2pcrawl.model.errors import CloseSpider, DontCloseSpider, DropItem, IgnoreRequest, NotConfigured, NotSupported
+from p2pcrawl.model.errors import (
+    CannotResolveHostError,
+    CloseSpider,
+    DontCloseSpider,
+    DownloadCancelledError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    DropItem,
+    IgnoreRequest,
+    NotConfigured,
+    NotSupported,
+)
 
-__all__ = ["CloseSpider", "DontCloseSpider", "DropItem", "IgnoreRequest", "NotConfigured", "NotSupported"]
+__all__ = [
+    "CannotResolveHostError",
+    "CloseSpider",
+    "DontCloseSpider",
+    "DownloadCancelledError",
+    "DownloadConnectionRefusedError",
+    "DownloadFailedError",
+    "DownloadTimeoutError",
+    "DropItem",
+    "IgnoreRequest",
+    "NotConfigured",
+    "NotSupported",
+]

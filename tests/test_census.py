@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.census import kind_of_setting, report, repository_count
+from benchmarks.census import kind_of_setting, report, repository_count, with_projects
 from p2pcrawl.spiders.finding.answered_names import install_scrapy_names
 
 
@@ -69,6 +69,25 @@ def test_report_says_what_would_unlock_most(tmp_path: Path) -> None:
         ["scrapy.B", "1", "100.0%"],
     ]
     assert any(line.split() == ["SCHEDULER", "1"] for line in lines)
+
+
+def test_components_of_a_project_count_for_its_spiders(tmp_path: Path) -> None:
+    files = {
+        "scrapy.cfg": "",
+        "shop/settings.py": "BOT_NAME = 'a'\nSPIDER_MODULES = []\n"
+        "ITEM_PIPELINES = {'shop.parts.A': 1, 'shop.off.B': None}\n",
+        "shop/parts.py": "from scrapy import Nothing\n",
+        "shop/off.py": "from scrapy import NothingElse\n",
+        "shop/spiders/s.py": "from scrapy import Spider\nclass S(Spider): ...\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    count = repository_count(tmp_path)
+
+    assert list(count.spiders.values()) == [frozenset()]
+    assert list(with_projects(count).values()) == [{"scrapy.Nothing"}]
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ def crawl(
         scrapy,
     )
     if not targets and scrapy is None:
-        raise click.UsageError("name what to crawl: a URL or a spider", click.get_current_context())
+        raise click.UsageError("Missing argument 'TARGET...': a URL or a spider", click.get_current_context())
     return run_crawl(asked)
 
 

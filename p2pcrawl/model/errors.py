@@ -6,6 +6,9 @@ message as one line (a traceback only with ``--debug``) and exit with its ``exit
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from p2pcrawl.model.outcome import Failure
 
 
@@ -62,11 +65,54 @@ class CopiedIdentity(Mismatch):
 
 
 class FetchError(P2PCrawlError):
-    """One page could not be fetched. ``kind`` decides about retries, the message explains."""
+    """One page could not be fetched. ``kind`` decides about retries, the message explains.
+
+    What is made is of the class below that errbacks ask for, where there is one for the kind.
+    """
+
+    def __new__(cls, kind: Failure, message: str) -> FetchError:
+        wanted = _BY_KIND.get(kind, cls) if cls is FetchError else cls
+        return super().__new__(wanted)
 
     def __init__(self, kind: Failure, message: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+class CannotResolveHostError(FetchError):
+    """The name of a host could not be looked up."""
+
+
+class DownloadConnectionRefusedError(FetchError):
+    """A host did not take a connection."""
+
+
+class DownloadTimeoutError(FetchError):
+    """A host took too long, with connecting, answering, or the whole answer."""
+
+
+class DownloadCancelledError(FetchError):
+    """An answer was left before its end: it is too large."""
+
+
+class DownloadFailedError(FetchError):
+    """An answer was not had, or not whole: the connection broke, or what came is not HTTP."""
+
+
+_BY_KIND: Final[Mapping[Failure, type[FetchError]]] = {
+    Failure.DNS: CannotResolveHostError,
+    Failure.NO_NAME: CannotResolveHostError,
+    Failure.CONNECT: DownloadConnectionRefusedError,
+    Failure.CONNECT_TIMEOUT: DownloadTimeoutError,
+    Failure.FIRST_BYTE_TIMEOUT: DownloadTimeoutError,
+    Failure.TOTAL_TIMEOUT: DownloadTimeoutError,
+    Failure.TOO_LARGE: DownloadCancelledError,
+    Failure.LOST_CONNECTION: DownloadFailedError,
+    Failure.NETWORK: DownloadFailedError,
+    Failure.PROTOCOL: DownloadFailedError,
+    Failure.PROXY: DownloadFailedError,
+    Failure.TLS: DownloadFailedError,
+}
 
 
 class TooSlow(P2PCrawlError):

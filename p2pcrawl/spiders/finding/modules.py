@@ -209,7 +209,8 @@ def explained(shown: str, file: Path | None) -> Iterator[None]:
             raise ConfigurationError(f"{wanted_at(error, shown)}: {missing_line(missing)}") from error
         line = _line_of(error, file)
         text = str(error).partition("\n")[0]
-        raise ConfigurationError(f"{shown}{line} cannot be imported: {type(error).__name__}: {text}") from error
+        place = f" ({where})" if file is None and (where := wanted_at(error, shown)) != shown else ""
+        raise ConfigurationError(f"{shown}{line} cannot be imported: {type(error).__name__}: {text}{place}") from error
     finally:
         _depth -= 1
 

@@ -89,7 +89,10 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, type | FunctionType):
-        return path_of(value)
+        try:
+            return path_of(value)
+        except ConfigurationError:
+            raise TypeError(f"{value.__qualname__}, which no other process can find") from None
     if isinstance(value, Mapping):
         return {_plain(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple | Set):

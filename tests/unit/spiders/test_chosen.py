@@ -56,7 +56,7 @@ def test_class_is_written_as_its_path_and_none_leaves_a_pipeline_out() -> None:
 
 
 def test_value_that_cannot_travel_is_left_out_and_told(caplog: pytest.LogCaptureFixture) -> None:
-    settings = merged_settings(Settings(), with_settings(PATTERN=re.compile("a"), MINE=1))
+    settings = merged_settings(Settings(), with_settings(PATTERN=re.compile("a"), WANTS={"it": lambda: True}, MINE=1))
 
     assert settings.own == {"MINE": 1}
     assert "setting PATTERN is left out: it holds a Pattern" in caplog.text
