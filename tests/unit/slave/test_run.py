@@ -760,6 +760,17 @@ async def test_page_that_its_cache_has_is_not_asked_for_and_says_so(tmp_path: Pa
     assert (second.outcome.phase, second.outcome.latency_s) == (Phase.DONE, 0.0)
 
 
+async def test_cache_is_left_out_by_the_name_that_people_know(tmp_path: Path) -> None:
+    left_out = {"scrapy.downloadermiddlewares.httpcache.HttpCacheMiddleware": None}
+    settings = {"httpcache_enabled": True, "httpcache_dir": str(tmp_path), "downloader_middlewares": left_out}
+
+    for _ in range(2):
+        (page,) = await pages_of(Plain, answer_of(), **settings)
+
+        assert page.outcome is not None
+        assert not page.outcome.unasked
+
+
 async def test_hits_are_counted_where_spiders_look(tmp_path: Path) -> None:
     async with opened(Plain, httpcache_enabled=True, httpcache_dir=str(tmp_path)) as run:
         for _ in range(3):

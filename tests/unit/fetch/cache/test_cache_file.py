@@ -8,6 +8,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,18 @@ def test_what_is_written_is_there_for_others_until_it_is_dropped(tmp_path: Path)
     other.write([], [key(1)], [], MIB)
     assert one.rows(key(1)) == []
     assert one.body(row.id, row.variant) is None
+
+
+def test_many_that_begin_at_once_share_one_file(tmp_path: Path) -> None:
+    def use(number: int) -> None:
+        file = CacheFile(tmp_path)
+        file.write([put(number, b"body")], [], [], MIB)
+        file.close()
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(use, range(8)))
+
+    assert held(CacheFile(tmp_path), 8) == list(range(8))
 
 
 def test_body_of_a_row_that_has_been_replaced_is_not_taken_for_it(tmp_path: Path) -> None:
@@ -136,6 +149,7 @@ def test_cache_of_another_version_is_refused_by_name(tmp_path: Path) -> None:
 
 _WRITER = """
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from p2pcrawl.fetch.cache.cache_file import CacheFile, Put
 file, number = CacheFile(Path(sys.argv[1])), 0
