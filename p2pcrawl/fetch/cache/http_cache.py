@@ -32,6 +32,7 @@ from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.url import host_of
 from p2pcrawl.model.errors import FetchError, IgnoreRequest
+from p2pcrawl.model.http.headers import header_lines
 from p2pcrawl.model.outcome import Failure
 
 CACHED: Final = "cached"
@@ -131,7 +132,7 @@ class HttpCache(Component):
         if (request.meta and request.meta.get("dont_cache")) or self._is_ignored(request.url):
             return None
         now = self._clock()
-        fields: Fields = joined_fields(request.headers.items())
+        fields: Fields = joined_fields(request.headers.lines)
         if not self._rules.covers(request.method, fields):
             fields = self._without_ours(request, fields, now)
             if not self._rules.covers(request.method, fields):
@@ -160,7 +161,7 @@ class HttpCache(Component):
             return fields
         for name in ours:
             request.headers.pop(name, None)
-        return joined_fields(request.headers.items())
+        return joined_fields(request.headers.lines)
 
     def _find(self, key: bytes, request: Request, fields: Fields, now: float) -> Found | None:
         found = self._stock.find(key)
@@ -259,7 +260,7 @@ class HttpCache(Component):
         return self._answer_of(request, found.stored, body, now, asked=True, answered=False)
 
     async def _confirmed(self, request: Request, asked: _Question, found: Found, answer: Answer) -> Answer:
-        now, news = self._clock(), list(answer.headers.items())
+        now, news = self._clock(), header_lines(answer.headers)
         body = await self._stock.body(found, now)
         if body is None or not self._rules.is_of(found.stored, joined_fields(news)):
             self._stock.drop([found.key])
@@ -274,7 +275,7 @@ class HttpCache(Component):
     # -- storing ------------------------------------------------------------------------------
 
     def _store(self, request: Request, asked: _Question, answer: Answer) -> None:
-        now, headers = self._clock(), kept(answer.headers.items())
+        now, headers = self._clock(), kept(header_lines(answer.headers))
         names = chosen_by(joined_fields(headers))
         choice = choice_of(names, asked.fields)
         stored = StoredAnswer(request.url, answer.status, tuple(headers), asked.at, now, answer.ip, names, choice)
@@ -289,7 +290,7 @@ class HttpCache(Component):
             self._stock.drop([asked.found.key])
 
     def _void(self, request: Request, answer: Answer) -> None:
-        fields = joined_fields(answer.headers.items())
+        fields = joined_fields(header_lines(answer.headers))
         if urls := self._rules.voided(request.method, request.url, answer.status, fields):
             gone = [Request(url, method=method) for url in urls for method in ("GET", "HEAD")]
             self._stock.drop([self._key(each) for each in gone])

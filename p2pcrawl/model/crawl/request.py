@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from types import ModuleType
@@ -12,7 +13,7 @@ from p2pcrawl.model.errors import BadRequest
 from p2pcrawl.model.http.cookie_forms import CookiesLike, RequestCookies, checked_cookies
 from p2pcrawl.model.http.curl import curl_command, request_arguments
 from p2pcrawl.model.http.headers import Headers, HeadersLike
-from p2pcrawl.model.http.queries import with_query_in
+from p2pcrawl.model.http.queries import escaped_url
 
 PRIORITY_LIMIT = 1 << 30
 
@@ -83,15 +84,10 @@ class Request:
         kind: Kind | str = Kind.INDEX,
     ) -> None:
         """``encoding``: of a body given as text, and of a query that is not ASCII."""
-        if not isinstance(url, str):
-            raise TypeError(f"a request's url is text, not {type(url).__name__}")
-        if not url.startswith(_STARTS) or len(url) < 9:
-            _check(url)
-        if encoding != "utf-8":
-            url = with_query_in(url, _known(encoding))
-        if callback is not None:
+        if not (type(url) is str and encoding == "utf-8" and _is_plain(url)):
+            url = _checked(url, encoding)
+        if callback is not None or errback is not None:
             callback_name(callback)
-        if errback is not None:
             callback_name(errback)
         self.url = url
         self.encoding = encoding
@@ -170,13 +166,22 @@ class Request:
         return f"<{self.method} {self.url}>"
 
 
-_STARTS = ("http://", "https://")
+_is_plain = re.compile(r"https?://[!-~]+\Z").match
+"""Nothing has to be done about it."""
 
 
-def _check(url: str) -> None:
-    scheme, separator, rest = url.partition("://")
+def _checked(url: str, encoding: str) -> str:
+    """Returns a URL as it can be sent. Raises BadRequest for what is none, TypeError for what is no text."""
+    if not isinstance(url, str):
+        raise TypeError(f"a request's url is text, not {type(url).__name__}")
+    scheme, separator, rest = url.strip().partition("://")
     if not separator or scheme.lower() not in ("http", "https") or not rest:
         raise BadRequest(f"not a URL that can be fetched: {url!r} (it must begin with http:// or https://)")
+    try:
+        codecs.lookup(encoding)
+    except LookupError:
+        raise BadRequest(f"encoding {encoding!r} is not known") from None
+    return escaped_url(url, encoding)
 
 
 def encoded_body(body: object, encoding: str = "utf-8") -> bytes:
@@ -190,14 +195,6 @@ def encoded_body(body: object, encoding: str = "utf-8") -> bytes:
     if isinstance(body, bytearray | memoryview):
         return bytes(body)
     raise TypeError(f"the body of a request is text or bytes, not {type(body).__name__}")
-
-
-def _known(encoding: str) -> str:
-    try:
-        codecs.lookup(encoding)
-    except LookupError:
-        raise BadRequest(f"encoding {encoding!r} is not known") from None
-    return encoding
 
 
 def callback_name(callback: Callback) -> str:

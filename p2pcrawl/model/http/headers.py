@@ -69,7 +69,7 @@ class HeaderText(str):
 
 
 class Headers(MutableMapping[str, HeaderText]):
-    """Headers by name, in any case; ``[]`` and ``get`` give the last value of several, ``getlist`` all of them.
+    """Headers by name, in any case; ``[]`` and ``get`` give the last value of several, ``getlist`` and ``items`` all.
 
     Raises BadRequest for a name or a value that cannot be sent, TypeError for one of another type.
     """
@@ -93,6 +93,12 @@ class Headers(MutableMapping[str, HeaderText]):
             lower = name.lower()
             held[lower] = (*held.get(lower, (name,)), value)
         return headers
+
+    @classmethod
+    def lenient(cls, headers: HeadersLike | None) -> Headers:
+        """Makes headers of what a host might send: bytes that are no UTF-8 are read as browsers read them."""
+        pairs = headers.items() if isinstance(headers, Mapping) else headers or ()
+        return cls.received((_read(name), _read(value)) for name, values in pairs for value in _all_of(values))
 
     @property
     def lines(self) -> list[tuple[str, str]]:
@@ -129,6 +135,10 @@ class Headers(MutableMapping[str, HeaderText]):
 
     def __bool__(self) -> bool:
         return bool(self._lines)
+
+    def items(self) -> Any:
+        """Returns the names, each with the list of its values, as spiders that were written for Scrapy take them."""
+        return [(held[0], [HeaderText(value) for value in held[1:]]) for held in self._lines.values()]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Mapping):
@@ -212,6 +222,26 @@ class Headers(MutableMapping[str, HeaderText]):
     def to_plain(self) -> dict[str, Any]:
         """Returns a plain dict: one value as text, several as a list, none as an empty one."""
         return {held[0]: held[1] if len(held) == 2 else list(held[1:]) for held in self._lines.values()}
+
+
+def header_lines(headers: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Returns the lines of headers of any kind: each name with one value, names of several values several times."""
+    return headers.lines if isinstance(headers, Headers) else list(headers.items())
+
+
+def _read(value: Any) -> str:
+    if not isinstance(value, bytes):
+        return str(value)
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+def _all_of(values: Any) -> Iterable[Any]:
+    if values is None:
+        return ()
+    return (values,) if isinstance(values, str | bytes) or not isinstance(values, Iterable) else values
 
 
 def _lower(name: HeaderName) -> str:

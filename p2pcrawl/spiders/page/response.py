@@ -16,10 +16,10 @@ import parsel
 from selectolax.lexbor import LexborHTMLParser
 
 from p2pcrawl.model.crawl.answer import Answer
-from p2pcrawl.model.crawl.request import Callback, Kind, Request
+from p2pcrawl.model.crawl.request import Callback, Kind, Request, encoded_body
 from p2pcrawl.model.errors import NotSupported
 from p2pcrawl.model.http.cookie_forms import CookiesLike
-from p2pcrawl.model.http.headers import Headers, HeadersLike
+from p2pcrawl.model.http.headers import Headers, HeadersLike, header_lines
 from p2pcrawl.spiders.page import markup
 from p2pcrawl.spiders.page.bombs import bearable
 from p2pcrawl.spiders.page.charsets import read
@@ -35,6 +35,7 @@ _NO_MARKUP = re.compile(
     r"image/(?!svg)|video/|audio/|font/|application/(?:pdf|zip|gzip|octet-stream|json)|text/(?:plain|css|csv)", re.I
 )
 
+_UNREAD = object()
 Made = TypeVar("Made", bound="Response")
 
 
@@ -71,6 +72,7 @@ class Response:
         "_encoding",
         "_ground",
         "_headers",
+        "_json",
         "_links",
         "_request",
         "_selector",
@@ -98,7 +100,7 @@ class Response:
             raise TypeError(f"the URL of a response is text, not {type(url).__name__}")
         if not isinstance(body, bytes):
             raise TypeError(f"the body of a response is bytes, not {type(body).__name__} (TextResponse takes text)")
-        held = Headers(headers)
+        held = Headers.lenient(headers)
         answer = Answer(
             url, int(status), held, body, ip=str(ip_address or ""), set_cookies=tuple(held.getlist("Set-Cookie"))
         )
@@ -127,6 +129,7 @@ class Response:
         self._ground: LinkBase | None = None
         self._links: list[str] | None = None
         self._title: str | None = None
+        self._json: Any = _UNREAD
 
     @overload
     def replace(self, *, cls: type[Made], **changes: Any) -> Made: ...
@@ -158,7 +161,8 @@ class Response:
     def headers(self) -> Headers:
         """The headers, in any case; ``getlist`` gives all values of one."""
         if self._headers is None:
-            self._headers = Headers.received(self.answer.headers.items())
+            told = self.answer.headers
+            self._headers = told if isinstance(told, Headers) else Headers.received(header_lines(told))
         return self._headers
 
     @property
@@ -181,7 +185,12 @@ class Response:
 
     @property
     def flags(self) -> list[str]:
+        """Words about the answer, such as ``cached``."""
         return self.answer.flags
+
+    @flags.setter
+    def flags(self, flags: Iterable[str] | None) -> None:
+        self.answer.flags = list(flags or ())
 
     @property
     def usage(self) -> Mapping[str, Any]:
@@ -241,11 +250,13 @@ class Response:
 
     @limited
     def json(self) -> Any:
-        """Reads the body as JSON. Raises ValueError when it is none."""
-        try:
-            return json.loads(self.body)
-        except UnicodeDecodeError:
-            return json.loads(self.text)
+        """Reads the body as JSON, once. Raises ValueError when it is none."""
+        if self._json is _UNREAD:
+            try:
+                self._json = json.loads(self.body)
+            except UnicodeDecodeError:
+                self._json = json.loads(self.text)
+        return self._json
 
     # -- selectors --------------------------------------------------------------------------------
 
@@ -372,7 +383,7 @@ class Response:
             callback=callback,
             method=method,
             headers=headers,
-            body=body,
+            body=self._written(body, encoding),
             cookies=cookies,
             meta=meta,
             encoding=encoding or "utf-8",
@@ -441,7 +452,7 @@ class Response:
             callback,
             method=method,
             headers=headers,
-            body=body,
+            body=self._written(body, encoding),
             cookies=cookies,
             meta=meta,
             encoding=encoding or "utf-8",
@@ -462,6 +473,10 @@ class Response:
 
     def __repr__(self) -> str:
         return f"<{self.status} {self.url}>"
+
+    def _written(self, body: bytes | str | None, encoding: str | None) -> bytes:
+        """Returns the body of a request that follows from the page: text in the encoding of the page."""
+        return encoded_body(body, encoding or ("utf-8" if body is None or isinstance(body, bytes) else self.encoding))
 
     @property
     def _markup(self) -> bytes:

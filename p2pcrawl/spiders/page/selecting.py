@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import parsel
 from lxml import etree
@@ -93,7 +93,15 @@ class Selector(parsel.Selector):
 
 
 SelectorList: TypeAlias = parsel.SelectorList[Any]
-Href: TypeAlias = str | parsel.Selector
+
+
+class HasUrl(Protocol):
+    """A link that a LinkExtractor found, or whatever else has a URL."""
+
+    url: str
+
+
+Href: TypeAlias = str | parsel.Selector | HasUrl
 
 
 def hrefs_selected(selectors: Iterable[parsel.Selector]) -> list[str]:
@@ -108,13 +116,15 @@ def hrefs_selected(selectors: Iterable[parsel.Selector]) -> list[str]:
 
 
 def href_of(link: object) -> str:
-    """Returns where a link leads: a URL, an ``<a>`` or ``<link>`` element, or its ``::attr(href)``. Raises ValueError
-    for anything else.
+    """Returns where a link leads: a URL, an ``<a>`` or ``<link>`` element, its ``::attr(href)``, or a link that an
+    extractor found. Raises ValueError for anything else.
     """
     if isinstance(link, str):
         return link
     if isinstance(link, parsel.SelectorList):
         raise ValueError("a list of selectors cannot be followed at once: use follow_all, or take one of them")
+    if not isinstance(link, parsel.Selector) and isinstance(found := getattr(link, "url", None), str):
+        return found.strip(" \t\n\f\r")  # What a LinkExtractor finds.
     if not isinstance(link, parsel.Selector):
         raise ValueError(f"a link is text or a selector, not {type(link).__name__}")
     root = link.root

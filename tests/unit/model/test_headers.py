@@ -6,10 +6,11 @@ import copy
 from typing import Any
 
 import pytest
+from multidict import CIMultiDict
 
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.errors import BadRequest
-from p2pcrawl.model.http.headers import Headers
+from p2pcrawl.model.http.headers import Headers, header_lines
 
 
 @pytest.mark.parametrize(
@@ -113,3 +114,18 @@ def test_defaults_fill_what_is_not_there() -> None:
     headers.fill(Headers({"Accept": "theirs", "X-A": "1", "X-B": ["2", "3"]}))
 
     assert headers.lines == [("accept", "mine"), ("X-B", "2"), ("X-B", "3")]
+
+
+def test_items_are_names_with_all_their_values() -> None:
+    headers = Headers({"A": "1", "B": ["2", b"3"]})
+
+    assert [(name, [value.decode() for value in values]) for name, values in headers.items()] == [
+        ("A", ["1"]),
+        ("B", ["2", "3"]),
+    ]
+    assert dict(headers) == {"A": "1", "B": "3"}
+    assert header_lines(headers) == header_lines(CIMultiDict(headers.lines)) == [("A", "1"), ("B", "2"), ("B", "3")]
+
+
+def test_bytes_of_a_host_are_read_whatever_they_are() -> None:
+    assert Headers.lenient({b"X-A": [b"\xe9", b"\xc3\xa9"], "x": None}).lines == [("X-A", "é"), ("X-A", "é")]

@@ -38,3 +38,19 @@ def test_request_has_its_query_and_its_body_in_its_encoding() -> None:
 def test_encoding_that_is_not_known_is_refused() -> None:
     with pytest.raises(BadRequest, match="encoding"):
         Request("http://a.example/", encoding="utf-9")
+
+
+@pytest.mark.parametrize(
+    ("url", "sent"),
+    [
+        ("http://a.example/é ü?q=é r#ö", "http://a.example/%C3%A9%20%C3%BC?q=%C3%A9%20r#%C3%B6"),
+        (" http://a.example/x\n", "http://a.example/x"),
+        ("http://a.example/a\tb", "http://a.example/ab"),
+        ("http://ä.example/x y", "http://ä.example/x%20y"),
+        ("http://a.example/\ud800", "http://a.example/%EF%BF%BD"),
+        ("http://a.example/%20é%2F", "http://a.example/%20%C3%A9%2F"),
+        ("http://a.example?é", "http://a.example?%C3%A9"),
+    ],
+)
+def test_url_of_a_request_is_escaped_as_it_will_be_sent(url: str, sent: str) -> None:
+    assert Request(url).url == sent

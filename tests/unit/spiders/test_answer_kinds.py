@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from p2pcrawl.http import Headers, HtmlResponse, JsonResponse, Request, Response, TextResponse, XmlResponse
+from p2pcrawl.linkextractors import LinkExtractor
 from p2pcrawl.model.errors import NotSupported
 from p2pcrawl.selector import Selector
 from p2pcrawl.spiders.page.answer_kinds import response_class
@@ -161,3 +162,32 @@ def test_base_of_a_page_in_utf_16_counts() -> None:
     response = page("<base href='/b/'>".encode("utf-16"))
 
     assert response.urljoin("x") == "https://example.com/b/x"
+
+
+def test_what_a_link_extractor_finds_is_followed() -> None:
+    response = page("<a href='x?b=1'>")
+    links = LinkExtractor().extract_links(response)
+
+    assert response.follow(links[0]).url == "https://example.com/shop/x?b=1"
+    assert response.follow_all(links).urls == ["https://example.com/shop/x?b=1"]
+
+
+def test_text_that_is_posted_from_a_page_is_in_its_encoding() -> None:
+    response = page("ü".encode("cp1252"), content_type="text/html; charset=windows-1252")
+
+    assert response.follow("/x", method="POST", body="ü").body == b"\xfc"
+    assert response.follow("/x", method="POST", body="ü", encoding="utf-8").body == b"\xc3\xbc"
+
+
+def test_flags_can_be_set() -> None:
+    response = page("")
+
+    response.flags = ["cached"]
+
+    assert response.flags == ["cached"]
+
+
+def test_json_is_read_once() -> None:
+    response = JsonResponse(URL, body=b'{"a": 1}')
+
+    assert response.json() is response.json()

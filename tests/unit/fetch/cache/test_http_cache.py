@@ -49,7 +49,7 @@ class World:
         self.counts[name.removeprefix("httpcache/")] += 1
 
     async def _fetch(self, request: Request) -> Answer:
-        self.asked.append(joined_fields(request.headers.items()))
+        self.asked.append(joined_fields(request.headers.lines))
         if isinstance(self.says, Exception):
             raise self.says
         return self.says
