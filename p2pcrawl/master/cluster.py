@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from p2pcrawl.core.buckets.ownership import Change
 from p2pcrawl.core.membership.output import Event, EventKind
@@ -15,6 +16,7 @@ from p2pcrawl.master.buckets.view_changes import ViewChange, Views
 from p2pcrawl.master.company.neighbours import Neighbours
 from p2pcrawl.master.copies.syncing import Syncing
 from p2pcrawl.master.copies.upkeep import Upkeep
+from p2pcrawl.master.idle_pages import IdlePages
 from p2pcrawl.master.jobs.admission import start_of
 from p2pcrawl.master.jobs.completion import Completion
 from p2pcrawl.master.jobs.job import CANCELLED, FINISHED, INCOMPLETE, RUNNING, Job
@@ -26,8 +28,10 @@ from p2pcrawl.master.majority.roll import Roll
 from p2pcrawl.master.master import Master
 from p2pcrawl.master.own_standing import OwnStanding
 from p2pcrawl.model.cluster.node import Member
+from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.model.timings import TIMINGS
+from p2pcrawl.overlay.peers import SOON_S
 from p2pcrawl.overlay.port import Port
 from p2pcrawl.overlay.tasks import end
 
@@ -92,6 +96,7 @@ class Cluster:
         self.farewell = Farewell(neighbours, master.handover, self.takeover, self.mirroring)
         self.own_standing = OwnStanding(neighbours, master.exchange, self.takeover)
         self.completion = Completion(peers, self.own_standing.of, ground.lifecycle.close)
+        self._idle_pages = IdlePages()
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self, *, looking: bool = False, founds: bool = False, conclude: Conclude | None = None) -> None:
@@ -249,7 +254,9 @@ class Cluster:
 
     async def begin(self, job: Job) -> None:
         """Hands the job's first record to its owner; durable there when this returns."""
-        link = start_of(job)
+        await self._bring(job, start_of(job))
+
+    async def _bring(self, job: Job, link: Link) -> None:
         bucket = self._ground.keys.bucket(job.settings.shard_key, link.url, link.fingerprint)
         settled = asyncio.Event()
         hold = Hold(0, settled.set)
@@ -278,12 +285,26 @@ class Cluster:
                 await self.takeover.offer_unclaimed()
                 if self.completion.may_ask(asyncio.get_running_loop().time()):
                     for job in [j for j in self.master.jobs.values() if j.state in (RUNNING, INCOMPLETE)]:
-                        if (view := await self.completion.finished_in(job)) is not None:
+                        view = await self.completion.finished_in(job)
+                        if view is not None and not await self._goes_on_idle(job):
                             await conclude(job, view)
             except P2PCrawlError as error:
                 log.debug("looking after jobs: %s", error)
             except Exception:
                 log.exception("looking after jobs failed")
+
+    async def _goes_on_idle(self, job: Job) -> bool:
+        """Puts a page into a job of which nothing is left, where its components are to be asked whether it ends.
+        Returns whether they are.
+        """
+        completion = self.completion
+        page = self._idle_pages.due(job, completion.discovered, wanted=completion.listens and job.state == RUNNING)
+        if page is None:
+            return False
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SOON_S):
+                await self._bring(job, page)
+        return True
 
     async def _finish(self, job: Job, view: int) -> None:
         self._ground.lifecycle.finish(job, FINISHED, job.closing)

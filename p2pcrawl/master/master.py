@@ -19,9 +19,11 @@ from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.copies.looking import Looking
 from p2pcrawl.master.cycle import Cycle
 from p2pcrawl.master.exchange import Exchange
+from p2pcrawl.master.idle_pages import IdlePages, wants_idle
 from p2pcrawl.master.jobs.admission import Admission
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.jobs.outputs import Outputs
+from p2pcrawl.master.links.dispatch import Hold, Parcel
 from p2pcrawl.master.requeue import Aside
 from p2pcrawl.master.slaves.granting import Granting
 from p2pcrawl.master.slaves.inbox import Reports
@@ -107,6 +109,7 @@ class Master:
             aside=self.aside,
             outputs=self.outputs,
         )
+        self._idle_pages = IdlePages()
         self._timer: asyncio.TimerHandle | None = None
 
     # -- life ---------------------------------------------------------------------------------
@@ -183,7 +186,7 @@ class Master:
                 self.slaves.group.start()
             while fate.error is None and self._goes_on:
                 await self._cycle.turn()
-                self.lifecycle.close_and_finish(monotonic() - started_at, self.company.is_over)
+                self.lifecycle.close_and_finish(monotonic() - started_at, self._is_over)
                 if self.draining and not self.sessions and not self.slaves.gone:
                     break
                 if self._goes_on:
@@ -197,6 +200,17 @@ class Master:
             watch.cancel()
             looking.cancel()
             self.outputs.end()
+
+    def _is_over(self, job: Job) -> bool:
+        """Tells whether nothing is left of a job, and none of its components wants to be asked about that."""
+        if not self.company.is_over(job):
+            return False
+        page = self._idle_pages.due(job, job.counts["discovered"], wanted=wants_idle(job) and not self.draining)
+        if page is None:
+            return True
+        bucket = self.ground.keys.bucket(job.settings.shard_key, page.url, page.fingerprint)
+        self.ground.mailbox.take_back(job.id, [Parcel(page, bucket, Hold(1))])
+        return False
 
     @property
     def _goes_on(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from p2pcrawl.master.buckets.takeover import Takeover
 from p2pcrawl.master.company.neighbours import Neighbours
 from p2pcrawl.master.exchange import Exchange
+from p2pcrawl.master.idle_pages import wants_idle
 from p2pcrawl.wire.messages.peer_messages import JobAtMaster
 
 
@@ -46,4 +47,6 @@ class OwnStanding:
             ownership.view,
             job.closing,
             job.opened_mark,
+            max(0, job.counts["discovered"]),
+            wants_idle(job),
         )

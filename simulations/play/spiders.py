@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import Any
+from typing import Any, Self
 
 from p2pcrawl import Request, Spider
+from p2pcrawl.model.errors import DontCloseSpider
 from p2pcrawl.slave.media.media_pipeline import MediaPipeline
+from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
+from p2pcrawl.spiders.hooks.signal_names import spider_idle
 from p2pcrawl.spiders.page.response import Response
 
 SEEN = "pages_seen"
@@ -23,6 +26,24 @@ class Walker(Spider):
         self.crawler.stats.inc_value(SEEN)
         yield {"url": response.url}
         yield response.follow_all()
+
+
+class Insister(Walker):
+    """Wants the job to go on when it is idle for the first time, as its slave sees it."""
+
+    name = "insister"
+    asked = 0
+
+    @classmethod
+    def from_crawler(cls, crawler: CrawlHandle, *args: Any, **kwargs: Any) -> Self:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.on_idle, spider_idle)
+        return spider
+
+    def on_idle(self) -> None:
+        self.asked += 1
+        if self.asked == 1:
+            raise DontCloseSpider
 
 
 class Thinker(Spider):

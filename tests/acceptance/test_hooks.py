@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import pytest
 
 from p2pcrawl import Crawler, Request, Spider, signals
-from p2pcrawl.model.errors import NotConfigured
+from p2pcrawl.model.errors import DontCloseSpider, NotConfigured
 from tests.acceptance.test_spiders import SmallSite, links
 
 HERE = __name__
@@ -166,3 +166,35 @@ async def test_crawl_without_items_for_too_many_pages_is_closed(site: SmallSite)
 
     assert certificate["reason"] == "closespider_pagecount_no_item"
     assert 3 <= certificate["pages"] < 20
+
+
+class Patient(Small):
+    """Asks for one more page when the job is idle, twice."""
+
+    name = "patient"
+
+    @classmethod
+    def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Self:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.asked = 0  # type: ignore[attr-defined]
+        crawler.signals.connect(spider.on_idle, signal=signals.spider_idle)
+        return spider
+
+    def parse(self, response: Any) -> Any:
+        yield {"page": response.url.rpartition("/")[2]}
+
+    async def on_idle(self) -> None:
+        self.asked += 1
+        if self.asked <= 2:
+            self.crawler.engine.crawl(Request(f"{self.site}/{'ab'[self.asked - 1]}"))  # type: ignore[attr-defined]
+            raise DontCloseSpider
+
+
+async def test_idle_crawl_goes_on_with_what_a_handler_queues_and_ends_when_none_does(site: SmallSite) -> None:
+    async with crawler(Patient, site) as running:
+        items = [item async for item in running.items()]
+        certificate = running.certificate()
+
+    assert items == [{"page": ""}, {"page": "a"}, {"page": "b"}]
+    assert (certificate["state"], certificate["pages"], certificate["conserved"]) == ("finished", 3, True)
+    assert Watching.last.crawler.spider.asked == 3

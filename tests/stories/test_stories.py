@@ -14,7 +14,7 @@ import pytest
 
 from p2pcrawl.slave.work import harvest as harvest_module
 from simulations import Options, Plan, Simulation, Stage
-from simulations.play.spiders import Latecomer, Thinker
+from simulations.play.spiders import Insister, Latecomer, Thinker
 from simulations.scenarios.deaths import newcomers
 from simulations.world.machines import Machine
 from simulations.world.web import Visit, WebPlan
@@ -255,6 +255,10 @@ A_LONG_START_PAGE = WebPlan(
 )
 
 STORIES = {
+    "idle-while-masters-die": Story(
+        "A job whose components want it to go on ended over their question, or never.",
+        Plan(Options(scenario="massacre", masters=3, pages=60, hosts=12), spider=Insister),
+    ),
     "start-page-in-parts": Story(
         "What a start URL opens travelled with the end of its page only: pages that its parts led to were dropped by "
         "slaves that did not know, and the certificate was final.",

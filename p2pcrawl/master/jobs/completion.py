@@ -16,8 +16,8 @@ from p2pcrawl.model.cluster.node import Member, NodeId
 from p2pcrawl.overlay.peers import SOON_S, Peers
 from p2pcrawl.wire.messages.peer_messages import JobAtMaster, Quiet
 
-Round = tuple[int, int, int]
-"""Links sent, links received, and the view."""
+Round = tuple[int, int, int, int, bool]
+"""Links sent, links received, the view, URLs discovered, and whether some component wants to hear of it."""
 
 QUESTIONS_PER_S = 100.0
 """Of all jobs together: a large cluster is asked less often."""
@@ -36,6 +36,8 @@ class Completion:
         self._busiest: dict[int, NodeId] = {}
         """Who had most of each job to do, when all were asked."""
         self._round_at: dict[int, float] = {}
+        self.discovered, self.listens = 0, False
+        """The URLs of the job that was found to be finished last, and whether a component wants to hear of that."""
 
     def falls_to_us(self) -> bool:
         """Tells whether the decision is ours: the member with the smallest id decides; nobody, when the last one has
@@ -56,7 +58,7 @@ class Completion:
         if first is None or first != await self._round(job):
             return None
         self._round_at.pop(job.id, None)
-        _, _, view = first
+        _, _, view, self.discovered, self.listens = first
         return view
 
     async def _is_known_to_go_on(self, job: Job) -> bool:
@@ -87,7 +89,8 @@ class Completion:
         if any(reply.opened != own.opened for reply, _ in answered):
             # Somebody may have dropped what another knows to be open.
             return None
-        return sum(s.sent for s, _ in answered), sum(s.received for s, _ in answered), own.view
+        links = sum(s.sent for s, _ in answered), sum(s.received for s, _ in answered)
+        return *links, own.view, sum(s.discovered for s, _ in answered), any(s.listens for s, _ in answered)
 
     async def _ask(self, job: Job, members: Sequence[Member]) -> list[JobAtMaster | None]:
         """Asks these how the job stands. Whoever does not answer has no word in it."""

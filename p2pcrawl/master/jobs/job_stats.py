@@ -14,12 +14,18 @@ STATS: Final = ("stats", "stats_max", "stats_min", "stats_last")
 """Groups of counters, each before a colon and the name."""
 NAMES_MAX: Final = 2_000
 """Names of stats that a job has at a master: no spider may fill its disk with them."""
+LISTENS: Final = "idle:listens"
+"""How often slaves have said that a component wants to hear when the job is idle."""
+LISTENS_NEWS: Final = "!idle"
 _GROUPS: Final = {"+": "stats", ">": "stats_max", "<": "stats_min", "=": "stats_last"}
 
 
 def count_news(news: Mapping[str, int], tally: MutableMapping[str, int], counts: Mapping[str, int]) -> None:
     """Counts a slave's news. ``tally`` is what this turn adds to ``counts``."""
     for marked, value in news.items():
+        if marked == LISTENS_NEWS:
+            tally[LISTENS] = tally.get(LISTENS, 0) + (value > 0)
+            continue
         group = _GROUPS.get(marked[:1])
         if group is None:
             continue

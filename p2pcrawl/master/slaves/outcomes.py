@@ -223,7 +223,7 @@ class Intake:
             tally[f"filtered:{name}"] += count
         if outcome.stats:
             job_stats.count_news(outcome.stats, tally, job.counts)
-        if outcome.phase == Phase.QUEUED:
+        if outcome.phase == Phase.QUEUED and outcome.reason != "idle":
             tally["retries"] += 1
             tally[f"retries:{outcome.reason}"] += 1
         elif outcome.phase == Phase.DONE and not outcome.reason:

@@ -22,6 +22,19 @@ START_URL = "p2pcrawl://start.localhost/"
 of this machine by its name, so that it has no delay."""
 
 
+_IDLE = "/idle/"
+
+
+def idle_url(job: int, number: int) -> str:
+    """Returns the URL of a page that asks a job's components whether it is to end."""
+    return f"{START_URL}{job}{_IDLE}{number}"
+
+
+def is_idle(url: str) -> bool:
+    """Tells whether a URL is one of :func:`idle_url`."""
+    return url.startswith(START_URL) and _IDLE in url
+
+
 @dataclass(frozen=True, slots=True)
 class SpiderRef:
     """The place of a spider's class.

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from p2pcrawl.model.crawl.request import Request
-from p2pcrawl.model.errors import IgnoreRequest
+from p2pcrawl.model.errors import CloseSpider, DontCloseSpider, IgnoreRequest
 from p2pcrawl.spiders.failure import PageFailure
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.hooks.signal_names import (
@@ -19,6 +19,7 @@ from p2pcrawl.spiders.hooks.signal_names import (
     response_received,
     spider_closed,
     spider_error,
+    spider_idle,
     spider_opened,
 )
 
@@ -32,12 +33,27 @@ class Announcing:
         self._handle = handle
         self._signals, self._stats = handle.signals, handle.stats
         self._is_open = False
+        self._told_listening = False
 
     async def opened(self) -> None:
         self._is_open = True
         self._stats.set_here("start_time", datetime.now(UTC))
         await self._signals.send(engine_started)
         await self._signals.send(spider_opened, spider=self._handle.spider)
+
+    def listening(self) -> None:
+        """Has the job hear, with the next page, that handlers of its idleness are here, if there are any."""
+        if not self._told_listening and self._signals.has(spider_idle):
+            self._told_listening = True
+            self._stats.tell_listening()
+
+    async def idle(self) -> tuple[bool, str]:
+        """Says that nothing is left of the job. Returns whether a handler wants it to go on all the same, and the
+        reason for which one wants it to end.
+        """
+        told = await self._signals.send(spider_idle, spider=self._handle.spider)
+        reasons = [result.reason for _, result in told if isinstance(result, CloseSpider)]
+        return any(isinstance(result, DontCloseSpider) for _, result in told), next(iter(reasons), "")
 
     async def closed(self, reason: str) -> None:
         """Says that the spider is closed here, if it was opened."""

@@ -29,7 +29,7 @@ from p2pcrawl.fetch.connection.fetcher import OpenFetcher
 from p2pcrawl.fetch.connection.guard import Blocked, Networks, is_private, opened_by
 from p2pcrawl.fetch.proxies.pooled_fetcher import proxy_pool
 from p2pcrawl.model.crawl.answer import Answer
-from p2pcrawl.model.crawl.job import START_URL
+from p2pcrawl.model.crawl.job import START_URL, is_idle
 from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
 from p2pcrawl.model.crawl.record import GIVEN_UP, Phase
 from p2pcrawl.model.crawl.request import NO_CALLBACK, Request, callback_name
@@ -93,6 +93,10 @@ STORE_TRIES = 12
 """Attempts at a file whose place cannot be reached, over half an hour."""
 STORE_RETRY_S, STORE_RETRY_MAX_S = 5.0, 300.0
 
+IDLE = "idle"
+"""The reason with which a page ends that asked components whether their job is to end."""
+IDLE_AGAIN_S = 5.0
+"""After so long they are asked again, where one wants the job to go on."""
 _page_policy = limited(page_policy)
 
 
@@ -276,7 +280,9 @@ class JobRun:
             unheard=self._unheard,
             identify=self._identify,
         )
-        if start:
+        if is_idle(task.link.url):
+            outcome = await fence.guard(self._idle(harvest))
+        elif start:
             # A start() may wait as long as it likes, for work; another slave begins it anew.
             outcome = await fence.guard(self._start(harvest, outbox))
         elif task.link.callback == FILE_CALLBACK:
@@ -284,15 +290,28 @@ class JobRun:
         else:
             outcome = await self._page(task, harvest, outbox, fence)
         outcome.detail, outcome.close = sendable(outcome.detail), sendable(outcome.close)
-        while self._hooks.engine.pending:
-            harvest.add_request(self._hooks.engine.pending.popleft())
+        self._take_pending(harvest)
         outcome.filtered = dict(harvest.filtered)
         outcome.dropped_items = harvest.dropped_items
         page = harvest.take()
         self._announcing.gathered(harvest.reported, harvest.filtered)
+        self._announcing.listening()
         outcome.stats = self.handle.stats.take_news()
         page.outcome = outcome
         outbox.put(page, task, whole=harvest.parts == 1)
+
+    def _take_pending(self, harvest: Harvest) -> None:
+        """Takes what components have queued by the engine."""
+        while self._hooks.engine.pending:
+            harvest.add_request(self._hooks.engine.pending.popleft())
+
+    async def _idle(self, harvest: Harvest) -> Outcome:
+        """Tells the components that nothing is left of the job. What they queue is reported with this page's end."""
+        goes_on, reason = await self._announcing.idle()
+        self._take_pending(harvest)
+        if goes_on and not harvest.gathered and not reason:
+            return Outcome(Phase.QUEUED, IDLE, "a component wants the job to go on", retry_in_s=IDLE_AGAIN_S)
+        return Outcome(Phase.DONE, IDLE, close=reason)
 
     async def _start(self, harvest: Harvest, outbox: Outbox) -> Outcome:
         outcome = Outcome(Phase.DONE, "start")

@@ -16,6 +16,7 @@ NAMES_MAX: Final = 1_000
 NAME_MAX: Final = 200
 NUMBER_MAX: Final = 1 << 53
 
+LISTENING: Final = "!idle"
 ADD, MOST, LEAST, LAST = "+", ">", "<", "="
 """Marks before the names of news: how they are put together."""
 
@@ -69,6 +70,10 @@ class CrawlStats:
     def set_here(self, key: str, value: Any) -> None:
         """Sets a value that is this slave's own."""
         self._values[key] = value
+
+    def tell_listening(self) -> None:
+        """Has the job hear that somebody in this slave wants to know when it is idle."""
+        self._news[LISTENING] = 1
 
     def take_news(self) -> dict[str, int]:
         """Takes what the job has not heard of, by marked names."""

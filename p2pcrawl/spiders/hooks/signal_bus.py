@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from p2pcrawl.model.errors import CloseSpider, DontCloseSpider, IgnoreRequest
 from p2pcrawl.spiders.hooks.signal_names import NEVER_SENT, spider_idle
 
 log = logging.getLogger(__name__)
@@ -160,6 +161,7 @@ async def _finished(result: Any, handler: Handler, signal: Any) -> Any:
 
 
 def _noted(handler: Handler, signal: Any, error: Exception) -> Exception:
-    if signal is not spider_idle:  # There it is how DontCloseSpider and CloseSpider are said.
+    meant = (CloseSpider, DontCloseSpider) if signal is spider_idle else IgnoreRequest
+    if not isinstance(error, meant):
         log.error("%s raised at %r", getattr(handler, "__qualname__", handler), signal, exc_info=error)
     return error

@@ -43,7 +43,6 @@ robots_parsed = Signal("robots_parsed")
 
 NEVER_SENT: Final[Mapping[Signal, str]] = {
     scheduler_empty: "queues are the masters', and no slave knows them",
-    spider_idle: "a job ends when all of it is done; yield from start() what may be needed later",
     headers_received: "fetches are told of when they are whole; DOWNLOAD_MAXSIZE bounds them",
     bytes_received: "fetches are told of when they are whole; DOWNLOAD_MAXSIZE bounds them",
     feed_slot_closed: "outputs are written by masters",

@@ -219,6 +219,9 @@ class JobAtMaster(PeerReply, tag=34):
     closing: str = ""
     opened: bytes = b""
     """The same at all masters that know of the same hosts that the job has opened."""
+    discovered: Count = 0
+    listens: bool = False
+    """Whether a component in one of its slaves wants to hear when the job is idle."""
 
 
 class Quiet(PeerRequest[JobAtMaster], tag=33):

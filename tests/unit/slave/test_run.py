@@ -17,11 +17,11 @@ from p2pcrawl.fetch.components.status import StatusError
 from p2pcrawl.fetch.connection.guard import Blocked, Networks
 from p2pcrawl.model.crawl import settings as settings_module
 from p2pcrawl.model.crawl.answer import Answer
-from p2pcrawl.model.crawl.job import START_URL
+from p2pcrawl.model.crawl.job import START_URL, idle_url
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
-from p2pcrawl.model.errors import CloseSpider, DropItem, FetchError, IgnoreRequest
+from p2pcrawl.model.errors import CloseSpider, DontCloseSpider, DropItem, FetchError, IgnoreRequest
 from p2pcrawl.model.outcome import Failure
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.slave.link.fence import Fence
@@ -34,7 +34,7 @@ from p2pcrawl.slave.work.harvest import PART_LINKS
 from p2pcrawl.slave.work.job_run import PARTS_AHEAD, JobRun
 from p2pcrawl.slave.work.traces import DETAIL_MAX
 from p2pcrawl.slave.work.travel import packed_request
-from p2pcrawl.spiders.hooks.signal_names import item_dropped, item_error, item_scraped
+from p2pcrawl.spiders.hooks.signal_names import item_dropped, item_error, item_scraped, spider_idle
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.wire.messages.codec import FrameReader, encode
 from p2pcrawl.wire.messages.slave_messages import Page, Report, RobotsTask, Task
@@ -789,3 +789,46 @@ async def test_robots_txt_that_the_cache_has_says_so(tmp_path: Path) -> None:
 
     assert [result.unasked for result in results] == [False, True]
     assert results[0].body == results[1].body
+
+
+class Idle(Plain):
+    """Answers the question whether its job is to end."""
+
+    name = "idle"
+    answer: Any = None
+    queues = ""
+
+    @classmethod
+    def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.on_idle, spider_idle)
+        return spider
+
+    def on_idle(self) -> None:
+        if self.queues:
+            self.crawler.engine.crawl(Request(self.queues))
+        if self.answer is not None:
+            raise self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "queues", "end"),
+    [
+        (None, "", (Phase.DONE, "", 0.0)),
+        (DontCloseSpider(), "", (Phase.QUEUED, "", run_module.IDLE_AGAIN_S)),
+        (DontCloseSpider(), "http://a.example/more", (Phase.DONE, "", 0.0)),
+        (CloseSpider("enough"), "", (Phase.DONE, "enough", 0.0)),
+        (ValueError("odd"), "", (Phase.DONE, "", 0.0)),
+    ],
+    ids=["nothing", "not-yet", "not-yet-with-work", "enough", "fails"],
+)
+async def test_idle_job_ends_unless_a_handler_wants_it_to_go_on(answer: Any, queues: str, end: Any) -> None:
+    spider = type("Asked", (Idle,), {"answer": answer, "queues": queues})
+
+    (page,) = await pages_of(spider, answer_of(), task_of(idle_url(1, 5)))
+
+    assert page.outcome is not None
+    assert (page.outcome.phase, page.outcome.close, page.outcome.retry_in_s) == end
+    assert page.outcome.reason == "idle"
+    assert page.outcome.stats == {"!idle": 1}
+    assert [url for links in page.links for url in links.urls] == ([queues] if queues else [])
