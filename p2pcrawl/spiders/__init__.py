@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from p2pcrawl.model.crawl.request import Request
     from p2pcrawl.spiders.kinds.crawl_spider import CrawlSpider, Rule
     from p2pcrawl.spiders.kinds.feed_spider import FeedSpider
     from p2pcrawl.spiders.kinds.file_spiders import CSVFeedSpider, XMLFeedSpider
@@ -16,6 +17,7 @@ _HOMES = {
     "CrawlSpider": "p2pcrawl.spiders.kinds.crawl_spider",
     "FeedSpider": "p2pcrawl.spiders.kinds.feed_spider",
     "InitSpider": "p2pcrawl.spiders.kinds.init_spider",
+    "Request": "p2pcrawl.model.crawl.request",
     "Rule": "p2pcrawl.spiders.kinds.crawl_spider",
     "SitemapSpider": "p2pcrawl.spiders.kinds.sitemap_spider",
     "Spider": "p2pcrawl.spiders.spider",
@@ -27,6 +29,7 @@ __all__ = [
     "CrawlSpider",
     "FeedSpider",
     "InitSpider",
+    "Request",
     "Rule",
     "SitemapSpider",
     "Spider",

@@ -90,8 +90,9 @@ class CrawlSpider(Spider):
     rules: Iterable[Rule] = ()
     _follow_links = True
 
-    def __init__(self, name: str | None = None, **arguments: Any) -> None:
-        super().__init__(name, **arguments)
+    def __init__(self, *args: Any, **arguments: Any) -> None:
+        # As they were given: what stands beside it among a spider's bases may take none.
+        super().__init__(*args, **arguments)
         self._compile_rules()
 
     def parse_start_url(self, response: Response, **kwargs: Any) -> Any:

@@ -38,8 +38,9 @@ class SitemapSpider(Spider):
     sitemap_follow: Iterable[Pattern[str] | str] = ("",)
     sitemap_alternate_links: bool = False
 
-    def __init__(self, name: str | None = None, **arguments: Any) -> None:
-        super().__init__(name, **arguments)
+    def __init__(self, *args: Any, **arguments: Any) -> None:
+        # As they were given: what stands beside it among a spider's bases may take none.
+        super().__init__(*args, **arguments)
         # Under the names by which spiders know them that parse sitemaps themselves.
         self._cbs = [(re.compile(pattern), _method(self, callback)) for pattern, callback in self.sitemap_rules]
         self._follow = [re.compile(pattern) for pattern in self.sitemap_follow]

@@ -13,7 +13,7 @@ from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError, FetchError
 from p2pcrawl.model.outcome import Failure
 from p2pcrawl.slave.work.travel import packed_request
-from p2pcrawl.spiders import CrawlSpider, Rule
+from p2pcrawl.spiders import CrawlSpider, Rule, SitemapSpider, Spider
 from p2pcrawl.spiders.callbacks import iterate
 from p2pcrawl.spiders.failure import PageFailure
 from tests.unit.spiders.pages import page
@@ -191,3 +191,19 @@ async def test_text_of_a_link_travels_only_so_far() -> None:
     requests = await results(All(), page(f"<a href=/x>{'long ' * 1000}</a>"))
 
     assert len(requests[0].meta["link_text"]) == 1000
+
+
+async def test_spider_may_have_bases_that_take_no_arguments() -> None:
+    class Reads(Spider):
+        def __init__(self) -> None:
+            super().__init__()
+            self.read = 1
+
+    class Both(CrawlSpider, Reads):
+        rules = (Rule(),)
+
+    class Maps(SitemapSpider, Reads):
+        sitemap_urls = ("https://example.com/robots.txt",)
+
+    assert len(await results(Both(), page(HTML))) == 4
+    assert (Both().read, Maps().read) == (1, 1)
