@@ -12,11 +12,13 @@ import asyncio
 import json
 import logging
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from msgspec.json import Decoder
 
-from p2pcrawl.core.control import RETRY, RUNNING, refusal, steered
+from p2pcrawl.core.control import CANCELLED, RETRY, RUNNING, refusal, steered
+from p2pcrawl.core.retuning import read_changes, retuned
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.jobs.certificate import Part, certificate_of, members_digest, signed_body, signed_part
 from p2pcrawl.master.jobs.job import FINISHED, INCOMPLETE, Job
@@ -93,6 +95,24 @@ class Steering:
         await self._cluster.spread(job)
         away = sorted(m.id for m in self._peers.missing())
         return {**answer, "state": job.state, "missing": away}
+
+    async def tune(self, job: Job, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Changes settings of a job in the whole cluster, while it runs. Raises ConfigurationError for those that
+        cannot be changed, and for a job that is over for good.
+        """
+        if job.state == CANCELLED:
+            raise ConfigurationError(f"cannot set anything of job {job.id}: it is cancelled, which is final")
+        values = read_changes(changes)
+        was = {name: getattr(job.settings, name) for name in values}
+        try:
+            async with asyncio.timeout(STORE_S):
+                await self._master.admission.tune(job, retuned(job.spec.tuned, values))
+        except TimeoutError:
+            raise P2PCrawlError(f"this master could not store it in {STORE_S:g} s; see `p2pcrawl jobs`") from None
+        await self._cluster.spread(job)
+        away = sorted(m.id for m in self._peers.missing())
+        told = {"job": job.id, "name": job.spec.name, "state": job.state, "missing": away}
+        return {**told, "was": _named(was), "set": _named(values)}
 
     async def retry_here(self, job: Job) -> int:
         """Queues anew what has failed at this master; returns how many pages."""
@@ -206,6 +226,10 @@ class Steering:
             final = bool(job.signed) and bool(json.loads(job.signed)["final"])
             self._final[job.id] = (job.signed, final)
         return bool(job.signed) and not final
+
+
+def _named(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name.upper(): value for name, value in values.items()}
 
 
 def _same_end(one: dict[str, Any], other: dict[str, Any]) -> bool:

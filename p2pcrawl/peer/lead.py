@@ -39,7 +39,7 @@ from p2pcrawl.peer.acquaintances import AGES_S, Acquaintances
 from p2pcrawl.peer.answers.letters import Letters
 from p2pcrawl.peer.answers.questions import Questions
 from p2pcrawl.peer.answers.results import GatheredPage
-from p2pcrawl.peer.answers.submission import Submission, urls_of
+from p2pcrawl.peer.answers.submission import Submission, changes_of, urls_of
 from p2pcrawl.peer.config import Partition, PeerConfig
 from p2pcrawl.private.folders import private
 from p2pcrawl.private.presence import addresses_here
@@ -367,6 +367,8 @@ class Lead:
             return await self.letters.everywhere(job)
         if what == "inject":
             return await self.injection.inject(job, urls_of(arguments))
+        if what == "set":
+            return await self.steering.tune(job, changes_of(arguments))
         if what in VERBS:
             return await self.steering.steer(job, what)
         raise ConfigurationError(f"there is no call {what!r}")

@@ -500,6 +500,13 @@ class PeerJob:
         answer: dict[str, Any] = await self._peer.tell("inject", {"job": self.id, "urls": list(urls)})
         return answer
 
+    async def set(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Changes settings of the job while it runs, in the whole cluster: its pace, and when it is closed. Raises
+        ConfigurationError for those that cannot be changed.
+        """
+        answer: dict[str, Any] = await self._peer.tell("set", {"job": self.id, "settings": dict(settings)})
+        return answer
+
     async def _steer(self, verb: str) -> dict[str, Any]:
         answer: dict[str, Any] = await self._peer.tell(verb, {"job": self.id})
         return answer

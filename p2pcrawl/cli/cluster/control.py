@@ -10,6 +10,7 @@ from typing import Any
 from p2pcrawl.cli.cluster.remote import Remote
 from p2pcrawl.cli.screen.terminal import show, show_json
 from p2pcrawl.cli.screen.words import counted
+from p2pcrawl.core.retuning import read_changes
 from p2pcrawl.master.jobs.certificate import flaws
 from p2pcrawl.master.neighbours.absences import moment_told
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
@@ -40,6 +41,21 @@ def _steered(answer: dict[str, Any]) -> str:
     if "retried" not in answer:
         return text
     return f"{counted(answer['retried'], 'failed page')} queued anew: job {answer['job']} is {answer['state']}"
+
+
+def run_set(called: str, changes: dict[str, str], peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
+    """Changes settings of a job that runs, and tells what they were."""
+    read_changes(changes)
+    remote = Remote.find(peer, token_file)
+    answer = remote.post(f"/set?job={remote.job(called)}", {"settings": changes})
+    if as_json:
+        show_json(answer)
+    else:
+        told = ", ".join(f"{name} {value} (was {answer['was'][name]})" for name, value in answer["set"].items())
+        show(f"job {answer['job']} ({answer['name']}): {told}")
+    if answer["missing"]:
+        _say(f"{', '.join(node[:8] for node in answer['missing'])} will learn of it when back")
+    return 0
 
 
 def run_inject(

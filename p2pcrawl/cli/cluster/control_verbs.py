@@ -169,4 +169,36 @@ def inject(
     return run_inject(called, urls, files, peer_api, token_file, as_json=as_json)
 
 
-ALL: Final = (pause, resume, cancel, retry_verb, inject, certificate)
+@click.command("set")
+@click.argument("words", nargs=-1, metavar="JOB NAME=VALUE...")
+@click.option("--last", is_flag=True, help="The job that was submitted last, in place of JOB.")
+@options.peer
+@options.token
+@options.as_json
+@options.debug
+def set_verb(
+    words: tuple[str, ...], last: bool, peer_api: str | None, token_file: Path | None, as_json: bool, debug: bool
+) -> int:
+    """Change settings of a job while it runs: how fast it visits hosts, and when it is closed.
+
+    It acts on all masters, those that are away when they are back, and lasts through restarts. Hosts follow with their
+    next request. What else a spider is opened with stays as it was submitted; the line that refuses names what can be
+    changed.
+
+    \b
+    p2pcrawl set news DOWNLOAD_DELAY=2
+    p2pcrawl set 1234 CONCURRENT_REQUESTS_PER_DOMAIN=4 AUTOTHROTTLE_ENABLED=true
+    p2pcrawl set --last CLOSESPIDER_PAGECOUNT=10000
+    """
+    called, pairs = ("last", words) if last else (words[0] if words else "", words[1:])
+    if not called:
+        raise click.UsageError("Missing argument 'JOB'")
+    if wrong := [pair for pair in pairs if "=" not in pair]:
+        raise click.UsageError(f"{wrong[0]} needs the form NAME=VALUE")
+    from p2pcrawl.cli.cluster.control import run_set
+
+    changes = {name.strip(): value for name, _, value in (pair.partition("=") for pair in pairs)}
+    return run_set(called, changes, peer_api, token_file, as_json=as_json)
+
+
+ALL: Final = (pause, resume, cancel, retry_verb, inject, set_verb, certificate)

@@ -123,6 +123,13 @@ class Workbench:
             if any(q.job == job for q in seat.queues):
                 self.lines.wake(seat)
 
+    def change_pace(self, job: int, pace: Pace) -> None:
+        """Lets hosts be visited at another pace from their next request on. Costs a pass."""
+        self._paces[job] = pace
+        for seat in self.seats.values():
+            if any(q.job == job for q in seat.queues):
+                self.lines.wake(seat)
+
     def drop_job(self, job: int) -> None:
         """Takes everything of a job off the bench: it is no more. What is open ends as it will. Costs a pass."""
         self._halted.add(job)

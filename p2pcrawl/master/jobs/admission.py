@@ -16,19 +16,28 @@ from p2pcrawl.core.bench.candidate import host_key
 from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.control import FINISHED, INCOMPLETE, PAUSED, RUNNING, Control, merged
 from p2pcrawl.core.hosts.politeness import Pace
+from p2pcrawl.core.retuning import Tuned
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash
 from p2pcrawl.frontier.database.schema import FILE, damaged
 from p2pcrawl.frontier.records.batch import Batch, NewLink
 from p2pcrawl.frontier.records.recorder import Recorder
 from p2pcrawl.frontier.records.store import Store
-from p2pcrawl.master.jobs.job import Job, KnownJobs, job_of, pack_job, pack_spec, unpack_control, unpack_spec
+from p2pcrawl.master.jobs.job import (
+    Job,
+    KnownJobs,
+    job_of,
+    pack_job,
+    pack_spec,
+    settings_of,
+    unpack_control,
+    unpack_spec,
+)
 from p2pcrawl.master.jobs.lifecycle import Lifecycle
 from p2pcrawl.master.jobs.loading import Loading
 from p2pcrawl.master.jobs.openings import Openings
 from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.crawl.job import START_URL, JobId, JobSpec
 from p2pcrawl.model.crawl.page_link import Link
-from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.private.folders import inner_folder, private
 
@@ -75,7 +84,7 @@ class Admission:
         for number, name, packed, state, reason in await self._recorder.run(Store.jobs):
             try:
                 spec, control = unpack_spec(packed), unpack_control(packed, state, reason)
-                Settings().updated(spec.settings)
+                settings_of(spec)
             except (msgspec.MsgspecError, ConfigurationError) as error:
                 raise damaged(self._recorder.folder / FILE, f"job {name}: {error}") from error
             await self._adopt(spec, control, number)
@@ -107,7 +116,7 @@ class Admission:
         """Goes on with a job of this data folder, under changed settings."""
         job = self._jobs[number]
         spec = replace(spec, id=job.spec.id, opened=job.spec.opened)
-        job.spec, job.settings = spec, Settings().updated(spec.settings)
+        job.spec, job.settings = spec, settings_of(spec)
         job.pace = Pace.of(job.settings)
         job.version += 1
         self._lifecycle.save_spec(job)
@@ -149,6 +158,7 @@ class Admission:
             await self.add(spec, control)
             return ""
         await self.learn_opened({job.id: spec.opened})
+        await self.tune(job, spec.tuned)
         if job.locked and spec.secrets != job.spec.secrets:
             # Sealed under a key that may be known here, unlike that of what is.
             job.spec = replace(job.spec, secrets=spec.secrets)
@@ -158,6 +168,12 @@ class Admission:
             self._lifecycle.steer(job, control)
             await self._stored()
         return ""
+
+    async def tune(self, job: Job, tuned: Tuned) -> None:
+        """Takes in settings that were changed while a job runs; in force at once, durable here when this returns."""
+        if job.tune(tuned):
+            self._lifecycle.retune(job)
+            await self._stored()
 
     @property
     def knows_jobs(self) -> bool:

@@ -12,6 +12,7 @@ import msgspec
 
 from p2pcrawl.core.control import CANCELLED, FINISHED, INCOMPLETE, PAUSED, RUNNING, Control
 from p2pcrawl.core.hosts.politeness import Host, Pace
+from p2pcrawl.core.retuning import Tuned, check_tuned, merged_tuning, values_of
 from p2pcrawl.master.jobs.job_stats import STATS, put_together
 from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
 from p2pcrawl.model.crawl.settings import Settings
@@ -19,6 +20,10 @@ from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.wire.messages.bounds import OPENED_MAX
 from p2pcrawl.wire.messages.peer_messages import MirrorJob, WireSink
 from p2pcrawl.wire.messages.slave_messages import WireJob as WireSpec
+
+Told = tuple[Control, tuple[str, ...], Tuned]
+"""What masters tell each other of a job: its state, the hosts that its start URLs have opened, the settings that were
+changed."""
 
 
 @dataclass(slots=True)
@@ -63,6 +68,11 @@ class Job:
         return self.counts["queued"] - self.leased
 
     @property
+    def told(self) -> Told:
+        """Returns what other masters are told of the job when it changes."""
+        return told_now(self.spec, self.control)
+
+    @property
     def control(self) -> Control:
         """The state of the job as it travels between masters."""
         return Control(self.control_version, self.state, self.reason, self.signed)
@@ -76,7 +86,7 @@ class Job:
         """A short value that is equal at all masters that know the same of the job's state and of what it has
         opened. Whoever cannot read the passwords of its sinks lacks something, too, and is told the job again.
         """
-        known = msgspec.msgpack.encode((self.control, self.spec.opened, *(["locked"] if self.locked else [])))
+        known = msgspec.msgpack.encode((*self.told, *(["locked"] if self.locked else [])))
         return blake2b(known, digest_size=8).digest()
 
     @property
@@ -99,8 +109,27 @@ class Job:
             self.spec = replace(self.spec, opened=after)
         return news
 
+    def tune(self, tuned: Tuned) -> bool:
+        """Takes in settings that were changed while it runs; tells whether any of that is news, which slaves must be
+        told.
+        """
+        after = merged_tuning(self.spec.tuned, tuned)
+        if after == self.spec.tuned:
+            return False
+        self.spec = replace(self.spec, tuned=after)
+        self.settings = settings_of(self.spec)
+        self.pace = Pace.of(self.settings)
+        self.version += 1
+        return True
+
+    def slaves_wire(self, *, whole: bool) -> WireSpec:
+        """Returns the job as slaves are told of it, in force; one that a slave knows already need not be ``whole``."""
+        return msgspec.structs.replace(
+            self.wire(whole=whole), settings={**self.spec.settings, **values_of(self.spec.tuned)}
+        )
+
     def wire(self, *, whole: bool = True) -> WireSpec:
-        """Returns the job as it travels; one that the receiver knows already need not be ``whole``."""
+        """Returns the job as it travels, as it was submitted; without its code where that is not asked for."""
         spec, ref = self.spec, self.spec.spider
         return WireSpec(
             spec.id,
@@ -172,13 +201,15 @@ def mirror_of(job: Job) -> MirrorJob:
     now, spec = job.control, job.spec
     sinks = [WireSink(sink.url, dict(sink.options)) for sink in spec.sinks]
     return MirrorJob(
-        0, job.wire(), now.state, now.reason, now.version, now.certificate, sinks=sinks, secrets=spec.secrets
-    )
+        0, job.wire(), now.state, now.reason, now.version, now.certificate, sinks=sinks, secrets=spec.secrets,
+        tuned=spec.tuned,
+    )  # fmt: skip
 
 
 def spec_of_mirror(mirror: MirrorJob) -> JobSpec:
     """Reads the specification that another master sent. Raises ConfigurationError for one that cannot be."""
     wire = mirror.job
+    check_tuned(mirror.tuned)
     return JobSpec(
         JobId(wire.id),
         wire.name,
@@ -192,7 +223,8 @@ def spec_of_mirror(mirror: MirrorJob) -> JobSpec:
         mirror.secrets,
         wire.label,
         wire.project,
-        wire.submitted,
+        tuned=dict(mirror.tuned),
+        submitted=wire.submitted,
     )
 
 
@@ -245,8 +277,18 @@ def unpack_control(data: bytes, state: str, reason: str) -> Control:
     return Control(stored.control, state, reason, stored.certificate)
 
 
+def settings_of(spec: JobSpec) -> Settings:
+    """Returns the settings in force. Raises ConfigurationError for what are none."""
+    return Settings().updated({**spec.settings, **values_of(spec.tuned)})
+
+
+def told_now(spec: JobSpec, control: Control) -> Told:
+    """Returns what a master knows of a job that others may not know yet."""
+    return control, spec.opened, spec.tuned
+
+
 def job_of(spec: JobSpec, control: Control = Control()) -> Job:  # noqa: B008 - it cannot be changed
-    settings = Settings().updated(spec.settings)
+    settings = settings_of(spec)
     job = Job(spec, settings, Pace.of(settings))
     job.control = control
     return job

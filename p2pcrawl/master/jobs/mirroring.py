@@ -16,7 +16,7 @@ from collections.abc import Collection
 from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.core.control import Control
 from p2pcrawl.master.jobs.admission import Admission
-from p2pcrawl.master.jobs.job import Job, KnownJobs, mirror_of, spec_of_mirror
+from p2pcrawl.master.jobs.job import Job, KnownJobs, Told, mirror_of, spec_of_mirror, told_now
 from p2pcrawl.model.cluster.node import Member, NodeId
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.overlay.peers import SOON_S, Peers
@@ -39,8 +39,8 @@ class Mirroring:
         self._admission = admission
         self._peers = peers
         self._ownership = ownership
-        self.sent: dict[NodeId, dict[int, tuple[Control, tuple[str, ...]]]] = {}
-        """What each member was told of each job: its state, and the hosts that its start URLs have opened."""
+        self.sent: dict[NodeId, dict[int, Told]] = {}
+        """What each member was told of each job."""
         self.refusals: dict[NodeId, str] = {}
         """Why a member cannot run a job that it was told of."""
 
@@ -58,7 +58,7 @@ class Mirroring:
         refusal = await self._admission.mirror(spec, control)
         if sender in self._ownership.weights:
             # The sender need not be told what it told us.
-            self.sent.setdefault(sender, {})[spec.id] = control, spec.opened
+            self.sent.setdefault(sender, {})[spec.id] = told_now(spec, control)
         return Mirrored(0, refusal)
 
     def compare(self, request: JobMarks, sender: NodeId) -> JobsDiffering:
@@ -68,7 +68,7 @@ class Mirroring:
             if job is None or job.mark != mark:
                 differing.append(number)
             elif sender in self._ownership.weights:
-                self.sent.setdefault(sender, {})[number] = job.control, job.spec.opened
+                self.sent.setdefault(sender, {})[number] = job.told
         return JobsDiffering(0, differing)
 
     # -- what we tell others ------------------------------------------------------------------
@@ -118,11 +118,11 @@ class Mirroring:
 
     def _unsent(self, member: Member) -> list[Job]:
         sent = self.sent.get(member.id, {})
-        return [j for j in self._jobs.values() if sent.get(j.id) != (j.control, j.spec.opened)]
+        return [j for j in self._jobs.values() if sent.get(j.id) != j.told]
 
     async def _send_all(self, member: Member, jobs: list[Job]) -> None:
         """Sends a member those of the jobs of which its mark differs."""
-        known = {job.id: (job.control, job.spec.opened) for job in jobs}
+        known = {job.id: job.told for job in jobs}
         try:
             answer = await self._peers.ask(member.id, JobMarks(0, list(known), [job.mark for job in jobs]))
             for job in jobs:
@@ -134,13 +134,13 @@ class Mirroring:
             log.debug("%s was not told of all jobs: %s", member.id[:8], error)
 
     async def _send(self, member: Member, job: Job) -> str:
-        now, opened = job.control, job.spec.opened
+        told = job.told
         reply = await self._peers.ask(member.id, mirror_of(job), SOON_S)
         if reply.refusal:
             self.refusals[member.id] = reply.refusal
         else:
             self.refusals.pop(member.id, None)
-            self.sent.setdefault(member.id, {})[job.id] = now, opened
+            self.sent.setdefault(member.id, {})[job.id] = told
         return reply.refusal
 
 

@@ -159,7 +159,7 @@ class Granting:
             job = self._jobs[lease.job]
             if (told := session.jobs.get(job.id)) != job.version:
                 session.jobs[job.id] = job.version
-                session.link.send(OpenJob(job.wire(whole=told is None)))
+                session.link.send(OpenJob(job.slaves_wire(whole=told is None)))
             if isinstance(lease, RobotsLease):
                 delay = lease.seat.host.delay_s(job.pace)
                 grant.robots_tasks.append(RobotsTask(lease.number, job.id, lease.origin, delay))

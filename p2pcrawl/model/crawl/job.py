@@ -76,6 +76,8 @@ class JobSpec:
     project: bytes = b""
     """The files of the spider's project, packed by ``spiders.travelling``, when they travel with the job: then
     ``spider.file`` is the path of the spider's file among them."""
+    tuned: dict[str, tuple[int, Any]] = field(default_factory=dict)
+    """Settings that were changed while it runs, each with the version of its change; see ``core.retuning``."""
     submitted: int = 0
     """When, in milliseconds since 1970, by the clock of the master that took it in."""
 

@@ -124,6 +124,14 @@ def urls_of(arguments: Mapping[str, Any]) -> list[str]:
     return [checked_url(url) for url in urls]
 
 
+def changes_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Reads the settings of a call that changes some. Raises ConfigurationError."""
+    settings = arguments.get("settings")
+    if not isinstance(settings, dict):
+        raise ConfigurationError("name the settings that are to be changed, with their values: settings")
+    return settings
+
+
 def _packed(project: str) -> bytes:
     try:
         return b64decode(project, validate=True)

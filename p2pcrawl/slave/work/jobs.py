@@ -7,10 +7,12 @@ import logging
 import socket
 import tempfile
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 
+from p2pcrawl.core.retuning import TUNABLE
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
 from p2pcrawl.fetch.connection.guard import Networks
 from p2pcrawl.model.crawl.job import SpiderRef
@@ -60,11 +62,18 @@ class Jobs:
         if networks is not None:
             for host in spec.opened:
                 networks.open(host)
+            self._retune(spec)
             return
         settings = Settings().updated(spec.settings)
         # Before the job is open: what it opens next may be told at once.
         self._networks[spec.id] = networks = Networks(spec.opened, settings.allow_private_networks)
         self._runs[spec.id] = asyncio.create_task(self._make_run(spec, settings, networks))
+
+    def _retune(self, spec: WireJob) -> None:
+        made = self._runs[spec.id]
+        if made.done() and not made.cancelled() and made.exception() is None:
+            run, settings = made.result(), Settings().updated(spec.settings)
+            run.settings = replace(run.settings, **{name: getattr(settings, name) for name in TUNABLE})
 
     def run_of(self, job: int) -> Awaitable[JobRun]:
         """Returns the job, when it is open. Raises what opening it raised."""

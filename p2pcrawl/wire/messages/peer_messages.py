@@ -6,7 +6,7 @@ rules.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
@@ -28,6 +28,7 @@ from p2pcrawl.wire.messages.bounds import (
 )
 from p2pcrawl.wire.messages.slave_messages import Record, WireJob
 
+TUNED_MAX = 64
 Opened = dict[int, OpenedHosts]
 """The hosts that the start URLs of jobs have opened, by job: durable at a receiver before anything that needs it."""
 
@@ -105,6 +106,8 @@ class MirrorJob(PeerRequest[Mirrored], tag=25):
     sinks: Annotated[list[WireSink], Meta(max_length=SINKS_MAX)] = []
     secrets: Annotated[bytes, Meta(max_length=5 * SINKS_MAX * SINK_SECRET_MAX)] = b""
     """The passwords of the sinks, sealed; see wire.sealed.at_rest."""
+    tuned: Annotated[dict[str, tuple[Count, Any]], Meta(max_length=TUNED_MAX)] = {}
+    """Settings that were changed while it runs; see core.retuning."""
 
 
 class JobsDiffering(PeerReply, tag=58):
