@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import traceback
 from dataclasses import dataclass
 from typing import Any
 
 from p2pcrawl.model.crawl.request import Request
+
+Raised = type[BaseException]
 
 
 @dataclass(slots=True)
@@ -16,9 +19,28 @@ class PageFailure:
     value: BaseException
     response: Any = None
 
-    def check(self, *kinds: type[BaseException]) -> type[BaseException] | None:
+    def check(self, *kinds: Raised) -> Raised | None:
         """Returns the first of ``kinds`` that the exception is an instance of."""
         return next((kind for kind in kinds if isinstance(self.value, kind)), None)
+
+    @property
+    def type(self) -> Raised:
+        """The class of the exception."""
+        return type(self.value)
+
+    def trap(self, *kinds: Raised) -> Raised:
+        """Returns the first of ``kinds`` that the exception is an instance of. Raises it when it is of none."""
+        kind = self.check(*kinds)
+        if kind is None:
+            raise self.value
+        return kind
+
+    def getTraceback(self) -> str:
+        """Returns the traceback as text, under the name that Scrapy's users know."""
+        return "".join(traceback.format_exception(self.value))
+
+    def __str__(self) -> str:
+        return f"{type(self.value).__name__}: {self.value}"
 
     def getErrorMessage(self) -> str:
         """Returns the message, under the name that Scrapy's users know."""
