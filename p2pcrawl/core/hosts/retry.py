@@ -61,7 +61,7 @@ def retry_in_s(failure: Failure, attempt: int, settings: Settings, *, status: in
 
     A status is retried if it is among ``retry_http_codes``, whatever its failure.
     """
-    if failure in OF_PROXIES and settings.proxy_pool:
+    if failure in OF_PROXIES and (settings.proxy_pool or settings.session_pool):
         more = settings.retry_enabled and attempt <= settings.proxy_retry_times
         return min(5.0, PROXY_BACKOFF_S * attempt) if more else None
     times, delay_s_max = settings.retry_times, settings.retry_backoff_max

@@ -279,6 +279,8 @@ class Cookies(Component):
 
     def _jar(self, meta: Mapping[str, Any]) -> CookieJar:
         key = meta.get("cookiejar")
+        if key is None and (session := meta.get("session")) is not None:
+            key = ("session", str(session))
         jar = self._jars.get(key)
         if jar is None:
             jar = self._jars[key] = CookieJar(self._clock)

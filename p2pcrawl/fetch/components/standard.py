@@ -9,7 +9,9 @@ from __future__ import annotations
 import logging
 from base64 import b64encode
 from collections.abc import Callable, Collection, Mapping
+from random import Random
 
+from p2pcrawl.core.visitors.session_pool import SessionPool
 from p2pcrawl.fetch.components.chain import Component
 from p2pcrawl.fetch.components.cookies import Cookies, CookieTalk
 from p2pcrawl.fetch.components.meta_refresh import MetaRefresh
@@ -20,6 +22,7 @@ from p2pcrawl.fetch.components.robots import RobotsRules
 from p2pcrawl.fetch.components.signed_requests import SignedRequests, signer_of
 from p2pcrawl.fetch.components.status import HttpStatus, Retry
 from p2pcrawl.fetch.components.usage import UsageSignals
+from p2pcrawl.fetch.components.visitors import Sessions, SessionWatch, UserAgents
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.url import host_of, origin_of
@@ -44,6 +47,11 @@ def default_components(
         UserAgent(settings.user_agent),
         statuses,
     ]
+    if settings.user_agents:
+        components.append(UserAgents(settings.user_agents))
+    if settings.session_pool:
+        pool = SessionPool(settings.session_pool, settings.session_uses_max, Random().randrange)
+        components += [Sessions(pool), SessionWatch(settings, pool)]
     if settings.retry_enabled:
         components.append(Retry(settings, statuses))
     if settings.robotstxt_obey:

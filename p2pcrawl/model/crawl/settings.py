@@ -78,6 +78,13 @@ class Settings(Readings):
 
     # -- requests -----------------------------------------------------------------------------
     user_agent: str = "p2pcrawl/0.1"
+    user_agents: Mapping[str, float] = field(default_factory=dict)
+    """User agents by weight, a list of them, or ``file:PATH`` with one a line. Each host, or session, is shown one,
+    with the headers that it sends. Rules of robots.txt are looked up under ``robots_agent`` all the same."""
+    session_pool: int = 0
+    """Sessions (cookies, user agent, proxy) that requests without one of their own are given, in each slave."""
+    session_uses_max: int = 50
+    """Requests after which a session of the pool ends; 0: none does for that."""
     default_request_headers: Mapping[str, str] = field(
         default_factory=lambda: {
             "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
@@ -317,6 +324,11 @@ class Settings(Readings):
                 raise ConfigurationError(f"PURPOSE is some of {', '.join(Purpose)}, not {purpose!r}")
         if self.httpcache_enabled:
             check_cache(self.httpcache_dir, self.httpcache_storage)
+        for agent in self.user_agents:
+            if not agent.isprintable():
+                raise ConfigurationError(f"USER_AGENTS: {agent!r} is no line of text")
+        if self.session_pool > 1_000:
+            raise ConfigurationError("SESSION_POOL is 1,000 at most: so many jars of cookies are kept")
         if "\n" in self.user_agent or "\r" in self.user_agent:
             raise ConfigurationError("USER_AGENT must be one line")
 
@@ -512,6 +524,8 @@ _NOT_NEGATIVE = (
     "httpcache_expiration_secs",
     "proxy_pool_min",
     "proxy_rest_max",
+    "session_pool",
+    "session_uses_max",
     "proxy_retry_times",
     "retry_times",
     "retry_backoff",
@@ -566,6 +580,8 @@ def _read(name: str, value: Any) -> Any:
                 f"setting {name.upper()} is true, false, or names, addresses and networks with commas between them: "
                 f"{error}"
             ) from error
+    if name == "user_agents":
+        value = _weighted(value)
     if name == "feed_export_fields":
         value = _named(value)
     optional = get_origin(wanted) in (Union, UnionType)
@@ -629,6 +645,22 @@ def _mapping(inner: Any, value: Any) -> dict[Any, Any]:
     if not isinstance(value, Mapping) or not (inner is Any or all(isinstance(each, inner) for each in value.values())):
         raise TypeError
     return {fspath(name) if isinstance(name, PathLike) else name: each for name, each in value.items()}
+
+
+def _weighted(value: Any) -> Any:
+    """Returns agents by weight: those of a list weigh the same, and text is JSON or one entry."""
+    if isinstance(value, str):
+        text = value.strip()
+        if not text:
+            return {}
+        value = json.loads(text) if text.startswith(("{", "[")) else [text]
+    if isinstance(value, Mapping):
+        weights = {name: float(weight) for name, weight in value.items()}
+    else:
+        weights = dict.fromkeys(value, 1.0)
+    if not all(isinstance(name, str) and 0.0 < weight < SECONDS_MAX for name, weight in weights.items()):
+        raise ConfigurationError("setting USER_AGENTS is a list of names, or a mapping from these to weights above 0")
+    return weights
 
 
 def _named(value: Any) -> Any:

@@ -45,6 +45,8 @@ CHANGED = {
     "feed_export_encoding": "UTF8",
     "referrer_policy": ReferrerPolicy.SAME_ORIGIN,
     "cross_origin_headers": ("X-A", "X-B"),
+    "user_agents": {"Mozilla/5.0 (X11; Linux x86_64), one": 2.0, "two": 1.0},
+    "session_pool": 7,
     "proxy_pool": ("file:proxies.txt", "http://p.example:8080"),
     "proxy_check_url": "https://check.example/",
     "proxy_sticky": ProxyStickiness.HOST,
