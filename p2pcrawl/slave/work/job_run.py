@@ -64,10 +64,10 @@ from p2pcrawl.slave.work.travel import request_of
 from p2pcrawl.spiders.callbacks import is_of_a_spider, iterate
 from p2pcrawl.spiders.failure import PageFailure
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
-from p2pcrawl.spiders.hooks.making import make_component, make_spider
+from p2pcrawl.spiders.hooks.making import make_component
 from p2pcrawl.spiders.items.travelling import HOME
 from p2pcrawl.spiders.loading.allowed_hosts import bounds_of
-from p2pcrawl.spiders.loading.chosen import spiders_say
+from p2pcrawl.spiders.loading.chosen import spider_of, spiders_say
 from p2pcrawl.spiders.loading.pipelines import Pipelines
 from p2pcrawl.spiders.page.answer_kinds import response_of
 from p2pcrawl.spiders.page.limit import limited, work
@@ -124,8 +124,8 @@ class JobRun:
         if settings.request_fingerprinter_class and settings.request_fingerprinter_class not in SCRAPYS:
             self.handle.request_fingerprinter = make_component(settings.request_fingerprinter_class, self.handle)
         self._identify = identify_by(self.handle.request_fingerprinter)
-        self.spider: Spider = make_spider(cls, self.handle, arguments)
-        self.settings = settings = without_left_out(spiders_say(settings, self.spider))
+        self.spider: Spider = spider_of(cls, self.handle, arguments)
+        self.settings = settings = without_left_out(spiders_say(self.handle.settings, self.spider))
         self.agent = settings.robots_agent
         self._complaints = Complaints(self.spider.logger)
         domains, _ = bounds_of(self.spider)

@@ -6,12 +6,14 @@ import logging
 from collections.abc import Mapping, Set
 from os import PathLike, fspath
 from types import FunctionType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.crawl.settings import Settings, check_names, field_of, is_ours
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.finding.objects import path_of
+from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
+from p2pcrawl.spiders.hooks.making import make_spider
 from p2pcrawl.spiders.spider import Spider
 
 log = logging.getLogger(__name__)
@@ -46,13 +48,31 @@ def merged_settings(
     cls.update_settings(ranked)
     ranked.setdict(_attributes(vars_of(cls)), "spider")
     check_names(cls.custom_settings or (), source)
-    values = {}
-    for _, name, value in ranked.ranked():
-        try:
-            values[name] = value if name.lower() == "feeds" else portable(name, value)
-        except TypeError as error:
-            log.warning("setting %s is left out: it holds %s, which cannot travel to other processes", name, error)
-    return start.updated(values)
+    return start.updated(_portable_values(ranked))
+
+
+def spider_of(cls: type[Spider], handle: CrawlHandle, arguments: Mapping[str, Any]) -> Spider:
+    """Makes the spider of a crawl. What it sets in the settings meanwhile, as its ``from_crawler`` may, counts for the
+    handle from then on. Raises what making it raises.
+    """
+    given = handle.settings
+    draft = SettingsDraft(known=given)
+    handle.settings = cast(Settings, draft)
+    try:
+        spider: Spider = make_spider(cls, handle, arguments)
+    finally:
+        handle.settings = given
+    if len(draft):
+        handle.settings = given.updated(_portable_values(draft), f"the settings of spider {cls.name}")
+    spider.settings = handle.settings
+    return spider
+
+
+class SettingsDraft(RankedSettings):
+    """Settings as a spider sees them that is being made: it may set some, and reads all of them by either name."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__.get("_known"), name)
 
 
 def spiders_say(settings: Settings, spider: Spider) -> Settings:
@@ -71,6 +91,16 @@ def pace_of(settings: Settings, spider: Spider) -> Settings:
     """
     said = {name: value for name, value in vars(spider).items() if name in PACE}
     return settings.updated(_attributes(said), f"the attributes of spider {spider.name}")
+
+
+def _portable_values(ranked: RankedSettings) -> dict[str, Any]:
+    values = {}
+    for _, name, value in ranked.ranked():
+        try:
+            values[name] = value if name.lower() == "feeds" else portable(name, value)
+        except TypeError as error:
+            log.warning("setting %s is left out: it holds %s, which cannot travel to other processes", name, error)
+    return values
 
 
 def portable(name: str, value: Any) -> Any:

@@ -20,9 +20,8 @@ from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.spiders.finding.built_in import built_in
 from p2pcrawl.spiders.finding.objects import load_object
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
-from p2pcrawl.spiders.hooks.making import make_spider
 from p2pcrawl.spiders.loading.allowed_hosts import bounds_of
-from p2pcrawl.spiders.loading.chosen import pace_of
+from p2pcrawl.spiders.loading.chosen import pace_of, spider_of
 from p2pcrawl.spiders.loading.plain import Links
 from p2pcrawl.spiders.page.typed_urls import checked_url
 from p2pcrawl.spiders.spider import Spider
@@ -33,7 +32,7 @@ START_URLS_CHECKED = 10_000
 
 
 def try_spider(cls: type[Spider], arguments: Mapping[str, Any], settings: Settings) -> Settings:
-    """Returns the settings with the pace that the spider says when it has been made. Raises ConfigurationError, one
+    """Returns the settings with what the spider sets when it is made, the pace among it. Raises ConfigurationError, one
     line, when it cannot be made or has nowhere to start.
     """
     kinds = (settings.item_pipelines, settings.downloader_middlewares, settings.spider_middlewares, settings.extensions)
@@ -42,12 +41,14 @@ def try_spider(cls: type[Spider], arguments: Mapping[str, Any], settings: Settin
             if isinstance(path, str) and order is not None and not built_in(path):
                 load_object(path)
     _check_arguments(cls, arguments)
+    handle = CrawlHandle(settings, cls)
     try:
-        spider = make_spider(cls, CrawlHandle(settings, cls), arguments)
+        spider = spider_of(cls, handle, arguments)
     except P2PCrawlError:
         raise
     except Exception as error:
         raise ConfigurationError(f"spider {cls.name} cannot be made: {error_line(error)}") from error
+    settings = handle.settings
     for line in (*told_of(settings.own), *bounds_of(spider)[1]):
         log.warning("%s", line)
     for name, near in near_misses(settings.own):

@@ -10,7 +10,8 @@ import pytest
 from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.spiders.loading.chosen import merged_settings, spiders_say
+from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
+from p2pcrawl.spiders.loading.chosen import merged_settings, spider_of, spiders_say
 from p2pcrawl.spiders.loading.plain import Links
 from p2pcrawl.spiders.loading.trial import try_spider
 from p2pcrawl.spiders.spider import Spider
@@ -107,3 +108,44 @@ def test_attributes_that_a_spider_sets_on_itself_count_in_its_slave() -> None:
     settings = spiders_say(Settings(), spider)
 
     assert (settings.user_agent, settings.download_delay) == ("Mine/1.0", None)
+
+
+class Sets(Plain):
+    seen: Any = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.settings.set("ITEM_PIPELINES", {"my.Pipeline": 3, "my.Other": None}, priority="spider")
+        spider.settings.set("MINE", spider.settings.getint("DEPTH_LIMIT") + 1)
+        crawler.settings.set("DOWNLOAD_DELAY", 4)
+        cls.seen = (crawler.settings.depth_limit, crawler.settings["MINE"], "MINE" in spider.settings)
+        return spider
+
+
+def test_settings_that_a_spider_sets_while_it_is_made_count() -> None:
+    handle = CrawlHandle(Settings(depth_limit=6), Sets)
+
+    spider = spider_of(Sets, handle, {})
+
+    assert Sets.seen == (6, 7, True)
+    assert spider.settings is handle.settings
+    assert dict(handle.settings.item_pipelines) == {"my.Pipeline": 3}
+    assert (handle.settings["MINE"], handle.settings.download_delay, handle.settings.depth_limit) == (7, 4.0, 6)
+    assert try_spider(Sets, {}, Settings()).download_delay == 4.0
+    with pytest.raises(AttributeError):
+        spider.settings.set("MINE", 8)  # type: ignore[attr-defined]
+
+
+def test_settings_of_a_spider_that_cannot_be_made_are_as_they_were() -> None:
+    class Breaks(Sets):
+        @classmethod
+        def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
+            super().from_crawler(crawler, *args, **kwargs)
+            raise ValueError("no")
+
+    handle = CrawlHandle(Settings(), Breaks)
+
+    with pytest.raises(ValueError, match="no"):
+        spider_of(Breaks, handle, {})
+    assert handle.settings == Settings()
