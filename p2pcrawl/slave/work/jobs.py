@@ -25,6 +25,7 @@ from p2pcrawl.spiders.callbacks import is_of_a_spider
 from p2pcrawl.spiders.finding.answered_names import install_scrapy_names
 from p2pcrawl.spiders.finding.modules import TRAVELLED
 from p2pcrawl.spiders.loading.load import class_in, load_spider
+from p2pcrawl.spiders.loading.projects import JOB_SETTINGS
 from p2pcrawl.spiders.loading.trial import error_line
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.wire.messages.slave_messages import Bye, Robots, WireJob
@@ -136,7 +137,7 @@ class Jobs:
         try:
             if settings.scrapy_names:
                 install_scrapy_names()
-            cls = self._classes.get(spec.name) or self._class_of(spec)
+            cls = self._classes.get(spec.name) or self._class_of(spec, settings)
             close = partial(self._close_job, spec.id)
             run = JobRun(cls, spec.arguments, settings, networks, self._open_fetcher, close)
             try:
@@ -157,11 +158,12 @@ class Jobs:
             raise P2PCrawlError(reason) from error
         return run
 
-    def _class_of(self, spec: WireJob) -> type[Spider]:
+    def _class_of(self, spec: WireJob, settings: Settings) -> type[Spider]:
         if spec.project:
             # Whatever is imported for this job from here on is looked for in its project first.
             mount = project_here(spec.project)
             TRAVELLED.set(mount)
+            JOB_SETTINGS.set(settings)
             return class_in(mount.import_file(spec.file), spec.qualname, spec.file)
         file = self._file_of(spec) if spec.code else spec.file
         return load_spider(SpiderRef(file, spec.module, spec.qualname, tuple(spec.urls)))

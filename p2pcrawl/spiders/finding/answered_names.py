@@ -82,6 +82,9 @@ REFUSED = {
 }
 """Names, with all that is below them, that will not come, and what to do instead."""
 
+REACTORS = frozenset({"twisted.enterprise", "twisted.internet.reactor"})
+"""Modules of Twisted that do nothing without a reactor, and are refused though Twisted be installed."""
+
 OTHER_THINGS = frozenset(
     {
         "cli", "core", "demo", "fetch", "frontier", "master", "model", "overlay", "peer", "private", "slave", "spiders",
@@ -119,15 +122,18 @@ def home_of(name: str) -> str | None:
 
 
 def missing_name(error: BaseException) -> str:
-    """Returns the name of Scrapy's that an import or a use of it did not find; "" where it was something else."""
+    """Returns the name of Scrapy's that an import or a use of it did not find; "" where it was something else.
+
+    Twisted's count too while its names are answered: what is not installed, and what is refused.
+    """
     if isinstance(error, AttributeError) and isinstance(error.obj, AnsweredModule):
         return f"{error.obj.__name__}.{error.name}"
-    if isinstance(error, ModuleNotFoundError) and error.name is not None and error.name.partition(".")[0] == "twisted":
-        return error.name if scrapy_names_installed() else ""
-    if isinstance(error, ImportError) and error.name is not None and _is_scrapys(error.name):
-        named = re.match(r"cannot import name '(\w+)'", error.msg or "")
-        return f"{error.name}.{named[1]}" if named else error.name
-    return ""
+    if not isinstance(error, ImportError) or error.name is None:
+        return ""
+    named = re.match(r"cannot import name '(\w+)'", error.msg or "")
+    wanted = f"{error.name}.{named[1]}" if named else error.name
+    twisteds = error.name.partition(".")[0] == "twisted" and (not named or wanted in REACTORS)
+    return wanted if _is_scrapys(error.name) or (twisteds and scrapy_names_installed()) else ""
 
 
 def missing_line(name: str) -> str:
@@ -147,6 +153,9 @@ class ScrapyNames(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        if fullname in REACTORS:
+            # Whoever imports it waits for a reactor that nobody runs: its work would be lost without a word.
+            raise ModuleNotFoundError(f"p2pcrawl has no {fullname}", name=fullname)
         if not _is_scrapys(fullname) or (home_of(fullname) is None and fullname not in ABOVE):
             return None
         return ModuleSpec(fullname, self, is_package=True)

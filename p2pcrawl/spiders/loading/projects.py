@@ -11,6 +11,7 @@ import os
 import pkgutil
 from collections.abc import Iterator
 from configparser import ConfigParser, Error
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +29,8 @@ PROJECT_VARIABLE = "SCRAPY_PROJECT"
 """Names the row of ``scrapy.cfg`` that is meant, if it is not ``default``."""
 SETTINGS_VARIABLE = "SCRAPY_SETTINGS_MODULE"
 """Names the module of settings, whatever ``scrapy.cfg`` says; slaves get it from whoever started them."""
+JOB_SETTINGS: ContextVar[Settings | None] = ContextVar("JOB_SETTINGS", default=None)
+"""Of the job whose project has come from another machine, while its code runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +117,11 @@ def open_project(place: Path) -> ScrapyProject:
 
 def project_settings(place: Path | None = None) -> RankedSettings:
     """Returns the settings of the project that this process works for, else of the one that ``place`` (the current
-    folder) is in; without any, the defaults.
+    folder) is in; without any, the defaults. For a project that has come from another machine they are those of its
+    job.
     """
+    if (of_job := JOB_SETTINGS.get()) is not None:
+        return RankedSettings(of_job.chosen(), known=Settings())
     module = os.environ.get(SETTINGS_VARIABLE)
     if module is None:
         here = place or Path.cwd()

@@ -294,18 +294,29 @@ def test_token_is_for_its_owner_alone(trio: Cluster) -> None:
             assert (trio.folder / f"node{number}" / name).stat().st_mode & 0o077 == 0
 
 
-def test_file_that_imports_scrapy_is_crawled_by_all(trio: Cluster, site: Any) -> None:
-    (trio.folder / "unchanged.py").write_text(
-        "import scrapy\nclass Pages(scrapy.Spider):\n    name = 'pages'\n"
+def test_scrapy_project_is_crawled_by_all_as_it_is(trio: Cluster, site: Any) -> None:
+    files = {
+        "scrapy.cfg": "[settings]\ndefault = shop.settings\n",
+        "shop/__init__.py": "",
+        "shop/settings.py": "SPIDER_MODULES = ['shop']\nITEM_PIPELINES = {'shop.pipes.Mark': 1}\nMY_WORD = 'ours'\n",
+        "shop/pipes.py": "from scrapy.utils.project import get_project_settings\n"
+        "WORD = get_project_settings()['MY_WORD']\n"
+        "class Mark:\n    def process_item(self, item, spider):\n        return {**item, 'word': WORD}\n",
+        "shop/pages.py": "import scrapy\nclass Pages(scrapy.Spider):\n    name = 'pages'\n"
         "    def parse(self, response):\n        yield {'url': response.url}\n"
-        "        yield from response.follow_all(css='a')\n"
-    )
+        "        yield from response.follow_all(css='a')\n",
+    }
+    for name, text in files.items():
+        (trio.folder / "project" / name).parent.mkdir(parents=True, exist_ok=True)
+        (trio.folder / "project" / name).write_text(text)
     hosts = ("-a", f"start_urls={site['start']}", "-a", f"allowed_domains={','.join(site['hosts'])}", *ALLOWED)
 
     end = trio.told(
-        "submit", "--scrapy", "unchanged.py", "pages", *hosts, "-s", "DEPTH_LIMIT=2", "--wait",
+        "submit", "--scrapy", trio.folder / "project", "pages", *hosts, "-s", "DEPTH_LIMIT=2", "--wait",
         "-o", "unchanged.jsonl", "--peer", trio.peers[2].api,
     )  # fmt: skip
 
+    items = [json.loads(line) for line in (trio.folder / "unchanged.jsonl").read_text().splitlines()]
     assert end["state"] == "finished"
-    assert len(set(urls_in(trio.folder / "unchanged.jsonl"))) == end["items"] == end["pages"] > 10
+    assert len({item["url"] for item in items}) == end["items"] == end["pages"] > 10
+    assert {item["word"] for item in items} == {"ours"}

@@ -96,6 +96,22 @@ def test_missing_name_is_told_with_the_file_and_line_that_want_it(tmp_path: Path
 
 
 @pytest.mark.usefixtures("answered")
+@pytest.mark.parametrize("line", ["from twisted.enterprise import adbapi", "from twisted.internet import reactor"])
+def test_what_would_wait_for_a_reactor_is_refused_though_it_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    for name in ("twisted/__init__.py", "twisted/internet/__init__.py", "twisted/internet/reactor.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "twisted"]:
+        monkeypatch.delitem(sys.modules, name)
+
+    with pytest.raises(ConfigurationError, match=r"line 1: p2pcrawl has no twisted\..*: crawls run on asyncio"):
+        import_file(written(tmp_path, f"{line}\n"))
+
+
+@pytest.mark.usefixtures("answered")
 def test_place_of_a_missing_name_is_the_module_that_wants_it(tmp_path: Path) -> None:
     written(tmp_path, "from scrapy import Nothing\n", "wants_nothing.py")
     file = written(tmp_path, "import wants_nothing\n")

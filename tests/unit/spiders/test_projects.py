@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.loading.chosen import merged_settings
 from p2pcrawl.spiders.loading.projects import (
+    JOB_SETTINGS,
     SETTINGS_VARIABLE,
     closest_scrapy_cfg,
     inside_project,
@@ -67,6 +69,16 @@ def test_project_is_found_from_any_folder_in_it(shop: Path, monkeypatch: pytest.
     assert "lower" not in list(project.settings)
     monkeypatch.chdir(shop / "toyshop")
     assert Path(closest_scrapy_cfg()) == shop / "scrapy.cfg"
+
+
+def test_settings_of_a_project_from_elsewhere_are_those_of_its_job(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(shop)
+    token = JOB_SETTINGS.set(Settings().updated({"MY_OWN": "the job's"}))
+
+    assert project_settings()["MY_OWN"] == "the job's"
+
+    JOB_SETTINGS.reset(token)
+    assert project_settings()["MY_OWN"] == "mine"
 
 
 def test_spiders_are_had_by_their_names(shop: Path) -> None:
