@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, cast
 
 import parsel
 from lxml import etree
@@ -26,6 +26,10 @@ def _compiled(query: str) -> etree.XPath | None:
         return None
 
 
+class SelectorList(parsel.SelectorList["Selector"]):
+    """Selectors that a query found, in the order of the page."""
+
+
 class Selector(parsel.Selector):
     """parsel's selector; what is selected from it is one, too. Made of a ``response`` it is that of the page.
 
@@ -34,6 +38,8 @@ class Selector(parsel.Selector):
     """
 
     __slots__ = ("response",)
+
+    selectorlist_cls: Any = SelectorList
 
     def __init__(self, text: Any = None, type: str | None = None, *, response: Any = None, **options: Any) -> None:
         """``text``: the page; a response in its place is taken for ``response``."""
@@ -58,7 +64,15 @@ class Selector(parsel.Selector):
             find = _compiled(query)
             if find is not None:
                 return self._made(find, query, kind, variables)
-        return super().xpath(query, namespaces, **variables)
+        return cast(SelectorList, super().xpath(query, namespaces, **variables))
+
+    def css(self, query: str) -> SelectorList:
+        """Returns what the query finds."""
+        return cast(SelectorList, super().css(query))
+
+    def jmespath(self, query: str, **options: Any) -> SelectorList:
+        """Returns what the query finds in JSON."""
+        return cast(SelectorList, super().jmespath(query, **options))
 
     re = limited(parsel.Selector.re)
 
@@ -89,10 +103,7 @@ class Selector(parsel.Selector):
             selector._expr, selector._huge_tree, selector._text = query, huge, None
             selector.response = response
             made.append(selector)
-        return self.selectorlist_cls(made)
-
-
-SelectorList: TypeAlias = parsel.SelectorList[Any]
+        return cast(SelectorList, self.selectorlist_cls(made))
 
 
 class HasUrl(Protocol):

@@ -91,7 +91,9 @@ def test_what_is_selected_knows_its_response_and_can_be_followed() -> None:
     response = page(HTML)
     links = response.css("div").css("a")
 
-    assert isinstance(links, SelectorList.__origin__)  # type: ignore[attr-defined]
+    assert isinstance(links, SelectorList)
+    assert isinstance(links.css("*"), SelectorList)
+    assert isinstance(links[:1], SelectorList)
     assert links[0].response is response
     assert links[0].attrib == {"href": "/x?a=1&b=2"}
     assert [request.url for request in response.follow_all(links)] == ["https://example.com/x?a=1&b=2"]
