@@ -8,7 +8,7 @@ import code
 import sys
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,7 +23,9 @@ from p2pcrawl.fetch.components.robots import RobotsRules, fetch_robots
 from p2pcrawl.fetch.components.standard import default_components
 from p2pcrawl.fetch.components.status import StatusError
 from p2pcrawl.fetch.connection.client import Client
+from p2pcrawl.fetch.connection.fetcher import Fetcher
 from p2pcrawl.fetch.connection.guard import Blocked, Networks, endpoints_of, opened_by
+from p2pcrawl.fetch.proxies.pooled_fetcher import proxy_pool
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.url import host_of, origin_of
@@ -67,24 +69,31 @@ class PageGetter:
         self._settings = settings
         self._agent = settings.robots_agent
         self._networks = Networks((), settings.allow_private_networks, endpoints_of(addresses_here()))
-        # The check of robots.txt is left out of the chain: its verdict is shown instead.
+        # What robots.txt and usage signals forbid is told and fetched all the same.
         self._home = Home()
         self._components = default_components(
-            settings.updated({"robotstxt_obey": False}), lambda origin: None, home=self._home
+            settings.updated({"robotstxt_obey": False, "purpose_forbidden": "mark"}),
+            lambda origin: None,
+            home=self._home,
         )
         self._client = Client(settings, self._networks)
+        self._fetcher: Fetcher = self._client
+        self._opened = AsyncExitStack()
 
     async def open(self) -> None:
-        await self._client.__aenter__()
+        await self._opened.enter_async_context(self._client)
+        if self._settings.proxy_pool:
+            pool = proxy_pool(self._settings, self._client, self._networks)
+            self._fetcher = await self._opened.enter_async_context(pool)
 
     async def close(self) -> None:
-        await self._client.__aexit__(None, None, None)
+        await self._opened.aclose()
 
     async def get(self, request: Request, told: Callable[[str], None]) -> Response:
         """Fetches a URL, and returns the page where the redirects end, whatever its status. Raises P2PCrawlError when
         there is none.
         """
-        chain = Chain(self._components, self._client.fetch)
+        chain = Chain(self._components, self._fetcher.fetch)
         here = request
         self._welcome(request.url)
         self._home.welcome(request.url)
@@ -109,7 +118,7 @@ class PageGetter:
         """Says in words what robots.txt allows of a URL."""
         origin = origin_of(url)
         try:
-            text = await fetch_robots(PlainFetcher(self._client, self._components), origin, self._settings, _no_pause)
+            text = await fetch_robots(PlainFetcher(self._fetcher, self._components), origin, self._settings, _no_pause)
         except Blocked as error:
             return f"not asked: {error}"
         rules = RobotsRules(text, self._agent)

@@ -24,7 +24,7 @@ PAGES: dict[str, tuple[str, dict[str, str]]] = {
 
 class Told(Spider):
     def parse(self, response: Response) -> Iterator[Any]:
-        yield {"path": "/" + response.url.split("/", 3)[3]}
+        yield {"path": "/" + response.url.split("/", 3)[3], "of": type(self).__name__.lower()}
         yield response.follow_all()
 
 
@@ -79,3 +79,30 @@ async def test_crawl_for_what_nobody_forbids_fetches_all(purpose: str | None) ->
 
     assert len(items) == 6
     assert ("/.well-known/tdmrep.json" in targets) is bool(purpose)
+
+
+class Trained(Told):
+    custom_settings = {"PURPOSE": "ai-train"}  # noqa: RUF012 - as people write it
+
+
+async def test_two_spiders_of_one_crawl_each_have_the_rules_of_their_own_purpose() -> None:
+    targets: list[str] = []
+
+    def answer(asked: Asked) -> TimedReply:
+        targets.append(asked.target)
+        page = PAGES.get(asked.target)
+        return TimedReply(site_answer(page[0], headers=page[1]) if page else site_answer("not here", 404))
+
+    server = Server(answer, ["127.0.0.1"])
+    url = f"http://127.0.0.1:{await server.start()}/"
+    found: dict[str, list[str]] = {"told": [], "trained": []}
+    try:
+        async with Crawler([Told, Trained], slaves=0, arguments={"start_urls": url}) as crawler:
+            async for item in crawler.items():
+                found[str(item["of"])].append(str(item["path"]))
+    finally:
+        await server.stop()
+
+    assert sorted(found["trained"]) == ["/", "/open"]
+    assert len(found["told"]) == 6
+    assert (targets.count("/robots.txt"), targets.count("/.well-known/tdmrep.json")) == (2, 1)

@@ -176,6 +176,13 @@ def test_shell_shows_each_step_of_a_redirect(run: Run, truth: Any) -> None:
     assert ", on to http://" in result.stderr
 
 
+def test_shell_goes_through_the_pool_of_proxies_and_never_past_it(run: Run, site: Any) -> None:
+    result = run("shell", site["start"], "-s", "PROXY_POOL=127.0.0.1:1", "-c", "response.status")
+
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "could not be fetched: proxy" in result.stderr
+
+
 def test_shell_fails_with_one_line_when_there_is_no_page(run: Run) -> None:
     result = run("shell", "http://127.0.0.1:1/", "-c", "1")
 
