@@ -22,6 +22,9 @@ from p2pcrawl.spiders.loading.pipelines import NothingReturned
 
 log = logging.getLogger(__name__)
 
+REASONS_MAX = 20
+"""Warnings of one pipeline about files that could not be had."""
+
 
 class MediaInfo:
     """The spider and the lists that methods of media pipelines get as ``info``."""
@@ -46,6 +49,7 @@ class MediaPipeline:
         self.crawler = crawler
         self.settings: Any = crawler.settings if crawler is not None else settings
         self.spiderinfo = MediaInfo(getattr(crawler, "spider", None))
+        self._reasons: set[str] = set()
         self.allow_redirects = bool((self.settings or {}).get("MEDIA_ALLOW_REDIRECTS"))
 
     @classmethod
@@ -96,7 +100,7 @@ class MediaPipeline:
         """Returns the item with what was made of its files: (True, result) or (False, failure) for each request."""
         for ok, failure in results:
             if not ok and self.LOG_FAILED_RESULTS:
-                log.warning("%s: %s of %s: %s", *self._told(failure))
+                self._tell(failure)
         return item
 
     # -- as a crawl uses it -------------------------------------------------------------------
@@ -140,9 +144,18 @@ class MediaPipeline:
             value = settings.get(name)
         return default if value is None else value
 
-    def _told(self, failure: Any) -> tuple[str, str, str, str]:
-        url = getattr(failure.request, "url", "")
-        return type(self).__name__, self.MEDIA_NAME, url, f"{type(failure.value).__name__}: {failure.value}"
+    def _tell(self, failure: Any) -> None:
+        """Logs that a file could not be had: the first for each reason as a warning, for there may be a million."""
+        url, error = getattr(failure.request, "url", ""), failure.value
+        reason = f"{type(error).__name__}: {error}".replace(url, "").strip(": ")[:200]
+        level = logging.DEBUG
+        if reason not in self._reasons and len(self._reasons) < REASONS_MAX:
+            self._reasons.add(reason)
+            level = logging.WARNING
+        name = type(self).__name__
+        log.log(
+            level, "%s: no %s at %s: %s; others like it are told at level DEBUG", name, self.MEDIA_NAME, url, reason
+        )
 
 
 def called(cls: Any, *arguments: Any, **named: Any) -> Any:

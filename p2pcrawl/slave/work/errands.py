@@ -183,7 +183,9 @@ def _link_of(errand: Errand) -> Request:
 def _packed_result(ok: bool, result: Any) -> list[Any]:
     if ok:
         return [True, result]
-    return [False, [result.request.url, f"{type(result.value).__name__}: {result.value}"]]
+    error = result.value
+    told = str(error) if isinstance(error, FileException) else f"{type(error).__name__}: {error}"
+    return [False, [result.request.url, told]]
 
 
 def _result_of(ok: bool, result: Any) -> tuple[bool, Any]:

@@ -108,6 +108,17 @@ async def test_item_goes_on_without_a_file_that_cannot_be_had(tmp_path: Path, an
     assert crawled.items[1]["files"] == [told(PNG, b"png")]
 
 
+async def test_reasons_why_files_were_not_had_are_warned_of_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await crawl(Books, Site({"http://a.example/": b"page"}), item_pipelines=FILES, FILES_STORE=str(tmp_path))
+
+    warned = [record.message for record in caplog.records if record.name.startswith("p2pcrawl.slave.media")]
+    assert [line.partition("; ")[0] for line in warned] == [
+        f"FilesPipeline: no file at {PDF}: FileException: status 404"
+    ]
+
+
 async def test_redirects_to_files_are_followed_where_that_is_allowed(tmp_path: Path) -> None:
     class One(Books):
         files = (PDF,)
@@ -211,7 +222,7 @@ async def test_pipeline_may_make_of_files_what_it_likes() -> None:
 
     crawled = await crawl(Books, site, new_slaves=True, item_pipelines={f"{__name__}.Lengths": 1})
 
-    assert crawled.items[1]["files"] == ["FileException: not wanted", 3]
+    assert crawled.items[1]["files"] == ["not wanted", 3]
     assert crawled.ends[PDF].phase == Phase.DONE
 
 
