@@ -185,7 +185,8 @@ class Granting:
             self._add_rules(grant, session, lease.seat, job, origin_of(link.url))
         if link.referer and not job.settings.referer_enabled:
             link = link._replace(referer="")
-        grant.tasks.append(Task(lease.number, candidate.record, job.id, link, candidate.attempts))
+        delay_s = lease.seat.host.delay_s(job.pace)
+        grant.tasks.append(Task(lease.number, candidate.record, job.id, link, candidate.attempts, delay_s))
 
     def _add_rules(self, grant: Grant, session: Session, seat: Seat, job: Job, origin: str) -> None:
         agent = job.pace.agent

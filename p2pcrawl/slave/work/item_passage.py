@@ -12,6 +12,7 @@ from typing import Any
 
 from p2pcrawl.model.errors import CloseSpider, DropItem, TooSlow
 from p2pcrawl.model.packing import PACKED_MAX, UNPACKED_MAX
+from p2pcrawl.slave.link.fence import SessionExpired
 from p2pcrawl.slave.work.complaints import Complaints
 from p2pcrawl.slave.work.errands import Errands
 from p2pcrawl.slave.work.harvest import Harvest
@@ -42,7 +43,7 @@ class ItemPassage:
     async def take(self, item: Any, harvest: Harvest, *, bounded: bool) -> None:
         """Adds to a harvest what becomes of an item. ``bounded``: a page's items have to fit in a message.
 
-        Raises CloseSpider and TooSlow, which are of the page, and what ends the task that runs this.
+        Raises CloseSpider, TooSlow and SessionExpired, which are of the page, and what ends the task that runs this.
         """
         passing = self._pipelines.process(item) if self._pipelines else None
         usage = harvest.response.usage if self._usage_field and harvest.response is not None else None
@@ -68,7 +69,7 @@ class ItemPassage:
             _check_size(len(data), harvest, bounded=bounded)
         except DropItem as error:
             await self._dropped(item, harvest, error)
-        except (CloseSpider, TooSlow):
+        except (CloseSpider, TooSlow, SessionExpired):
             raise
         except BaseException as error:
             if not is_of_a_spider(error):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
 from hashlib import blake2b
@@ -13,7 +13,6 @@ from inspect import isgenerator
 from time import monotonic
 from typing import Any
 
-from p2pcrawl.core.hosts.politeness import DEFAULT_DELAY_S
 from p2pcrawl.core.hosts.retry import SLOW_DOWN_STATUS
 from p2pcrawl.fetch.cache.spiders_caches import Caches
 from p2pcrawl.fetch.components.chain import Chain, Detour, Redirected
@@ -26,7 +25,7 @@ from p2pcrawl.fetch.components.status import Retry, StatusError
 from p2pcrawl.fetch.components.usage import Reserved
 from p2pcrawl.fetch.connection.client import Client
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
-from p2pcrawl.fetch.connection.guard import Blocked, Networks, is_private, opened_by
+from p2pcrawl.fetch.connection.guard import Blocked, Networks, is_private
 from p2pcrawl.fetch.proxies.pooled_fetcher import proxy_pool
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.job import START_URL, is_idle
@@ -34,7 +33,7 @@ from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
 from p2pcrawl.model.crawl.record import GIVEN_UP, Phase
 from p2pcrawl.model.crawl.request import NO_CALLBACK, Request, callback_name
 from p2pcrawl.model.crawl.settings import Settings
-from p2pcrawl.model.crawl.url import origin_of
+from p2pcrawl.model.crawl.url import host_of, origin_of
 from p2pcrawl.model.errors import (
     CloseSpider,
     ConfigurationError,
@@ -46,7 +45,7 @@ from p2pcrawl.model.errors import (
 from p2pcrawl.model.outcome import Drop, Failure
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.slave.hooks.fetch_stats import FetchStats
-from p2pcrawl.slave.hooks.inline_fetches import InlineFetches
+from p2pcrawl.slave.hooks.inline_fetches import PLACE, HostPlace, InlineFetches
 from p2pcrawl.slave.hooks.run_hooks import RunHooks
 from p2pcrawl.slave.link.fence import Fence, SessionExpired
 from p2pcrawl.slave.link.outbox import Outbox
@@ -150,9 +149,7 @@ class JobRun:
         self._caches = caches if caches is not None and caches.pages in self._components else None
         self._retry = next((each for each in self._components if isinstance(each, Retry)), None)
         self._requeues = RequeueEnds(settings) if self.handle.parts["downloader middleware"] else None
-        self._inline = InlineFetches(
-            self._chained, MissingRules, self._read_rules, self._delay_of, settings.redirect_max_times
-        )
+        self._inline = InlineFetches(self._chained, MissingRules, self._read_rules, settings.redirect_max_times)
         self._hooks = RunHooks(self.handle, settings, self._inline.fetch, close_job)
         self._announcing = self._hooks.announcing
         self._working = 0
@@ -196,20 +193,10 @@ class JobRun:
     async def _chained(self, request: Request) -> Answer:
         return await self._chain.run(request)
 
-    async def _read_rules(self, origin: str) -> None:
-        """Reads a robots.txt for a fetch that no master has granted."""
-
-        async def pause(host: str) -> None:
-            await asyncio.sleep(self._delay_of(host))
-
+    async def _read_rules(self, origin: str, pause: Callable[[str], Awaitable[None]]) -> None:
+        """Reads a robots.txt for a fetch in the middle of a callback."""
         text = await fetch_robots(self._plain, origin, self.settings, pause)
         limited(self.learn_rules)(origin, text.verdict, text.body, text.reason)
-
-    def _delay_of(self, host: str) -> float:
-        """Returns the pause between two fetches of a host that no master has granted."""
-        if self.settings.download_delay is not None:
-            return self.settings.download_delay
-        return 0.0 if opened_by(f"http://{host}/") else DEFAULT_DELAY_S
 
     # -- robots.txt ---------------------------------------------------------------------------
 
@@ -280,7 +267,10 @@ class JobRun:
             unheard=self._unheard,
             identify=self._identify,
         )
-        if is_idle(task.link.url):
+        idle = is_idle(task.link.url)
+        place = None if start or idle else HostPlace(host_of(task.link.url), task.delay_s, fence)
+        PLACE.set(place)
+        if idle:
             outcome = await fence.guard(self._idle(harvest))
         elif start:
             # A start() may wait as long as it likes, for work; another slave begins it anew.
@@ -289,6 +279,8 @@ class JobRun:
             outcome = await self._file(task, harvest, outbox, fence)
         else:
             outcome = await self._page(task, harvest, outbox, fence)
+        if place is not None:
+            place.is_over = True
         outcome.detail, outcome.close = sendable(outcome.detail), sendable(outcome.close)
         self._take_pending(harvest)
         outcome.filtered = dict(harvest.filtered)
@@ -374,7 +366,10 @@ class JobRun:
         try:
             if task.link.seed:
                 self._home.welcome(task.link.url)
-            answer = await fence.guard(self._chain.run(request))
+            try:
+                answer = await fence.guard(self._chain.run(request))
+            finally:
+                _page_answered()
         except Redirected as redirect:
             harvest.add_redirect(redirect.request)
             return Outcome(
@@ -595,12 +590,18 @@ class JobRun:
 
     def _raised(self, url: str, outcome: Outcome, error: BaseException, response: Any = None) -> Outcome:
         """Makes the page's end by what its spider raised. Raises again what the spider did not."""
-        if not is_of_a_spider(error):
+        if isinstance(error, SessionExpired) or not is_of_a_spider(error):
             raise error
         outcome.phase, outcome.reason, outcome.detail = Phase.FAILED, Failure.CALLBACK, trace_of(error)
         self._complaints.raised(url, error, outcome.detail)
         self._announcing.raised(error, response.request if response is not None else None, response)
         return outcome
+
+
+def _page_answered() -> None:
+    place = PLACE.get()
+    if place is not None:
+        place.answered()
 
 
 def _with_failed_items(harvest: Harvest, outcome: Outcome) -> Outcome:

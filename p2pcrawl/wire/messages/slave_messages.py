@@ -61,6 +61,8 @@ class Task(Record):
     link: WireLink
     attempt: Number
     """1 for the first."""
+    delay_s: Seconds = 0.0
+    """What its host is left alone for after each answer: for fetches in the middle of its callback."""
 
 
 class RobotsTask(Record):
