@@ -241,6 +241,8 @@ class Settings(Readings):
     downloader_middlewares: Mapping[str, int | None] = field(default_factory=dict)
     """People's own, and built-in ones that are to stand elsewhere; None: it takes no part."""
     spider_middlewares: Mapping[str, int | None] = field(default_factory=dict)
+    addons: Mapping[str, int | None] = field(default_factory=dict)
+    """Classes that change settings before the crawl begins."""
     extensions: Mapping[str, int | None] = field(default_factory=dict)
     """People's own; those that Scrapy has built in are part of a crawl anyway."""
     downloader_stats: bool = True

@@ -33,6 +33,7 @@ class RunHooks:
     ) -> None:
         self._handle = handle
         handle.engine = self.engine = EngineHandle(handle, download_one, close_job)
+        handle.parts["addon"] = [addon for _, addon in peoples(settings.addons, handle)]
         handle.parts["extension"] = [extension for _, extension in peoples(settings.extensions, handle)]
         # Spiders define it with a spider or without one.
         handle.signals.connect(handle.spider.close, spider_closed, weak=False)

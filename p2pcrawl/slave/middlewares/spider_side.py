@@ -29,6 +29,7 @@ class SpiderSide:
         stages = [_Stage(each, spider) for each in middlewares]
         self._inwards = [stage.input for stage in stages if stage.input is not None]
         self._outwards = [stage for stage in reversed(stages) if stage.treats_output]
+        self._reads = any(stage.reads_output for stage in stages)
         self._starts = [stage for stage in reversed(stages) if stage.start or stage.start_requests]
         self.empty = not stages
 
@@ -71,9 +72,9 @@ class SpiderSide:
             source = _raising(error)
         else:
             if inspect.isawaitable(first) or hasattr(first, "__aiter__"):
-                source = _spread_async(iterate(first))
+                source = _spread_async(iterate(first)) if self._reads else iterate(first)
             else:
-                source = _spread(several(first))
+                source = _spread(several(first)) if self._reads else several(first)
         for stage in self._outwards:
             source = await stage.passed(response, source)
         return source
@@ -113,6 +114,7 @@ class _Stage:
         self._output = method("process_spider_output", 2)
         self._output_async = method("process_spider_output_async", 2)
         self._exception = method("process_spider_exception", 2)
+        self.reads_output = bool(self._output or self._output_async)
         self._is_async = inspect.isasyncgenfunction(getattr(middleware, "process_spider_output", None))
         self.treats_output = any((self._output, self._output_async, self._exception))
 

@@ -37,6 +37,10 @@ class CrawlHandle:
         """Returns the first pipeline of a class; None without any."""
         return self._part("pipeline", cls)
 
+    def get_addon(self, cls: type[Any]) -> Any:
+        """Returns the first add-on of a class; None without any."""
+        return self._part("addon", cls)
+
     def get_extension(self, cls: type[Any]) -> Any:
         """Returns the first extension of a class, one of people's own; None without any."""
         return self._part("extension", cls)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Set
+from operator import itemgetter
 from os import PathLike, fspath
 from types import FunctionType
 from typing import Any, Final, cast
 
 from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.crawl.settings import Settings, check_names, field_of, is_ours
-from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.errors import ConfigurationError, NotConfigured
 from p2pcrawl.spiders.finding.objects import path_of
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
-from p2pcrawl.spiders.hooks.making import make_spider
+from p2pcrawl.spiders.hooks.making import make_component, make_spider
 from p2pcrawl.spiders.spider import Spider
 
 log = logging.getLogger(__name__)
@@ -48,6 +49,7 @@ def merged_settings(
     cls.update_settings(ranked)
     ranked.setdict(_attributes(vars_of(cls)), "spider")
     check_names(cls.custom_settings or (), source)
+    _add_on(ranked, start, cls)
     return start.updated(_portable_values(ranked))
 
 
@@ -73,6 +75,23 @@ class SettingsDraft(RankedSettings):
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__.get("_known"), name)
+
+
+def _add_on(ranked: RankedSettings, start: Settings, cls: type[Spider]) -> None:
+    """Lets add-ons change the settings, in their order. Raises ConfigurationError for one that cannot be made."""
+    handle = CrawlHandle(start, cls)
+    for addon, _ in sorted(
+        ((path, order) for path, order in ranked.getdict("ADDONS").items() if order is not None), key=itemgetter(1)
+    ):
+        name = addon if isinstance(addon, str) else addon.__qualname__
+        try:
+            make_component(addon, handle).update_settings(ranked)
+        except NotConfigured as error:
+            log.warning("add-on %s takes no part%s", name, f": {error}" if str(error) else "")
+        except ConfigurationError:
+            raise
+        except Exception as error:
+            raise ConfigurationError(f"add-on {name} failed: {type(error).__name__}: {error}") from error
 
 
 def spiders_say(settings: Settings, spider: Spider) -> Settings:

@@ -37,6 +37,7 @@ CHANGED = {
     "metarefresh_ignore_tags": ("script", "noscript"),
     "downloader_middlewares": {"own.Agents": 400, "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware": None},
     "spider_middlewares": {"own.Depth": 900},
+    "addons": {"own.Adding": 1},
     "extensions": {"own.Watch": 1, "scrapy.extensions.telnet.TelnetConsole": None},
     "shard_key": ShardKey.URL,
     "item_pipelines": {"pipelines.Clean": 300},

@@ -370,3 +370,10 @@ async def test_starts_pass_the_middlewares() -> None:
 
     assert [url for links in plain.links for url in links.urls] == ["http://b.example/", "http://a.example/"]
     assert [url for links in later.links for url in links.urls] == ["http://a.example/", "http://c.example/"]
+
+
+async def test_links_stay_a_batch_where_no_middleware_reads_them() -> None:
+    (page,) = await pages_of(Walking, answer_of(404), httperror_allow_all=True, **aside("Saving"))
+
+    assert page.items == [b'{"n":1}', b'{"saved":"odd"}']
+    assert page.links[0].urls == ["http://a.example/1", "http://a.example/2"]

@@ -9,7 +9,7 @@ import pytest
 
 from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.crawl.settings import Settings
-from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.errors import ConfigurationError, NotConfigured
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.loading.chosen import merged_settings, spider_of, spiders_say
 from p2pcrawl.spiders.loading.plain import Links
@@ -149,3 +149,34 @@ def test_settings_of_a_spider_that_cannot_be_made_are_as_they_were() -> None:
     with pytest.raises(ValueError, match="no"):
         spider_of(Breaks, handle, {})
     assert handle.settings == Settings()
+
+
+class Adding:
+    """Adds a component, and a setting below what people set."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> Any:
+        if crawler.spidercls.name == "alone":
+            raise NotConfigured("it is alone")
+        return cls()
+
+    def update_settings(self, settings: Any) -> None:
+        settings.set("DEPTH_LIMIT", 9, priority="addon")
+        settings.set("MINE", "added", priority="addon")
+        settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", Links, 5)
+
+
+def test_add_on_changes_settings_below_those_that_people_set() -> None:
+    settings = merged_settings(RankedSettings({"ADDONS": {Adding: 1}, "DEPTH_LIMIT": 2}), Plain)
+
+    assert (settings.depth_limit, settings["MINE"]) == (2, "added")
+    assert settings.item_pipelines == {"p2pcrawl.spiders.loading.plain:Links": 5}
+
+
+def test_add_on_that_is_not_configured_takes_no_part(caplog: pytest.LogCaptureFixture) -> None:
+    spider = type("Alone", (Plain,), {"name": "alone"})
+
+    settings = merged_settings(RankedSettings({"ADDONS": {Adding: 1}}), spider)
+
+    assert "MINE" not in settings
+    assert "takes no part: it is alone" in caplog.text
