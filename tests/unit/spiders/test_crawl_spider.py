@@ -193,6 +193,33 @@ async def test_text_of_a_link_travels_only_so_far() -> None:
     assert len(requests[0].meta["link_text"]) == 1000
 
 
+@pytest.mark.parametrize("way", ["async", "plain", "old"])
+async def test_what_becomes_of_a_page_may_be_changed_by_overriding(way: str) -> None:
+    class Async(Shop):
+        async def parse_with_rules(self, response: Any, *args: Any, **kwargs: Any) -> Any:
+            async for each in super().parse_with_rules(response, *args, **kwargs):
+                yield each
+            yield {"last": "async"}
+
+    class Plain(Shop):
+        def parse_with_rules(self, response: Any, *args: Any, **kwargs: Any) -> Any:
+            yield from super().parse_with_rules(response, *args, **kwargs)
+            yield {"last": "plain"}
+
+    class Old(Shop):
+        def _parse_response(self, response: Any, *args: Any, **kwargs: Any) -> Any:
+            yield from super()._parse_response(response, *args, **kwargs)
+            yield {"last": "old"}
+
+    spider = {"async": Async, "plain": Plain, "old": Old}[way]()
+
+    *requests, last = await results(spider, page(HTML))
+
+    assert told(requests) == [("/item/1", 0), ("/item/list/3", 0), ("/list/2", 1)]
+    assert last == {"last": way}
+    assert len([each async for each in iterate(answer_of(spider, requests[0]))]) == 2
+
+
 async def test_spider_may_have_bases_that_take_no_arguments() -> None:
     class Reads(Spider):
         def __init__(self) -> None:
