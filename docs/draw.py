@@ -206,6 +206,7 @@ PLACES = {
     "incomplete": (430, 170),
     "finished": (750, 50),
     "cancelled": (430, 360),
+    "deleted": (750, 300),
 }
 """Where the states stand: their middles."""
 BY_THEMSELVES = (

@@ -2,12 +2,12 @@
 
 The theory. Whoever changes a job's state gives the change the next version, and tells the others; they hear of
 changes late, twice and in any order. So controls are ordered, all of them, and of two the greater one counts: first
-by version, then by state (cancelled over finished over incomplete over paused over running), then by what is left.
-The greater of two in a total order is commutative, associative and idempotent, so all masters that have heard the
-same hold the same.
+by version, then by state (deleted over cancelled over finished over incomplete over paused over running), then by what
+is left. The greater of two in a total order is commutative, associative and idempotent, so all masters that have heard
+the same hold the same.
 
 Cancelling is final: it has the greatest version there is, so that no change made elsewhere in ignorance of it undoes
-it.
+it. Only deleting comes after it, and nothing after that.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ INCOMPLETE: Final = "incomplete"
 """Nothing is left to do, but something of the job is out of reach: see ``docs/copies.md``."""
 FINISHED: Final = "finished"
 CANCELLED: Final = "cancelled"
+DELETED: Final = "deleted"
+"""All that was kept of it is gone, but for this: whoever comes back with the rest learns that it is to go, too."""
 
 ENDS: Final = (FINISHED, INCOMPLETE, CANCELLED)
 """Nothing more comes of it, as far as anybody knows who is here."""
@@ -31,15 +33,17 @@ PAUSE: Final = "pause"
 RESUME: Final = "resume"
 CANCEL: Final = "cancel"
 RETRY: Final = "retry"
-VERBS: Final = (PAUSE, RESUME, CANCEL, RETRY)
+DELETE: Final = "delete"
+VERBS: Final = (PAUSE, RESUME, CANCEL, RETRY, DELETE)
 
-_RANK = {RUNNING: 0, PAUSED: 1, INCOMPLETE: 2, FINISHED: 3, CANCELLED: 4}
+_RANK = {RUNNING: 0, PAUSED: 1, INCOMPLETE: 2, FINISHED: 3, CANCELLED: 4, DELETED: 5}
 
 _TRANSITIONS: dict[str, dict[str, str]] = {
     PAUSE: {RUNNING: PAUSED, PAUSED: PAUSED, INCOMPLETE: PAUSED},
     RESUME: {PAUSED: RUNNING, RUNNING: RUNNING, INCOMPLETE: INCOMPLETE},
     CANCEL: {RUNNING: CANCELLED, PAUSED: CANCELLED, INCOMPLETE: CANCELLED, CANCELLED: CANCELLED},
     RETRY: {RUNNING: RUNNING, PAUSED: PAUSED, INCOMPLETE: RUNNING, FINISHED: RUNNING},
+    DELETE: {INCOMPLETE: DELETED, FINISHED: DELETED, CANCELLED: DELETED},
 }
 """What a verb makes of each state. What is not here is refused."""
 
@@ -64,7 +68,7 @@ class Control(NamedTuple):
 
     def then(self, state: str, reason: str = "", certificate: bytes = b"") -> Control:
         """Returns the next control, which counts more than this one unless this one is final."""
-        version = FINAL if state == CANCELLED else min(self.version + 1, FINAL - 1)
+        version = FINAL if state in (CANCELLED, DELETED) else min(self.version + 1, FINAL - 1)
         return Control(version, state, reason, certificate)
 
 
@@ -85,6 +89,8 @@ def steered(now: Control, verb: str) -> Control | None:
 
 def refusal(now: Control, verb: str) -> str:
     """Says in words why a verb cannot be."""
+    if verb == DELETE:
+        return f"it is {now.state}; `p2pcrawl cancel` ends it first"
     if now.state == CANCELLED:
         return "it is cancelled, which is final"
     if verb == RESUME:

@@ -122,6 +122,9 @@ class Exchange:
             # The job may be known by the time of the answer, but none of these links will have been stored.
             due.unknown = True
             return due
+        if job.is_deleted:
+            # They are as safe as anybody wants them to be.
+            return due
         self._openings.note(job, (link.url for link in arrival.links if link.seed))
         for number, link in enumerate(arrival.links):
             new = self._new(job, link)
@@ -139,6 +142,9 @@ class Exchange:
             parcel.hold.waiting -= 1
             self._company.send(job, owner, parcel)
             return
+        if self._jobs[job].is_deleted:
+            self._settled.append(parcel)
+            return
         if parcel.link.seed:
             self._openings.note(self._jobs[job], [parcel.link.url])
         batch.links.append(self._new(self._jobs[job], parcel.link))
@@ -147,7 +153,7 @@ class Exchange:
     def _moved(self, rows: Iterable[Row]) -> Iterable[MovedRow]:
         for row in rows:
             job = self._jobs.get(row.job)
-            if job is None:
+            if job is None or job.is_deleted:
                 continue
             if row.link.seed:
                 self._openings.note(job, [row.link.url])

@@ -106,6 +106,8 @@ class Service:
     async def _copy(self, request: Copy, sender: NodeId) -> Copied:
         # Before the rows, as above: whoever takes them over from here must not find a host closed that was open.
         await self._cluster.master.admission.learn_opened(request.opened)
+        # Whoever brings copies of a job that was deleted hears of that soon, and drops them, too.
+        request.rows = [row for row in request.rows if not self._ground.jobs.deleted(row.job)]
         return await self._cluster.holdings.copy(request)
 
     async def _drop(self, request: DropCopies, sender: NodeId) -> Dropped:

@@ -56,7 +56,7 @@ class Acceptance:
 
     def _check_label(self, label: str) -> None:
         """Refuses a name that a job has which is not over: whoever calls it so would mean the other one."""
-        for job in self._cluster.master.jobs.values() if label else ():
+        for job in self._cluster.master.jobs.shown if label else ():
             if job.spec.label == label and job.state not in ENDS:
                 raise ConfigurationError(f"job {job.id} is called {label} and is {job.state}: choose another --name")
 

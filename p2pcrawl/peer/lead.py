@@ -12,12 +12,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from p2pcrawl.core.control import RETRY, VERBS
+from p2pcrawl.core.control import DELETE, RETRY, VERBS
 from p2pcrawl.frontier.copies.set_aside import STORES, note_missing, set_aside
 from p2pcrawl.master.carrying import Carrying
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.company.neighbours import Neighbours
+from p2pcrawl.master.deletion import Deletion
 from p2pcrawl.master.injection import Injection
+from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.jobs.sink_secrets import SinkSecrets, unsealed_sinks
 from p2pcrawl.master.majority.roll import FILE as ELECTORATE_FILE
 from p2pcrawl.master.majority.roll import Roll
@@ -149,6 +151,7 @@ class Lead:
         self.acceptance = Acceptance(self.cluster, self.secrets, self._config.copies)
         self.steering = Steering(self.cluster, self.absences, self._credentials.identity)
         self.injection = Injection(self.cluster)
+        self.deletion = Deletion(self.cluster)
         self.questions = Questions(
             self.cluster,
             self.node,
@@ -216,6 +219,7 @@ class Lead:
         self.secrets.renew()
         self.notes.start()
         self.steering.start()
+        self.deletion.start()
         self._close_ports()
         runs = self._run(), self._gossip_load(), self.carrying.run()
         self._tasks = [asyncio.create_task(run) for run in runs]
@@ -239,6 +243,7 @@ class Lead:
         await self.node.leave(handed_over=handed_over)
         await self.notes.close()
         await self.steering.close()
+        await self.deletion.close()
         await self.cluster.close()
         await end(self._tasks)
         await self.carrying.close()
@@ -369,9 +374,21 @@ class Lead:
             return await self.injection.inject(job, urls_of(arguments))
         if what == "set":
             return await self.steering.tune(job, changes_of(arguments))
+        if what == DELETE and not arguments.get("force"):
+            await self._check_delivered(job)
         if what in VERBS:
             return await self.steering.steer(job, what)
         raise ConfigurationError(f"there is no call {what!r}")
+
+    async def _check_delivered(self, job: Job) -> None:
+        """Refuses to delete a job of which items wait for a sink: they are nowhere else."""
+        told = await self.questions.ask("job", {"job": job.id})
+        waiting = {sink["sink"]: sink["waiting"] for sink in told["sinks"] if sink["waiting"]}
+        if waiting:
+            sink, count = next(iter(waiting.items()))
+            raise ConfigurationError(
+                f"{count:,} items of job {job.id} wait for {sink}, and would go with it: --force deletes them, too"
+            )
 
     def results(self, job: int | str) -> AsyncIterator[bytes]:
         """Gathers the items of a job, from all masters, in pieces of whole lines."""

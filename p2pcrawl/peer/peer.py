@@ -507,6 +507,13 @@ class PeerJob:
         answer: dict[str, Any] = await self._peer.tell("set", {"job": self.id, "settings": dict(settings)})
         return answer
 
+    async def delete(self, *, force: bool = False) -> dict[str, Any]:
+        """Removes the job, which has to be over, from all masters, also from those that are away, when they are back.
+        Raises ConfigurationError while it runs, or items of it wait for a sink and this is not to be ``force``d.
+        """
+        answer: dict[str, Any] = await self._peer.tell("delete", {"job": self.id, "force": force})
+        return answer
+
     async def _steer(self, verb: str) -> dict[str, Any]:
         answer: dict[str, Any] = await self._peer.tell(verb, {"job": self.id})
         return answer

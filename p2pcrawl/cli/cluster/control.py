@@ -43,6 +43,19 @@ def _steered(answer: dict[str, Any]) -> str:
     return f"{counted(answer['retried'], 'failed page')} queued anew: job {answer['job']} is {answer['state']}"
 
 
+def run_delete(called: str, peer: str | None, token_file: Path | None, *, force: bool, as_json: bool) -> int:
+    """Deletes a job, and tells who is to learn of it later."""
+    remote = Remote.find(peer, token_file)
+    answer = remote.post(f"/delete?job={remote.job(called)}", {"force": True} if force else {})
+    if as_json:
+        show_json(answer)
+    else:
+        show(f"job {answer['job']} ({answer['name']}) is deleted; it was {answer['was']}")
+    if answer["missing"]:
+        _say(f"{', '.join(node[:8] for node in answer['missing'])} will delete what it has when back")
+    return 0
+
+
 def run_set(called: str, changes: dict[str, str], peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
     """Changes settings of a job that runs, and tells what they were."""
     read_changes(changes)

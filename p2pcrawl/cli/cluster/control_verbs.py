@@ -169,6 +169,30 @@ def inject(
     return run_inject(called, urls, files, peer_api, token_file, as_json=as_json)
 
 
+@click.command("delete")
+@options.job
+@click.option("--force", is_flag=True, help="Delete also items that wait for a destination.")
+@options.peer
+@options.token
+@options.as_json
+@options.debug
+def delete_verb(
+    job: str, force: bool, peer_api: str | None, token_file: Path | None, as_json: bool, debug: bool
+) -> int:
+    """Remove a job that is over from all masters: its records, its items, its certificate, its code.
+
+    What it has brought into files and destinations stays there. Masters that are away delete it when they are back. A
+    job that runs is cancelled first.
+
+    \b
+    p2pcrawl delete news
+    p2pcrawl delete 1234 --force
+    """
+    from p2pcrawl.cli.cluster.control import run_delete
+
+    return run_delete(job, peer_api, token_file, force=force, as_json=as_json)
+
+
 @click.command("set")
 @click.argument("words", nargs=-1, metavar="JOB NAME=VALUE...")
 @click.option("--last", is_flag=True, help="The job that was submitted last, in place of JOB.")
@@ -201,4 +225,4 @@ def set_verb(
     return run_set(called, changes, peer_api, token_file, as_json=as_json)
 
 
-ALL: Final = (pause, resume, cancel, retry_verb, inject, set_verb, certificate)
+ALL: Final = (pause, resume, cancel, retry_verb, inject, set_verb, delete_verb, certificate)

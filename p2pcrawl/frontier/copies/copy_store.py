@@ -256,6 +256,22 @@ class CopyStore:
 
     # -- hosts --------------------------------------------------------------------------------
 
+    def drop_job(self, job: int) -> int:
+        """Deletes the copies of a job, and links of it that are kept for want of copies elsewhere; returns how many
+        copies there were. In transactions that are bounded.
+        """
+        gone = 0
+        with self._errors:
+            while True:
+                with self._transaction:
+                    ids = self._db.execute("SELECT id FROM held WHERE job = ? LIMIT ?", (job, DROP_ROWS)).fetchall()
+                    self._db.execute("DELETE FROM spool WHERE job = ?", (job,))
+                    if not ids:
+                        return gone
+                    run_many(self._db, "DELETE FROM held WHERE id IN (", ids, ")")
+                    run_many(self._db, "DELETE FROM body WHERE id IN (", ids, ")")
+                    gone += len(ids)
+
     def notes(self, buckets: Collection[int]) -> list[NoteRow]:
         """Returns what the hosts in these buckets ask."""
         with self._errors:

@@ -109,6 +109,17 @@ class Buckets:
 
     def drop_job(self, job: int, order: Order) -> None:
         """Deletes all that is known of a job, as ``Store.drop_job``, in bounded transactions; the job itself last."""
+        self.empty_job(job, order)
+        with Transaction(self._db):
+            self._db.execute("DELETE FROM job WHERE id = ?", (job,))
+            self._db.execute(
+                "INSERT OR REPLACE INTO meta VALUES ('dropped', max(?, coalesce("
+                "(SELECT value FROM meta WHERE name = 'dropped'), 0)))",
+                (job,),
+            )
+
+    def empty_job(self, job: int, order: Order) -> None:
+        """Deletes all that a job has brought, as ``Store.empty_job``, in bounded transactions."""
         last, asked = 0, f"SELECT {PLACE}, r.hi, r.lo, r.phase, r.reason FROM record AS r WHERE r.id > ? AND r.job = ?"
         while rows := named(self._db).execute(f"{asked} ORDER BY r.id LIMIT {FORGET_ROWS}", (last, job)).fetchall():
             last = rows[-1]["id"]
@@ -117,12 +128,6 @@ class Buckets:
         with Transaction(self._db):
             for table in ("lease", "staged", "item", "sink", "tally", *QUEUES):
                 self._db.execute(f"DELETE FROM {table} WHERE job = ?", (job,))
-            self._db.execute("DELETE FROM job WHERE id = ?", (job,))
-            self._db.execute(
-                "INSERT OR REPLACE INTO meta VALUES ('dropped', max(?, coalesce("
-                "(SELECT value FROM meta WHERE name = 'dropped'), 0)))",
-                (job,),
-            )
 
     def _delete(self, rows: list[sqlite3.Row], orders: Mapping[int, Order], changes: dict[int, Counter[str]]) -> None:
         tally: dict[int, Counter[str]] = defaultdict(Counter)

@@ -324,6 +324,13 @@ class Store:
         with self._errors:
             self._buckets.drop_job(job, order)
 
+    def empty_job(self, job: int, order: Order) -> None:
+        """Deletes all that a job has brought: records, items, how far its outputs have come. The job stays, as a word
+        for those that come back.
+        """
+        with self._errors:
+            self._buckets.empty_job(job, order)
+
     def last_job(self) -> int:
         """Returns the greatest number of a job that was dropped: none before it is given again."""
         with self._errors:

@@ -89,6 +89,10 @@ class Holdings:
         await self._in_thread(self._store.put, message.rows, notes)
         return Copied(0)
 
+    async def drop_job(self, job: int) -> int:
+        """Deletes the copies of a job that was deleted, durably when this returns; returns how many there were."""
+        return await self._in_thread(self._store.drop_job, job)
+
     async def mark(self, message: Delivered) -> Marked:
         """Takes in that a sink has the items of some copies."""
         prints = [message.keys[at : at + SIZE] for at in range(0, len(message.keys), SIZE)]

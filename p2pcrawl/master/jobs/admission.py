@@ -5,6 +5,7 @@ folder.
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -169,6 +170,13 @@ class Admission:
             await self._stored()
         return ""
 
+    async def empty(self, job: Job) -> None:
+        """Deletes all that is kept of a deleted job, but the word that it was; durable when this returns."""
+        self._openings.drop(job)
+        await self._recorder.run(Store.empty_job, job.id, job.settings.queue_order)
+        job.counts.clear()
+        forget_code(self._recorder.folder, job.id)
+
     async def tune(self, job: Job, tuned: Tuned) -> None:
         """Takes in settings that were changed while a job runs; in force at once, durable here when this returns."""
         if job.tune(tuned):
@@ -188,6 +196,11 @@ class Admission:
         """Takes in what start URLs have opened, as another master knows; durable here when this returns."""
         if self._openings.learn(opened):
             await self._stored()
+
+
+def forget_code(folder: Path, job: int) -> None:
+    """Removes the code of a job's spider from the data folder."""
+    shutil.rmtree(folder / "jobs" / str(job), ignore_errors=True)
 
 
 def with_code(folder: Path, spec: JobSpec) -> JobSpec:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from p2pcrawl.core.control import CANCELLED, FINISHED, INCOMPLETE, PAUSED, RUNNING, Control
+from p2pcrawl.core.control import CANCELLED, DELETED, FINISHED, INCOMPLETE, PAUSED, RUNNING, Control
 from p2pcrawl.core.hosts.politeness import Host, Pace
 from p2pcrawl.core.retuning import Tuned, check_tuned, merged_tuning, values_of
 from p2pcrawl.master.jobs.job_stats import STATS, put_together
@@ -80,6 +80,21 @@ class Job:
     @control.setter
     def control(self, control: Control) -> None:
         self.control_version, self.state, self.reason, self.signed = control
+
+    @property
+    def is_deleted(self) -> bool:
+        """Tells whether nothing of the job is kept any more but the word that it was deleted."""
+        return self.state == DELETED
+
+    def bury(self) -> None:
+        """Leaves of a deleted job its number, its names, and how it was spread over masters."""
+        key = {name: value for name, value in self.spec.settings.items() if name == "shard_key"}
+        spec = self.spec
+        self.spec = JobSpec(
+            spec.id, spec.name, SpiderRef(qualname=spec.name), settings=key, label=spec.label, submitted=spec.submitted
+        )
+        self.opened_in, self.signed, self.closing = {}, b"", ""
+        self.settings = settings_of(self.spec)
 
     @property
     def mark(self) -> bytes:
@@ -189,6 +204,16 @@ class Job:
 
 class KnownJobs(dict[int, Job]):
     """All jobs that a master knows, by their numbers."""
+
+    def deleted(self, number: int) -> bool:
+        """Tells whether a job is known to be deleted."""
+        job = self.get(number)
+        return job is not None and job.is_deleted
+
+    @property
+    def shown(self) -> list[Job]:
+        """The jobs that people are told of."""
+        return [job for job in self.values() if not job.is_deleted]
 
     @property
     def running(self) -> list[Job]:
@@ -303,6 +328,7 @@ def lasting_delay_s(host: Host, jobs: Iterable[Job]) -> float:
 
 __all__ = [
     "CANCELLED",
+    "DELETED",
     "FINISHED",
     "INCOMPLETE",
     "PAUSED",

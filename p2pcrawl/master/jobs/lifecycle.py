@@ -83,6 +83,9 @@ class Lifecycle:
     def steer(self, job: Job, control: Control) -> None:
         """Puts a job into another state: on disk after the next turn."""
         job.control = control
+        if job.is_deleted:
+            job.bury()
+            self._bench.drop_job(job.id)
         self.save_state(job)
         self.save_spec(job)
         if job.state == RUNNING:

@@ -73,6 +73,8 @@ class Openings:
         return {number: pack_job(self._jobs[number]) for number in news}
 
     def _learn(self, job: Job, hosts: Collection[str]) -> bool:
+        if job.is_deleted:
+            return False
         news = job.learn_opened(hosts)
         if news:
             self._news.add(job.id)

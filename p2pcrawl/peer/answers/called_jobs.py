@@ -29,19 +29,23 @@ def check_label(label: str) -> None:
 
 def job_called(jobs: Iterable[Job], text: str) -> Job:
     """Returns the job that is meant. Raises ConfigurationError, with what could be typed, when none or several are."""
-    known = sorted(jobs, key=lambda job: (job.spec.submitted, job.id))
+    every = sorted(jobs, key=lambda job: (job.spec.submitted, job.id))
+    if any(job.is_deleted and str(job.id) == text for job in every):
+        raise ConfigurationError(f"job {text} was deleted")
+    known = [job for job in every if not job.is_deleted]
     if text == LAST:
         if not known:
             raise ConfigurationError("there is no job yet; `p2pcrawl submit TARGET` makes one")
         return known[-1]
-    if text.isascii() and text.isdigit():
-        return _numbered(known, text)
+    return _numbered(known, text) if text.isascii() and text.isdigit() else _named(known, text)
+
+
+def _named(known: list[Job], text: str) -> Job:
     # Of those that were called so one after the other, the newest one.
     if labelled := [job for job in known if job.spec.label == text]:
         return labelled[-1]
     found = [job for job in known if not job.spec.label and job.spec.name == text]
-    found = found or ([job for job in known if job.spec.label.startswith(text)] if text else [])
-    return _only(found, text)
+    return _only(found or [job for job in known if text and job.spec.label.startswith(text)], text)
 
 
 def _numbered(known: list[Job], text: str) -> Job:

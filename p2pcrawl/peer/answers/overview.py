@@ -71,7 +71,7 @@ class Overview:
             "directory": self._node.directory.digest(),
             "members": self._members(membership.members.values()),
             "copies": {"asked": copies, **figures},
-            "jobs": Counter(job.state for job in self._master.jobs.values()),
+            "jobs": Counter(job.state for job in self._master.jobs.shown),
             "undelivered": undelivered,
             "missing": missing,
             "majority": standing,

@@ -70,7 +70,7 @@ class Questions:
             case "figures":
                 return await self._figures()
             case "jobs":
-                return {"jobs": await self._counts.of_jobs(list(self._master.jobs.values()))}
+                return {"jobs": await self._counts.of_jobs(self._master.jobs.shown)}
             case "job":
                 (counted,) = await self._counts.of_jobs([self.job_of(arguments)])
                 return counted
