@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
 
 from p2pcrawl.crawler.local_crawl import Crawler, WithArguments, interruptible, new_event_loop
@@ -127,8 +127,18 @@ class CrawlerProcess(CrawlerRunner):
             raise CrawlBegins
         asked, self._asked_for = self._asked_for, []
         if asked:
+            _refuse_on_loop()
             with asyncio.Runner(loop_factory=new_event_loop) as runner:
                 runner.run(self._run(asked, signals=install_signal_handlers))
+
+
+def _refuse_on_loop() -> None:
+    """Raises ConfigurationError where a loop runs already, as in notebooks."""
+    with suppress(RuntimeError):
+        asyncio.get_running_loop()
+        raise ConfigurationError(
+            "start() runs a loop of its own, and one is running here: `await CrawlerRunner(settings).crawl(spider)`"
+        )
 
 
 class Awaited:

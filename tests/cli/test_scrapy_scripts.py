@@ -122,6 +122,12 @@ def test_commands_in_scrapys_words_end_with_an_exit_code(run: Run, site: dict[st
             id="positional",
         ),
         pytest.param(
+            "import asyncio\nfrom scrapy import Spider\nfrom scrapy.crawler import CrawlerProcess\n"
+            "async def main():\n    p = CrawlerProcess()\n    p.crawl(Spider)\n    p.start()\nasyncio.run(main())",
+            "start() runs a loop of its own, and one is running here: `await CrawlerRunner(",
+            id="on-a-loop",
+        ),
+        pytest.param(
             "from scrapy.cmdline import execute\nexecute(['scrapy', 'fetch', 'http://a.example/'])",
             "`scrapy fetch` is not here",
             id="other-command",

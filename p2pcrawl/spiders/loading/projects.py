@@ -112,7 +112,10 @@ def open_project(place: Path) -> ScrapyProject:
         raise ConfigurationError(f"{config} does not name the module of settings: {error.message}") from error
     add_folders(config.parent)
     os.environ.setdefault(SETTINGS_VARIABLE, module)
-    return ScrapyProject(config.parent, project_settings())
+    try:
+        return ScrapyProject(config.parent, project_settings())
+    except ConfigurationError as error:
+        raise ConfigurationError(f"the settings that {config} names: {error}") from error
 
 
 def project_settings(place: Path | None = None) -> RankedSettings:

@@ -152,7 +152,11 @@ def test_settings_of_the_project_are_at_hand_in_any_code(shop: Path, monkeypatch
         pytest.param(None, "there is no scrapy.cfg in .* or above it: name the folder", id="none"),
         pytest.param("[deploy]\n", "does not name the module of settings", id="no-settings"),
         pytest.param("nonsense", "does not name the module of settings", id="unreadable"),
-        pytest.param("[settings]\ndefault = nowhere.settings\n", "there is no module nowhere.settings", id="no-module"),
+        pytest.param(
+            "[settings]\ndefault = nowhere.settings\n",
+            "the settings that .*cfg names: there is no module nowhere.settings",
+            id="no-module",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_project_is_told(tmp_path: Path, config: str | None, told: str) -> None:
