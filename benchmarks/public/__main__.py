@@ -1,6 +1,6 @@
 """Runs public spiders, unchanged, by Scrapy and by p2pcrawl over made-up pages, and compares their items.
 
-    python -m benchmarks.public FOLDER... --scrapy-python VENV/bin/python [--each 4] [--show]
+    python -m benchmarks.public FOLDER... --scrapy-python VENV/bin/python [--each 4] [--killed] [--show]
 
 Each folder is a checked-out repository. A spider counts when Scrapy has items of it. All runs in a network namespace
 of its own that has nothing but loopback (root is needed), since nobody knows what public code asks for.
@@ -19,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.public.beside import Pair, PublicSpider, run_beside, spiders_in
+from benchmarks.public.killed import run_killed
 
 CLONE_NEWNET = 0x40000000
 SHOWN = 1200
@@ -36,6 +37,7 @@ def main() -> int:
     parser.add_argument("--tried", type=int, default=20, help="how many of each repository to try at most")
     parser.add_argument("--jobs", type=int, default=2, help="repositories at a time")
     parser.add_argument("--only", default="", help="only spiders whose path or name has this in it")
+    parser.add_argument("--killed", action="store_true", help="by three masters, one of which is killed in the middle")
     parser.add_argument("--show", action="store_true", help="tell how items differ, and the end of our log")
     asked = parser.parse_args()
     leave_the_network()
@@ -59,11 +61,11 @@ def _pairs_of(folder: Path, asked: argparse.Namespace) -> list[Pair]:
     """Runs the spiders of one repository till enough of them count, and tells of each as it comes."""
     pairs: list[Pair] = []
     for spider in [each for each in spiders_in(folder) if asked.only in str(each)][: asked.tried]:
-        pair = _first_pair(spider, asked.scrapy_python)
-        if pair is not None:
-            pairs.append(pair)
-            told = _line(pair)
-            print(f"{told}\n{_difference(pair)}" if asked.show and pair.verdict == "differs" else told, flush=True)
+        ran = run_killed(spider, asked.scrapy_python[0]) if asked.killed else _first_pair(spider, asked.scrapy_python)
+        if ran is not None:
+            pairs.append(ran)
+            told = _line(ran)
+            print(f"{told}\n{_difference(ran)}" if asked.show and ran.verdict == "differs" else told, flush=True)
         if len(pairs) >= asked.each:
             break
     return pairs

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -137,18 +137,23 @@ def run_beside(spider: PublicSpider, scrapy_python: str, more: Sequence[str] = (
         MadeUpWeb(demands, list(spider.starts), Path(name)) as web,
     ):
         folder = Path(name)
-        scrapy = _run(_scrapy_command(spider, scrapy_python), spider, web, settings, folder)
+        scrapy = run_scrapy(spider, scrapy_python, web, settings, folder)
         if not scrapy.items or not scrapy.in_time or "closespider_timeout" in scrapy.log:
             return None
         reached = {"HTTP_PROXY": f"http://127.0.0.1:{web.port}", "ALLOW_PRIVATE_NETWORKS": "True"}
         ours = _run([*_our_command(spider), *more], spider, web, settings | reached, folder)
         pair = Pair(spider, scrapy, ours)
         if pair.verdict == "differs":
-            again = _run(_scrapy_command(spider, scrapy_python), spider, web, settings, folder)
+            again = run_scrapy(spider, scrapy_python, web, settings, folder)
             varying = _varying(scrapy.items, again.items)
             if varying:
                 pair = Pair(spider, _without(scrapy, varying), _without(ours, varying), varying)
         return pair
+
+
+def run_scrapy(spider: PublicSpider, python: str, web: MadeUpWeb, settings: Mapping[str, str], folder: Path) -> Outcome:
+    """Runs a spider by Scrapy."""
+    return _run(_scrapy_command(spider, python), spider, web, settings, folder)
 
 
 def _scrapy_command(spider: PublicSpider, python: str) -> list[str]:
@@ -163,7 +168,7 @@ def _our_command(spider: PublicSpider) -> list[str]:
 
 
 def _run(
-    command: Sequence[str], spider: PublicSpider, web: MadeUpWeb, settings: dict[str, str], folder: Path
+    command: Sequence[str], spider: PublicSpider, web: MadeUpWeb, settings: Mapping[str, str], folder: Path
 ) -> Outcome:
     proxy = f"http://127.0.0.1:{web.port}"
     output = folder / "items.jsonl"
