@@ -248,6 +248,10 @@ class Response:
             self._text = read(self.body, self.encoding)
         return self._text
 
+    def body_as_unicode(self) -> str:
+        """Returns the text, under the name that old spiders know."""
+        return self.text
+
     @limited
     def json(self) -> Any:
         """Reads the body as JSON, once. Raises ValueError when it is none."""
@@ -343,10 +347,12 @@ class Response:
                 ).strip()
         return markup.base_of(self.tree)
 
-    def urljoin(self, url: str) -> str:
+    def urljoin(self, url: str | None) -> str:
         """Returns ``url`` made absolute, and otherwise left as it is; a query that is not ASCII in the encoding of the
-        page.
+        page. Nothing is the page itself.
         """
+        if not url:
+            return self.base_url
         if self._ground is None:
             self._ground = LinkBase(self.base_url, self.encoding)
         return self._ground.join(url)

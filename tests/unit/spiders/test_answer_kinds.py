@@ -191,3 +191,12 @@ def test_json_is_read_once() -> None:
     response = JsonResponse(URL, body=b'{"a": 1}')
 
     assert response.json() is response.json()
+
+
+@pytest.mark.parametrize("nothing", [None, ""])
+def test_link_that_is_not_there_is_joined_to_the_page_itself(nothing: Any) -> None:
+    assert page("").urljoin(nothing) == "https://example.com/shop/list.html"
+
+
+def test_text_has_the_name_that_old_spiders_know() -> None:
+    assert page("<p>é").body_as_unicode() == "<p>é"
