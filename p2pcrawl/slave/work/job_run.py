@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
-from hashlib import blake2b
 from inspect import isgenerator
 from time import monotonic
 from typing import Any
 
-from p2pcrawl.core.hosts.retry import SLOW_DOWN_STATUS
 from p2pcrawl.fetch.cache.spiders_caches import Caches
-from p2pcrawl.fetch.components.chain import Chain, Detour, Redirected
+from p2pcrawl.fetch.components.chain import Chain, Redirected
 from p2pcrawl.fetch.components.own_headers import Home
 from p2pcrawl.fetch.components.plain_fetcher import PlainFetcher
 from p2pcrawl.fetch.components.referrer import page_policy
-from p2pcrawl.fetch.components.robots import RobotsRules, RobotsText, fetch_robots
-from p2pcrawl.fetch.components.standard import Disallowed, default_components
+from p2pcrawl.fetch.components.robots import RobotsText, fetch_robots
+from p2pcrawl.fetch.components.standard import default_components
 from p2pcrawl.fetch.components.status import Retry, StatusError
-from p2pcrawl.fetch.components.usage import Reserved
 from p2pcrawl.fetch.connection.client import Client
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
-from p2pcrawl.fetch.connection.guard import Blocked, Networks, is_private
+from p2pcrawl.fetch.connection.guard import Blocked, Networks
 from p2pcrawl.fetch.proxies.pooled_fetcher import proxy_pool
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.job import START_URL, is_idle
@@ -55,7 +51,18 @@ from p2pcrawl.slave.work.complaints import Complaints
 from p2pcrawl.slave.work.errands import Errands
 from p2pcrawl.slave.work.harvest import PART_LINKS, Harvest
 from p2pcrawl.slave.work.item_passage import ItemPassage
+from p2pcrawl.slave.work.known_rules import KnownRules, MissingRules
 from p2pcrawl.slave.work.memory import Memory
+from p2pcrawl.slave.work.page_ends import (
+    add_answer,
+    answered_end,
+    failed_end,
+    kept_nowhere,
+    left_out_end,
+    redirected_end,
+    too_slow,
+    with_failed_items,
+)
 from p2pcrawl.slave.work.requeue_end import RequeueEnds
 from p2pcrawl.slave.work.scope import Scope, UnheardMeta
 from p2pcrawl.slave.work.traces import sendable, trace_of
@@ -79,7 +86,6 @@ from p2pcrawl.wire.messages.slave_messages import Outcome, RobotsResult, RobotsT
 
 log = logging.getLogger(__name__)
 
-RULES_MAX = 20_000
 EARLY_S = 0.5
 """After so long what a ``start()`` has yielded is sent, however little it is."""
 PARTS_AHEAD = 4
@@ -90,17 +96,11 @@ STORED = "stored"
 """The end of a file that nobody had to be asked for."""
 STORE_TRIES = 12
 """Attempts at a file whose place cannot be reached, over half an hour."""
-STORE_RETRY_S, STORE_RETRY_MAX_S = 5.0, 300.0
-
 IDLE = "idle"
 """The reason with which a page ends that asked components whether their job is to end."""
 IDLE_AGAIN_S = 5.0
 """After so long they are asked again, where one wants the job to go on."""
 _page_policy = limited(page_policy)
-
-
-class MissingRules(Detour):
-    """The origin's robots.txt is not (or no longer) known here: the master must send it again."""
 
 
 class JobRun:
@@ -134,11 +134,10 @@ class JobRun:
         self._pipelines = Pipelines.load(settings.item_pipelines, self.handle)
         self._errands = Errands(self._pipelines)
         self._items = ItemPassage(self._pipelines, self._errands, self.handle, self._complaints, settings.slave_silence)
-        self._rules: OrderedDict[str, RobotsRules] = OrderedDict()
-        self._unreachable: dict[str, str] = {}
+        self._rules = KnownRules(self.agent, usage=settings.reads_usage)
         self._side = spider_side(settings, self.handle)
         handled = tuple(self.spider.handle_httpstatus_list or ())
-        defaults = default_components(settings, self._rules_for, handled, self._home)
+        defaults = default_components(settings, self._rules.of, handled, self._home)
         counts, known_by = self.handle.stats.inc_value, self.handle.request_fingerprinter.fingerprint
         caches = Caches.of(settings, networks, self.spider.name, counts, known_by)
         if caches is not None:
@@ -196,25 +195,12 @@ class JobRun:
     async def _read_rules(self, origin: str, pause: Callable[[str], Awaitable[None]]) -> None:
         """Reads a robots.txt for a fetch in the middle of a callback."""
         text = await fetch_robots(self._plain, origin, self.settings, pause)
-        limited(self.learn_rules)(origin, text.verdict, text.body, text.reason)
+        limited(self._rules.learn)(origin, text.verdict, text.body, text.reason)
 
     # -- robots.txt ---------------------------------------------------------------------------
 
     def learn_rules(self, origin: str, verdict: Any, body: str, reason: str) -> None:
-        text = RobotsText(verdict, body, reason)
-        self._rules[origin] = RobotsRules(text, self.agent, usage=self.settings.reads_usage)
-        if verdict == "disallow":
-            self._unreachable[origin] = reason
-        self._rules.move_to_end(origin)
-        if len(self._rules) > RULES_MAX:
-            forgotten, _ = self._rules.popitem(last=False)
-            self._unreachable.pop(forgotten, None)
-
-    def _rules_for(self, origin: str) -> RobotsRules | None:
-        rules = self._rules.get(origin)
-        if rules is None:
-            raise MissingRules(origin)
-        return rules
+        self._rules.learn(origin, verdict, body, reason)
 
     async def robots(self, task: RobotsTask, pause: Any, fence: Fence) -> RobotsResult:
         """Fetches a robots.txt; whatever happens is a verdict, but for SessionExpired."""
@@ -227,11 +213,10 @@ class JobRun:
             # The page's own turn will say so; there is nothing to obey at an address we never ask.
             text = RobotsText("allow", reason=str(error))
         try:
-            limited(self.learn_rules)(task.origin, text.verdict, text.body, text.reason)
+            rules = limited(self._rules.learn)(task.origin, text.verdict, text.body, text.reason)
         except TooSlow as error:
             text = RobotsText("disallow", reason=str(error))
-            self.learn_rules(task.origin, text.verdict, text.body, text.reason)
-        rules = self._rules[task.origin]
+            rules = self._rules.learn(task.origin, text.verdict, text.body, text.reason)
         if rules.crawl_delay is not None:
             delay = rules.crawl_delay
         reason = sendable(text.reason)
@@ -348,14 +333,14 @@ class JobRun:
         if outcome.phase == Phase.QUEUED or harvest.gathered:
             return outcome
         if errand.away is not None and task.attempt < STORE_TRIES:
-            return _kept_nowhere(task, errand.away, outcome)
+            return kept_nowhere(task, errand.away, outcome)
         if not errand.known:
             errand.give_up(f"{outcome.reason}: {outcome.detail or errand.away or ''}")
         try:
             await self._items.forward(errand.parked, harvest, bounded=outbox.copied)
         except CloseSpider as close:
             outcome.close = close.reason
-        return _with_failed_items(harvest, outcome)
+        return with_failed_items(harvest, outcome)
 
     async def _page(self, task: Task, harvest: Harvest, outbox: Outbox, fence: Fence) -> Outcome:
         try:
@@ -372,43 +357,25 @@ class JobRun:
                 _page_answered()
         except Redirected as redirect:
             harvest.add_redirect(redirect.request)
-            return Outcome(
-                Phase.DONE,
-                "redirect",
-                redirect.request.url,
-                redirect.status,
-                answered=redirect.answered,
-                private=is_private(redirect.ip),
-                unasked=not redirect.asked,
-            )
+            return redirected_end(redirect)
         except Requeued as requeued:
             return self._requeued(before, request, requeued, harvest)
         except (MissingRules, SessionExpired, StorageError):
             raise
         except (IgnoreRequest, Blocked) as error:
-            ended = self._left_out(task.link.url, error)
+            ended = left_out_end(error, self._rules.why_unreachable(origin_of(task.link.url)))
             return await self._told(task, request, error, harvest, outbox, ended)
         except FetchError as error:
             return await self._failed(task, request, error, harvest, outbox)
         except Exception as error:
             return self._raised(request.url, Outcome(Phase.FAILED, answered=True), error)
         request.meta["download_latency"] = answer.latency_s
-        outcome = Outcome(
-            Phase.DONE,
-            status=answer.status,
-            size=len(answer.body),
-            latency_s=answer.latency_s,
-            answered=answer.answered,
-            unasked=not answer.asked,
-            private=is_private(answer.ip),
-            digest=blake2b(answer.body, digest_size=8).digest(),
-            marked=answer.forbidden,
-        )
+        outcome = answered_end(answer)
         if self.settings.referer_enabled:
             try:
                 harvest.page_policy = _page_policy(answer.headers, answer.body)
             except TooSlow as error:
-                return _too_slow(outcome, error)
+                return too_slow(outcome, error)
         response = harvest.response = seen_response(answer, request)
         if harvest.errand is not None:
             made = harvest.errand.had(response)
@@ -454,7 +421,7 @@ class JobRun:
             outcome.close = close.reason
             return outcome
         except TooSlow as error:
-            return _too_slow(outcome, error)
+            return too_slow(outcome, error)
         except BaseException as error:
             return self._raised(request.url, outcome, error)
         return await self._collect(result, harvest, outbox, outcome, self.settings.slave_silence)
@@ -485,10 +452,10 @@ class JobRun:
         except CloseSpider as close:
             outcome.close = close.reason
         except TooSlow as error:
-            return _too_slow(outcome, error)
+            return too_slow(outcome, error)
         except BaseException as error:
             return self._raised(harvest.url, outcome, error, harvest.response)
-        return _with_failed_items(harvest, outcome)
+        return with_failed_items(harvest, outcome)
 
     async def _send_part(self, harvest: Harvest, outbox: Outbox) -> None:
         harvest.ahead.append(outbox.put(harvest.take_part(), harvest.task, whole=False))
@@ -524,23 +491,8 @@ class JobRun:
     async def _failed(
         self, task: Task, request: Request, error: FetchError, harvest: Harvest, outbox: Outbox
     ) -> Outcome:
-        answer: Answer | None = error.answer if isinstance(error, StatusError) else None
-        status = answer.status if answer is not None else 0
-        outcome = Outcome(
-            Phase.FAILED,
-            error.kind,
-            str(error),
-            status,
-            size=len(answer.body) if answer is not None else 0,
-            latency_s=answer.latency_s if answer is not None else 0.0,
-            answered=answer is not None and answer.answered,
-            slow_down=status in SLOW_DOWN_STATUS and (answer is None or answer.asked),
-            private=answer is not None and is_private(answer.ip),
-            unasked=answer is not None and not answer.asked,
-        )
-        if isinstance(error, StatusError) and outcome.slow_down:
-            outcome.host_pause_s = error.retry_after_s or 0.0
-        again = self._retry.again_in_s(request, error.kind, status) if self._retry is not None else None
+        outcome = failed_end(error)
+        again = self._retry.again_in_s(request, error.kind, outcome.status) if self._retry is not None else None
         if again is not None:
             outcome.phase, outcome.retry_in_s = Phase.QUEUED, again
             log.debug("%s: %s (%s); attempt %d, again in %.1f s", request.url, error.kind, error, task.attempt, again)
@@ -552,25 +504,9 @@ class JobRun:
         """Makes the end of a page for which a middleware returned a request."""
         assert self._requeues is not None
         outcome = self._requeues.end(before, requeued, harvest, int(request.meta.get("retry_times", 0)) + 1)
-        answer = requeued.answer
-        if answer is not None:
-            outcome.answered, outcome.status, outcome.size = answer.answered, answer.status, len(answer.body)
-            outcome.latency_s, outcome.private = answer.latency_s, is_private(answer.ip)
-            outcome.unasked = not answer.asked
+        if requeued.answer is not None:
+            add_answer(outcome, requeued.answer)
         return outcome
-
-    def _left_out(self, url: str, error: Exception) -> Outcome:
-        """Makes the end of a page that is not to be fetched."""
-        if isinstance(error, Disallowed):
-            if error.drop is Drop.ROBOTS_UNREACHABLE:
-                reason = self._unreachable.get(origin_of(url), "")
-                told = f"robots.txt could not be read, so the page is left alone: {reason}"
-                return Outcome(Phase.FAILED, error.drop, told)
-            return Outcome(Phase.DROPPED, error.drop, error.why)
-        if isinstance(error, Reserved):
-            return _reserved(error)
-        drop = Drop.PRIVATE_NETWORK if isinstance(error, Blocked) else Drop.IGNORED
-        return Outcome(Phase.DROPPED, drop, str(error))
 
     async def _told(
         self, task: Task, request: Request, error: Exception, harvest: Harvest, outbox: Outbox, outcome: Outcome
@@ -604,21 +540,6 @@ def _page_answered() -> None:
         place.answered()
 
 
-def _with_failed_items(harvest: Harvest, outcome: Outcome) -> Outcome:
-    """Makes a page failed of which an item failed."""
-    if harvest.failed_items and outcome.phase == Phase.DONE:
-        outcome.phase, outcome.reason = Phase.FAILED, Failure.ITEM
-        outcome.detail = f"{harvest.failed_items} of its items failed, the first so:\n{harvest.item_trace}"
-    return outcome
-
-
-def _kept_nowhere(task: Task, error: SinkAway, outcome: Outcome) -> Outcome:
-    """Puts a file off whose place cannot be reached."""
-    outcome.phase, outcome.reason, outcome.detail = Phase.QUEUED, Failure.STORE, str(error)
-    outcome.retry_in_s = min(STORE_RETRY_S * 2 ** (task.attempt - 1), STORE_RETRY_MAX_S)
-    return outcome
-
-
 async def _next_turn() -> float:
     """Lets everything else go on for once. When this callback's turn is over."""
     await asyncio.sleep(0)
@@ -639,23 +560,6 @@ async def _patient(things: AsyncIterator[Any], silence_s: float | None) -> Async
 def _listed(start_urls: object) -> list[str]:
     """Returns the start URLs, where looking at them does not use them up."""
     return [url for url in start_urls if isinstance(url, str)] if isinstance(start_urls, list | tuple) else []
-
-
-def _too_slow(outcome: Outcome, error: TooSlow) -> Outcome:
-    outcome.phase, outcome.reason, outcome.detail = Phase.FAILED, Failure.TOO_SLOW, trace_of(error)
-    return outcome
-
-
-def _reserved(error: Reserved) -> Outcome:
-    """Makes the end of a page that its site keeps from what the crawl is for."""
-    outcome = Outcome(Phase.DROPPED, error.drop, error.why)
-    if (answer := error.answer) is not None:
-        outcome.status, outcome.size, outcome.latency_s = answer.status, len(answer.body), answer.latency_s
-        outcome.answered, outcome.private = answer.answered, is_private(answer.ip)
-        outcome.unasked = not answer.asked
-        # Errbacks hear of it, and the page is not for them either.
-        error.answer = None
-    return outcome
 
 
 def _bare(request: Request) -> Request:
