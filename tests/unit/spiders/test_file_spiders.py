@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import tracemalloc
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,8 +13,11 @@ from lxml import etree
 
 from p2pcrawl.model.errors import NotSupported
 from p2pcrawl.spiders import CSVFeedSpider, InitSpider, XMLFeedSpider
+from p2pcrawl.spiders.formats.news_entries import news_entries
+from p2pcrawl.spiders.formats.sitemap_entries import FIELD_SIZE
 from p2pcrawl.spiders.formats.xml_nodes import NODE_TAGS_MAX
 from p2pcrawl.utils.iterators import csviter, xmliter
+from p2pcrawl.utils.sitemap import Sitemap
 from tests.unit.spiders.pages import page
 
 SHOP = """<?xml version="1.0" encoding="UTF-8"?>
@@ -197,3 +201,26 @@ def test_answer_that_does_not_say_that_it_is_text_is_read_all_the_same() -> None
 def test_what_is_no_file_is_refused_by_its_type(read: Any) -> None:
     with pytest.raises(TypeError, match="a Response or str or bytes, not int"):
         next(read(42))
+
+
+LAUGHS = "".join(f"<!ENTITY {name} '{f'&{below};' * 10}'>" for below, name in pairwise("abcdefghij"))
+
+
+@pytest.mark.parametrize(
+    ("entities", "text"),
+    [
+        pytest.param(f"<!ENTITY a '{'x' * 100}'>{LAUGHS}", "&j;", id="each-of-ten-of-the-one-before"),
+        pytest.param(f"<!ENTITY a '{'x' * 50_000}'>", "&a;" * 20_000, id="a-long-one-very-often"),
+    ],
+)
+def test_entities_do_not_become_gigabytes(entities: str, text: str) -> None:
+    start = f"<!DOCTYPE r [{entities}]>"
+    entry = f"{start}<urlset><url><loc>http://a/</loc><lastmod>{text}</lastmod></url></urlset>"
+    feed = page(f"{start}<rss><item><title>{text}</title></item></rss>", content_type="text/xml")
+
+    with pytest.raises(etree.XMLSyntaxError, match="amplification"):
+        list(xmliter(f"{start}<r><item>{text}</item></r>", "item"))
+    with pytest.raises(etree.XMLSyntaxError, match="amplification"):
+        list(xmliter(f"{start}<r><item a='{text}'/></r>", "item"))
+    assert sum(len(each["lastmod"]) for each in Sitemap(entry)) <= FIELD_SIZE
+    assert sum(len(each["title"]) for each in news_entries(feed)) < 5_000_000
