@@ -61,6 +61,10 @@ class GossipDriver:
         while not self.membership.quiet and self._loop.time() < until:  # noqa: ASYNC110 - no event tells of it
             await asyncio.sleep(0.05)
 
+    def dismiss(self, id: NodeId) -> None:
+        """Says of a member that is dead that it has left; see :meth:`Membership.dismiss`."""
+        self._perform(self.membership.dismiss(self._loop.time(), id))
+
     async def close(self) -> None:
         self._closed = True
         if self._timer is not None:

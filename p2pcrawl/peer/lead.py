@@ -29,7 +29,7 @@ from p2pcrawl.master.neighbours.notes import Notes
 from p2pcrawl.master.service import Service
 from p2pcrawl.master.slaves.processes import RunHere
 from p2pcrawl.master.steering import Steering
-from p2pcrawl.model.cluster.node import INCARNATION_MAX, Address, Status, format_address, parse_address
+from p2pcrawl.model.cluster.node import INCARNATION_MAX, Address, NodeId, Status, format_address, parse_address
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError, DamagedError, P2PCrawlError, StorageError
 from p2pcrawl.model.timings import TIMINGS
@@ -43,6 +43,7 @@ from p2pcrawl.peer.answers.questions import Questions
 from p2pcrawl.peer.answers.results import GatheredPage
 from p2pcrawl.peer.answers.submission import Submission, changes_of, urls_of
 from p2pcrawl.peer.config import Partition, PeerConfig
+from p2pcrawl.peer.dismissal import Dismissal
 from p2pcrawl.private.folders import private
 from p2pcrawl.private.presence import addresses_here
 from p2pcrawl.slave.archiving import archiving
@@ -152,6 +153,7 @@ class Lead:
         self.steering = Steering(self.cluster, self.absences, self._credentials.identity)
         self.injection = Injection(self.cluster)
         self.deletion = Deletion(self.cluster)
+        self.dismissal = Dismissal(self.cluster, self.node, self.absences)
         self.questions = Questions(
             self.cluster,
             self.node,
@@ -363,6 +365,8 @@ class Lead:
             return {"job": await self.acceptance.take(Submission.read(arguments))}
         if what == "hung":
             return {"known": self.master.slaves.hung(int(arguments["pid"]), int(arguments["lease"]))}
+        if what in ("forget", "peer-seen"):
+            return await self._of_peer(what, str(arguments.get("peer", "")))
         job = self.questions.job_of(arguments)
         if what == "retry-here":
             return {"retried": await self.steering.retry_here(job)}
@@ -379,6 +383,9 @@ class Lead:
         if what in VERBS:
             return await self.steering.steer(job, what)
         raise ConfigurationError(f"there is no call {what!r}")
+
+    async def _of_peer(self, what: str, called: str) -> Any:
+        return self.dismissal.seen(NodeId(called)) if what == "peer-seen" else await self.dismissal.dismiss(called)
 
     async def _check_delivered(self, job: Job) -> None:
         """Refuses to delete a job of which items wait for a sink: they are nowhere else."""

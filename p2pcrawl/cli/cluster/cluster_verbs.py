@@ -366,4 +366,26 @@ def drain(peer_api: str | None, token_file: Path | None, debug: bool) -> int:
     return run_drain(peer_api, token_file)
 
 
-ALL: Final = (peer, keygen, submit, jobs, status, owner, results, *control_verbs.ALL, drain)
+@click.command()
+@click.argument("master", metavar="MASTER")
+@_peer
+@_token
+@options.as_json
+@options.debug
+def forget(master: str, peer_api: str | None, token_file: Path | None, as_json: bool, debug: bool) -> int:
+    """Let nobody miss a dead master any more, for it will not come back.
+
+    MASTER is its id, or the first digits of that, as `status` shows them, or its address. What it alone had is gone,
+    and the verb says what that may be. One that lives for any of the others is refused; should it come back all the
+    same, what it has is taken in.
+
+    \b
+    p2pcrawl forget 1a2b3c4d
+    p2pcrawl forget 10.0.0.5:7117
+    """
+    from p2pcrawl.cli.cluster.views import run_forget
+
+    return run_forget(master, peer_api, token_file, as_json=as_json)
+
+
+ALL: Final = (peer, keygen, submit, jobs, status, owner, results, *control_verbs.ALL, drain, forget)

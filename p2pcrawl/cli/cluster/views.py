@@ -47,6 +47,20 @@ def run_drain(peer: str | None, token_file: Path | None) -> int:
     return 0
 
 
+def run_forget(master: str, peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
+    """Lets nobody miss a master, and tells what may be lost with it."""
+    answer = Remote.find(peer, token_file).post("/forget", {"peer": master})
+    return _print_answer(answer, forget_words, as_json)
+
+
+def forget_words(answer: dict[str, Any]) -> Iterator[str]:
+    yield f"{answer['peer'][:8]} at {answer['address']} is forgotten: nobody misses it any more"
+    if answer["not_whole"]:
+        yield f"warning: {buckets_told(answer['not_whole'])}: what only it had of them is gone"
+    else:
+        yield "all buckets are whole without it; what nobody else had been told is found again where pages lead to it"
+
+
 def _print_answer(answer: Any, in_words: Any, as_json: bool) -> int:
     if as_json:
         show_json(answer)

@@ -213,6 +213,19 @@ class Membership:
             self._spreader.gossip(now, out)
         return self._end(now, out)
 
+    def dismiss(self, now: float, id: NodeId) -> MembershipOutput:
+        """Says of a member that is dead that it has left: a person knows that it will not come back, and nobody is to
+        miss it. Should it live after all it refutes that, as it would its death. Raises ValueError for one that is not
+        dead here.
+        """
+        out = self._begin(now)
+        member = self._view.members.get(id)
+        if member is None or member.status is not Status.DEAD:
+            raise ValueError(f"{id} is not dead here")
+        self._hearsay.take(Left(id, member.incarnation), now, out)
+        self._spreader.gossip(now, out)
+        return self._end(now, out)
+
     def update_me(self, now: float, **fields: Any) -> MembershipOutput:
         """Changes what this member says of itself (address, weight, leaving, api, store).
 

@@ -59,7 +59,7 @@ class ApiPeer(Protocol):
         ...
 
     async def tell(self, what: str, arguments: dict[str, Any]) -> Any:
-        """Does something: ``submit``, ``inject``, ``set``, ``pause``, ``drain`` and so on. Raises P2PCrawlError."""
+        """Does something: ``submit``, ``inject``, ``pause``, ``drain`` and so on. Raises P2PCrawlError."""
         ...
 
     def results(self, job: int | str) -> AsyncIterator[bytes]:
@@ -93,7 +93,7 @@ class Api:
             app.router.add_get(DIRECTORY_PATH, self._bot_keys)
         app.router.add_get("/jobs/{job}/{what:items|pages}", self._gathered)
         app.router.add_get("/{what:status|jobs|owner|job|known|why}", self._question)
-        app.router.add_post(f"/{{what:submit|inject|set|drain|keys|{'|'.join(VERBS)}}}", self._change)
+        app.router.add_post(f"/{{what:submit|inject|set|forget|drain|keys|{'|'.join(VERBS)}}}", self._change)
         # A body is small and comes as it is: nothing of a stranger is inflated, not even to be thrown away.
         self._runner = web.AppRunner(app, access_log=None, logger=_http_log, auto_decompress=False)
         await self._runner.setup()
