@@ -1,0 +1,86 @@
+"""The verbs that change what a job is to do, or remove it, as people type them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import ALLOWED
+from tests.cli.peers import Cluster
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with Cluster(tmp_path_factory.mktemp("alone")) as cluster:
+        cluster.start("--slaves", 1, "--data", "node1")
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def finished(alone: Cluster, site: dict[str, Any]) -> str:
+    """A job that is called small, and over: the start page alone."""
+    alone.told("submit", site["start"], *ALLOWED, "-s", "DEPTH_LIMIT=1", "--name", "small", "--wait")
+    return "small"
+
+
+def pages(alone: Cluster, called: str) -> int:
+    listed = alone.told("jobs")["jobs"]
+    return next(int(job["pages"]) for job in listed if job["label"] == called)
+
+
+def test_urls_of_a_file_are_put_into_a_finished_job_and_crawled(
+    alone: Cluster, finished: str, site: dict[str, Any]
+) -> None:
+    before = pages(alone, finished)
+    (alone.folder / "urls.txt").write_text(f"# two of them\n{site['start']}?one\n\n{site['start']}?two\n")
+
+    result = alone.run("inject", finished, "-i", "urls.txt")
+
+    assert result.returncode == 0, result.stderr
+    assert "2 URLs put into job" in result.stdout and "is running; it was finished" in result.stdout
+    assert alone.told("inject", "--last", f"{site['start']}?two")["injected"] == 1
+    assert before <= pages(alone, finished)
+
+
+def test_setting_is_changed_and_told_with_what_it_was(alone: Cluster, finished: str) -> None:
+    result = alone.run("set", finished, "CLOSESPIDER_PAGECOUNT=5000")
+
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "CLOSESPIDER_PAGECOUNT 5000 (was 0)" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["inject"], "Missing argument 'JOB'"),
+        (["inject", "small"], "no URL was given"),
+        (["inject", "small", "example.com"], "did you mean https://example.com?"),
+        (["inject", "small", "-i", "nothing.txt"], "cannot read nothing.txt"),
+        (["set", "small"], "say what to change"),
+        (["set", "small", "DEPTH_LIMIT=3"], "DEPTH_LIMIT cannot be changed while a job runs"),
+        (["set", "small", "DOWNLOAD_DELAY"], "needs the form NAME=VALUE"),
+        (["delete", "nobody"], "there is no job nobody"),
+        (["forget", "12345678"], "no other master is called '12345678'"),
+    ],
+)
+def test_mistake_is_one_line_and_2(alone: Cluster, finished: str, arguments: list[str], said: str) -> None:
+    result = alone.run(*arguments)
+
+    assert (result.returncode, result.stdout) == (2, "")
+    assert said in result.stderr and result.stderr.count("\n") == 1, result.stderr
+
+
+def test_deleted_job_is_gone_and_its_name_is_free(alone: Cluster, site: dict[str, Any]) -> None:
+    alone.told("submit", site["start"], *ALLOWED, "-s", "DEPTH_LIMIT=1", "--name", "brief", "--wait")
+
+    result = alone.run("delete", "brief")
+
+    assert result.returncode == 0 and "is deleted; it was finished" in result.stdout
+    assert "there is no job brief" in alone.run("results", "brief", "-o", "-").stderr
+    again = json.loads(alone.run("submit", site["start"], *ALLOWED, "--name", "brief", "--json").stdout)
+    assert alone.told("cancel", "brief")["job"] == again["job"]
