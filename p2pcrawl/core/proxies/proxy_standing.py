@@ -24,8 +24,6 @@ class ProxyStanding:
     """One proxy. Times are those of one clock; ``url`` may hold a password."""
 
     url: str
-    foreign: bool = False
-    """It comes from a list that others write."""
     latency_s: float = LATENCY_START_S
     trust: float = 1.0
     """From 0 to 1, by its last uses."""

@@ -52,6 +52,8 @@ class Roster:
         self._rests = Rests(limits.rest_s, limits.rest_max_s)
         self._sticky: OrderedDict[str, ProxyStanding] = OrderedDict()
         self._filling = True
+        self._look_at = 0.0
+        """Nobody is due before."""
 
     def __len__(self) -> int:
         return len(self._all)
@@ -63,15 +65,15 @@ class Roster:
 
     # -- candidates -------------------------------------------------------------------------------
 
-    def offer(self, urls: Iterable[str], *, foreign: bool, now: float) -> int:
+    def offer(self, urls: Iterable[str], now: float) -> int:
         """Takes in candidates that are new; returns how many these were. Those over CANDIDATES_MAX are left."""
-        before = len(self._all)
+        before, self._look_at = len(self._all), 0.0
         for url in urls:
             if url in self._all:
                 continue
             if len(self._all) >= CANDIDATES_MAX:
                 break
-            self._all[url] = standing = ProxyStanding(url, foreign, due_at=now)
+            self._all[url] = standing = ProxyStanding(url, due_at=now)
             if not self._limits.verifies and len(self._live) < self._limits.live_max:
                 self._enlist(standing)
         return len(self._all) - before
@@ -81,8 +83,11 @@ class Roster:
         candidates if there are too few. Each is taken once until its verdict.
         """
         limits = self._limits
+        if now < self._look_at:
+            return []
         if not limits.verifies:
             self._return_rested(now)
+            self._look_at = self._next_at(now)
             return []
         if len(self._live) < limits.live_min:
             self._filling = True
@@ -100,12 +105,9 @@ class Roster:
                 wanted -= 1
             standing.checking = True
             taken.append(standing)
+        if len(taken) < room:
+            self._look_at = self._next_at(now)
         return taken
-
-    def next_at(self, now: float) -> float:
-        """Returns when there may be something to verify again."""
-        soonest = min((each.due_at for each in self._all.values() if not each.checking), default=now + 60.0)
-        return max(soonest, now)
 
     def verified(
         self, standing: ProxyStanding, passed: bool, latency_s: float, now: float, *, final: bool = False
@@ -113,6 +115,7 @@ class Roster:
         """Takes the verdict. ``final``: it is not worth another try for a long time, for it lies."""
         limits = self._limits
         standing.checking, standing.checked_at = False, now
+        self._look_at = 0.0
         standing.failures = 0
         standing.failed_hosts.clear()
         if passed:
@@ -131,6 +134,7 @@ class Roster:
     def postpone(self, standing: ProxyStanding, until: float) -> None:
         """Takes back a proxy that could not be verified, through no fault of its own."""
         standing.checking, standing.due_at = False, until
+        self._look_at = min(self._look_at, until)
 
     # -- use ------------------------------------------------------------------------------------------
 
@@ -201,6 +205,7 @@ class Roster:
 
     def _suspend(self, standing: ProxyStanding, now: float) -> None:
         self._dismiss(standing)
+        self._look_at = 0.0
         standing.failures = 0
         standing.failed_hosts.clear()
         if self._limits.verifies:
@@ -209,6 +214,10 @@ class Roster:
             standing.misses = min(standing.misses + 1, _MISSES_MAX)
             rest_s = min(self._limits.rest_s * 2.0 ** (standing.misses - 1), self._limits.rest_max_s)
             standing.due_at = now + rest_s
+
+    def _next_at(self, now: float) -> float:
+        """Returns when somebody is due who is not now: those over the maximum wait for one to leave."""
+        return min((each.due_at for each in self._all.values() if now < each.due_at), default=now + 3600.0)
 
     def _return_rested(self, now: float) -> None:
         for standing in self._all.values():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import resource
 import socket
+import ssl
 from asyncio import AbstractEventLoop
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
@@ -26,7 +27,7 @@ from p2pcrawl.fetch.connection.guard import Blocked, Networks
 from p2pcrawl.fetch.connection.names import Names
 from p2pcrawl.fetch.connection.patience import Patience, Standstill
 from p2pcrawl.fetch.connection.round_trip import CountingConnection
-from p2pcrawl.fetch.connection.socks import SocksRequest, socks_socket
+from p2pcrawl.fetch.connection.socks import SocksRefused, SocksRequest, socks_socket
 from p2pcrawl.model.crawl.settings import Settings
 
 if TYPE_CHECKING:
@@ -177,12 +178,19 @@ class _Connector(aiohttp.TCPConnector):
     async def _through(self, socks: URL, req: ClientRequest) -> ResponseHandler:
         host = req.url.raw_host or ""
         target = host if socks.scheme != "socks4" else await self._check_target(req.url)
+        if socks.scheme == "socks4" and (not target or ":" in target):
+            raise SocksRefused(f"socks4 knows no names and no IPv6, and {host} has no other address here")
         made = await socks_socket(socks, target, req.url.port or 80)
         tls: dict[str, Any] = {}
         if req.is_ssl():
             tls = {"ssl": self._get_ssl_context(req), "server_hostname": req.server_hostname or host}
         try:
             _, line = await self._loop.create_connection(self._factory, sock=made, **tls)
+        except ssl.SSLError as error:
+            made.close()
+            refused = isinstance(error, ssl.CertificateError)
+            kind = aiohttp.ClientConnectorCertificateError if refused else aiohttp.ClientConnectorSSLError
+            raise kind(req.connection_key, error) from error
         except BaseException:
             made.close()
             raise

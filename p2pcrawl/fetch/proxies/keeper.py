@@ -106,8 +106,8 @@ class ProxyKeeper:
 
     async def _load(self, now: float) -> None:
         before = len(self.roster)
-        for urls, foreign in await self._candidates.load():
-            self.roster.offer(urls, foreign=foreign, now=now)
+        for urls in await self._candidates.load():
+            self.roster.offer(urls, now)
         if not len(self.roster) and not self._loaded:
             log.warning("PROXY_POOL: none of the sources names a proxy")
         elif len(self.roster) > before:

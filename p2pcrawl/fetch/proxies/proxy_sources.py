@@ -54,12 +54,12 @@ class ProxySources:
                     "command:..., class:package.module.Class"
                 )
 
-    async def load(self) -> list[tuple[list[str], bool]]:
-        """Asks all sources; returns what each gave, and whether others than the user write it."""
-        found = [(self._own, False)]
+    async def load(self) -> list[list[str]]:
+        """Asks all sources; returns what each gave."""
+        found = [self._own]
         for kind, rest in self._sources:
             try:
-                found.append((await self._of(kind, rest), kind == "url"))
+                found.append(await self._of(kind, rest))
             except Exception as error:
                 log.warning("%s:%s gave no proxies: %s", kind, redacted(rest), redacted(str(error)))
         return found

@@ -18,7 +18,7 @@ from p2pcrawl.core.proxies.roster import CANDIDATES_MAX, Roster, RosterLimits
 def roster_of(number: int, passing: bool = True, **limits: float) -> Roster:
     """Makes a roster whose candidates have all been verified at 0, by default with success."""
     roster = Roster(RosterLimits(**{"live_max": 10_000, **limits}))  # type: ignore[arg-type]
-    roster.offer([f"http://p{n}:1" for n in range(number)], foreign=False, now=0.0)
+    roster.offer([f"http://p{n}:1" for n in range(number)], 0.0)
     for standing in roster.to_verify(0.0, 10_000):
         roster.verified(standing, passing, 0.1, 0.0)
     return roster
@@ -29,7 +29,7 @@ draw = random.Random(7).randrange
 
 def test_candidate_is_not_used_before_it_is_verified() -> None:
     roster = Roster(RosterLimits())
-    roster.offer(["http://p:1"], foreign=False, now=0.0)
+    roster.offer(["http://p:1"], 0.0)
 
     before = roster.choose("a", "", 0.0, draw)
     (standing,) = roster.to_verify(0.0, 10)
@@ -41,7 +41,7 @@ def test_candidate_is_not_used_before_it_is_verified() -> None:
 
 def test_pool_is_filled_up_to_its_maximum_and_refilled_below_its_minimum() -> None:
     roster = Roster(RosterLimits(live_max=10, live_min=5, period_s=100.0))
-    roster.offer([f"http://p{n}:1" for n in range(40)], foreign=False, now=0.0)
+    roster.offer([f"http://p{n}:1" for n in range(40)], 0.0)
 
     first = roster.to_verify(0.0, 1_000)
     for standing in first:
@@ -71,28 +71,29 @@ def test_proxy_that_does_not_pass_is_tried_ever_less_often() -> None:
     roster = roster_of(1, passing=False, period_s=100.0)
     gaps, now = [], 0.0
     for _ in range(8):
-        at = roster.next_at(now)
-        gaps.append(at - now)
-        (standing,) = roster.to_verify(at, 10)
-        roster.verified(standing, False, 0.0, at)
-        now = at
+        began = now
+        while not (due := roster.to_verify(now, 10)):
+            now += 50.0
+        gaps.append(now - began)
+        roster.verified(due[0], False, 0.0, now)
 
     assert gaps == [100.0, 200.0, 400.0, 800.0, 1600.0, 3200.0, 3200.0, 3200.0]
 
 
 def test_liar_is_put_aside_at_once() -> None:
     roster = Roster(RosterLimits(period_s=100.0))
-    roster.offer(["http://p:1"], foreign=False, now=0.0)
+    roster.offer(["http://p:1"], 0.0)
     (standing,) = roster.to_verify(0.0, 10)
 
     roster.verified(standing, False, 0.1, 0.0, final=True)
 
-    assert roster.next_at(0.0) == 3200.0
+    assert roster.to_verify(3199.0, 10) == []
+    assert roster.to_verify(3200.0, 10) == [standing]
 
 
 def test_fast_proxies_are_chosen_before_slow_ones() -> None:
     roster = Roster(RosterLimits())
-    roster.offer([f"http://p{n}:1" for n in range(100)], foreign=False, now=0.0)
+    roster.offer([f"http://p{n}:1" for n in range(100)], 0.0)
     for number, standing in enumerate(roster.to_verify(0.0, 100)):
         roster.verified(standing, True, 2.0 if number % 4 == 0 else 0.05, 0.0)
 
@@ -161,7 +162,7 @@ def test_proxy_that_fails_again_and_again_with_the_only_host_is_suspended() -> N
 
 def test_without_a_check_candidates_are_live_and_come_back_after_a_rest() -> None:
     roster = Roster(RosterLimits(verifies=False, rest_s=60.0))
-    roster.offer(["http://p:1"], foreign=False, now=0.0)
+    roster.offer(["http://p:1"], 0.0)
     proxy = roster.choose("a", "", 0.0, draw)
     assert proxy is not None
 
@@ -201,7 +202,7 @@ def test_what_a_request_has_failed_with_it_is_not_given_again() -> None:
 def test_candidates_and_rests_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rests_module, "PAIRS_MAX", 1_000)
     roster = Roster(RosterLimits())
-    roster.offer((f"http://p{n}:1" for n in range(CANDIDATES_MAX + 50)), foreign=True, now=0.0)
+    roster.offer((f"http://p{n}:1" for n in range(CANDIDATES_MAX + 50)), 0.0)
     rests = Rests(60.0, 3600.0)
     for number in range(1_050):
         rests.ban(f"h{number}", "p", 0.0)

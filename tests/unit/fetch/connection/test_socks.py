@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
@@ -12,6 +13,7 @@ from p2pcrawl.fetch.connection.guard import Blocked, Networks
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.errors import FetchError
 from p2pcrawl.model.outcome import Failure
+from tests.certificates import Authority
 
 
 class SocksServer:
@@ -158,6 +160,16 @@ async def test_proxy_that_is_not_there_is_no_fault_of_the_host(new_client, unuse
     assert failed.value.kind is Failure.PROXY
 
 
+async def test_name_without_an_address_is_not_asked_of_a_proxy_that_knows_no_names(new_client, socks):
+    proxy = await socks(9)
+    client = await new_client()
+
+    with pytest.raises(FetchError) as failed:
+        await client.fetch(through(proxy, "socks4", "http://no-such-name.invalid/"))
+
+    assert (failed.value.kind, proxy.asked) == (Failure.PROXY, [])
+
+
 @pytest.mark.parametrize("scheme", ["socks4", "socks4a", "socks5", "socks5h"])
 @pytest.mark.parametrize("url", ["http://10.0.0.1/", "http://169.254.169.254/", "http://localhost/", "http://[::1]/"])
 async def test_no_socks_proxy_is_asked_for_what_is_out_of_bounds(new_client, socks, scheme, url):
@@ -168,3 +180,18 @@ async def test_no_socks_proxy_is_asked_for_what_is_out_of_bounds(new_client, soc
         await client.fetch(through(proxy, scheme, url))
 
     assert proxy.asked == []
+
+
+async def test_certificate_of_a_host_is_checked_behind_a_socks_proxy_too(tmp_path, new_client, socks):
+    files = Authority(tmp_path).files("localhost")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(files.cert, files.key)
+    client = await new_client(Networks(["localhost"], ["127.0.0.0/8"]))
+
+    async with await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0, ssl=context) as listening:
+        port = listening.sockets[0].getsockname()[1]
+        proxy = await socks(port)
+        with pytest.raises(FetchError) as failed:
+            await client.fetch(through(proxy, "socks5", f"https://localhost:{port}/"))
+
+    assert failed.value.kind is Failure.TLS

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from p2pcrawl.fetch.components.robots import fetch_robots
 from p2pcrawl.fetch.connection.guard import Blocked, Networks
 from p2pcrawl.fetch.proxies import keeper as keeper_module
 from p2pcrawl.fetch.proxies.pooled_fetcher import PooledFetcher, proxy_pool
@@ -334,3 +335,14 @@ async def test_check_page_out_of_bounds_is_told_once_and_lets_nobody_through(cap
     assert [record.getMessage() for record in caplog.records] == [
         "PROXY_CHECK_URL is out of bounds, so that no proxy can be verified: it is private"
     ]
+
+
+async def test_robots_txt_comes_through_the_pool_and_a_ban_is_no_rule_of_the_host() -> None:
+    web = Web()
+    web.banned = {"good-1"}
+
+    async with pool(web, "good-1") as pooled:
+        text = await fetch_robots(pooled, "http://a.example", Settings(), lambda host: asyncio.sleep(0))
+
+    assert web.through() == {"good-1"}
+    assert (text.verdict, text.reason.partition(":")[0]) == ("disallow", "banned")
