@@ -44,6 +44,8 @@ class Failure(StrEnum):
     """One of its items failed: a pipeline raised, or it has no form for outputs. What else it led to is kept."""
     MIDDLEWARE = "middleware"
     """A middleware returned the request of this page, so that it is made again."""
+    GIVEN_UP = "given-up"
+    """A file that nobody was asked for any more: its host is down, or slaves died of it. Its item went on without."""
     STORE = "store"
     """The place that is to keep a file cannot be reached."""
     TOO_SLOW = "too-slow"

@@ -29,7 +29,8 @@ from p2pcrawl.master.jobs import job_stats
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.links.dispatch import Hold, Parcel
 from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
-from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
+from p2pcrawl.model.crawl.record import GIVEN_UP, Phase
 from p2pcrawl.model.outcome import Drop, Failure
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.wire.messages.slave_messages import LinkColumns, Outcome, Page, RobotsResult
@@ -309,11 +310,15 @@ class Intake:
         tally = batch.tallies[job.id]
         tally["losses"] += 1
         phase = Phase.QUEUED
-        if candidate.losses >= job.pace.losses_max:
+        if candidate.losses < job.pace.losses_max:
+            self.aftermath.retries.append((candidate, now))
+        elif candidate.link.callback == FILE_CALLBACK and candidate.attempts < GIVEN_UP:
+            # The item that waits for it is to go on, and need not die of the file.
+            candidate.attempts = GIVEN_UP
+            self.aftermath.retries.append((candidate, now))
+        else:
             phase = Phase.FAILED
             self._leave(candidate.record, phase, Failure.SLAVE_LOST, tally)
-        else:
-            self.aftermath.retries.append((candidate, now))
         if lease.staged:
             batch.unstage.append(candidate.record)
             lease.staged = 0
@@ -380,7 +385,7 @@ _UNFETCHED = frozenset(
             "middleware",
             "requeued",
             "stored",
-            "host-down",
+            "given-up",
             "store",
         ),
         *("content-signal", "content-usage", "tdm-reservation", "robots-tag"),

@@ -327,7 +327,7 @@ class JobRun:
                 if there:
                     outcome = Outcome(Phase.DONE, STORED)
                 elif task.attempt > GIVEN_UP:
-                    outcome = Outcome(Phase.FAILED, Failure.HOST_DOWN, "its host does not answer")
+                    outcome = Outcome(Phase.FAILED, Failure.GIVEN_UP, "its host is down, or slaves died of it")
                 else:
                     outcome = await self._page(task, harvest, outbox, fence)
         if outcome.phase == Phase.QUEUED or harvest.gathered:

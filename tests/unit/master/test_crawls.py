@@ -20,7 +20,8 @@ from p2pcrawl.master.loans.budgets import Budgets
 from p2pcrawl.master.master import Master
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.job import START_URL
-from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
+from p2pcrawl.model.crawl.record import GIVEN_UP, Phase
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.crawl.url import host_of
@@ -28,7 +29,7 @@ from p2pcrawl.model.errors import ConfigurationError, DiskFullError, StorageErro
 from p2pcrawl.stores.files.in_thread import SinkInThread
 from p2pcrawl.stores.sink import BatchLimits
 from p2pcrawl.wire.messages.peer_messages import Borrow, Repay
-from p2pcrawl.wire.messages.slave_messages import Outcome, Page, Returned, RobotsResult, Task
+from p2pcrawl.wire.messages.slave_messages import LinkColumns, Outcome, Page, Returned, RobotsResult, Task
 from tests.peers import FakePeers
 from tests.unit.master.fake_slaves import Death, Site, Slaves, crawl, links_to, master_of, page_of, spec_of, until, urls
 
@@ -117,6 +118,32 @@ async def test_page_that_kills_every_slave_is_put_aside_and_takes_no_other_along
 
     assert job.certificate()["failed_by_reason"] == {"slave-lost": 2}
     assert census["done"] == 11
+    assert_conserved(job, census)
+
+
+async def test_file_that_kills_every_slave_is_given_up_so_that_its_item_goes_on(tmp_path: Path) -> None:
+    file = "http://files.example/deadly.png"
+    site, ended = Site(urls(3, hosts=3)), []
+
+    def answer(task: Task) -> Page | None:
+        if task.link.url.startswith(START_URL):
+            page = page_of(task, site.seeds)
+            waited_for = links_to([file])
+            shared = waited_for.shared._replace(callback=FILE_CALLBACK)
+            page.links.append(LinkColumns(shared, [file], waited_for.fingerprints))
+            return page
+        if task.link.url != file:
+            return site(task)
+        if task.attempt <= GIVEN_UP:
+            raise Death
+        ended.append(task.attempt)
+        return page_of(task, items=[b'{"url":"its item"}'], outcome=Outcome(Phase.FAILED, "given-up"))
+
+    job, census = await crawl(tmp_path, Slaves(answer), slave_losses_max=3)
+
+    assert ended == [GIVEN_UP + 1]
+    assert job.certificate()["failed_by_reason"] == {"given-up": 1}
+    assert job.certificate()["items"] == 4
     assert_conserved(job, census)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from p2pcrawl.fetch.connection.guard import Networks
 from p2pcrawl.model.crawl.answer import Answer
+from p2pcrawl.model.crawl.record import GIVEN_UP
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import FetchError
@@ -52,8 +53,12 @@ class Crawled:
     priorities: dict[str, int] = field(default_factory=dict)
 
 
-async def crawl(spider: type[Spider], site: Site, *, new_slaves: bool = False, **settings: Any) -> Crawled:
-    """Crawls from ``http://a.example/``. ``new_slaves``: each page is worked on by another slave."""
+async def crawl(
+    spider: type[Spider], site: Site, *, new_slaves: bool = False, given_up: str = "", **settings: Any
+) -> Crawled:
+    """Crawls from ``http://a.example/``. ``new_slaves``: each page is worked on by another slave. ``given_up``: a URL
+    that masters have given up.
+    """
     its = Settings().updated({"robotstxt_obey": False, **settings})
     crawled, ahead = Crawled(), deque([task_of("http://a.example/")])
     run: JobRun | None = None
@@ -72,7 +77,11 @@ async def crawl(spider: type[Spider], site: Site, *, new_slaves: bool = False, *
         outbox.flush()
         for page in (page for report in link.reports for page in report.pages):
             crawled.items += [json.loads(item) for item in page.items]
-            ahead += [Task(1, 1, 1, each, 1) for columns in page.links for each in columns.each()]
+            ahead += [
+                Task(1, 1, 1, each, GIVEN_UP + 1 if each.url == given_up else 1)
+                for columns in page.links
+                for each in columns.each()
+            ]
             if page.outcome is not None:
                 crawled.ends[task.link.url] = page.outcome
                 if page.outcome.retry_in_s:

@@ -108,6 +108,16 @@ async def test_item_goes_on_without_a_file_that_cannot_be_had(tmp_path: Path, an
     assert crawled.items[1]["files"] == [told(PNG, b"png")]
 
 
+async def test_nobody_is_asked_for_a_file_that_was_given_up_and_its_item_goes_on(tmp_path: Path) -> None:
+    site = Site({"http://a.example/": b"page", PDF: b"pdf", PNG: b"png"})
+
+    crawled = await crawl(Books, site, given_up=PDF, item_pipelines=FILES, FILES_STORE=str(tmp_path))
+
+    assert crawled.items[1]["files"] == [told(PNG, b"png")]
+    assert crawled.asked == ["http://a.example/", PNG]
+    assert (crawled.ends[PDF].phase, crawled.ends[PDF].reason) == (Phase.FAILED, Failure.GIVEN_UP)
+
+
 async def test_reasons_why_files_were_not_had_are_warned_of_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
