@@ -10,6 +10,8 @@ import pytest
 from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError, NotConfigured
+from p2pcrawl.settings import BaseSettings
+from p2pcrawl.settings import Settings as ProjectSettings
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.loading.chosen import merged_settings, spider_of, spiders_say
 from p2pcrawl.spiders.loading.plain import Links
@@ -180,3 +182,13 @@ def test_add_on_that_is_not_configured_takes_no_part(caplog: pytest.LogCaptureFi
 
     assert "MINE" not in settings
     assert "takes no part: it is alone" in caplog.text
+
+
+def test_settings_of_a_project_know_the_defaults() -> None:
+    settings = ProjectSettings({"DEPTH_LIMIT": 3})
+
+    copy = settings.copy()
+
+    assert (copy.getint("DEPTH_LIMIT"), copy.getint("RETRY_TIMES"), copy["NONE"]) == (3, 2, None)
+    assert merged_settings(settings, Plain).depth_limit == 3
+    assert isinstance(settings, BaseSettings)
