@@ -21,6 +21,7 @@ FIELD_SIZE = 16_384
 FIELDS_MAX = 5_000
 """Fields and alternates of one entry."""
 _GZIP = b"\x1f\x8b"
+_is_url = re.compile(rb"https?://\S+\Z").match
 _SITEMAP_LINE = re.compile(r"\s*sitemap\s*:(.*)", re.IGNORECASE)
 
 
@@ -156,6 +157,16 @@ def plain_chunks(body: bytes, size_max: int | None = None) -> Iterator[bytes]:
             yield rest
 
 
+def text_entries(chunks: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """Yields an entry for each line of a sitemap that is plain text, one URL a line, up to the first that is none."""
+    for line in _lines(chunks):
+        url = line.removeprefix(b"\xef\xbb\xbf").strip()
+        if url and not _is_url(url):
+            return
+        if url:
+            yield {"loc": url.decode("utf-8", "replace")}
+
+
 def iterloc(it: Iterable[dict[str, Any]], alt: bool = False) -> Iterator[str]:
     """Yields the addresses of entries, each with those of its alternates if ``alt`` says so."""
     for entry in it:
@@ -199,3 +210,14 @@ def _inflated(body: bytes) -> Iterator[bytes]:
         except zlib.error:
             return
         body = inflater.unused_data
+
+
+def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yields the lines of a file, up to one that is longer than any URL."""
+    rest = b""
+    for chunk in chunks:
+        *whole, rest = (rest + chunk).split(b"\n")
+        yield from whole
+        if len(rest) > FIELD_SIZE:
+            return
+    yield rest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from re import Pattern
 from typing import Any
 
@@ -14,6 +15,7 @@ from p2pcrawl.spiders.formats.sitemap_entries import (
     iterloc,
     plain_chunks,
     sitemap_urls_from_robots,
+    text_entries,
 )
 from p2pcrawl.spiders.page.limit import limited
 from p2pcrawl.spiders.page.links import normalise
@@ -63,11 +65,16 @@ class SitemapSpider(Spider):
                 yield from _requests(self, url, response, self._parse_sitemap)
             return
         sitemap = _sitemap_of(self, response)
-        if sitemap.type not in ("urlset", "sitemapindex"):
-            self.logger.warning("%s is no sitemap: it is left out", response.url)
-            return
         is_index = sitemap.type == "sitemapindex"
-        for url in iterloc(self.sitemap_filter(_Entries(sitemap)), self.sitemap_alternate_links):
+        entries: Iterator[dict[str, Any]] = _Entries(sitemap)
+        if sitemap.type not in ("urlset", "sitemapindex"):
+            # A list of URLs is one, too.
+            first = next(entries := text_entries(_pieces_of(self, response)), None)
+            if first is None:
+                self.logger.warning("%s is no sitemap: it is left out", response.url)
+                return
+            entries = chain([first], entries)
+        for url in iterloc(self.sitemap_filter(entries), self.sitemap_alternate_links):
             callback: Callable[..., Any] | None
             if is_index:
                 callback = self._parse_sitemap if any(pattern.search(url) for pattern in self._follow) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import logging
 import tracemalloc
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ import pytest
 from p2pcrawl.model.crawl.request import callback_name
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders import SitemapSpider
-from p2pcrawl.spiders.formats.sitemap_entries import FIELDS_MAX, plain_chunks
+from p2pcrawl.spiders.formats.sitemap_entries import FIELDS_MAX, plain_chunks, text_entries
 from p2pcrawl.utils.sitemap import Sitemap, sitemap_urls_from_robots
 from tests.unit.spiders.pages import page
 
@@ -170,6 +170,20 @@ def test_spider_may_have_its_own_way_to_the_body_of_a_sitemap() -> None:
 
     assert requests(Lines(), b"https://example.com/item/9") == [("/item/9", "parse_item")]
     assert len(requests(Lines(), gzip.compress(URLSET))) == 2
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_list_of_urls_is_a_sitemap_too(pack: Callable[[bytes], bytes]) -> None:
+    body = "\ufeffhttps://example.com/item/1\r\n\nhttps://example.com/é\nno URL\nhttps://example.com/item/2".encode()
+
+    assert requests(Items(), pack(body)) == [("/item/1", "parse_item"), ("/%C3%A9", "parse")]
+
+
+def test_lines_of_a_long_list_are_whole() -> None:
+    urls = [f"https://example.com/item/{n}" for n in range(30_000)]
+
+    assert [entry["loc"] for entry in text_entries(plain_chunks("\n".join(urls).encode()))] == urls
+    assert list(text_entries([b"https://example.com/", b"x" * 100_000, b"\nhttps://example.com/"])) == []
 
 
 def test_alternates_are_taken_where_that_is_wanted() -> None:
