@@ -12,6 +12,7 @@ from p2pcrawl.model.errors import (
     IgnoreRequest,
     NotConfigured,
     NotSupported,
+    ScrapyDeprecationWarning,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "IgnoreRequest",
     "NotConfigured",
     "NotSupported",
+    "ScrapyDeprecationWarning",
 ]

@@ -145,3 +145,7 @@ class CloseSpider(Exception):
 
 class DontCloseSpider(Exception):
     """Raised by a handler of spider_idle: the crawl is not to end yet."""
+
+
+class ScrapyDeprecationWarning(Warning):
+    """The category of warnings that filters in people's code name; none is given here."""

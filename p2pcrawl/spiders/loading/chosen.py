@@ -141,7 +141,7 @@ def _plain(value: Any) -> Any:
         try:
             return path_of(value)
         except ConfigurationError:
-            raise TypeError(f"{value.__qualname__}, which no other process can find") from None
+            raise TypeError("a lambda" if value.__name__ == "<lambda>" else value.__qualname__) from None
     if isinstance(value, Mapping):
         return {_plain(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple | Set):
