@@ -220,8 +220,6 @@ class Cookies(Component):
                     request.headers.setdefault("Cookie", header)
             return
         jar = self._jar(request.meta)
-        if request.cookies:
-            self._put(request, jar)
         if request.headers and "Cookie" in request.headers:
             for line in request.headers.getlist("Cookie"):
                 for pair in line.split(";"):
@@ -229,6 +227,9 @@ class Cookies(Component):
                     if equals:
                         jar.put(request.url, key.strip(), value.strip())
             del request.headers["Cookie"]
+        if request.cookies:
+            # After its header, which the same cookies take the place of.
+            self._put(request, jar)
         header = jar.header(request.url) if len(jar) else ""
         if header:
             request.headers["Cookie"] = header

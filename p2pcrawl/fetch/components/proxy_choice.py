@@ -12,6 +12,7 @@ from urllib.request import getproxies_environment, proxy_bypass_environment  # t
 from p2pcrawl.fetch.components.chain import Component
 from p2pcrawl.fetch.connection.addresses import LOOPBACK, judged
 from p2pcrawl.fetch.connection.guard import Blocked, opened_by
+from p2pcrawl.fetch.connection.socks import SOCKS_SCHEMES
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.url import host_of
@@ -87,9 +88,9 @@ def _usable(proxy: str) -> str:
     scheme, separator, _ = proxy.partition("://")
     if not separator:
         return f"http://{proxy}"
-    if scheme.lower() in _SCHEMES:
+    if scheme.lower() in _SCHEMES or scheme.lower() in SOCKS_SCHEMES:
         return proxy
-    log.warning("the proxy of the environment, %s, is left out: only http and https proxies are known", redacted(proxy))
+    log.warning("the proxy of the environment, %s, is left out: its kind is not known", redacted(proxy))
     return ""
 
 

@@ -173,8 +173,8 @@ def test_a_jar_serves_all_requests_of_its_job():
 def test_a_requests_own_cookies_join_the_jar():
     cookies = Cookies()
 
-    assert header_of(cookies, cookies={"mine": "2"}, headers={"cookie": "raw=3"}) == "mine=2; raw=3"
-    assert header_of(cookies) == "mine=2; raw=3"
+    assert header_of(cookies, cookies={"mine": "2"}, headers={"cookie": "raw=3"}) == "raw=3; mine=2"
+    assert header_of(cookies) == "raw=3; mine=2"
 
 
 def test_jars_of_their_own_are_kept_apart():
@@ -346,3 +346,11 @@ def test_a_request_that_leaves_the_jar_alone_has_its_own_cookies_where_they_belo
     Cookies().process_request(request)
 
     assert request.headers["Cookie"] == "a=1"
+
+
+def test_cookies_of_a_request_take_the_place_of_those_in_its_header():
+    request = Request(URL, headers={"Cookie": "a=b; c=d"}, cookies={"a": "new", "e": "f"})
+
+    Cookies().process_request(request)
+
+    assert sorted(request.headers["Cookie"].split("; ")) == ["a=new", "c=d", "e=f"]
