@@ -18,6 +18,8 @@ from typing import Any, Self
 
 import msgspec
 
+from p2pcrawl.crawler.script_log import script_log, tell_end, told_progress
+from p2pcrawl.crawler.told_end import fruitless
 from p2pcrawl.master.company.company import Alone
 from p2pcrawl.master.jobs.delivery import SinkState
 from p2pcrawl.master.jobs.job import FINISHED, Job
@@ -131,6 +133,8 @@ class Crawler:
 
     def run(self) -> dict[str, Any]:
         """Crawls to the end and returns the certificate. Ctrl-C once drains, for a minute at most; twice stops at once.
+        How it goes and how it ended is told to the log, on standard error where nothing else is set up: LOG_LEVEL says
+        how much, and LOG_ENABLED whether at all.
 
         A script must call it under ``if __name__ == "__main__":``, since slave processes import the script
         to find the spider; this raises ConfigurationError where it is called by such an import.
@@ -147,12 +151,19 @@ class Crawler:
         """Crawls to the end on a running loop and returns the certificate; ``started`` is called when the crawl
         begins.
         """
+        with script_log(self.settings) as log_descriptor:
+            self.errors_to = self.errors_to if log_descriptor is None else log_descriptor
+            return await self._crawl(started)
+
+    async def _crawl(self, started: Callable[[Crawler], None] | None) -> dict[str, Any]:
         async with self:
             with interruptible(self):
                 if started is not None:
                     started(self)
-                await self.wait()
+                async with told_progress(self.jobs, self.settings.logstats_interval):
+                    await self.wait()
             certificate = self.certificate()
+            tell_end(self.jobs)
         if self._temporary is not None and self._owes:
             log.warning("not all items were delivered; they are kept: give data=%r to go on", self._temporary)
         return certificate
@@ -361,9 +372,12 @@ class Crawler:
         return all(job.state == FINISHED for job in self.jobs)
 
     def certificate(self) -> dict[str, Any]:
-        """Returns what was discovered and what became of it; of one job, or of each under ``jobs``."""
+        """Returns what was discovered and what became of it; of one job, or of each under ``jobs``. ``exit_code`` is 1
+        where no page could be had, else 0.
+        """
         certificates = [job.certificate() for job in self.jobs]
-        return certificates[0] if len(certificates) == 1 else {"jobs": certificates}
+        whole = certificates[0] if len(certificates) == 1 else {"jobs": certificates}
+        return {**whole, "exit_code": int(any(map(fruitless, certificates)))}
 
     async def audit(self) -> list[dict[str, Any]]:
         """Counts again. Returns the certificate of each job as it is stored, with ``verified``: whether counting the
@@ -431,6 +445,8 @@ def _plan(
     ref: SpiderRef | None, cls: type[Spider], base: RankedSettings, typed: dict[str, Any], arguments: dict[str, Any]
 ) -> _Plan:
     settings = merged_settings(base, cls, typed)
+    if not settings.getbool("LOG_ENABLED", True):
+        settings = replace(settings, log_level="CRITICAL")
     if scrapy_names_installed():
         settings = replace(settings, scrapy_names=True)
     own_feeds = all(name.lower() != "feeds" for name in typed)

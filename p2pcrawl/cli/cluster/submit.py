@@ -13,10 +13,11 @@ from p2pcrawl.cli.cluster.control import buckets_told
 from p2pcrawl.cli.cluster.remote import Remote
 from p2pcrawl.cli.cluster.results_verb import fetch, fetched
 from p2pcrawl.cli.cluster.sinks_told import sink_words
-from p2pcrawl.cli.screen.summary import INTERRUPTED, fruitless
+from p2pcrawl.cli.screen.summary import INTERRUPTED, STARTS
 from p2pcrawl.cli.screen.terminal import json_line
 from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.core.control import CANCELLED, ENDS, INCOMPLETE
+from p2pcrawl.crawler.told_end import fruitless, fruitless_words
 from p2pcrawl.master.neighbours.absences import absent_told
 from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.crawl.settings import Settings
@@ -173,6 +174,7 @@ def _summary(c: dict[str, Any], seconds: float) -> list[str]:
     lines.append(
         f"  discovered {c['discovered']:,} = done {c['done']:,} + failed {c['failed']:,} + dropped {c['dropped']:,}"
         f" + queued {c['queued']:,} + leased {c['leased']:,} over {counted(len(c['masters']), 'master')}: {holds}"
+        + STARTS
     )
     lines += [f"  {sink_words(sink)}" for sink in c["sinks"]]
     if c["away"]:
@@ -182,7 +184,7 @@ def _summary(c: dict[str, Any], seconds: float) -> list[str]:
     if c["not_whole"]:
         lines.append(f"  incomplete: {buckets_told(c['not_whole'])}; who had the rest of them is not here")
     if fruitless(c):
-        lines.append("no page could be had")
+        lines.append(fruitless_words([c]))
     return lines
 
 

@@ -26,7 +26,7 @@ class Figures:
     mean: float
     queued: int
     leased: int
-    done: int
+    redirects: int
     failed: dict[str, int]
     dropped: dict[str, int]
     retries: int
@@ -66,7 +66,7 @@ class Meter:
             mean=(counts["pages"] - self._before) / seconds if seconds > 0 else 0.0,
             queued=counts["queued"] - leased,
             leased=leased,
-            done=counts["done"],
+            redirects=counts["redirects"],
             failed=_by_reason(counts, "failed"),
             dropped=_by_reason(counts, "dropped"),
             retries=counts["retries"],

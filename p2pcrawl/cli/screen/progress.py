@@ -79,7 +79,7 @@ def progress_line(f: Figures) -> str:
         f"{counted(f.pages, 'page')} ({f.recent:,.1f}/s, mean {f.mean:,.1f}/s)",
         f"queued {f.queued:,}",
         f"leased {f.leased:,}",
-        f"done {f.done:,}",
+        f"redirects {f.redirects:,}",
         f"failed {_reasons(f.failed)}",
         f"dropped {_reasons(f.dropped)}",
         f"items {f.items:,}",
@@ -109,7 +109,8 @@ def table(title: str, f: Figures, draining: bool) -> Any:
         f" (mean {f.mean:,.0f})",
     )
     counts = Text.assemble(
-        f"queued {f.queued:,}   leased {f.leased:,}   done {f.done:,}   items {f.items:,}   retries {f.retries:,}"
+        f"queued {f.queued:,}   leased {f.leased:,}   redirects {f.redirects:,}"
+        f"   items {f.items:,}   retries {f.retries:,}"
     )
     failed = Text(
         "   ".join([f"failed {_reasons(f.failed)}", f"dropped {_reasons(f.dropped)}", *_trying(f)]),

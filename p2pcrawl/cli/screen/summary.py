@@ -8,12 +8,15 @@ from typing import Any
 
 from p2pcrawl.cli.screen.sinks import sink_lines
 from p2pcrawl.cli.screen.words import counted
+from p2pcrawl.crawler.told_end import fruitless, fruitless_words
 from p2pcrawl.master.jobs.dead_letters import FILE, FOLDER
 from p2pcrawl.master.jobs.delivery import SinkState
 
 INTERRUPTED = 130
 SIGNALLED = 128
 """To which the number of the signal is added that stopped a crawl, as shells do: 130 for Ctrl-C, 143 for SIGTERM."""
+
+STARTS = "; the spider's start is among them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +58,6 @@ class CrawlEnd:
         return {"jobs": self.certificates, **run}
 
 
-def fruitless(certificate: dict[str, Any]) -> bool:
-    """Tells whether no page at all could be had, though there were some to be had (or the start itself failed)."""
-    asked = certificate["discovered"] - 1
-    return not certificate["pages"] and (asked > 0 or certificate["failed"] > 0)
-
-
 def summary(ending: CrawlEnd) -> list[str]:
     """Writes the summary of a crawl in lines; those that begin with a space belong to the line before."""
     lines = []
@@ -71,7 +68,7 @@ def summary(ending: CrawlEnd) -> list[str]:
     for url, reason, detail in ending.troubles:
         lines.append(f"  e.g. {reason}: {url}{_short(detail)}")
     if ending.exit_code == 1:
-        lines.append("no page could be had: the reasons are above")
+        lines.append(f"{fruitless_words(ending.certificates)}: the reasons are above")
     return lines + _kept(ending)
 
 
@@ -118,7 +115,7 @@ def _job(c: dict[str, Any], ending: CrawlEnd) -> list[str]:
         lines.append(f"  {told}")
     lines.append(
         f"  discovered {c['discovered']:,} = done {c['done']:,} + failed {c['failed']:,} + dropped {c['dropped']:,}"
-        f" + queued {c['queued']:,} + leased {c['leased']:,}: {_holds(c)}"
+        f" + queued {c['queued']:,} + leased {c['leased']:,}: {_holds(c)}{STARTS}"
     )
     return lines
 

@@ -89,9 +89,10 @@ READ: Final = frozenset(
     {
         *("AWS_ACCESS_KEY_ID", "AWS_ENDPOINT_URL", "AWS_REGION_NAME", "AWS_SECRET_ACCESS_KEY"),
         *("FILES_STORE", "FTP_PASSWORD", "FTP_USER", "IMAGES_STORE"),
+        "LOG_ENABLED",
     }
 )
-"""Kept as own settings, and read by the pipelines for media as Scrapy's are."""
+"""Kept as own settings, and read where Scrapy reads them: by the pipelines for media, and by the log."""
 
 IDLE: Final[Mapping[str, str]] = {
     "ASYNCIO_EVENT_LOOP": "uvloop's where there is one",
@@ -125,7 +126,6 @@ IDLE: Final[Mapping[str, str]] = {
     "HTTPPROXY_ENABLED": "a proxy is used where one is named",
     "ITEM_PIPELINES_BASE": "there is none",
     "LOG_COLOR": _LOGS,
-    "LOG_ENABLED": "LOG_LEVEL says how much",
     "LOG_ENCODING": "UTF-8",
     "LOG_FILE_APPEND": "log files are appended to",
     "LOG_INSTALL_ROOT_HANDLER": "scripts set up their own logging",

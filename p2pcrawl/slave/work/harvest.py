@@ -18,6 +18,7 @@ from p2pcrawl.model.crawl.request import Request, callback_name
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.outcome import Filter
 from p2pcrawl.model.packing import PACKED_MAX, UNPACKED_MAX, packed_size
+from p2pcrawl.slave.hooks.page_log import left_out
 from p2pcrawl.slave.work.memory import Memory
 from p2pcrawl.slave.work.scope import Scope, UnheardMeta
 from p2pcrawl.slave.work.travel import packed_request
@@ -146,7 +147,8 @@ class Harvest:
             self._allowed(batch),
         )
         if settings.depth_limit and self._depth > settings.depth_limit:
-            filtered[Filter.DEPTH] += len(some)
+            for url in some:
+                self._leave_out(url, Filter.DEPTH)
             return
         urls: list[str] = []
         limit, seed = settings.urllength_limit, self._seed
@@ -154,7 +156,7 @@ class Harvest:
             if (url in memory and not (seed and self._opens(url))) or url in keys:
                 filtered[Filter.SEEN] += 1
             elif limit and len(url) > limit:
-                filtered[Filter.URL_LENGTH] += 1
+                self._leave_out(url, Filter.URL_LENGTH)
             elif not allows(url):
                 filtered[Filter.OFFSITE] += 1
             else:
@@ -172,14 +174,11 @@ class Harvest:
         url = normalise(request.url)
         settings, depth = self._settings, self._task.link.depth if redirect else self._depth
         if url is None:
-            self.filtered[Filter.INVALID] += 1
-            return False
+            return self._leave_out(request.url, Filter.INVALID)
         if settings.depth_limit and depth > settings.depth_limit:
-            self.filtered[Filter.DEPTH] += 1
-            return False
+            return self._leave_out(url, Filter.DEPTH)
         if settings.urllength_limit and len(url) > settings.urllength_limit:
-            self.filtered[Filter.URL_LENGTH] += 1
-            return False
+            return self._leave_out(url, Filter.URL_LENGTH)
         if not self._allowed(request)(url):
             self.filtered[Filter.OFFSITE] += 1
             return False
@@ -192,6 +191,14 @@ class Harvest:
         self._keys.add(key)
         self._append([url], print_, request, depth, redirect=redirect)
         return True
+
+    def _leave_out(self, url: str, reason: Filter) -> bool:
+        """Counts a link that is not followed, and tells of it. Returns False. Those to other hosts are told of once for
+        each host, and those that were met before are only counted.
+        """
+        self.filtered[reason] += 1
+        left_out(url, reason)
+        return False
 
     def _was_reported(self, request: Request) -> bool:
         """Tells whether a request is surely one that was reported, by its URL as it stands: most are."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
@@ -42,6 +41,7 @@ from p2pcrawl.model.outcome import Drop, Failure
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.slave.hooks.fetch_stats import FetchStats
 from p2pcrawl.slave.hooks.inline_fetches import PLACE, HostPlace, InlineFetches
+from p2pcrawl.slave.hooks.page_log import PageLog
 from p2pcrawl.slave.hooks.run_hooks import RunHooks
 from p2pcrawl.slave.link.fence import Fence, SessionExpired
 from p2pcrawl.slave.link.outbox import Outbox
@@ -84,8 +84,6 @@ from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.stores.sink import SinkAway
 from p2pcrawl.wire.messages.slave_messages import Outcome, RobotsResult, RobotsTask, Task
 
-log = logging.getLogger(__name__)
-
 EARLY_S = 0.5
 """After so long what a ``start()`` has yielded is sent, however little it is."""
 PARTS_AHEAD = 4
@@ -127,6 +125,7 @@ class JobRun:
         self.settings = settings = without_left_out(spiders_say(self.handle.settings, self.spider))
         self.agent = settings.robots_agent
         self._complaints = Complaints(self.spider.logger)
+        self._page_log = PageLog(self.spider.name)
         domains, _ = bounds_of(self.spider)
         self._home = Home(domains, _listed(self.spider.start_urls))
         self._scope = Scope(domains, settings.offsite_enabled)
@@ -184,6 +183,7 @@ class JobRun:
         connections.
         """
         self._complaints.log_counts()
+        self._page_log.log_counts()
         try:
             await self._announcing.closed(reason)
         finally:
@@ -267,6 +267,7 @@ class JobRun:
         if place is not None:
             place.is_over = True
         outcome.detail, outcome.close = sendable(outcome.detail), sendable(outcome.close)
+        self._page_log.ended(harvest.url, outcome, task.attempt)
         self._take_pending(harvest)
         outcome.filtered = dict(harvest.filtered)
         outcome.dropped_items = harvest.dropped_items
@@ -377,6 +378,7 @@ class JobRun:
             except TooSlow as error:
                 return too_slow(outcome, error)
         response = harvest.response = seen_response(answer, request)
+        self._page_log.answered(request.method, request.url, answer.status, request.headers.get("Referer"))
         if harvest.errand is not None:
             made = harvest.errand.had(response)
             return await self._collect(made, harvest, outbox, outcome, self.settings.slave_silence)
@@ -492,12 +494,12 @@ class JobRun:
         self, task: Task, request: Request, error: FetchError, harvest: Harvest, outbox: Outbox
     ) -> Outcome:
         outcome = failed_end(error)
+        if outcome.status:
+            self._page_log.answered(request.method, request.url, outcome.status, request.headers.get("Referer"))
         again = self._retry.again_in_s(request, error.kind, outcome.status) if self._retry is not None else None
         if again is not None:
             outcome.phase, outcome.retry_in_s = Phase.QUEUED, again
-            log.debug("%s: %s (%s); attempt %d, again in %.1f s", request.url, error.kind, error, task.attempt, again)
             return outcome
-        log.debug("%s failed: %s (%s)", request.url, error.kind, error)
         return await self._told(task, request, error, harvest, outbox, outcome)
 
     def _requeued(self, before: tuple[Any, ...], request: Request, requeued: Requeued, harvest: Harvest) -> Outcome:

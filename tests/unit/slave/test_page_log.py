@@ -1,0 +1,51 @@
+"""The lines of the log about pages."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from p2pcrawl.model.errors import FetchError
+from p2pcrawl.model.outcome import Failure, Filter
+from p2pcrawl.slave.hooks.page_log import TOLD_MAX
+from tests.unit.slave.tasks import FakeLink, task_of
+from tests.unit.slave.test_harvest import batch_of, harvest_of
+from tests.unit.slave.test_run import Outbox, Plain, answer_of, open_fence, opened, pages_of
+
+
+async def test_each_answer_is_a_line_at_debug(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    await pages_of(Plain, answer_of())
+
+    assert "Crawled (200) <GET http://a.example/> (referer: None)" in caplog.messages
+
+
+async def test_first_failures_of_a_reason_are_warnings_and_the_rest_is_counted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    gone = FetchError(Failure.CONNECT, "refused")
+    urls = [f"http://a.example/{n}" for n in range(TOLD_MAX + 2)]
+
+    async with opened(Plain, gone, retry_enabled=False) as run:
+        for number, url in enumerate(urls):
+            await run.work(task_of(url, lease=number), Outbox(FakeLink()), open_fence())
+
+    told = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert told[:TOLD_MAX] == [f"{url} failed: connect (refused)" for url in urls[:TOLD_MAX]]
+    assert told[TOLD_MAX:] == ["plain: connect, 2 more pages failed"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [({"depth_limit": 1}, Filter.DEPTH), ({"urllength_limit": 10}, Filter.URL_LENGTH)],
+)
+def test_links_that_are_left_out_are_told_with_their_reason(
+    settings: dict[str, int], reason: Filter, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    harvest_of(**settings).add_links(batch_of("http://a.example/far"))
+
+    assert caplog.messages == [f"Filtered http://a.example/far: {reason}"]
