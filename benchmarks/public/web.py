@@ -46,9 +46,17 @@ class MadeUpWeb:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._loop.call_soon_threadsafe(self._server.close)
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5)
+        self._loop.close()
+
+    async def _end(self) -> None:
+        self._server.close()
+        served = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in served:
+            task.cancel()
+        await asyncio.gather(*served, return_exceptions=True)
 
     @property
     def certificate(self) -> Path:
@@ -79,7 +87,7 @@ class MadeUpWeb:
 
     def _answer(self, url: str, method: str) -> bytes:
         self.asked[url] += 1
-        path = urlsplit(url).path
+        path = urlsplit(url).path or "/"
         if path == "/robots.txt":
             status, kind, body = 404, "text/plain", b""
         elif path.endswith((".jpg", ".png", ".gif", ".css", ".js", ".pdf", ".zip")):
@@ -91,7 +99,7 @@ class MadeUpWeb:
             status, kind, body = 200, "application/xml", text.encode()
         else:
             status, kind = 200, "text/html; charset=utf-8"
-            body = page_for(url, self._demands, self._paths).encode()
+            body = page_for(urlsplit(url)._replace(path=path).geturl(), self._demands, self._paths).encode()
         head = f"HTTP/1.1 {status} so\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
         return head.encode() + (b"" if method == "HEAD" else body)
 
