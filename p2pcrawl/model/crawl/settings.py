@@ -485,7 +485,7 @@ def check_typed(names: Iterable[str], source: str) -> None:
 _ALIASES = {
     "httpproxy": "http_proxy",
     "httpauth_user": "http_user",
-    "httpauth_pass": "http_pass",
+    "httpauth_pass": "http_pass",  # nosec B105  # The name of a setting.
     "httpauth_domain": "http_auth_domain",
     "concurrent_requests_per_host": "concurrent_requests_per_domain",
     "referer_policy": "referrer_policy",

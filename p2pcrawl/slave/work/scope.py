@@ -21,7 +21,7 @@ UNHEARD: Final[Mapping[str, str]] = {
     "download_fail_on_dataloss": "answers that end before their time always fail, and are tried again",
     "download_slot": _PACE,
     "download_warnsize": "only DOWNLOAD_MAXSIZE is kept to",
-    "ftp_password": "only http and https are fetched",
+    "ftp_password": "only http and https are fetched",  # nosec B105  # It is no password.
     "ftp_user": "only http and https are fetched",
     "give_up_log_level": "what failed is in the summary, and `why URL` tells of it",
     "playwright": _RENDERED,

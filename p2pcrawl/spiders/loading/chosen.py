@@ -25,7 +25,7 @@ ATTRIBUTES: Final[Mapping[str, str]] = {
     "download_maxsize": "DOWNLOAD_MAXSIZE",
     "download_timeout": "DOWNLOAD_TIMEOUT",
     "http_auth_domain": "HTTP_AUTH_DOMAIN",
-    "http_pass": "HTTP_PASS",
+    "http_pass": "HTTP_PASS",  # nosec B105  # The name of a setting.
     "http_user": "HTTP_USER",
     "user_agent": "USER_AGENT",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any, ClassVar
-from xmlrpc import client as xmlrpc  # nosec B411: only written here, never read
+from xmlrpc import client as xmlrpc  # nosec B411  # It is written here, and never read.
 
 from p2pcrawl.model.crawl.request import Request
 
