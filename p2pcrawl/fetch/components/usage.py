@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from html import unescape
 from typing import Final
-from urllib.parse import urlsplit
 
 from p2pcrawl.core.usage.said import POLICY_MAX, Statement, forbidding, ground_of, told
 from p2pcrawl.core.usage.site_rules import TDM_PURPOSES
@@ -81,8 +80,8 @@ class UsageSignals(Component):
         rules = self._rules_for(origin_of(url))
         if rules is None or rules.usage is None:
             return []
-        parts = urlsplit(url)
-        return rules.usage.signals(f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/")
+        begins = url.find("/", 8)
+        return rules.usage.signals(url[begins:].partition("#")[0] if begins >= 0 else "/")
 
 
 def page_signals(answer: Answer, agent: str) -> list[Statement]:
@@ -132,7 +131,7 @@ def _tdm(place: str, reservation: str, policy: str) -> Iterator[Statement]:
 def _in_tags(body: bytes, agent: str) -> Iterator[Statement]:
     names = {"robots", agent.lower()}
     reservation = policy = ""
-    for name, content in _tags(_head(body), (*names, "tdm-")):
+    for name, content in _tags(_head(body), (*names, "tdm-reservation", "tdm-policy")):
         if name in names:
             if verdicts := robots_tag([content], agent):
                 yield Statement(Drop.ROBOTS_TAG, "page", f'<meta name="{name}" content="{content}">', verdicts)
@@ -157,11 +156,13 @@ def _tags(head: bytes, wanted: Iterable[str]) -> Iterator[tuple[str, str]]:
     no others: most pages have dozens, and none of these.
     """
     lower = head.lower()
+    # What comes after the last one, scripts as a rule, is no tag's.
+    upto = lower.rfind(b"<meta") + _TAG_MAX
     begun = set()
     for word in wanted:
         sought, at = word.encode(), -1
         for _ in range(_WORDS_MAX):
-            at = lower.find(sought, at + 1)
+            at = lower.find(sought, at + 1, upto)
             if at < 0:
                 break
             begins = lower.rfind(b"<meta", max(0, at - _TAG_MAX), at)

@@ -74,3 +74,15 @@ def test_retries_can_be_switched_off() -> None:
 def test_endless_attempts_do_not_overflow() -> None:
     assert retry_in_s(Failure.CONNECT, 900, Settings(retry_times=10_000)) == Settings().retry_backoff_max
     assert retry_in_s(Failure.CONNECT, 5_000, Settings(retry_times=10_000)) == Settings().retry_backoff_max
+
+
+@pytest.mark.parametrize("settings", [{"proxy_pool": ("http://p:1",)}, {"session_pool": 3}])
+@pytest.mark.parametrize("failure", [Failure.PROXY, Failure.BANNED])
+def test_troubles_of_a_pool_have_attempts_of_their_own_and_soon(failure: Failure, settings: dict[str, object]) -> None:
+    delays = delays_of(failure, Settings().updated({"proxy_retry_times": 4, "retry_times": 1, **settings}))
+
+    assert delays == [0.25, 0.5, 0.75, 1.0]
+
+
+def test_ban_is_no_failure_that_passes_where_there_is_no_pool() -> None:
+    assert delays_of(Failure.BANNED, Settings()) == []
