@@ -81,8 +81,8 @@ class Evidence:
     """When masters granted that must not, with ``majority``."""
 
     sinks: dict[str, SinkFound] = field(default_factory=dict)
-    injections: list[float] = field(default_factory=list)
-    """When somebody began to put URLs into the job."""
+    injections: list[tuple[float, float]] = field(default_factory=list)
+    """From when until when somebody was putting URLs into the job."""
 
     @property
     def ended(self) -> bool:

@@ -62,8 +62,9 @@ class Stage:
         self.incidents: list[Incident] = []
         self.job = 0
         self.observer = Observer(self)
-        self.injections: list[float] = []
-        """When somebody began to put URLs into the job: what was finished before may go on after it."""
+        self.injections: list[tuple[float, float]] = []
+        """From when until when somebody was putting URLs into the job: what was finished before that, or meanwhile, may
+        go on."""
         self.figures: dict[str, Any] = {}
         """What the scenario has to tell of itself."""
         self._keepers = options.masters

@@ -24,7 +24,7 @@ def check(evidence: Evidence) -> Iterator[str]:
     yield from evidence.overlooked
     for moment, who, is_last_word in evidence.claims:
         # Whoever puts URLs into it lets it go on.
-        until = min((at for at in evidence.injections if at >= moment), default=inf)
+        until = min((began for began, ended in evidence.injections if ended >= moment), default=inf)
         later = [visit for visit in evidence.web.visits if moment < visit.began_s <= until]
         if is_last_word and later:
             first = later[0]

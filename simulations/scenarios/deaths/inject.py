@@ -52,12 +52,13 @@ async def faults(stage: Stage) -> None:
 
 async def injected(stage: Stage, machine: Machine, url: str) -> None:
     """Puts a URL into the job; returns when somebody has acknowledged it."""
-    stage.injections.append(stage.world.now)
+    began_s = stage.world.now
     while True:
         with suppress(NodeDown, P2PCrawlError):
             async with asyncio.timeout(60.0):
                 await machine.tell("inject", {"job": stage.job, "urls": [url]})
-                return
+            stage.injections.append((began_s, stage.world.now))
+            return
         await asyncio.sleep(AGAIN_S)
         machine = stage.some(1)[0]
 
