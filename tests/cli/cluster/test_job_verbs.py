@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,49 @@ from tests.cli.conftest import ALLOWED
 from tests.cli.peers import Cluster
 
 pytestmark = pytest.mark.slow
+
+PROJECT = {
+    "scrapy.cfg": "[settings]\ndefault = tut.settings\n",
+    ".env": "SECRET=1",
+    "tut/__init__.py": "",
+    "tut/settings.py": """
+SPIDER_MODULES = ["tut.spiders"]
+ROBOTSTXT_OBEY = False
+ITEM_PIPELINES = {"tut.pipelines.Marked": 300}
+DEPTH_LIMIT = 1
+MY_MARK = "own"
+""",
+    "tut/items.py": "import scrapy\nclass Page(scrapy.Item):\n    url, mark = scrapy.Field(), scrapy.Field()\n",
+    "tut/pipelines.py": """
+class Marked:
+    @classmethod
+    def from_crawler(cls, crawler):
+        made = cls()
+        made.mark = crawler.settings.get("MY_MARK")
+        return made
+
+    def process_item(self, item, spider):
+        item["mark"] = self.mark
+        return item
+""",
+    "tut/spiders/__init__.py": "",
+    "tut/spiders/pages.py": """
+import scrapy
+from tut.items import Page
+from .. import items
+
+class Pages(scrapy.Spider):
+    name = "pages"
+
+    def parse(self, response):
+        for link in response.css("a")[:3]:
+            yield response.follow(link, self.second, meta={"item": Page(url=response.url)})
+
+    def second(self, response):
+        assert type(response.meta["item"]) is Page is items.Page
+        yield Page(url=response.url)
+""",
+}
 
 
 @pytest.fixture(scope="module")
@@ -84,3 +128,18 @@ def test_deleted_job_is_gone_and_its_name_is_free(alone: Cluster, site: dict[str
     assert "there is no job brief" in alone.run("results", "brief", "-o", "-").stderr
     again = json.loads(alone.run("submit", site["start"], *ALLOWED, "--name", "brief", "--json").stdout)
     assert alone.told("cancel", "brief")["job"] == again["job"]
+
+
+def test_project_of_scrapys_travels_to_peers_that_have_never_seen_it(
+    alone: Cluster, site: dict[str, Any], tmp_path: Path
+) -> None:
+    for name, text in PROJECT.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    arguments = ["-a", f"start_urls={site['start']}", *ALLOWED, "--name", "tut", "--wait", "-o", "tut.jsonl"]
+
+    end = alone.told("submit", "--scrapy", tmp_path, "pages", *arguments)
+
+    items = [json.loads(line) for line in (alone.folder / "tut.jsonl").read_text().splitlines()]
+    assert end["state"] == "finished" and items
+    assert {item["mark"] for item in items} == {"own"}
