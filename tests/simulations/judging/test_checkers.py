@@ -17,6 +17,7 @@ from simulations.observe.sightings import Presence, Sighting
 from simulations.observe.tables import Table
 from simulations.play.evidence import SinkFound
 from simulations.play.options import Options
+from simulations.play.spiders import SEEN
 from simulations.world.liars import FAREWELL
 from simulations.world.web import Host, Kind, Page, Visit, Web, WebPlan
 
@@ -40,6 +41,8 @@ def agree(evidence: Evidence) -> None:
         **{"leased": 0, "items": evidence.items.total(), "fetches": len(evidence.pages), "redirects": redirects},
         "pages": sum(folder.records[print_of(url)].phase == DONE for url in pages if print_of(url) in folder.records),
     }
+    # What spiders count travels with the ends of their pages.
+    counts["stats"] = {SEEN: counts["pages"]}
     certificate = {
         "counts": dict(counts), "members": ["a", "b"], "missing": [], "incomplete": [], "final": True,
         "conserved": True, "copies": {"asked": 2, "kept": 2},
