@@ -22,6 +22,8 @@ START_URL = "p2pcrawl://start.localhost/"
 of this machine by its name, so that it has no delay."""
 
 
+IDLE_END = "idle"
+"""The reason with which a page ends that asked components whether their job is to end."""
 _IDLE = "/idle/"
 
 

@@ -19,8 +19,10 @@ from p2pcrawl.spiders.page.response import Response
 class Requeued(Detour):
     """A middleware wants ``request`` to be made in place of the one at hand, in its turn."""
 
-    def __init__(self, request: Request, by: str, answer: Answer | None = None) -> None:
+    def __init__(self, request: Request, by: str, answer: Answer | None = None, error: Exception | None = None) -> None:
+        """``answer``, ``error``: what had come of the one at hand by then."""
         super().__init__(f"{by} returned {request}")
+        self.error = error
         self.request = request
         self.by = by
         self.answer = answer
@@ -87,26 +89,35 @@ class PeoplesComponent(Component):
         got = self._exception(request, error)
         if got is None:
             return None
-        return self._taken(got, request, "process_exception")
+        return self._taken(got, request, "process_exception", error=error)
 
-    def _taken(self, got: Any, request: Request, method: str, answer: Answer | None = None) -> Any:
+    def _taken(
+        self,
+        got: Any,
+        request: Request,
+        method: str,
+        answer: Answer | None = None,
+        error: Exception | None = None,
+    ) -> Any:
         if inspect.isawaitable(got):
-            return self._awaited(got, request, method, answer)
+            return self._awaited(got, request, method, answer, error)
         if isinstance(got, Response):
             return shown_answer(got, request)
         if isinstance(got, Request):
-            raise Requeued(got, f"{self._name}.{method}", answer)
+            raise Requeued(got, f"{self._name}.{method}", answer, error)
         if got is None and method != "process_response":
             return None
         wanted = "a Response or a Request" if method == "process_response" else "None, a Response or a Request"
         raise TypeError(f"{self._name}.{method} must return {wanted}, not {type(got).__name__}")
 
-    async def _awaited(self, got: Any, request: Request, method: str, answer: Answer | None) -> Any:
+    async def _awaited(
+        self, got: Any, request: Request, method: str, answer: Answer | None, error: Exception | None
+    ) -> Any:
         async with asyncio.timeout(self._silence_s):
             got = await got
         if answer is not None and isinstance(answer, ShownAnswer) and got is answer.response:
             return answer
-        return self._taken(got, request, method, answer)
+        return self._taken(got, request, method, answer, error)
 
 
 def _method(middleware: Any, name: str, spider: Any, given: int) -> Callable[..., Any] | None:

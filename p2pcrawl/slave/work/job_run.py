@@ -23,7 +23,7 @@ from p2pcrawl.fetch.connection.fetcher import OpenFetcher
 from p2pcrawl.fetch.connection.guard import Blocked, Networks
 from p2pcrawl.fetch.proxies.pooled_fetcher import proxy_pool
 from p2pcrawl.model.crawl.answer import Answer
-from p2pcrawl.model.crawl.job import START_URL, is_idle
+from p2pcrawl.model.crawl.job import IDLE_END, START_URL, is_idle
 from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
 from p2pcrawl.model.crawl.record import GIVEN_UP, Phase
 from p2pcrawl.model.crawl.request import NO_CALLBACK, Request, callback_name
@@ -94,8 +94,6 @@ STORED = "stored"
 """The end of a file that nobody had to be asked for."""
 STORE_TRIES = 12
 """Attempts at a file whose place cannot be reached, over half an hour."""
-IDLE = "idle"
-"""The reason with which a page ends that asked components whether their job is to end."""
 IDLE_AGAIN_S = 5.0
 """After so long they are asked again, where one wants the job to go on."""
 _page_policy = limited(page_policy)
@@ -288,8 +286,8 @@ class JobRun:
         goes_on, reason = await self._announcing.idle()
         self._take_pending(harvest)
         if goes_on and not harvest.gathered and not reason:
-            return Outcome(Phase.QUEUED, IDLE, "a component wants the job to go on", retry_in_s=IDLE_AGAIN_S)
-        return Outcome(Phase.DONE, IDLE, close=reason)
+            return Outcome(Phase.QUEUED, IDLE_END, "a component wants the job to go on", retry_in_s=IDLE_AGAIN_S)
+        return Outcome(Phase.DONE, IDLE_END, close=reason)
 
     async def _start(self, harvest: Harvest, outbox: Outbox) -> Outcome:
         outcome = Outcome(Phase.DONE, "start")

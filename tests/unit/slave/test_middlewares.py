@@ -377,3 +377,31 @@ async def test_links_stay_a_batch_where_no_middleware_reads_them() -> None:
 
     assert page.items == [b'{"n":1}', b'{"saved":"odd"}']
     assert page.links[0].urls == ["http://a.example/1", "http://a.example/2"]
+
+
+class AgainAfterFailure:
+    def process_exception(self, request: Request, exception: Exception, spider: Spider) -> Any:
+        return request
+
+
+class ByProxyAfterFailure:
+    async def process_exception(self, request: Request, exception: Exception) -> Any:
+        again = request.copy()
+        again.meta["proxy"] = "http://proxy.example:3128"
+        return again
+
+
+@pytest.mark.parametrize(
+    ("middleware", "phase", "reason"),
+    [
+        ("AgainAfterFailure", Phase.QUEUED, Failure.CONNECT),
+        ("ByProxyAfterFailure", Phase.DONE, "requeued-unanswered"),
+    ],
+)
+async def test_host_that_left_a_request_without_an_answer_is_told_of_though_a_middleware_goes_on(
+    middleware: str, phase: Phase, reason: str
+) -> None:
+    page = await end_of(FetchError(Failure.CONNECT, "refused"), middleware, retry_enabled=False)
+
+    assert page.outcome is not None
+    assert (page.outcome.phase, page.outcome.reason, page.outcome.answered) == (phase, reason, False)
