@@ -165,6 +165,10 @@ class Response:
             self._headers = told if isinstance(told, Headers) else Headers.received(header_lines(told))
         return self._headers
 
+    @headers.setter
+    def headers(self, headers: HeadersLike | None) -> None:
+        self._headers = self.answer.headers = Headers.lenient(headers)
+
     @property
     def body(self) -> bytes:
         return self.answer.body

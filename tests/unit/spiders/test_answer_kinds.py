@@ -179,12 +179,14 @@ def test_text_that_is_posted_from_a_page_is_in_its_encoding() -> None:
     assert response.follow("/x", method="POST", body="ü", encoding="utf-8").body == b"\xc3\xbc"
 
 
-def test_flags_can_be_set() -> None:
+def test_flags_and_headers_can_be_set() -> None:
     response = page("")
 
     response.flags = ["cached"]
+    response.headers = {b"X-A": [b"1", "2"]}  # type: ignore[assignment]
 
     assert response.flags == ["cached"]
+    assert response.headers.getlist("x-a") == ["1", "2"]
 
 
 def test_json_is_read_once() -> None:
