@@ -138,6 +138,8 @@ async def test_stats_add_up_in_the_job_and_have_scrapys_names_in_the_slave(site:
     assert stats.get_value("dupefilter/filtered") == 1
     assert stats.get_value("finish_reason") == "finished"
     assert stats.get_value("said") == "text stays here"
+    assert Watching.last.crawler.logformatter.scraped({}, None, None)["msg"].startswith("Scraped")
+    assert Watching.last.crawler.get_extension(Watching) is Watching.last
 
 
 async def test_engine_fetches_at_once_and_queues(site: SmallSite) -> None:

@@ -19,6 +19,8 @@ class CrawlHandle:
         self.spider: Any = None
         self.engine: Any = None
         """What queues, fetches and closes; there is none before the crawl begins."""
+        self.logformatter: Any = None
+        """The lines of the log for those who make their own; there is none before the crawl begins."""
         self.stats = CrawlStats()
         self.signals = SignalBus(self)
         self.request_fingerprinter: Fingerprinter = RequestFingerprinter(self)
