@@ -10,6 +10,7 @@ import click
 from p2pcrawl import __version__
 from p2pcrawl.cli.cluster import cluster_verbs
 from p2pcrawl.cli.screen import options
+from p2pcrawl.cli.trying import trying_verbs
 
 
 class Verbs(click.Group):
@@ -41,6 +42,7 @@ def p2pcrawl() -> None:
     p2pcrawl crawl https://example.com -o pages.jsonl  follow links within the host
     p2pcrawl crawl quotes.py -o quotes.csv             run a spider
     p2pcrawl shell https://example.com                 fetch one page and try selectors on it
+    p2pcrawl new quotes https://quotes.toscrape.com    write a spider; see also parse, check, list, fetch, view
     p2pcrawl why URL --data run1                       what became of a URL, and why
 
     \b
@@ -182,7 +184,7 @@ def shell(url: str, code: str | None, settings: dict[str, str], loglevel: str | 
     p2pcrawl shell https://example.com -c "response.css('h1::text').get()"
     echo "response.links" | p2pcrawl shell https://example.com
     """
-    from p2pcrawl.cli.shell import run_shell
+    from p2pcrawl.cli.trying.shell import run_shell
 
     return run_shell(url, code=code, settings=settings, level=loglevel or ("DEBUG" if debug else "WARNING"))
 
@@ -207,5 +209,5 @@ def demo(output: str, pages: int, hosts: int, slaves: int | None, debug: bool) -
     return run_demo(output, pages=pages, hosts=hosts, slaves=slaves, level="DEBUG" if debug else "INFO")
 
 
-for verb in cluster_verbs.ALL:
+for verb in (*trying_verbs.ALL, *cluster_verbs.ALL):
     p2pcrawl.add_command(verb)

@@ -8,31 +8,20 @@ import code
 import sys
 import traceback
 from collections.abc import Callable
-from contextlib import AsyncExitStack, suppress
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
 from p2pcrawl.cli.screen.logs import log_to
 from p2pcrawl.cli.screen.terminal import Terminal
 from p2pcrawl.cli.screen.words import counted
+from p2pcrawl.cli.trying.page_getter import PageGetter
 from p2pcrawl.crawler import new_event_loop
-from p2pcrawl.fetch.components.chain import Chain, Redirected
-from p2pcrawl.fetch.components.own_headers import Home
-from p2pcrawl.fetch.components.plain_fetcher import PlainFetcher
-from p2pcrawl.fetch.components.robots import RobotsRules, fetch_robots
-from p2pcrawl.fetch.components.standard import default_components
-from p2pcrawl.fetch.components.status import StatusError
-from p2pcrawl.fetch.connection.client import Client
-from p2pcrawl.fetch.connection.fetcher import Fetcher
-from p2pcrawl.fetch.connection.guard import Blocked, Networks, endpoints_of, opened_by
-from p2pcrawl.fetch.proxies.pooled_fetcher import proxy_pool
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
-from p2pcrawl.model.crawl.url import host_of, origin_of
-from p2pcrawl.model.errors import ConfigurationError, FetchError, P2PCrawlError
+from p2pcrawl.model.crawl.url import host_of
+from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.printable import on_one_line
-from p2pcrawl.private.presence import addresses_here
-from p2pcrawl.spiders.page.answer_kinds import response_of
 from p2pcrawl.spiders.page.response import Response
 from p2pcrawl.spiders.page.typed_urls import checked_url
 
@@ -60,82 +49,6 @@ def run_shell(text: str, *, code: str | None, settings: dict[str, str], level: s
             return shell.prompt()
         finally:
             runner.run(visitor.close())
-
-
-class PageGetter:
-    """Gets single pages through the chain that a crawl has. robots.txt is asked for, and only told of."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._agent = settings.robots_agent
-        self._networks = Networks((), settings.allow_private_networks, endpoints_of(addresses_here()))
-        # What robots.txt and usage signals forbid is told and fetched all the same.
-        self._home = Home()
-        self._components = default_components(
-            settings.updated({"robotstxt_obey": False, "purpose_forbidden": "mark"}),
-            lambda origin: None,
-            home=self._home,
-        )
-        self._client = Client(settings, self._networks)
-        self._fetcher: Fetcher = self._client
-        self._opened = AsyncExitStack()
-
-    async def open(self) -> None:
-        await self._opened.enter_async_context(self._client)
-        if self._settings.proxy_pool:
-            pool = proxy_pool(self._settings, self._client, self._networks)
-            self._fetcher = await self._opened.enter_async_context(pool)
-
-    async def close(self) -> None:
-        await self._opened.aclose()
-
-    async def get(self, request: Request, told: Callable[[str], None]) -> Response:
-        """Fetches a URL, and returns the page where the redirects end, whatever its status. Raises P2PCrawlError when
-        there is none.
-        """
-        chain = Chain(self._components, self._fetcher.fetch)
-        here = request
-        self._welcome(request.url)
-        self._home.welcome(request.url)
-        try:
-            while True:
-                try:
-                    answer = await chain.run(here)
-                    break
-                except Redirected as redirect:
-                    told(f"  {redirect.status}, on to {redirect.request.url}")
-                    here = redirect.request
-                except StatusError as error:
-                    answer = error.answer
-                    break
-        except FetchError as error:
-            raise P2PCrawlError(f"{here.url} could not be fetched: {error.kind}: {error}") from error
-        except Blocked as error:
-            raise P2PCrawlError(f"{here.url} is out of bounds: {error}") from error
-        return response_of(answer, here)
-
-    async def robots(self, url: str) -> str:
-        """Says in words what robots.txt allows of a URL."""
-        origin = origin_of(url)
-        try:
-            text = await fetch_robots(PlainFetcher(self._fetcher, self._components), origin, self._settings, _no_pause)
-        except Blocked as error:
-            return f"not asked: {error}"
-        rules = RobotsRules(text, self._agent)
-        delay = f", Crawl-delay {rules.crawl_delay:g} s" if rules.crawl_delay else ""
-        reason = f" ({text.reason})" if text.reason else ""
-        if text.verdict == "disallow":
-            return f"could not be had{reason}: a crawl would leave the page alone"
-        if rules.allowed(url):
-            return f"allows it{reason}{delay}"
-        return f"forbids it to {self._agent!r}: a crawl would leave the page alone{delay}"
-
-    def _welcome(self, url: str) -> None:
-        """Opens the URL's host, as for a start URL: what the user asked for may be on this machine, or in a private
-        network.
-        """
-        if host := opened_by(url):
-            self._networks.open(host)
 
 
 class Shell:
@@ -234,7 +147,3 @@ def _described(response: Response) -> list[str]:
         lines.append(f"  title: {response.title}")
     lines.append(f"  links: {len(response.links)} to {counted(hosts, 'host')}")
     return lines
-
-
-async def _no_pause(host: str) -> None:
-    pass
