@@ -18,6 +18,7 @@ from typing import Any, Self
 
 import msgspec
 
+from p2pcrawl.crawler.in_notebooks import frame_of, jobs_as_html
 from p2pcrawl.crawler.script_log import script_log, tell_end, told_progress
 from p2pcrawl.crawler.told_end import fruitless
 from p2pcrawl.master.company.company import Alone
@@ -144,6 +145,12 @@ class Crawler:
                 "a crawl was started while the script was being imported by a slave: "
                 'put the call under `if __name__ == "__main__":`'
             )
+        with suppress(RuntimeError):
+            asyncio.get_running_loop()
+            raise ConfigurationError(
+                "run() begins a loop of its own, and one is running, as in a notebook: write `await crawler.crawl()`, "
+                "or `await crawler.to_frame()` for the items"
+            )
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             return runner.run(self.crawl())
 
@@ -154,6 +161,23 @@ class Crawler:
         with script_log(self.settings) as log_descriptor:
             self.errors_to = self.errors_to if log_descriptor is None else log_descriptor
             return await self._crawl(started)
+
+    async def to_frame(self) -> Any:
+        """Crawls to the end on a running loop, as in a notebook, and returns the items as a pandas DataFrame, a row
+        each. Raises ConfigurationError where pandas is not installed.
+        """
+        frame_of([])
+        with script_log(self.settings) as log_descriptor:
+            self.errors_to = self.errors_to if log_descriptor is None else log_descriptor
+            async with self, told_progress(self.jobs, self.settings.logstats_interval):
+                with interruptible(self):
+                    found = [item async for item in self.items()]
+                tell_end(self.jobs)
+        return frame_of(found)
+
+    def _repr_html_(self) -> str:
+        """Returns how the crawl goes, as notebooks show it."""
+        return jobs_as_html(self.names, self.jobs)
 
     async def _crawl(self, started: Callable[[Crawler], None] | None) -> dict[str, Any]:
         async with self:
@@ -223,6 +247,8 @@ class Crawler:
                     "define it at the top of a module, or use slaves=0"
                 )
             slaves = 0
+            names = ", ".join(plan.name for plan in self._plans if not plan.portable)
+            log.info("%s: other processes cannot import the class, so all runs in this one (slaves=0)", names)
         classes = {plan.name: plan.cls for plan in self._plans}
 
         async def run_here(stream: Any) -> None:
