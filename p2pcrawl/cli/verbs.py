@@ -170,23 +170,27 @@ def why(url: str, data: Path | None, peer_api: str | None, as_json: bool, debug:
 @p2pcrawl.command()
 @click.argument("url")
 @click.option("-c", "--code", metavar="CODE", help="Run CODE, print its value and leave.")
+@click.option("--spider", "target", default="", metavar="TARGET", help="With the settings and middlewares of a spider.")
 @options.settings
 @options.level
 @options.debug
-def shell(url: str, code: str | None, settings: dict[str, str], loglevel: str | None, debug: bool) -> int:
+def shell(url: str, code: str | None, target: str, settings: dict[str, str], loglevel: str | None, debug: bool) -> int:
     """Fetch one page as a crawl would, and try things on it.
 
-    There are `response` and `request`; `fetch(url)` gets another page, `view()` tells about the
-    present one. What robots.txt says is shown, but does not keep you from looking.
+    There are `response`, `request`, `spider` and `settings`; `fetch(url)` gets another page, `view()` tells about the
+    present one, `view(response)` opens it in a browser. The prompt is IPython's or ptpython's where they are installed
+    (P2PCRAWL_PYTHON_SHELL says which). What robots.txt says is shown, but does not keep you from looking.
 
     \b
     p2pcrawl shell https://example.com
+    p2pcrawl shell https://example.com --spider quotes.py
     p2pcrawl shell https://example.com -c "response.css('h1::text').get()"
     echo "response.links" | p2pcrawl shell https://example.com
     """
     from p2pcrawl.cli.trying.shell import run_shell
 
-    return run_shell(url, code=code, settings=settings, level=loglevel or ("DEBUG" if debug else "WARNING"))
+    level = loglevel or ("DEBUG" if debug else "WARNING")
+    return run_shell(url, code=code, settings=settings, level=level, target=target)
 
 
 @p2pcrawl.command()

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import code
 import sys
 import traceback
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from p2pcrawl.cli.screen.logs import log_to
 from p2pcrawl.cli.screen.terminal import Terminal
 from p2pcrawl.cli.screen.words import counted
+from p2pcrawl.cli.trying.fetch_verb import write_page
 from p2pcrawl.cli.trying.page_getter import PageGetter
+from p2pcrawl.cli.trying.prompts import prompt_with
+from p2pcrawl.cli.trying.tried_spider import spiders_at, with_chain
 from p2pcrawl.crawler import new_event_loop
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
@@ -24,23 +25,27 @@ from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.printable import on_one_line
 from p2pcrawl.spiders.page.response import Response
 from p2pcrawl.spiders.page.typed_urls import checked_url
+from p2pcrawl.spiders.spider import Spider
 
-BANNER = """
-response   the page: .css() .xpath() .re() .json() .text .links .title .headers .follow_all()
-request    what was asked for
-fetch(url) gets another page (a URL or a Request); view() tells about the present one
-Ctrl-D leaves."""
+BANNER = """\
+response        the page: .css() .xpath() .re() .json() .text .links .title .headers .follow_all()
+request         what was asked for; spider and settings: what the page was got with
+fetch(url)      gets another page (a URL or a Request)
+view()          tells about the present one; view(response) opens it in a browser
+shelp()         shows this; Ctrl-D leaves"""
 
 
-def run_shell(text: str, *, code: str | None, settings: dict[str, str], level: str) -> int:
-    """Fetches the page, then runs ``code``, or what is piped in, or a prompt."""
+def run_shell(text: str, *, code: str | None, settings: dict[str, str], level: str, target: str = "") -> int:
+    """Fetches the page, then runs ``code``, or what is piped in, or a prompt. ``target``: the spider whose settings and
+    middlewares it is fetched with.
+    """
     url = checked_url(text)
     terminal = Terminal(live=False)
     with log_to(terminal, level), asyncio.Runner(loop_factory=new_event_loop) as runner:
-        visitor = PageGetter(Settings().updated(settings))
+        spider, chosen, visitor = _with_spider(target, settings)
         runner.run(visitor.open())
         try:
-            shell = Shell(visitor, runner.run, terminal.write)
+            shell = Shell(visitor, runner.run, terminal.write, {"spider": spider, "settings": chosen})
             shell.fetch(url)
             if code is not None:
                 return shell.execute(code, "-c")
@@ -51,15 +56,32 @@ def run_shell(text: str, *, code: str | None, settings: dict[str, str], level: s
             runner.run(visitor.close())
 
 
+def _with_spider(target: str, typed: dict[str, str]) -> tuple[Spider, Settings, PageGetter]:
+    """Returns the spider that pages are got for, its settings, and its way to the web."""
+    if target:
+        cls, base = spiders_at(target, typed)[0]
+        return with_chain(cls, base, {})
+    settings = Settings().updated(typed)
+    return Spider("shell"), settings, PageGetter(settings)
+
+
 class Shell:
     """The names that the prompt knows, and the ways to run code with them."""
 
-    def __init__(self, visitor: PageGetter, run: Callable[[Any], Any], told: Callable[[str], None]) -> None:
+    def __init__(
+        self, visitor: PageGetter, run: Callable[[Any], Any], told: Callable[[str], None], given: Mapping[str, Any]
+    ) -> None:
         self._visitor = visitor
         self._run = run
         self._told = told
         self._robots: list[str] = []
-        self.names: dict[str, Any] = {"fetch": self.fetch, "view": self.view, "Request": Request}
+        self.names: dict[str, Any] = {
+            **given,
+            "fetch": self.fetch,
+            "view": self.view,
+            "shelp": self.shelp,
+            "Request": Request,
+        }
 
     def fetch(self, target: str | Request) -> Response:
         """Gets a page; ``response`` and ``request`` are its from now on."""
@@ -75,8 +97,15 @@ class Shell:
         self.view()
         return response
 
-    def view(self) -> None:
-        """Tells about the present page."""
+    def shelp(self) -> None:
+        """Tells which names there are."""
+        self._told(BANNER)
+
+    def view(self, response: Response | None = None) -> None:
+        """Tells about the present page; a page that is given is opened in a browser."""
+        if response is not None:
+            self._told(f"in {write_page(response)}")
+            return
         for line in _described(self.names["response"]):
             self._told(on_one_line(line))
         for line in self._robots:
@@ -109,24 +138,8 @@ class Shell:
 
     def prompt(self) -> int:
         """Shows an interactive prompt until its end."""
-        with suppress(ImportError):
-            import readline
-            import rlcompleter
-
-            readline.set_completer(rlcompleter.Completer(self.names).complete)
-            readline.parse_and_bind("tab: complete")
-        _Console(self.names).interact(BANNER.strip("\n"), exitmsg="")
+        prompt_with(self.names, BANNER)
         return 0
-
-
-class _Console(code.InteractiveConsole):
-    def showtraceback(self) -> None:
-        """Shows our own errors as one line, as everywhere; others with their traceback."""
-        error = sys.exc_info()[1]
-        if isinstance(error, P2PCrawlError):
-            self.write(f"{error}\n")
-        else:
-            super().showtraceback()
 
 
 def _is_call_of_fetch(node: ast.expr) -> bool:

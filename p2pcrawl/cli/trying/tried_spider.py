@@ -53,15 +53,22 @@ class TriedSpider:
         return items, requests
 
 
+def with_chain(
+    cls: type[Spider], base: Settings | RankedSettings, arguments: Mapping[str, Any]
+) -> tuple[Spider, Settings, PageGetter]:
+    """Makes a spider, and what gets pages as its crawl would, with its settings and its middlewares."""
+    handle = CrawlHandle(merged_settings(base, cls), cls)
+    spider = spider_of(cls, handle, arguments)
+    settings = handle.settings
+    return spider, settings, PageGetter(settings, partial(assembled, settings, handle))
+
+
 @asynccontextmanager
 async def tried_spider(
     cls: type[Spider], base: Settings | RankedSettings, arguments: Mapping[str, Any]
 ) -> AsyncIterator[TriedSpider]:
     """Makes a spider and its way to the web, for the length of the block."""
-    handle = CrawlHandle(merged_settings(base, cls), cls)
-    spider = spider_of(cls, handle, arguments)
-    settings = handle.settings
-    pages = PageGetter(settings, partial(assembled, settings, handle))
+    spider, _, pages = with_chain(cls, base, arguments)
     await pages.open()
     try:
         yield TriedSpider(spider, pages)

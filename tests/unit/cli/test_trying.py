@@ -200,3 +200,13 @@ def test_each_item_has_all_fields_that_were_promised() -> None:
 
     assert list(breaches(contract, [{"a": 1, "b": 2}], [])) == []
     assert list(breaches(contract, [{"a": 1}], [])) == ["an item has no b: {'a': 1}"]
+
+
+def test_shell_has_the_spider_and_its_settings(pages: str, spider: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code = "print(spider.name, settings.download_delay); shelp()"
+
+    assert run(["shell", f"{pages}/", "--spider", spider, "-c", code]) == 0
+
+    told = capsys.readouterr()
+    assert told.out == "titles 0.25\n"
+    assert "view(response) opens it in a browser" in told.err
