@@ -194,6 +194,26 @@ def shell(url: str, code: str | None, target: str, settings: dict[str, str], log
 
 
 @p2pcrawl.command()
+@options.peer
+@options.token
+@options.debug
+def console(peer_api: str | None, token_file: Path | None, debug: bool) -> int:
+    """Look at a running cluster and steer it, from one prompt.
+
+    Its lines are status, jobs, why, owner, certificate, pause, resume, cancel, retry, inject and set, each as the verb
+    of that name, at one peer. Tab completes verbs and the names of jobs. Lines may come from a file, too.
+
+    \b
+    p2pcrawl console
+    p2pcrawl console --peer 10.0.0.5:7180
+    echo "pause news" | p2pcrawl console
+    """
+    from p2pcrawl.cli.console import run_console
+
+    return run_console(peer_api, token_file)
+
+
+@p2pcrawl.command()
 @click.option("--output", default="demo-output/pages.jsonl", show_default=True, metavar="FILE", help="Where items go.")
 @click.option(
     "--pages", type=click.IntRange(min=200, max=200_000), default=3000, show_default=True, help="Pages of the site."

@@ -50,7 +50,7 @@ def test_help_and_version_load_nothing_heavy() -> None:
     "verb",
     [
         *("crawl", "demo", "shell", "fetch", "view", "parse", "check", "new", "list", "settings", "why"),
-        *("peer", "keygen", "submit", "jobs", "status", "owner", "results", "drain"),
+        *("peer", "console", "keygen", "submit", "jobs", "status", "owner", "results", "drain"),
     ],
 )
 def test_help_of_each_verb_has_an_example(run: Run, verb: str) -> None:

@@ -70,13 +70,13 @@ def _python(names: dict[str, Any], banner: str) -> None:
 
         readline.set_completer(rlcompleter.Completer(names).complete)
         readline.parse_and_bind("tab: complete")
-    _Console(names).interact(banner, exitmsg="")
+    _PythonPrompt(names).interact(banner, exitmsg="")
 
 
 _STARTS = {"ipython": _ipython, "ptpython": _ptpython, "python": _python}
 
 
-class _Console(code.InteractiveConsole):
+class _PythonPrompt(code.InteractiveConsole):
     def showtraceback(self) -> None:
         """Shows our own errors as one line, as everywhere; others with their traceback."""
         error = sys.exc_info()[1]

@@ -70,7 +70,7 @@ REFUSED = {
     "scrapy.squeues": "the queue is on disk by itself; QUEUE_ORDER says in which order",
     "scrapy.pqueues": "the queue is on disk by itself; QUEUE_ORDER says in which order",
     "scrapy.dupefilters": "pages are known by their fingerprints over all masters; dont_filter asks for one again",
-    "scrapy.extensions.telnet": "a running crawl is looked into by p2pcrawl shell and the API of its peer",
+    "scrapy.extensions.telnet": "a running crawl is looked into by p2pcrawl console, and by p2pcrawl why",
     "scrapy.extensions.httpcache": _CACHE,
     "scrapy.contrib.httpcache": _CACHE,
     "scrapy.downloadermiddlewares.httpcache": _CACHE,
