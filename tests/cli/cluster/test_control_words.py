@@ -117,7 +117,15 @@ def test_status_says_who_has_a_vote_where_a_majority_is_asked_for() -> None:
 
 def job_row(**changes: Any) -> dict[str, Any]:
     figures = dict.fromkeys(("pages", "queued", "leased", "items", "failed", "dropped"), 0)
-    facts = {"job": 7, "name": "small", "state": "finished", "reason": "", "settled": True, "certificate": None}
+    facts = {
+        "job": 7,
+        "name": "small",
+        "label": "",
+        "state": "finished",
+        "reason": "",
+        "settled": True,
+        "certificate": None,
+    }
     return figures | facts | WHOLE | changes
 
 

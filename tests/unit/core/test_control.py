@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from p2pcrawl.core.control import (
     CANCELLED,
+    DELETED,
     FINAL,
     FINISHED,
     INCOMPLETE,
@@ -23,7 +24,7 @@ from p2pcrawl.core.control import (
     steered,
 )
 
-STATES = (RUNNING, PAUSED, INCOMPLETE, FINISHED, CANCELLED)
+STATES = (RUNNING, PAUSED, INCOMPLETE, FINISHED, CANCELLED, DELETED)
 
 controls = st.builds(
     Control, st.integers(0, 3), st.sampled_from(STATES), st.sampled_from(["", "a", "b"]), st.sampled_from([b"", b"x"])

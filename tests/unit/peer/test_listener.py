@@ -149,7 +149,7 @@ class Plenty(Desk):
     """Has so many pieces of items as is asked for."""
 
     async def results(self, job):
-        for _ in range(job):
+        for _ in range(int(job)):
             yield bytes(1 << 18)
 
 
