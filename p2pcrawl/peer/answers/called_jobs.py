@@ -33,19 +33,25 @@ def job_called(jobs: Iterable[Job], text: str) -> Job:
     if any(job.is_deleted and str(job.id) == text for job in every):
         raise ConfigurationError(f"job {text} was deleted")
     known = [job for job in every if not job.is_deleted]
+    if not text:
+        # A variable that is not set would mean any job without a label, and the verb might be `delete`.
+        raise ConfigurationError("no job is named: give its number or its name, or --last")
     if text == LAST:
         if not known:
             raise ConfigurationError("there is no job yet; `p2pcrawl submit TARGET` makes one")
         return known[-1]
-    return _numbered(known, text) if text.isascii() and text.isdigit() else _named(known, text)
+    return _numbered(known, text) if text.isascii() and text.isdigit() else _named(known, every, text)
 
 
-def _named(known: list[Job], text: str) -> Job:
+def _named(known: list[Job], every: list[Job], text: str) -> Job:
+    # Whole names only: once `news` is deleted, `delete news` is not to mean `news-2024`.
     # Of those that were called so one after the other, the newest one.
     if labelled := [job for job in known if job.spec.label == text]:
         return labelled[-1]
     found = [job for job in known if not job.spec.label and job.spec.name == text]
-    return _only(found or [job for job in known if text and job.spec.label.startswith(text)], text)
+    if not found and any(job.spec.label == text for job in every):
+        raise ConfigurationError(f"job {text:.80} was deleted")
+    return _only(found, text)
 
 
 def _numbered(known: list[Job], text: str) -> Job:

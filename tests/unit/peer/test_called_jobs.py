@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from p2pcrawl.core.control import CANCELLED, FINISHED, RUNNING, Control
+from p2pcrawl.core.control import CANCELLED, DELETED, FINISHED, RUNNING, Control
 from p2pcrawl.master.jobs.job import Job, JobId, SpiderRef, job_of
 from p2pcrawl.model.crawl.job import JobSpec
 from p2pcrawl.model.errors import ConfigurationError
@@ -48,8 +48,21 @@ def test_job_is_called_by_its_label_and_of_those_that_had_it_the_newest_is_meant
     assert called("news", *jobs) == 2
 
 
-def test_job_is_called_by_how_its_label_begins() -> None:
-    assert called("new", job(1, label="news"), job(2, label="old")) == 1
+def test_beginning_of_a_label_means_no_job() -> None:
+    with pytest.raises(ConfigurationError, match="there is no job new;"):
+        called("new", job(1, label="news"), job(2, label="old"))
+
+
+def test_label_of_a_deleted_job_does_not_mean_another_one() -> None:
+    jobs = [job(1, label="news", state=DELETED), job(2, label="news-2024", state=FINISHED)]
+
+    with pytest.raises(ConfigurationError, match="job news was deleted"):
+        called("news", *jobs)
+
+
+def test_empty_text_means_no_job_though_one_has_no_label() -> None:
+    with pytest.raises(ConfigurationError, match="no job is named"):
+        called("", job(1, state=FINISHED))
 
 
 def test_label_counts_before_a_spider_that_is_called_so() -> None:
@@ -72,7 +85,7 @@ def test_no_job_yet_is_told_with_how_to_make_one() -> None:
         called("last")
 
 
-@pytest.mark.parametrize("text", ["", "-1", "nobody", "9" * 5000, "\udc80"])
+@pytest.mark.parametrize("text", ["-1", "nobody", "9" * 5000, "\udc80"])
 def test_what_no_job_is_called_is_one_short_line(text: str) -> None:
     with pytest.raises(ConfigurationError, match="there is no job") as caught:
         called(text, job(1, label="news"))
