@@ -24,7 +24,7 @@ def fruitless_words(certificates: Sequence[dict[str, Any]]) -> str:
 
 def end_line(certificate: dict[str, Any]) -> str:
     """Tells on one line how a job has ended."""
-    parts = [f"{certificate['pages']:,} pages, {certificate['items']:,} items"]
+    parts = [", ".join(_counted(certificate[what], what) for what in ("pages", "items"))]
     for group in ("failed", "dropped"):
         if found := certificate[f"{group}_by_reason"]:
             reasons = ", ".join(f"{reason} {count:,}" for reason, count in found.items())
@@ -37,3 +37,7 @@ def end_line(certificate: dict[str, Any]) -> str:
 def _state(certificate: dict[str, Any]) -> str:
     state = "stopped" if certificate["state"] == "running" else certificate["state"]
     return f"{state} ({certificate['reason']})" if certificate["reason"] else str(state)
+
+
+def _counted(count: int, nouns: str) -> str:
+    return f"{count:,} {nouns if count != 1 else nouns.removesuffix('s')}"

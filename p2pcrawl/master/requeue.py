@@ -15,7 +15,7 @@ from p2pcrawl.fetch.connection.guard import opened_by
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.jobs.job import Job
-from p2pcrawl.model.outcome import Drop
+from p2pcrawl.model.outcome import Drop, Failure
 
 log = logging.getLogger(__name__)
 
@@ -112,4 +112,4 @@ class Aside:
                 self._bench.reload_job(number)
                 self._loading.sweep_all()
         if changes["failed"]:
-            log.info("%d pages are put aside: their host does not answer", changes["failed"])
+            log.warning("%d pages failed: %s, their host does not answer", changes["failed"], Failure.HOST_DOWN)

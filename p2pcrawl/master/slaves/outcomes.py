@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -35,6 +36,8 @@ from p2pcrawl.model.crawl.record import GIVEN_UP, Phase
 from p2pcrawl.model.outcome import Drop, Failure
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.wire.messages.slave_messages import LinkColumns, Outcome, Page, RobotsResult
+
+log = logging.getLogger(__name__)
 
 ROBOTS_TRIES = 3
 ROBOTS_RETRY_S = 2.0
@@ -320,6 +323,7 @@ class Intake:
         else:
             phase = Phase.FAILED
             self._leave(candidate.record, phase, Failure.SLAVE_LOST, tally)
+            log.warning("%s failed: %s (%s)", candidate.link.url, Failure.SLAVE_LOST, detail)
         if lease.staged:
             batch.unstage.append(candidate.record)
             lease.staged = 0

@@ -41,7 +41,7 @@ class PageLog:
             case Phase.DROPPED:
                 log.debug("%s is left alone: %s%s", url, reason, detail)
             case Phase.DONE if reason == "redirect":
-                log.debug("Redirecting (%s) from %s%s", outcome.status, url, detail)
+                log.debug("Redirecting (%s) from %s to %s", outcome.status, url, outcome.detail)
 
     def _tell_failed(self, url: str, reason: str, detail: str) -> None:
         if reason in _HAS_A_TRACEBACK:

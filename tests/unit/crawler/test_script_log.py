@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from p2pcrawl import Crawler, Spider
-from p2pcrawl.crawler.told_end import fruitless_words
+from p2pcrawl.crawler.told_end import end_line, fruitless_words
 
 ALONE = {"ROBOTSTXT_OBEY": False, "RETRY_ENABLED": False}
 
@@ -59,3 +59,10 @@ def test_crawl_whose_spider_failed_is_not_said_to_have_had_no_page() -> None:
 
     assert fruitless_words([raised]) == "the spider failed at each page"
     assert fruitless_words([{**raised, "failed_by_reason": {"dns": 1}}]) == "no page could be had"
+
+
+def test_one_page_is_no_pages() -> None:
+    nothing: dict[str, Any] = {"failed_by_reason": {}, "dropped_by_reason": {}, "filtered_links": {}}
+    ended = {"name": "a", "state": "finished", "reason": "", "pages": 1, "items": 2000, **nothing}
+
+    assert end_line(ended) == "a finished: 1 page, 2,000 items"

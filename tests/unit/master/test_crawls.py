@@ -105,7 +105,9 @@ async def test_pages_of_a_slave_that_dies_come_back(tmp_path: Path) -> None:
     assert_conserved(job, census)
 
 
-async def test_page_that_kills_every_slave_is_put_aside_and_takes_no_other_along(tmp_path: Path) -> None:
+async def test_page_that_kills_every_slave_is_put_aside_and_takes_no_other_along(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     site = Site(urls(12, hosts=12))
 
     def answer(task: Task) -> Page | None:
@@ -117,6 +119,7 @@ async def test_page_that_kills_every_slave_is_put_aside_and_takes_no_other_along
     job, census = await crawl(tmp_path, slaves, slave_losses_max=3)
 
     assert job.certificate()["failed_by_reason"] == {"slave-lost": 2}
+    assert f"{urls(12, 12)[3]} failed: slave-lost" in caplog.text
     assert census["done"] == 11
     assert_conserved(job, census)
 
@@ -474,7 +477,7 @@ def failing(host: str, site: Site, tried: list[str]):
     return answer
 
 
-async def test_what_is_queued_for_a_host_that_is_down_is_put_aside_at_once(tmp_path: Path, monkeypatch) -> None:
+async def test_what_is_queued_for_a_host_that_is_down_is_put_aside_at_once(tmp_path: Path, monkeypatch, caplog) -> None:
     monkeypatch.setattr(aside_module, "ABANDON_ROWS", 100)
     site, tried = Site([*urls(20), *(f"http://down.example/{n}" for n in range(450))]), []
     slaves = Slaves(failing("down.example", site, tried))
@@ -484,6 +487,9 @@ async def test_what_is_queued_for_a_host_that_is_down_is_put_aside_at_once(tmp_p
     assert sorted(site.visits) == sorted(urls(20))
     assert len(tried) <= UNANSWERED_REST + 2
     assert job.certificate()["failed_by_reason"] == {"host-down": 450}
+    assert any(
+        "pages failed: host-down" in record.message for record in caplog.records if record.levelname == "WARNING"
+    )
     assert job.state == "finished"
     assert_conserved(job, census)
 

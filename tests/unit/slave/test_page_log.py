@@ -6,6 +6,8 @@ import logging
 
 import pytest
 
+from p2pcrawl.fetch.components.chain import Redirected
+from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.errors import FetchError
 from p2pcrawl.model.outcome import Failure, Filter
 from p2pcrawl.slave.hooks.page_log import TOLD_MAX
@@ -20,6 +22,14 @@ async def test_each_answer_is_a_line_at_debug(caplog: pytest.LogCaptureFixture) 
     await pages_of(Plain, answer_of())
 
     assert "Crawled (200) <GET http://a.example/> (referer: None)" in caplog.messages
+
+
+async def test_redirects_are_told_with_both_ends(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    await pages_of(Plain, Redirected(Request("http://a.example/new"), 301))
+
+    assert "Redirecting (301) from http://a.example/ to http://a.example/new" in caplog.messages
 
 
 async def test_first_failures_of_a_reason_are_warnings_and_the_rest_is_counted(
