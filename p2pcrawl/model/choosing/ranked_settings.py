@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, MutableMapping
+from copy import deepcopy
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
@@ -69,6 +70,14 @@ class RankedSettings(Readings, MutableMapping[str, Any]):
     def __delitem__(self, name: str) -> None:
         self._check()
         del self._values[name], self._ranks[name]
+
+    def pop(self, name: str, *default: Any) -> Any:
+        """Removes what was set under a name, and returns it; where nothing was, the default. Raises KeyError."""
+        if name not in self._values and default:
+            return default[0]
+        value = self._values[name]
+        del self[name]
+        return value
 
     def delete(self, name: str, priority: int | str = "project") -> None:
         """Removes a value, unless it is of a higher rank."""
@@ -141,7 +150,7 @@ class RankedSettings(Readings, MutableMapping[str, Any]):
     def copy(self) -> RankedSettings:
         """Returns a copy that can be changed."""
         made = type(self)(known=self._known)
-        made._values, made._ranks = dict(self._values), dict(self._ranks)
+        made._values, made._ranks = deepcopy(self._values), dict(self._ranks)
         return made
 
     def freeze(self) -> None:

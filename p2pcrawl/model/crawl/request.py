@@ -6,6 +6,7 @@ import codecs
 import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
+from functools import lru_cache
 from types import ModuleType
 from typing import Any, ClassVar, Self, TypeVar, overload
 
@@ -213,4 +214,17 @@ def callback_name(callback: Callback) -> str:
         raise BadRequest(
             f"callback {callback!r} cannot travel to another machine: pass a method of the spider, such as self.parse"
         )
+    function = getattr(callback, "__func__", None)
+    if function is not None and getattr(type(owner), name, None) is not function:
+        kind: Any = type(owner)
+        return _attribute_of(kind, function) or name
     return name
+
+
+@lru_cache(maxsize=1_024)
+def _attribute_of(cls: Any, function: Any) -> str:
+    """Returns the name by which a class holds a function that is called otherwise, as ``self.__parse`` and decorated
+    ones are; "" where it holds it by none.
+    """
+    names = (name for each in cls.__mro__ for name, value in vars(each).items() if value is function)
+    return next((name for name in names if getattr(cls, name, None) is function), "")

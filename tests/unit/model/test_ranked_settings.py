@@ -117,3 +117,19 @@ def test_frozen_settings_refuse_changes_and_a_copy_does_not() -> None:
     copy.delete("A")
 
     assert (settings.copy_to_dict(), copy.copy_to_dict()) == ({"A": 1}, {})
+
+
+def test_setting_is_taken_out_or_else_the_default() -> None:
+    settings = RankedSettings({"OWN": 1})
+
+    assert (settings.pop("OWN"), settings.pop("OWN", 2)) == (1, 2)
+    with pytest.raises(KeyError):
+        settings.pop("OWN")
+
+
+def test_copy_shares_no_list_with_what_it_was_made_of() -> None:
+    settings = RankedSettings({"OWN": [[1]]})
+
+    settings.copy().get("OWN")[0].append(2)
+
+    assert settings.get("OWN") == [[1]]
