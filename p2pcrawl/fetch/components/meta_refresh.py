@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from w3lib.html import get_meta_refresh
+from w3lib.html import get_base_url, get_meta_refresh
 
 from p2pcrawl.fetch.components.chain import Redirected
 from p2pcrawl.fetch.components.redirect import Redirect, resolve
@@ -43,9 +43,9 @@ class MetaRefresh(Redirect):
         ):
             return answer
         text = answer.body[:LOOK_SIZE].decode("utf-8", "replace")
-        delay_s, location = get_meta_refresh(text, answer.url, "utf-8", self._ignored)
+        delay_s, location = get_meta_refresh(text, get_base_url(text, answer.url), "utf-8", self._ignored)
         url = resolve(request.url, location) if location else None
         if url is None or delay_s is None or delay_s >= self._delay_s_max or canonical(url) == canonical(request.url):
             return answer
-        request = request.replace(method="GET", body=b"") if request.method == "POST" else request
-        raise Redirected(self._next(request, answer, url), answer.status, answer.ip)
+        following = self._next(request, answer, url, method="GET" if request.method == "POST" else None)
+        raise Redirected(following, answer.status, answer.ip)

@@ -23,8 +23,11 @@ from p2pcrawl.model.outcome import Failure
 
 _STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 _OF_THE_BODY: Final = frozenset(
-    {"content-type", "content-length", "content-encoding", "content-language", "transfer-encoding"}
-)
+    {
+        "content-type", "content-length", "content-encoding", "content-language", "content-location",
+        "transfer-encoding",
+    }
+)  # fmt: skip
 
 
 class Redirect(Component):
@@ -60,16 +63,16 @@ class Redirect(Component):
         following = self._next(request, answer, location)
         raise Redirected(following, status, answer.ip, asked=answer.asked, answered=answer.answered)
 
-    def _next(self, request: Request, answer: Answer, location: str) -> Request:
+    def _next(self, request: Request, answer: Answer, location: str, method: str | None = None) -> Request:
         url = resolve(request.url, location)
         if url is None:
             raise FetchError(Failure.BAD_REDIRECT, f"redirected to {location[:200]!r}, which cannot be fetched")
         times = int(request.meta.get("redirect_times", 0)) + 1
         if times > self._times_max:
             raise FetchError(Failure.BAD_REDIRECT, f"redirected more than {self._times_max} times")
-        method, body = request.method, request.body
-        if (answer.status == 303 and method != "HEAD") or (answer.status in (301, 302) and method == "POST"):
-            method, body = "GET", b""
+        if method is None:
+            method = _method_after(answer.status, request.method)
+        body = request.body if method == request.method else b""
         if method == request.method and not answer.set_cookies and canonical(url) == canonical(request.url):
             raise FetchError(Failure.BAD_REDIRECT, "redirected to itself")
         meta = dict(request.meta)
@@ -105,6 +108,10 @@ class Redirect(Component):
             if values != [self._added.get(lower)]:
                 headers.setlist(name, values)
         return headers
+
+
+def _method_after(status: int, method: str) -> str:
+    return "GET" if (status == 303 and method != "HEAD") or (status in (301, 302) and method == "POST") else method
 
 
 def resolve(base: str, location: str) -> str | None:

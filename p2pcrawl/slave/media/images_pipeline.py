@@ -25,6 +25,8 @@ with one thumbnail (measured: 1.7, 0.6 and 0.4 s).
 """
 FORMATS = ("AVIF", "BMP", "GIF", "ICO", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "TIFF", "WEBP")
 """The kinds that are read: of others, some are programs (EPS is given to Ghostscript)."""
+_ORIENTATION = 0x0112
+"""The tag of Exif that says which way up an image is."""
 _QUALITY = 75
 
 
@@ -96,7 +98,7 @@ class ImagesPipeline(FilesPipeline):
     ) -> Iterator[tuple[str, Image.Image, BytesIO]]:
         """Yields path, image and bytes: of the image itself, and of its thumbnails. Raises ImageException."""
         path = accepting(self.file_path, request, response=response, info=info, item=item)
-        original = opened_image(response.body)
+        original = upright(opened_image(response.body))
         width, height = original.size
         if width < self.min_width or height < self.min_height:
             raise ImageException(
@@ -118,7 +120,7 @@ class ImagesPipeline(FilesPipeline):
         """
         from PIL import Image
 
-        if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+        if image.mode in ("RGBA", "LA", "PA", "P") or "transparency" in image.info:
             layer = image.convert("RGBA")
             image = Image.new("RGBA", layer.size, (255, 255, 255))
             image.alpha_composite(layer)
@@ -131,6 +133,14 @@ class ImagesPipeline(FilesPipeline):
         buffer = BytesIO()
         image.save(buffer, "JPEG", quality=_QUALITY)
         return image, buffer
+
+
+def upright(image: Image.Image) -> Image.Image:
+    """Returns an image as it is looked at: turned as its camera noted, or itself where it need not be."""
+    from PIL import ImageOps
+
+    turned = image.getexif().get(_ORIENTATION, 1) != 1
+    return ImageOps.exif_transpose(image) if turned else image
 
 
 def opened_image(body: bytes) -> Image.Image:

@@ -160,3 +160,14 @@ async def test_place_that_is_no_folder_is_refused_before_anything_is_fetched(tmp
 
     with pytest.raises(ConfigurationError, match="cannot"):
         await crawl(Gallery, Site({}), item_pipelines=IMAGES, IMAGES_STORE=str(tmp_path / "file" / "images"))
+
+
+@pytest.mark.parametrize("kind", ["PNG", "WEBP"])
+async def test_image_stands_as_its_camera_was_held(tmp_path: Path, kind: str) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+
+    (told,) = await images_of(tmp_path, picture(kind=kind, exif=exif), IMAGES_THUMBS={"small": (20, 20)})
+
+    assert kept_in(tmp_path / told["path"]).size == (40, 60)
+    assert kept_in(tmp_path / "thumbs" / "small" / NAME).size == (13, 20)

@@ -28,7 +28,8 @@ def refresh(content: str, tag: str = "meta") -> str:
 
 
 def test_page_that_sends_on_is_a_redirect_by_get() -> None:
-    request = Request(URL, method="POST", body=b"a=1", meta={"kept": 1})
+    headers = {"Content-Type": "text/plain", "Content-Length": "3", "X-Kept": "1"}
+    request = Request(URL, method="POST", body=b"a=1", headers=headers, meta={"kept": 1})
     answer = Answer(URL, 200, {"Content-Type": "text/html"}, refresh("5; url=/new").encode())
 
     with pytest.raises(Redirected) as redirected:
@@ -36,7 +37,17 @@ def test_page_that_sends_on_is_a_redirect_by_get() -> None:
 
     next_ = redirected.value.request
     assert (next_.url, next_.method, next_.body) == ("http://a.example/new", "GET", b"")
+    assert list(next_.headers) == ["X-Kept"]
     assert (next_.meta["kept"], next_.meta["redirect_urls"], redirected.value.status) == (1, [URL], 200)
+
+
+def test_page_with_a_base_sends_on_from_there() -> None:
+    answer = Answer(URL, 200, {"Content-Type": "text/html"}, f"<base href='/b/'>{refresh('0; url=c')}".encode())
+
+    with pytest.raises(Redirected) as redirected:
+        MetaRefresh(Settings()).process_answer(Request(URL), answer)
+
+    assert redirected.value.request.url == "http://a.example/b/c"
 
 
 @pytest.mark.parametrize(
