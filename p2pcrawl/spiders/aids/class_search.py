@@ -63,7 +63,7 @@ def create_instance(cls: type, settings: Any, crawler: Any, *arguments: Any, **n
 
 def rel_has_nofollow(rel: str | None) -> bool:
     """Tells whether the ``rel`` of a link says nofollow."""
-    return rel is not None and "nofollow" in rel.replace(",", " ").split()
+    return rel is not None and "nofollow" in rel.lower().replace(",", " ").split()
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, UserDict
 from collections.abc import Container
-from typing import Any
+from typing import Any, Self
 
 
 class CaseInsensitiveDict(UserDict[str, Any]):
@@ -28,6 +28,15 @@ class CaseInsensitiveDict(UserDict[str, Any]):
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and key.lower() in self._written
+
+    def copy(self) -> Self:
+        return type(self)(self.data)
+
+    __copy__ = copy
+
+    def __ior__(self, other: Any) -> Self:  # type: ignore[override,misc]
+        self.update(other)
+        return self
 
 
 class LocalCache(OrderedDict[Any, Any]):

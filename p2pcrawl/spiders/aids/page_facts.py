@@ -6,12 +6,14 @@ import re
 import tempfile
 import webbrowser
 from collections.abc import Callable, Iterable
+from html import escape
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from w3lib.html import get_meta_refresh as refresh_in
 
+from p2pcrawl.spiders.page.answer_kinds import HtmlResponse, XmlResponse
 from p2pcrawl.spiders.page.response import Response
 
 
@@ -24,7 +26,7 @@ def get_meta_refresh(
     response: Response, ignore_tags: Iterable[str] = ("script", "noscript")
 ) -> tuple[float, str] | tuple[None, None]:
     """Returns the delay and the address of a page's ``<meta http-equiv=refresh>``; Nones where it has none."""
-    found: Any = refresh_in(response.text[:4096], response.url, "utf-8", ignore_tags)
+    found: Any = refresh_in(response.text[:4096], response.base_url, "utf-8", ignore_tags)
     return found  # type: ignore[no-any-return]
 
 
@@ -36,16 +38,21 @@ def response_status_message(status: bytes | float | str) -> str:
 
 
 def open_in_browser(response: Response, _openfunc: Callable[[str], Any] = webbrowser.open) -> Any:
-    """Shows a page in the browser of this machine, from a file that stays in the folder for temporary files."""
-    body, ending = response.body, ".bin"
+    """Shows a page in the browser of this machine, from a file that stays in the folder for temporary files.
+
+    Its links lead to where they do on the web. Raises TypeError for what is no text.
+    """
+    if not response.is_text:
+        raise TypeError(f"only text is shown in a browser, which {response!r} is not")
+    body, ending = response.body, ".txt"
     if "json" in response.headers.get("Content-Type", ""):
         ending = ".json"
-    elif b"<" in body[:1024]:
+    elif isinstance(response, HtmlResponse | XmlResponse) or b"<" in body[:1024]:
         ending = ".html"
-        if b"<base" not in body.lower():
-            head = re.search(rb"<head(?:\s[^>]*)?>", body, re.IGNORECASE)
-            place = head.end() if head is not None else 0
-            body = body[:place] + f'<base href="{response.url}">'.encode() + body[place:]
+        # The first <base> of a page is the one that counts; only what begins with its doctype is read by the standard.
+        doctype = re.match(rb"\s*<!doctype[^>]{0,1000}>", body, re.IGNORECASE)
+        place = doctype.end() if doctype is not None else 0
+        body = body[:place] + f'<base href="{escape(response.base_url)}">'.encode() + body[place:]
     with tempfile.NamedTemporaryFile(prefix="p2pcrawl-page-", suffix=ending, delete=False) as file:
         file.write(body)
     return _openfunc(Path(file.name).as_uri())

@@ -15,8 +15,15 @@ FILE = re.compile(r"(.*\.py)(?::([^\W\d][\w.]*))?\Z", re.DOTALL)
 """A file, and perhaps what is meant in it."""
 
 
-def load_object(path: str) -> Any:
-    """Imports what ``module.Class``, ``module:Class`` or ``file.py:Class`` names. Raises ConfigurationError."""
+def load_object(path: Any) -> Any:
+    """Imports what ``module.Class``, ``module:Class`` or ``file.py:Class`` names; a class or function is itself.
+
+    Raises ConfigurationError for a name of nothing, TypeError for what is neither.
+    """
+    if not isinstance(path, str):
+        if callable(path):
+            return path
+        raise TypeError(f"a class or function, or its name, is wanted, not {type(path).__name__}")
     file = FILE.match(path)
     if file is not None:
         if not file[2]:

@@ -27,7 +27,7 @@ class ItemLoader(itemloaders.ItemLoader):
         parent: itemloaders.ItemLoader | None = None,
         **context: Any,
     ) -> None:
-        if selector is None and response is not None:
+        if selector is None and getattr(response, "is_text", response is not None):
             selector = response.selector
         context["response"] = response
         super().__init__(item=item, selector=selector, parent=parent, **context)

@@ -72,7 +72,7 @@ _OTHER_LETTERS = {
     "cp1255": {0xCA: "\u05ba"},
 }
 _SINGLE_BYTES = ("cp", "iso8859", "koi8", "mac")
-_MORE_BYTES = ("cp932", "cp949")
+_MORE_BYTES = ("cp932", "cp949", "cp950", "cp1361", "cp65001")
 _CONTROLS = range(0x80, 0xA0)
 
 
@@ -82,8 +82,9 @@ def encoding_named(label: str) -> str | None:
 
 
 def read(body: bytes, encoding: str) -> str:
-    """Reads bytes as text, in linear time. What cannot be read is U+FFFD; what is no encoding of the web is read as
-    cp1252.
+    """Reads bytes as text, in linear time. What cannot be read is U+FFFD.
+
+    What is neither an encoding of the web nor one of a byte for each letter, as ``cp852`` is, is read as cp1252.
 
     Text in UTF-16 that is broken in 100,000 places ends there.
     """
@@ -93,7 +94,7 @@ def read(body: bytes, encoding: str) -> str:
         return _read_utf16(body, encoding).removeprefix("\ufeff")
     if encoding == REPLACEMENT:
         return "\ufffd" if body else ""
-    table = _table(encoding if encoding in _LABELS else "cp1252")
+    table = _table(encoding if encoding in _LABELS or _has_single_bytes(encoding) else "cp1252")
     if table:
         return codecs.charmap_decode(body, "strict", table)[0]
     return body.decode(encoding, "replace")
@@ -115,12 +116,16 @@ def _read_utf16(body: bytes, encoding: str) -> str:
     return "".join(pieces)
 
 
+def _has_single_bytes(encoding: str) -> bool:
+    return encoding.startswith(_SINGLE_BYTES) and encoding not in _MORE_BYTES
+
+
 @cache
 def _table(encoding: str) -> str:
     """Returns the letters of the 256 bytes; "" for an encoding that takes more than one byte for some."""
     if encoding == USER_DEFINED:
         return "".join([chr(byte) if byte < 0x80 else chr(0xF700 + byte) for byte in range(256)])
-    if not encoding.startswith(_SINGLE_BYTES) or encoding in _MORE_BYTES:
+    if not _has_single_bytes(encoding):
         return ""
     letters = []
     for byte in range(256):

@@ -16,12 +16,13 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from p2pcrawl import Field, Item, Request, Spider
+from p2pcrawl.http import Response
 from p2pcrawl.utils.datatypes import CaseInsensitiveDict, LocalCache, SequenceExclude
 from p2pcrawl.utils.defer import deferred_from_coro, ensure_awaitable, maybe_deferred_to_future
 from p2pcrawl.utils.deprecate import method_is_overridden
 from p2pcrawl.utils.gz import gunzip, gzip_magic_number
 from p2pcrawl.utils.httpobj import urlparse_cached
-from p2pcrawl.utils.misc import arg_to_iter, md5sum, rel_has_nofollow, set_environ, walk_modules
+from p2pcrawl.utils.misc import arg_to_iter, load_object, md5sum, rel_has_nofollow, set_environ, walk_modules
 from p2pcrawl.utils.python import (
     binary_is_text,
     flatten,
@@ -126,7 +127,7 @@ def test_base_and_refresh_of_a_page_are_those_that_it_names() -> None:
     )
 
     assert get_base_url(answer) == "http://b.example/"
-    assert get_meta_refresh(answer) == (5.0, "http://a.example/next")
+    assert get_meta_refresh(answer) == (5.0, "http://b.example/next")
 
 
 def test_page_in_the_browser_counts_its_links_from_where_it_was_had() -> None:
@@ -135,8 +136,41 @@ def test_page_in_the_browser_counts_its_links_from_where_it_was_had() -> None:
     open_in_browser(page("<html><head></head></html>", url="http://a.example/x"), _openfunc=opened.append)
 
     file = Path(unquote(urlsplit(opened[0]).path))
-    assert '<head><base href="http://a.example/x"></head>' in file.read_text()
+    assert file.read_text() == '<base href="http://a.example/x"><html><head></head></html>'
     file.unlink()
+
+
+@pytest.mark.parametrize("hostile", [b"<head\t" * 80_000, b"-><!--\x00" * 80_000, b"<!doctype" * 80_000])
+def test_page_in_the_browser_keeps_its_doctype_and_its_base_whatever_follows(hostile: bytes) -> None:
+    opened: list[str] = []
+    body = b"<!DOCTYPE html><base href='/b/'>" + hostile
+
+    open_in_browser(page(body, url="http://a.example/x"), _openfunc=opened.append)
+
+    file = Path(unquote(urlsplit(opened[0]).path))
+    assert file.read_bytes() == body.replace(b"html>", b'html><base href="http://a.example/b/">', 1)
+    file.unlink()
+
+
+def test_what_is_no_text_is_not_shown_in_the_browser() -> None:
+    with pytest.raises(TypeError, match="text"):
+        open_in_browser(Response("http://a.example/x", body=b"\0"), _openfunc=print)
+
+
+def test_copy_of_a_dict_in_any_case_is_one_of_its_own() -> None:
+    first = CaseInsensitiveDict({"Key": 1})
+
+    second = first.copy()
+    second |= {"KEY": 2, "other": 3}
+
+    assert (dict(first), dict(second)) == ({"Key": 1}, {"KEY": 2, "other": 3})
+    assert "OTHER" in second
+
+
+def test_class_is_loaded_as_itself() -> None:
+    assert load_object(Fruit) is Fruit
+    with pytest.raises(TypeError, match="int"):
+        load_object(3)
 
 
 def test_json_of_what_spiders_have_in_hand() -> None:

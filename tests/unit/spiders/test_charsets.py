@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from p2pcrawl.http import TextResponse
 from p2pcrawl.spiders.page.charsets import BROKEN_MAX, encoding_named, read
 from p2pcrawl.spiders.page.encoding import encoding_of
 from p2pcrawl.spiders.page.response import Response
@@ -157,3 +158,9 @@ def test_whatever_is_named_is_read(body: bytes, label: str, place: str) -> None:
 
     assert isinstance(response.text, str)
     assert isinstance(response.links, list)
+
+
+def test_encoding_that_browsers_do_not_know_is_read_where_a_spider_says_so() -> None:
+    answer = TextResponse("http://a.example/", body="\u255a\u2569".encode("cp852"), encoding="cp852")
+
+    assert answer.text == "\u255a\u2569"

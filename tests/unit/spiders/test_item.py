@@ -13,6 +13,7 @@ import pytest
 from itemadapter import ItemAdapter, is_item
 
 from p2pcrawl import Field, Item
+from p2pcrawl.http import Response
 from p2pcrawl.loader import ItemLoader
 from p2pcrawl.loader.processors import Join, MapCompose, TakeFirst
 from p2pcrawl.spiders.items.item_json import encode_item
@@ -174,3 +175,11 @@ def test_loader_fills_what_it_is_given_from_a_selector() -> None:
 def test_loader_without_a_page_says_what_it_lacks() -> None:
     with pytest.raises(RuntimeError, match="selector"):
         ItemLoader().add_css("title", "h1")
+
+
+def test_loader_of_an_answer_without_text_takes_values() -> None:
+    loader = ItemLoader({}, response=Response("http://a.example/picture.png", body=b"\0"))
+
+    loader.add_value("kind", "picture")
+
+    assert loader.load_item() == {"kind": ["picture"]}
