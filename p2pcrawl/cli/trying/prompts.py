@@ -5,10 +5,12 @@ from __future__ import annotations
 import code
 import os
 import sys
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from importlib import import_module
-from typing import Any
+from typing import Any, TextIO, cast
 
+from p2pcrawl.cli.screen.terminal import Guarded
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.spiders.page.response import Response
 
@@ -21,10 +23,7 @@ def prompt_with(names: dict[str, Any], banner: str) -> None:
     """Shows a prompt that knows ``names`` until its end. Raises ConfigurationError for a prompt that is not known."""
     for shell in wanted_shells():
         try:
-            begin = _STARTS[shell]
-            # A live display stands in the place of the streams, and a prompt needs a terminal.
-            with redirect_stdout(sys.__stdout__ or sys.stdout), redirect_stderr(sys.__stderr__ or sys.stderr):
-                begin(names, banner)
+            _STARTS[shell](names, banner)
         except ImportError:
             continue
         return
@@ -40,13 +39,27 @@ def wanted_shells() -> list[str]:
 
 
 def inspect_response(response: Response, spider: Any) -> None:
-    """Shows a prompt in a callback, with ``response``, ``request``, ``spider`` and ``settings``; all else of the crawl
-    waits until its end. Raises ConfigurationError in a slave process, which has no terminal.
+    """Shows Python's own prompt in a callback, with ``response``, ``request``, ``spider`` and ``settings``; all
+    else of the crawl waits until its end. Raises ConfigurationError in a slave process, which has no terminal.
     """
     if sys.stdin is None or not sys.stdin.isatty():
         raise ConfigurationError("inspect_response needs a terminal: crawl with --slaves 0 in one")
     names = {"response": response, "request": response.request, "spider": spider, "settings": spider.settings}
-    prompt_with(names, "response, request, spider and settings are here; Ctrl-D goes on with the crawl")
+    # Other prompts need a loop of their own, and the crawl's is running.
+    with _bare_streams(guarded=True):
+        _python(names, "response, request, spider and settings are here; Ctrl-D goes on with the crawl")
+
+
+@contextmanager
+def _bare_streams(*, guarded: bool = False) -> Iterator[None]:
+    """Brings the terminal back to where a live display, or what guards it, stands in its place. Prompts that draw
+    themselves need it bare.
+    """
+    out, err = sys.__stdout__ or sys.stdout, sys.__stderr__ or sys.stderr
+    if guarded:
+        out, err = cast(TextIO, Guarded(out)), cast(TextIO, Guarded(err, redacts=True))
+    with redirect_stdout(out), redirect_stderr(err):
+        yield
 
 
 def _ipython(names: dict[str, Any], banner: str) -> None:
@@ -54,13 +67,15 @@ def _ipython(names: dict[str, Any], banner: str) -> None:
     config = import_module("IPython.terminal.ipapp").load_default_config()
     embed.clear_instance()
     shell = embed.instance(banner1=f"{banner}\n", user_ns=names, config=config, confirm_exit=False)
-    shell()
+    with _bare_streams():
+        shell()
 
 
 def _ptpython(names: dict[str, Any], banner: str) -> None:
     embed = import_module("ptpython.repl").embed
     print(banner)
-    embed(globals=names)
+    with _bare_streams():
+        embed(globals=names)
 
 
 def _python(names: dict[str, Any], banner: str) -> None:

@@ -72,7 +72,11 @@ def test_prompt_that_is_not_known_is_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.usefixtures("terminal")
-def test_response_is_inspected_in_the_middle_of_a_crawl(typed: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+def test_response_is_inspected_at_the_prompt_that_needs_no_loop(
+    typed: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("P2PCRAWL_PYTHON_SHELL", "ipython")
+    monkeypatch.setitem(sys.modules, "IPython.terminal.embed", SimpleNamespace())
     typed += ["print(response.title, request.url == response.url, spider.settings is settings)"]
 
     inspect_response(page("<title>t</title>"), SimpleNamespace(settings={}))
