@@ -26,6 +26,7 @@ class MetaRefresh(Redirect):
     """
 
     order = 580
+    reason = "meta refresh"
 
     def __init__(self, settings: Settings, handled: Collection[int] = ()) -> None:
         super().__init__(settings, handled)

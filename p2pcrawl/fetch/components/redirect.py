@@ -33,11 +33,13 @@ _OF_THE_BODY: Final = frozenset(
 class Redirect(Component):
     """Raises Redirected for a redirect, with the method that browsers would use.
 
-    Honours meta's dont_redirect and handle_httpstatus_list, and counts in its redirect_times and
-    redirect_urls. Raises FetchError(BAD_REDIRECT) for one that cannot be followed.
+    Honours meta's dont_redirect and handle_httpstatus_list, and counts in its redirect_times,
+    redirect_urls and redirect_reasons. Raises FetchError(BAD_REDIRECT) for one that cannot be followed.
     """
 
     order = 600
+    reason: str = ""
+    """What stands in meta's redirect_reasons; "": the status."""
 
     def __init__(self, settings: Settings, handled: Collection[int] = ()) -> None:
         self._times_max = settings.redirect_max_times
@@ -78,6 +80,7 @@ class Redirect(Component):
         meta = dict(request.meta)
         meta["redirect_times"] = times
         meta["redirect_urls"] = [*meta.get("redirect_urls", ()), request.url]
+        meta["redirect_reasons"] = [*meta.get("redirect_reasons", ()), self.reason or answer.status]
         if "proxy" in meta and meta["proxy"] == self._proxies.proxy_for(request.url):
             del meta["proxy"]
         headers = self._headers(request, url, keeps_body=method == request.method)

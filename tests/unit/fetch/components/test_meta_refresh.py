@@ -38,6 +38,7 @@ def test_page_that_sends_on_is_a_redirect_by_get() -> None:
     next_ = redirected.value.request
     assert (next_.url, next_.method, next_.body) == ("http://a.example/new", "GET", b"")
     assert list(next_.headers) == ["X-Kept"]
+    assert next_.meta["redirect_reasons"] == ["meta refresh"]
     assert (next_.meta["kept"], next_.meta["redirect_urls"], redirected.value.status) == (1, [URL], 200)
 
 
