@@ -67,8 +67,8 @@ class MediaPipeline:
     def _made(cls, crawler: Any) -> Any:
         return called(cls, crawler=crawler, settings=crawler.settings)
 
-    def open_spider(self, spider: Any) -> None:
-        self.spiderinfo = MediaInfo(spider)
+    def open_spider(self, spider: Any = None) -> None:
+        self.spiderinfo = MediaInfo(spider if spider is not None else self.crawler.spider)
 
     def process_item(self, item: Any, spider: Any = None) -> Any:
         """Returns the item, parked until its files are had."""

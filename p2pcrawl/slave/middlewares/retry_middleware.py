@@ -9,6 +9,7 @@ from p2pcrawl.fetch.components.status import StatusError
 from p2pcrawl.model.choosing.reading import Readings
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.errors import FetchError
+from p2pcrawl.spiders.aids.page_facts import response_status_message
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.page.response import Response
 
@@ -37,7 +38,9 @@ def get_retry_request(
     told = reason if isinstance(reason, str) else _name_of(reason)
     if times > (max_retry_times or 0):
         stats.inc_value(f"{stats_base_key}/max_reached")
-        level = logging.getLevelNamesMapping().get(str(give_up_log_level), logging.DEBUG)
+        level = give_up_log_level if give_up_log_level is not None else logging.DEBUG
+        if isinstance(level, str):
+            level = logging.getLevelNamesMapping().get(level, logging.DEBUG)
         logger.log(level, "gave up %s after %d attempts: %s", request, times, told)
         return None
     stats.inc_value(f"{stats_base_key}/count")
@@ -71,7 +74,7 @@ class RetryMiddleware:
     def process_response(self, request: Request, response: Response, spider: Any = None) -> Request | Response:
         if request.meta.get("dont_retry") or response.status not in self.retry_http_codes:
             return response
-        return self._retry(request, f"{response.status}", spider) or response
+        return self._retry(request, response_status_message(response.status), spider) or response
 
     def process_exception(self, request: Request, exception: Exception, spider: Any = None) -> Request | None:
         wanted = isinstance(exception, self.EXCEPTIONS_TO_RETRY) and not isinstance(exception, StatusError)

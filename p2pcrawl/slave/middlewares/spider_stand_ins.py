@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, Self
 
 from p2pcrawl.fetch.components.status import HttpStatus
+from p2pcrawl.model.crawl.domains import is_within, read_domains
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.url import host_of
+from p2pcrawl.model.errors import IgnoreRequest
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.page.response import Response
 
@@ -50,16 +52,36 @@ class OutputMiddleware:
 
 
 class OffsiteMiddleware(OutputMiddleware):
-    """Leaves out requests beyond the spider's ``allowed_domains``."""
+    """Leaves out requests beyond the spider's ``allowed_domains``: on either side, of spiders or of fetches."""
+
+    crawler: CrawlHandle | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: CrawlHandle) -> Self:
+        made = cls()
+        made.crawler = crawler
+        return made
+
+    def spider_opened(self, spider: Any) -> None:
+        """Does nothing: the domains of a spider are read at each request."""
+
+    def process_request(self, request: Request, spider: Any = None) -> None:
+        """Raises IgnoreRequest for what is not to be fetched."""
+        if spider is None and self.crawler is not None:
+            spider = self.crawler.spider
+        if not self._may_go(request, spider):
+            raise IgnoreRequest(f"{host_of(request.url)} is beyond allowed_domains")
 
     def wants(self, request: Request, response: Response, spider: Any) -> bool:
-        return request.dont_filter or self.should_follow(request, spider)
+        return self._may_go(request, spider)
 
     def should_follow(self, request: Request, spider: Any) -> bool:
         """Tells whether a request's host is one of the spider's."""
-        domains = [domain.lower() for domain in getattr(spider, "allowed_domains", None) or ()]
-        host = host_of(request.url)
-        return not domains or any(host == domain or host.endswith(f".{domain}") for domain in domains)
+        domains, _ = read_domains(getattr(spider, "allowed_domains", None) or ())
+        return not domains or is_within(host_of(request.url), domains)
+
+    def _may_go(self, request: Request, spider: Any) -> bool:
+        return bool(request.dont_filter or request.meta.get("allow_offsite")) or self.should_follow(request, spider)
 
 
 class DepthMiddleware(OutputMiddleware):

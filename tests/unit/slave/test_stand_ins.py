@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ from p2pcrawl.downloadermiddlewares.useragent import UserAgentMiddleware
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.errors import IgnoreRequest
+from p2pcrawl.pipelines.media import MediaPipeline
 from p2pcrawl.spidermiddlewares.httperror import HttpError
 from p2pcrawl.spidermiddlewares.offsite import OffsiteMiddleware
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
@@ -140,3 +143,52 @@ def test_offsite_keeps_to_the_domains_of_the_spider() -> None:
     kept = OffsiteMiddleware().process_spider_output(None, map(Request, urls), spider)  # type: ignore[arg-type]
 
     assert [request.url for request in kept] == urls[:2]
+
+
+class Neighbours(OffsiteMiddleware):
+    def should_follow(self, request: Request, spider: Any) -> bool:
+        return super().should_follow(request, spider) or request.url.endswith("/near")
+
+
+@pytest.mark.parametrize(
+    ("request_", "goes"),
+    [
+        (Request("http://b.a.example/"), True),
+        (Request("http://c.example/near"), True),
+        (Request("http://c.example/", meta={"allow_offsite": True}), True),
+        (Request("http://c.example/", dont_filter=True), True),
+        (Request("http://c.example/"), False),
+    ],
+)
+def test_offsite_filter_works_among_downloader_middlewares_too(request_: Request, goes: bool) -> None:
+    handle = handle_of()
+    handle.spider.allowed_domains = ["http://a.example:80", None]
+    middleware = Neighbours.from_crawler(handle)
+    middleware.spider_opened(handle.spider)
+
+    if goes:
+        middleware.process_request(request_)
+    else:
+        with pytest.raises(IgnoreRequest):
+            middleware.process_request(request_)
+
+
+@pytest.mark.parametrize(("level", "told"), [(logging.WARNING, "WARNING"), ("ERROR", "ERROR"), (None, "DEBUG")])
+def test_giving_up_is_logged_at_the_level_that_is_wanted(
+    level: int | str | None, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    request = Request("http://a.example/", meta={"retry_times": 9})
+
+    assert get_retry_request(request, spider=handle_of().spider, give_up_log_level=level) is None
+
+    assert [record.levelname for record in caplog.records if "gave up" in record.message] == [told]
+
+
+def test_media_pipeline_knows_its_spider_though_it_is_opened_without() -> None:
+    handle = handle_of()
+    pipeline = MediaPipeline(crawler=handle)
+
+    pipeline.open_spider()
+
+    assert pipeline.spiderinfo.spider is handle.spider
