@@ -105,4 +105,6 @@ async def test_two_spiders_of_one_crawl_each_have_the_rules_of_their_own_purpose
 
     assert sorted(found["trained"]) == ["/", "/open"]
     assert len(found["told"]) == 6
-    assert (targets.count("/robots.txt"), targets.count("/.well-known/tdmrep.json")) == (2, 1)
+    # Once where the one that asks for more is the first to come, else once more for it.
+    assert targets.count("/robots.txt") in (1, 2)
+    assert targets.count("/.well-known/tdmrep.json") == 1
