@@ -47,7 +47,7 @@ def _words() -> _Words:
     return words
 
 
-def request_arguments(command: str, *, ignore_unknown_options: bool = True) -> dict[str, Any]:
+def request_arguments(command: str, ignore_unknown_options: bool = True) -> dict[str, Any]:
     """Returns the arguments of the request that a command of curl makes.
 
     Raises BadRequest for what is no such command, and, unless they are to be ignored, for options that are not known.

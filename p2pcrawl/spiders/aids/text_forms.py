@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import IO, Any, TypeVar
 
 _Part = TypeVar("_Part")
@@ -77,14 +78,16 @@ def without_none_values(values: Any) -> Any:
 
 
 def get_func_args(function: Callable[..., Any], stripself: bool = False) -> list[str]:
-    """Returns the names of a callable's parameters that can be given by position or by name."""
+    """Returns the names of a callable's parameters that can be given by position or by name, and are not bound."""
     if not callable(function):
         raise TypeError(f"{function!r} is no callable")
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except ValueError:  # Some that are written in C.
         return []
-    names = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
+    bound = function.keywords if isinstance(function, partial) else {}
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    names = [each.name for each in parameters if each.kind in kinds and each.name not in bound]
     return names[1:] if stripself and names and names[0] == "self" else names
 
 

@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Callable
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -79,6 +80,7 @@ def greet(self: object, a: int, b: int = 1, *more: int, c: int = 2) -> None: ...
         (without_none_values([1, None, 0]), [1, 0]),
         (get_func_args(greet), ["self", "a", "b", "c"]),
         (get_func_args(greet, stripself=True), ["a", "b", "c"]),
+        (get_func_args(partial(greet, b=2), stripself=True), ["a", "c"]),
         (global_object_name(Fruit), f"{__name__}.Fruit"),
         (md5sum(io.BytesIO(b"some bytes")), "9d0568469d206c1aedf1b71f12f474bc"),
         (rel_has_nofollow("ugc,nofollow"), True),

@@ -13,6 +13,7 @@ from p2pcrawl.model.errors import BadRequest
 from p2pcrawl.spiders.requests.as_dict import request_authenticate, request_from_dict, request_httprepr
 from p2pcrawl.spiders.requests.fingerprinter import RequestFingerprinter, request_fingerprint
 from p2pcrawl.spiders.spider import Spider
+from p2pcrawl.utils.curl import curl_to_request_kwargs
 
 URL = "http://a.example/"
 
@@ -30,6 +31,7 @@ class Shop(Spider):
     def failed(self, failure: Any) -> None: ...
 
 
+@pytest.mark.filterwarnings("ignore:a JsonRequest with a body")
 @pytest.mark.parametrize(
     ("arguments", "method", "body"),
     [
@@ -53,6 +55,21 @@ def test_json_is_replaced_by_other_data_in_the_same_form() -> None:
     changed = request.replace(data={"c": 1})
 
     assert (type(changed), changed.body, changed.method) == (JsonRequest, b'{\n "c": 1\n}', "POST")
+
+
+def test_data_beside_a_body_is_left_out_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match="data will be ignored"):
+        request = JsonRequest(URL, body=b"{}", data={"a": 1})
+    with pytest.warns(UserWarning, match="data will be ignored"):
+        changed = request.replace(body=b"[]", data={"b": 1})
+
+    assert (request.body, changed.body) == (b"{}", b"[]")
+
+
+def test_arguments_of_a_request_are_read_from_a_command_of_curl() -> None:
+    arguments = curl_to_request_kwargs("curl 'http://a.example/' -H 'X-A: b' --odd", True)
+
+    assert Request(**arguments).headers["X-A"] == "b"
 
 
 def test_call_of_xml_rpc_is_posted_each_time() -> None:
