@@ -127,14 +127,15 @@ def peer(
     after SIGTERM and drain, 130 after Ctrl-C.
     """
     from p2pcrawl.cli.cluster.peer_verb import PeerOptions, run_peer
+    from p2pcrawl.cli.cluster.remote import with_host
     from p2pcrawl.peer.config import Partition
     from p2pcrawl.stores.warc.place import chosen_place
 
     fields = {
-        "bind": _with_host(bind),
+        "bind": with_host(bind),
         "advertise": advertise,
-        "join": tuple(_with_host(address) for address in join),
-        "api": _with_host(api),
+        "join": tuple(with_host(address) for address in join),
+        "api": with_host(api),
         "data": data,
         "slaves": slaves,
         "role": role,
@@ -156,11 +157,6 @@ def peer(
         fields["cluster"] = cluster
     level = loglevel or ("DEBUG" if debug else "INFO")
     return run_peer(PeerOptions(fields, as_json, level, logfile or ""))
-
-
-def _with_host(address: str) -> str:
-    """Completes ``:7118``, which is on this machine."""
-    return f"127.0.0.1{address}" if address.startswith(":") and address.count(":") == 1 else address
 
 
 @click.command()

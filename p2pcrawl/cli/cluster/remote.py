@@ -31,6 +31,11 @@ ANSWER_MAX = 64 * 1024 * 1024
 """Of what is not read piece by piece; a line of items is no longer."""
 
 
+def with_host(address: str) -> str:
+    """Completes ``:7118``, which is on this machine."""
+    return f"127.0.0.1{address}" if address.startswith(":") and address.count(":") == 1 else address
+
+
 class Remote:
     """One connection for each call."""
 
@@ -47,7 +52,7 @@ class Remote:
         ``itself`` is meant, it has to be the only one. Raises ConfigurationError, with what else could be typed.
         """
         if typed:
-            host, port = parse_address(typed.removeprefix("http://").rstrip("/"))
+            host, port = parse_address(with_host(typed.removeprefix("http://").rstrip("/")))
             return cls(format_address(host, port), token_file)
         here = peers_here()
         if not here:

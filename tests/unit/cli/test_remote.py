@@ -126,6 +126,10 @@ def test_token_of_a_peer_of_this_user_is_found_by_what_that_peer_noted(tmp_path:
             Remote(address).post("/drain", {})
 
 
+def test_port_alone_is_on_this_machine_as_where_peers_join() -> None:
+    assert Remote.find(":7180").address == "127.0.0.1:7180"
+
+
 def test_peer_that_listens_everywhere_is_found_on_this_machine(tmp_path: Path) -> None:
     presence = Presence()
     presence.open(Address("0.0.0.0:7118"), tmp_path / "token")
