@@ -1,5 +1,6 @@
 """The base of pipelines that have files fetched for items."""
 
 from p2pcrawl.slave.media.media_pipeline import MediaPipeline
+from p2pcrawl.spiders.loading.parked import FileException
 
-__all__ = ["MediaPipeline"]
+__all__ = ["FileException", "MediaPipeline"]

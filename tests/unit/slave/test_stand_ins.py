@@ -16,6 +16,8 @@ from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import IgnoreRequest
+from p2pcrawl.pipelines.files import FileException
+from p2pcrawl.pipelines.media import FileException as MediaFileException
 from p2pcrawl.pipelines.media import MediaPipeline
 from p2pcrawl.spidermiddlewares.httperror import HttpError
 from p2pcrawl.spidermiddlewares.offsite import OffsiteMiddleware
@@ -192,3 +194,7 @@ def test_media_pipeline_knows_its_spider_though_it_is_opened_without() -> None:
     pipeline.open_spider()
 
     assert pipeline.spiderinfo.spider is handle.spider
+
+
+def test_failure_of_a_file_is_one_class_at_both_paths() -> None:
+    assert MediaFileException is FileException
