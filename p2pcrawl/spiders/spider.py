@@ -31,7 +31,8 @@ class Spider:
     allowed_domains: Iterable[str] = ()
     """Hosts to stay within, their subdomains included; empty: no bound."""
     custom_settings: Mapping[str, Any] | None = None
-    handle_httpstatus_list: Iterable[int] = ()
+    handle_httpstatus_list: Iterable[int] | None = None
+    """Statuses besides 2xx that callbacks get, in the place of HTTPERROR_ALLOWED_CODES."""
     settings: Settings = Settings()
     crawler: CrawlHandle
     """The crawl in this slave: its settings, stats and signals. It is there when the spider has been made, and not yet

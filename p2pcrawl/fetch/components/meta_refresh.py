@@ -28,7 +28,7 @@ class MetaRefresh(Redirect):
     order = 580
     reason = "meta refresh"
 
-    def __init__(self, settings: Settings, handled: Collection[int] = ()) -> None:
+    def __init__(self, settings: Settings, handled: Collection[int] | None = None) -> None:
         super().__init__(settings, handled)
         self._delay_s_max = settings.metarefresh_maxdelay
         self._ignored = settings.metarefresh_ignore_tags

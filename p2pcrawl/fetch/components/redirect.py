@@ -41,9 +41,9 @@ class Redirect(Component):
     reason: str = ""
     """What stands in meta's redirect_reasons; "": the status."""
 
-    def __init__(self, settings: Settings, handled: Collection[int] = ()) -> None:
+    def __init__(self, settings: Settings, handled: Collection[int] | None = None) -> None:
         self._times_max = settings.redirect_max_times
-        self._handled = frozenset(handled)
+        self._handled = frozenset(handled or ())
         self._added = {
             name.lower(): value
             for name, value in {**settings.default_request_headers, "User-Agent": settings.user_agent}.items()

@@ -36,10 +36,10 @@ RulesFor = Callable[[str], RobotsRules | None]
 
 
 def default_components(
-    settings: Settings, rules_for: RulesFor, handled: Collection[int] = (), home: Home | None = None
+    settings: Settings, rules_for: RulesFor, handled: Collection[int] | None = None, home: Home | None = None
 ) -> list[Component]:
-    """Builds the components that ``settings`` ask for. ``handled``: the spider's handle_httpstatus_list. ``home``: the
-    job's hosts.
+    """Builds the components that ``settings`` ask for. ``handled``: the spider's handle_httpstatus_list; None:
+    it has none. ``home``: the job's hosts.
     """
     statuses = HttpStatus(settings, handled)
     components: list[Component] = [

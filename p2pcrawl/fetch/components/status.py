@@ -30,15 +30,16 @@ class StatusError(FetchError):
 
 class HttpStatus(Component):
     """Raises StatusError for what is not 2xx, unless somebody wants to see it: the request (its
-    ``handle_httpstatus_list`` is all that it wants, whatever the others say), the spider or the settings.
+    ``handle_httpstatus_list`` is all that it wants, whatever the others say), the spider by a list of its own, or the
+    settings where it has none.
     """
 
     order = 0
     """Nearer to the spider than middlewares, which see answers of any status."""
 
-    def __init__(self, settings: Settings, handled: Collection[int] = ()) -> None:
+    def __init__(self, settings: Settings, handled: Collection[int] | None = None) -> None:
         self._all = settings.httperror_allow_all
-        self._allowed = frozenset((*settings.httperror_allowed_codes, *handled))
+        self._allowed = frozenset(settings.httperror_allowed_codes if handled is None else handled)
 
     def process_answer(self, request: Request, answer: Answer) -> Answer:
         if self.wants(request, answer.status):

@@ -25,8 +25,10 @@ class HttpErrorMiddleware:
         return cls(crawler.settings)
 
     def process_spider_input(self, response: Response, spider: Any = None) -> None:
-        handled = tuple(getattr(spider, "handle_httpstatus_list", ()))
-        HttpStatus(self._settings, handled).process_answer(response.request, response.answer)
+        handled = getattr(spider, "handle_httpstatus_list", None)
+        HttpStatus(self._settings, None if handled is None else tuple(handled)).process_answer(
+            response.request, response.answer
+        )
 
 
 class OutputMiddleware:

@@ -133,7 +133,8 @@ class JobRun:
         self._items = ItemPassage(self._pipelines, self._errands, self.handle, self._complaints, settings.slave_silence)
         self._rules = KnownRules(self.agent, usage=settings.reads_usage)
         self._side = spider_side(settings, self.handle)
-        handled = tuple(self.spider.handle_httpstatus_list or ())
+        handled = self.spider.handle_httpstatus_list
+        handled = None if handled is None else tuple(handled)
         defaults = default_components(settings, self._rules.of, handled, self._home)
         counts, known_by = self.handle.stats.inc_value, self.handle.request_fingerprinter.fingerprint
         caches = Caches.of(settings, networks, self.spider.name, counts, known_by)

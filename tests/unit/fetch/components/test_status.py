@@ -51,7 +51,7 @@ def test_anything_else_is_a_failure_of_its_kind_with_the_answer_on_it(status, ki
     ("settings", "handled", "meta"),
     [
         (Settings(httperror_allow_all=True), (), {}),
-        (Settings(httperror_allowed_codes=(404,)), (), {}),
+        (Settings(httperror_allowed_codes=(404,)), None, {}),
         (Settings(), (404,), {}),
         (Settings(), (), {"handle_httpstatus_list": [404]}),
         (Settings(), (), {"handle_httpstatus_all": True}),
@@ -65,8 +65,14 @@ def test_a_status_that_is_wanted_passes(settings, handled, meta):
 
 @pytest.mark.parametrize(
     ("settings", "handled"),
-    [(Settings(httperror_allow_all=True), ()), (Settings(httperror_allowed_codes=(404,)), ()), (Settings(), (404,))],
+    [(Settings(httperror_allow_all=True), ()), (Settings(httperror_allowed_codes=(404,)), None), (Settings(), (404,))],
 )
 def test_what_a_request_wants_takes_the_place_of_what_others_want(settings, handled):
     with pytest.raises(StatusError):
         HttpStatus(settings, handled).process_answer(Request(URL, meta={"handle_httpstatus_list": [500]}), answer(404))
+
+
+@pytest.mark.parametrize("handled", [(500,), ()])
+def test_list_of_the_spider_takes_the_place_of_the_settings(handled):
+    with pytest.raises(StatusError):
+        HttpStatus(Settings(httperror_allowed_codes=(404,)), handled).process_answer(Request(URL), answer(404))
