@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from p2pcrawl.model.crawl.request import Request
+from p2pcrawl.spiders.finding.twisted_errors import counterpart
 
 Raised = type[BaseException]
 
@@ -20,8 +21,8 @@ class PageFailure:
     response: Any = None
 
     def check(self, *kinds: Raised) -> Raised | None:
-        """Returns the first of ``kinds`` that the exception is an instance of."""
-        return next((kind for kind in kinds if isinstance(self.value, kind)), None)
+        """Returns the first of ``kinds`` that the exception is an instance of; Twisted's errors stand for ours."""
+        return next((kind for kind in kinds if isinstance(self.value, counterpart(kind))), None)
 
     @property
     def type(self) -> Raised:

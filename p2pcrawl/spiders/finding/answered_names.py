@@ -17,6 +17,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from p2pcrawl.spiders.finding.twisted_errors import TWISTED_ERRORS, answers_for_twisted
+
 SPOKEN_VERSION = (2, 13, 0)
 """The version of Scrapy whose names these are, for spiders that ask."""
 
@@ -132,7 +134,9 @@ def missing_name(error: BaseException) -> str:
         return ""
     named = re.match(r"cannot import name '(\w+)'", error.msg or "")
     wanted = f"{error.name}.{named[1]}" if named else error.name
-    twisteds = error.name.partition(".")[0] == "twisted" and (not named or wanted in REACTORS)
+    twisteds = error.name.partition(".")[0] == "twisted" and (
+        not named or wanted in REACTORS or answers_for_twisted(error.name)
+    )
     return wanted if _is_scrapys(error.name) or (twisteds and scrapy_names_installed()) else ""
 
 
@@ -156,6 +160,8 @@ class ScrapyNames(MetaPathFinder, Loader):
         if fullname in REACTORS:
             # Whoever imports it waits for a reactor that nobody runs: its work would be lost without a word.
             raise ModuleNotFoundError(f"p2pcrawl has no {fullname}", name=fullname)
+        if answers_for_twisted(fullname):
+            return ModuleSpec(fullname, self, is_package=True)
         if not _is_scrapys(fullname) or (home_of(fullname) is None and fullname not in ABOVE):
             return None
         return ModuleSpec(fullname, self, is_package=True)
@@ -164,6 +170,10 @@ class ScrapyNames(MetaPathFinder, Loader):
         return AnsweredModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
+        if not _is_scrapys(module.__name__):
+            errors = dict(TWISTED_ERRORS.get(module.__name__, {}))
+            vars(module).update(errors, __all__=list(errors), _home=None, _shown=[])
+            return
         name = home_of(module.__name__)
         home = importlib.import_module(name) if name is not None else None
         shown = getattr(home, "__all__", None) if home is not None else []
@@ -184,7 +194,7 @@ class AnsweredModule(ModuleType):
             if hasattr(home, name) and (shown is None or name in shown):
                 return getattr(home, name)
             below = f"{self.__name__}.{name}"
-            if home_of(below) is not None or below in ABOVE:
+            if _is_scrapys(below) and (home_of(below) is not None or below in ABOVE):
                 return importlib.import_module(below)
         raise AttributeError(f"p2pcrawl has no {self.__name__}.{name}", name=name, obj=self)
 

@@ -20,6 +20,7 @@ from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.spiders.finding.built_in import built_in
 from p2pcrawl.spiders.finding.objects import load_object
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
+from p2pcrawl.spiders.hooks.signal_names import spider_idle
 from p2pcrawl.spiders.loading.allowed_hosts import bounds_of
 from p2pcrawl.spiders.loading.chosen import pace_of, spider_of
 from p2pcrawl.spiders.loading.plain import Links
@@ -53,7 +54,9 @@ def try_spider(cls: type[Spider], arguments: Mapping[str, Any], settings: Settin
         log.warning("%s", line)
     for name, near in near_misses(settings.own):
         log.warning("setting %s is not one of ours, and is kept for the spider to read; was %s meant?", name, near)
-    _check_start(spider)
+    _check_start(
+        spider, fed=handle.signals.has(spider_idle) or bool(settings.extensions or settings.spider_middlewares)
+    )
     return pace_of(settings, spider)
 
 
@@ -89,8 +92,8 @@ def _listed(names: list[str]) -> str:
     return f"the argument {quoted[0]}" if len(quoted) == 1 else f"the arguments {', '.join(quoted)}"
 
 
-def _check_start(spider: Spider) -> None:
-    """Checks the start URLs, where they are nothing but a list."""
+def _check_start(spider: Spider, *, fed: bool) -> None:
+    """Checks the start URLs, where they are nothing but a list. There may be none where others feed the spider."""
     cls = type(spider)
     if cls.start is not Spider.start or cls.start_requests is not Spider.start_requests:
         return
@@ -100,6 +103,8 @@ def _check_start(spider: Spider) -> None:
     if not urls:
         # The same words as when it starts, for the misspelt attribute.
         list(spider.start_requests())
+        if fed:
+            return
         raise ConfigurationError(
             f"spider {spider.name} has nowhere to start: give it start_urls, or define start() or start_requests()"
         )

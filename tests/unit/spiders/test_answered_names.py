@@ -6,12 +6,13 @@ import pkgutil
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
 
 import p2pcrawl
-from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.errors import CannotResolveHostError, ConfigurationError, DownloadTimeoutError
 from p2pcrawl.spiders.finding.answered_names import (
     ELSEWHERE,
     OTHER_THINGS,
@@ -27,11 +28,11 @@ from tests.test_layers import FACES, MAY_IMPORT
 def answered() -> Iterator[None]:
     """Answers for Scrapy's names until the test ends."""
     finders, path = list(sys.meta_path), list(sys.path)
-    kept = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "scrapy"}
+    kept = {name: module for name, module in sys.modules.items() if name.partition(".")[0] in ("scrapy", "twisted")}
     install_scrapy_names()
     yield
     sys.meta_path[:], sys.path[:] = finders, path
-    for name in [name for name in sys.modules if name.partition(".")[0] == "scrapy"]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("scrapy", "twisted")]:
         del sys.modules[name]
     sys.modules.update(kept)
 
@@ -109,6 +110,22 @@ def test_what_would_wait_for_a_reactor_is_refused_though_it_is_installed(
 
     with pytest.raises(ConfigurationError, match=r"line 1: p2pcrawl has no twisted\..*: crawls run on asyncio"):
         import_file(written(tmp_path, f"{line}\n"))
+
+
+@pytest.mark.usefixtures("answered")
+@pytest.mark.skipif(PathFinder.find_spec("twisted") is not None, reason="Twisted is installed, and answers itself")
+def test_errors_of_twisted_are_those_of_ours_that_stand_for_them(tmp_path: Path) -> None:
+    lines = (
+        "from twisted.web.client import ResponseFailed\nfrom twisted.internet.error import DNSLookupError, TimeoutError"
+    )
+
+    module = import_file(written(tmp_path, lines))
+
+    assert (module.DNSLookupError, module.TimeoutError) == (CannotResolveHostError, DownloadTimeoutError)
+    with pytest.raises(ConfigurationError, match=r"line 1: p2pcrawl has no twisted\.web\.client\.Agent: crawls run on"):
+        import_file(written(tmp_path, "from twisted.web.client import Agent\n", "agent.py"))
+    with pytest.raises(ConfigurationError, match=r"line 1: p2pcrawl has no twisted\.internet\.reactor: crawls run on"):
+        import_file(written(tmp_path, "from twisted.internet import reactor, defer\n", "reactor.py"))
 
 
 @pytest.mark.usefixtures("answered")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from p2pcrawl import signals
 from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError, NotConfigured
@@ -192,3 +193,21 @@ def test_settings_of_a_project_know_the_defaults() -> None:
     assert (copy.getint("DEPTH_LIMIT"), copy.getint("RETRY_TIMES"), copy["NONE"]) == (3, 2, None)
     assert merged_settings(settings, Plain).depth_limit == 3
     assert isinstance(settings, BaseSettings)
+
+
+class FedWhenIdle(Spider):
+    @classmethod
+    def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> FedWhenIdle:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.feed, signal=signals.spider_idle)
+        return spider
+
+    def feed(self) -> None:
+        """Would queue requests."""
+
+
+def test_spider_that_is_fed_when_idle_needs_nowhere_to_start() -> None:
+    try_spider(FedWhenIdle, {}, Settings())
+
+    with pytest.raises(ConfigurationError, match="nowhere to start"):
+        try_spider(Spider, {}, Settings())

@@ -26,3 +26,13 @@ def test_failure_of_another_kind_is_raised_by_trap() -> None:
 
     with pytest.raises(FetchError, match="no name server"):
         failure.trap(IgnoreRequest)
+
+
+def test_failure_is_known_by_the_error_of_twisted_that_stands_for_it() -> None:
+    dns = type("DNSLookupError", (OSError,), {"__module__": "twisted.internet.error"})
+    timeout = type("TimeoutError", (OSError,), {"__module__": "twisted.internet.error"})
+
+    failure = PageFailure(Request("http://a.example/"), FetchError(Failure.DNS, "no name server answered"))
+
+    assert failure.check(timeout, dns) is dns
+    assert failure.check(timeout) is None
