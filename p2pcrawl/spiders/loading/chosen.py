@@ -32,6 +32,8 @@ ATTRIBUTES: Final[Mapping[str, str]] = {
 """Attributes of spiders that stand for settings."""
 PACE: Final = ("download_delay", "max_concurrent_requests")
 """Those that masters keep to, who see no spider that was made."""
+LISTED: Final = frozenset({"downloader_middlewares", "extensions", "item_pipelines", "spider_middlewares"})
+"""Components by their order, which old projects write as lists."""
 
 
 def merged_settings(
@@ -129,9 +131,18 @@ def portable(name: str, value: Any) -> Any:
     if is_ours(name) and not isinstance(value, Mapping | list | tuple | Set | type):
         return value
     made = _plain(value)
+    if field_of(name) in LISTED and isinstance(made, list):
+        made = _by_position(name, sorted(made) if isinstance(value, Set) else made)
     if field_of(name) == "item_pipelines" and isinstance(made, dict):
         return {path: order for path, order in made.items() if order is not None}
     return made
+
+
+def _by_position(name: str, paths: list[Any]) -> dict[Any, int]:
+    """Returns a list of components as the mapping from each to its position, and says so."""
+    order = {path: position for position, path in enumerate(paths)}
+    log.warning("setting %s is a list: its components stand in that order; write %s", name, order)
+    return order
 
 
 def _plain(value: Any) -> Any:

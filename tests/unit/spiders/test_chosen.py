@@ -50,6 +50,17 @@ def test_spider_stands_over_the_project_and_what_was_typed_over_both() -> None:
     assert (settings.urllength_limit, settings.retry_times) == (2084, 5)
 
 
+@pytest.mark.parametrize("name", ["ITEM_PIPELINES", "SPIDER_MIDDLEWARES", "DOWNLOADER_MIDDLEWARES", "EXTENSIONS"])
+def test_list_of_components_is_taken_in_its_order_and_told_of(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    settings = merged_settings(Settings(), with_settings(**{name: ["b.B", Links]}))
+
+    assert settings[name] == {"b.B": 0, "p2pcrawl.spiders.loading.plain:Links": 1}
+    assert [record.message for record in caplog.records] == [
+        f"setting {name} is a list: its components stand in that order; write "
+        "{'b.B': 0, 'p2pcrawl.spiders.loading.plain:Links': 1}"
+    ]
+
+
 def test_class_is_written_as_its_path_and_none_leaves_a_pipeline_out() -> None:
     settings = merged_settings(
         Settings(), with_settings(ITEM_PIPELINES={Links: 1, "a.B": 2, "c.D": None}, MINE=[Links, {"k": (1, 2)}])
