@@ -41,7 +41,7 @@ from p2pcrawl.peer.acquaintances import AGES_S, Acquaintances
 from p2pcrawl.peer.answers.letters import Letters
 from p2pcrawl.peer.answers.questions import Questions
 from p2pcrawl.peer.answers.results import GatheredPage
-from p2pcrawl.peer.answers.submission import Submission, changes_of, urls_of
+from p2pcrawl.peer.answers.submission import Submission, changes_of, flag_of, urls_of
 from p2pcrawl.peer.config import Partition, PeerConfig
 from p2pcrawl.peer.dismissal import Dismissal
 from p2pcrawl.private.folders import private
@@ -372,13 +372,13 @@ class Lead:
             return {"retried": await self.steering.retry_here(job)}
         if what == "letters-here":
             return await self.letters.here(job)
-        if what == RETRY and arguments.get("dead_letters"):
+        if what == RETRY and flag_of(arguments, "dead_letters"):
             return await self.letters.everywhere(job)
         if what == "inject":
             return await self.injection.inject(job, urls_of(arguments))
         if what == "set":
             return await self.steering.tune(job, changes_of(arguments))
-        if what == DELETE and not arguments.get("force"):
+        if what == DELETE and not flag_of(arguments, "force"):
             await self._check_delivered(job)
         if what in VERBS:
             return await self.steering.steer(job, what)

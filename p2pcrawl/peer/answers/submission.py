@@ -132,6 +132,16 @@ def changes_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
+def flag_of(arguments: Mapping[str, Any], name: str) -> bool:
+    """Reads what a call may ask for besides, if it does. Raises ConfigurationError for what is neither true nor false:
+    the text ``false`` would count as true.
+    """
+    value = arguments.get(name, False)
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"{name} is true or false in the JSON of the call's body, not {value!r:.80}")
+    return value
+
+
 def _packed(project: str) -> bytes:
     try:
         return b64decode(project, validate=True)

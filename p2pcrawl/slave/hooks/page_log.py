@@ -1,5 +1,6 @@
 """The lines of the log about pages: each one at DEBUG, and the first that fail at WARNING, so that nobody is left in
-the dark and no log fills up.
+the dark and no log fills up. Of a URL they have as many characters as a link may have by default: start URLs, which
+know no limit, may have megabytes.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class PageLog:
 
     def answered(self, method: str, url: str, status: int, referer: str | None) -> None:
         """Says that a page has come."""
-        log.debug("Crawled (%s) <%s %s> (referer: %s)", status, method, url, referer)
+        log.debug("Crawled (%s) <%s %.2083s> (referer: %.2083s)", status, method, url, referer)
 
     def ended(self, url: str, outcome: Outcome, attempt: int) -> None:
         """Says what became of a page that did not simply succeed."""
@@ -37,11 +38,11 @@ class PageLog:
                 self._tell_failed(url, reason, detail)
             case Phase.QUEUED:
                 wait_s = outcome.retry_in_s
-                log.debug("%s: %s%s; attempt %d, again in %.1f s", url, reason, detail, attempt, wait_s)
+                log.debug("%.2083s: %s%s; attempt %d, again in %.1f s", url, reason, detail, attempt, wait_s)
             case Phase.DROPPED:
-                log.debug("%s is left alone: %s%s", url, reason, detail)
+                log.debug("%.2083s is left alone: %s%s", url, reason, detail)
             case Phase.DONE if reason == "redirect":
-                log.debug("Redirecting (%s) from %s to %s", outcome.status, url, outcome.detail)
+                log.debug("Redirecting (%s) from %.2083s to %.2083s", outcome.status, url, outcome.detail)
 
     def _tell_failed(self, url: str, reason: str, detail: str) -> None:
         if reason in _HAS_A_TRACEBACK:
@@ -49,7 +50,7 @@ class PageLog:
             return
         self._failed[reason] += 1
         level = logging.WARNING if self._failed[reason] <= TOLD_MAX else logging.DEBUG
-        log.log(level, "%s failed: %s%s", url, reason, detail)
+        log.log(level, "%.2083s failed: %s%s", url, reason, detail)
 
     def log_counts(self) -> None:
         """Says how many failures were only counted."""
@@ -61,7 +62,7 @@ class PageLog:
 
 def left_out(url: str, reason: str) -> None:
     """Says that a link is not followed, and why."""
-    log.debug("Filtered %s: %s", url, reason)
+    log.debug("Filtered %.2083s: %s", url, reason)
 
 
 def _first_line(detail: str) -> str:

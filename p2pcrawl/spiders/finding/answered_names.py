@@ -143,7 +143,7 @@ def missing_name(error: BaseException) -> str:
 def missing_line(name: str) -> str:
     """Says in one line that a name of Scrapy's is missing, and what to do."""
     if not scrapy_names_installed():
-        return f"there is no {name}: import from p2pcrawl instead, or let it be answered by `p2pcrawl crawl --scrapy`"
+        return f"there is no {name}: import from p2pcrawl instead, or let it be answered with `--scrapy PROJECT SPIDER`"
     parts = name.split(".")
     for length in range(len(parts), 0, -1):
         if reason := REFUSED.get(".".join(parts[:length])):

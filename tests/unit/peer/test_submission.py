@@ -9,7 +9,7 @@ import pytest
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.peer.answers.submission import Submission, submission_of
+from p2pcrawl.peer.answers.submission import Submission, flag_of, submission_of
 from p2pcrawl.spiders.spider import Spider
 
 GOOD = {"name": "a", "urls": ["http://a.example/"], "qualname": "Links", "module": "p2pcrawl.spiders.loading.plain"}
@@ -110,3 +110,13 @@ def test_table_in_a_file_is_no_place_for_a_cluster() -> None:
 def test_feed_that_is_a_file_is_no_place_for_a_cluster() -> None:
     with pytest.raises(ConfigurationError, match=r"out\.json is a file.*-s FEEDS=\{\}"):
         submission_of(Fed, Settings(), {"FEEDS": {"out.json": {}}}, {})
+
+
+@pytest.mark.parametrize("value", ["false", "true", 0, 1, None, []])
+def test_what_is_neither_true_nor_false_is_not_taken_for_either(value: object) -> None:
+    with pytest.raises(ConfigurationError, match="force is true or false"):
+        flag_of({"force": value}, "force")
+
+
+def test_flag_that_is_not_named_is_not_set() -> None:
+    assert [flag_of(call, "force") for call in ({}, {"force": False}, {"force": True})] == [False, False, True]

@@ -7,10 +7,12 @@ import logging
 import pytest
 
 from p2pcrawl.fetch.components.chain import Redirected
+from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.errors import FetchError
 from p2pcrawl.model.outcome import Failure, Filter
-from p2pcrawl.slave.hooks.page_log import TOLD_MAX
+from p2pcrawl.slave.hooks.page_log import TOLD_MAX, PageLog
+from p2pcrawl.wire.messages.slave_messages import Outcome
 from tests.unit.slave.tasks import FakeLink, task_of
 from tests.unit.slave.test_harvest import batch_of, harvest_of
 from tests.unit.slave.test_run import Outbox, Plain, answer_of, open_fence, opened, pages_of
@@ -22,6 +24,15 @@ async def test_each_answer_is_a_line_at_debug(caplog: pytest.LogCaptureFixture) 
     await pages_of(Plain, answer_of())
 
     assert "Crawled (200) <GET http://a.example/> (referer: None)" in caplog.messages
+
+
+def test_start_url_of_megabytes_is_no_line_of_megabytes(caplog: pytest.LogCaptureFixture) -> None:
+    long = "http://a.example/" + "a" * 5_000_000
+
+    PageLog("plain").ended(long, Outcome(Phase.FAILED, "http-4xx"), 1)
+
+    assert "http://a.example/aaa" in caplog.text
+    assert len(caplog.text) < 3_000
 
 
 async def test_redirects_are_told_with_both_ends(caplog: pytest.LogCaptureFixture) -> None:
