@@ -263,7 +263,7 @@ class Settings(Readings):
     """The fields that outputs get which say nothing of it themselves, in this order, and what they are called there;
     none: all, and in CSV those of the first item. A list of names is read, too."""
     feed_export_encoding: str = "utf-8"
-    """All is written so; other encodings are refused."""
+    """All is written in UTF-8: ``utf-8-sig`` lets CSV files begin with a byte order mark, and of others it is told."""
     feed_export_indent: int = 0
     """Spaces by which what is in an item is set off, in JSON files; 0: each item is a line."""
     feed_csv_safe: bool = True
@@ -317,10 +317,6 @@ class Settings(Readings):
             raise ConfigurationError(f"HTTP_PROXY must begin with one of {', '.join(_PROXY_SCHEMES)}")
         if self.log_level.upper() not in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"):
             raise ConfigurationError(f"LOG_LEVEL is DEBUG, INFO, WARNING, ERROR or CRITICAL, not {self.log_level!r}")
-        if self.feed_export_encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
-            raise ConfigurationError(
-                f"FEED_EXPORT_ENCODING is utf-8 and nothing else, not {self.feed_export_encoding!r}"
-            )
         for purpose in self.purpose:
             if purpose not in list(Purpose):
                 raise ConfigurationError(f"PURPOSE is some of {', '.join(Purpose)}, not {purpose!r}")

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from p2pcrawl.model.choosing.feed_encoding import is_kept_to
 from p2pcrawl.model.choosing.foreign_names import told_of
 from p2pcrawl.model.crawl.settings import Settings, near_misses
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
@@ -52,6 +53,8 @@ def try_spider(cls: type[Spider], arguments: Mapping[str, Any], settings: Settin
     settings = handle.settings
     for line in (*told_of(settings.own), *bounds_of(spider)[1]):
         log.warning("%s", line)
+    if not is_kept_to(settings.feed_export_encoding):
+        log.warning("setting FEED_EXPORT_ENCODING: outputs are in UTF-8, and not in %s", settings.feed_export_encoding)
     for name, near in near_misses(settings.own):
         log.warning("setting %s is not one of ours, and is kept for the spider to read; was %s meant?", name, near)
     _check_start(

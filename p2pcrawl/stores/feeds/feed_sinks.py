@@ -15,6 +15,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
+from p2pcrawl.model.choosing.feed_encoding import is_kept_to, is_marked
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.stores.address import OPTIONS, scheme_of
@@ -90,12 +91,14 @@ class _Feed:
         """Returns the destination that it asks for."""
         self._refuse_words()
         replace = self._flag("overwrite", False)
-        self._check_encoding()
+        encoding = self._encoding()
         if self._flag("store_empty", True) is False and self._local:
             raise self._wrong("an output without items is there, and empty: 'store_empty': False cannot be kept")
         options = {}
         if fields := self._taken("fields"):
             options["fields"] = json.dumps(self._fields(fields))
+        if encoding and self._local:
+            options["encoding"] = encoding
         if self._local:
             return self._local_spec(options, replace)
         return self._remote_spec(options, replace)
@@ -176,10 +179,12 @@ class _Feed:
             raise self._wrong(f"the address says zstd, and {_GZIP} gzip: leave one of them out")
         return ".gz" if names else told
 
-    def _check_encoding(self) -> None:
-        encoding = str(self._taken("encoding") or "utf-8")
-        if encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
+    def _encoding(self) -> str:
+        """Returns the encoding that was asked for, where it is not that of all outputs."""
+        encoding = str(self._taken("encoding") or "")
+        if not is_kept_to(encoding):
             raise self._wrong(f"all is written in UTF-8: 'encoding': {encoding!r} cannot be kept")
+        return encoding if is_marked(encoding) else ""
 
     def _fields(self, fields: Any) -> Any:
         if isinstance(fields, str) or not isinstance(fields, Mapping | list | tuple):

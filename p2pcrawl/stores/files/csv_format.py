@@ -29,12 +29,15 @@ _text = msgspec.json.Decoder(str).decode
 
 
 class Csv:
-    """CSV as RFC 4180 says; a file that exists keeps its own line ends. ``safe``: no cell is a formula."""
+    """CSV as RFC 4180 says; a file that exists keeps its own line ends. ``safe``: no cell is a formula.
+    ``marked``: one that is begun has a byte order mark.
+    """
 
     name = "csv"
     reads_whole = False
 
-    def __init__(self, fields: Sequence[str] = (), *, safe: bool = True) -> None:
+    def __init__(self, fields: Sequence[str] = (), *, safe: bool = True, marked: bool = False) -> None:
+        self._mark = codecs.BOM_UTF8 if marked else b""
         self._fields = list(fields)
         self._told = False
         self._write: Callable[[str], str] = safe_cell if safe else str
@@ -89,7 +92,7 @@ class Csv:
         known = frozenset(columns)
         before = b""
         if self._header_due:
-            before = self._lines([columns])
+            before = self._mark + self._lines([columns])
             self._header_due = False
         elif self._newline_due:
             before = self._newline.encode()
@@ -111,7 +114,7 @@ class Csv:
 
     def closing(self) -> bytes:
         if self._header_due and self._columns:
-            return self._lines([self._columns])
+            return self._mark + self._lines([self._columns])
         return b""
 
     def _lines(self, rows: Iterable[Sequence[str]]) -> bytes:

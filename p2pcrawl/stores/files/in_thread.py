@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from p2pcrawl.model.choosing.feed_encoding import is_marked
 from p2pcrawl.stores.address import SinkAddress
 from p2pcrawl.stores.files.local_sink import LocalSink
 from p2pcrawl.stores.files.opening import open_local_sink
@@ -29,6 +30,7 @@ def make_file_sink(address: SinkAddress, place: SinkPlace) -> SinkInThread:
         replace=place.replace,
         fields=[name for _, name in fields_of(options["fields"])] if "fields" in options else (),
         csv_safe=settings.feed_csv_safe,
+        csv_marked=is_marked(options.get("encoding", settings.feed_export_encoding)),
         format=options.get("format", ""),
         indent=int(options.get("indent", settings.feed_export_indent)),
     )

@@ -39,13 +39,21 @@ def ending_of(path: str) -> tuple[str, str]:
 
 
 def open_local_sink(
-    path: str, *, replace: bool, fields: Sequence[str] = (), csv_safe: bool = True, format: str = "", indent: int = 0
+    path: str,
+    *,
+    replace: bool,
+    fields: Sequence[str] = (),
+    csv_safe: bool = True,
+    csv_marked: bool = False,
+    format: str = "",
+    indent: int = 0,
 ) -> LocalSink:
     """Opens the sink for ``path``, in the ``format`` that is named as an ending (``csv``, ``jsonl.gz``), else in that
     of its own ending; ``-`` is standard output.
 
     Nothing is opened, made or changed before the sink's ``resume``. ``fields`` are the columns of CSV, ``csv_safe``
-    says that no cell of it may be a formula, and what is in an item of JSON is set off by ``indent`` spaces.
+    says that no cell of it may be a formula, ``csv_marked`` that it begins with a byte order mark, and
+    what is in an item of JSON is set off by ``indent`` spaces.
     Raises ConfigurationError when the path can already be seen not to work.
     """
     if path == STANDARD_OUTPUT:
@@ -65,9 +73,11 @@ def open_local_sink(
             "or give - for standard output"
         )
     _check_place(path)
+    written: Format
     if ending == "csv":
-        return FileSink(path, Csv(fields, safe=csv_safe), packing=_PACKINGS.get(packing), replace=replace)
-    written = JsonArray(indent) if ending == "json" else _FORMATS[ending]()
+        written = Csv(fields, safe=csv_safe, marked=csv_marked)
+    else:
+        written = JsonArray(indent) if ending == "json" else _FORMATS[ending]()
     return FileSink(path, written, packing=_PACKINGS.get(packing), replace=replace)
 
 

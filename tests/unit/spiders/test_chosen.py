@@ -103,6 +103,16 @@ def test_trial_tells_of_what_has_no_effect_and_of_what_may_be_meant(caplog: pyte
     assert told[1].endswith("was DOWNLOAD_DELAY meant?")
 
 
+@pytest.mark.parametrize("encoding, told", [("utf-8-sig", 0), ("UTF8", 0), ("gb18030", 1), ("no-such", 1)])
+def test_encoding_of_outputs_ends_no_crawl_and_is_told_of(
+    encoding: str, told: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    try_spider(Plain, {}, merged_settings(Settings(), with_settings(FEED_EXPORT_ENCODING=encoding)))
+
+    lines = [f"setting FEED_EXPORT_ENCODING: outputs are in UTF-8, and not in {encoding}"] * told
+    assert [record.message for record in caplog.records] == lines
+
+
 def test_pace_that_a_spider_sets_on_itself_is_heard_before_the_crawl() -> None:
     class Slow(Plain):
         def __init__(self, **arguments: Any) -> None:

@@ -46,6 +46,7 @@ def read(address: Any, **options: Any) -> SinkSpec:
         ("out.json", {"fields": {"b": "B"}}, SinkSpec("out.json", {"fields": '{"b": "B"}'})),
         ("out.json", {"fields": None, "item_filter": None, "uri_params": None}, SinkSpec("out.json")),
         ("out.json", {"encoding": "utf8", "store_empty": True, "item_classes": []}, SinkSpec("out.json")),
+        ("out.csv", {"encoding": "utf-8-sig"}, SinkSpec("out.csv", {"encoding": "utf-8-sig"})),
         ("out.json", {"batch_item_count": 0, "postprocessing": []}, SinkSpec("out.json")),
         ("out.json", {"where": "price > 5", "batch": 7}, SinkSpec("out.json", {"where": "price > 5", "batch": "7"})),
         ("out.csv.gz", {"format": "csv", "postprocessing": [GzipPlugin]}, SinkSpec("out.csv.gz")),

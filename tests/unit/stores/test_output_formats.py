@@ -40,6 +40,16 @@ def csv_of(*items: bytes, fields=(), safe=True) -> str:
     return (document.encode(items) + document.closing()).decode()
 
 
+@pytest.mark.parametrize("items", [[b'{"a": 1}', b'{"a": 2}'], []])
+def test_csv_begins_with_one_byte_order_mark_where_it_is_wanted(items):
+    document = Csv(["a"], marked=True)
+
+    text = b"".join(document.encode([item]) for item in items) + document.closing()
+
+    assert text.decode("utf-8-sig").splitlines() == ["a", "1", "2"][: len(items) + 1]
+    assert text.count(b"\xef\xbb\xbf") == 1
+
+
 @given(st.lists(objects, min_size=1, max_size=5))
 def test_json_holds_what_was_given(items):
     array, lines = JsonArray(), JsonLines()
