@@ -56,6 +56,7 @@ from p2pcrawl.slave.work.memory import Memory
 from p2pcrawl.slave.work.page_ends import (
     add_answer,
     answered_end,
+    error_to_tell,
     failed_end,
     kept_nowhere,
     left_out_end,
@@ -363,8 +364,9 @@ class JobRun:
         except (MissingRules, SessionExpired, StorageError):
             raise
         except (IgnoreRequest, Blocked) as error:
-            ended = left_out_end(error, self._rules.why_unreachable(origin_of(task.link.url)))
-            return await self._told(task, request, error, harvest, outbox, ended)
+            why = self._rules.why_unreachable(origin_of(task.link.url))
+            told = error_to_tell(error, why)
+            return await self._told(task, request, told, harvest, outbox, left_out_end(error, why))
         except FetchError as error:
             return await self._failed(task, request, error, harvest, outbox)
         except Exception as error:

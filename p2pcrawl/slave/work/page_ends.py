@@ -80,6 +80,17 @@ def left_out_end(error: Exception, why_unreachable: str) -> Outcome:
     return Outcome(Phase.DROPPED, drop, str(error))
 
 
+def error_to_tell(error: Exception, why_unreachable: str) -> Exception:
+    """Returns what the errback of a page is told that is not to be fetched: where its host could not be reached even
+    for robots.txt, the error of that, as the page itself would have met it.
+    """
+    if isinstance(error, Disallowed) and error.drop is Drop.ROBOTS_UNREACHABLE:
+        kind, _, message = why_unreachable.partition(": ")
+        if kind in tuple(Failure):
+            return FetchError(Failure(kind), message)
+    return error
+
+
 def _reserved(error: Reserved) -> Outcome:
     """Returns the end of a page that its site keeps from what the crawl is for."""
     outcome = Outcome(Phase.DROPPED, error.drop, error.why)
