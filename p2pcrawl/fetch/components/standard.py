@@ -36,10 +36,14 @@ RulesFor = Callable[[str], RobotsRules | None]
 
 
 def default_components(
-    settings: Settings, rules_for: RulesFor, handled: Collection[int] | None = None, home: Home | None = None
+    settings: Settings,
+    rules_for: RulesFor,
+    handled: Collection[int] | None = None,
+    home: Home | None = None,
+    retried: tuple[type[BaseException], ...] = (),
 ) -> list[Component]:
     """Builds the components that ``settings`` ask for. ``handled``: the spider's handle_httpstatus_list; None:
-    it has none. ``home``: the job's hosts.
+    it has none. ``home``: the job's hosts. ``retried``: what is tried again, besides statuses.
     """
     statuses = HttpStatus(settings, handled)
     components: list[Component] = [
@@ -53,7 +57,7 @@ def default_components(
         pool = SessionPool(settings.session_pool, settings.session_uses_max, Random().randrange)
         components += [Sessions(pool), SessionWatch(settings, pool)]
     if settings.retry_enabled:
-        components.append(Retry(settings, statuses))
+        components.append(Retry(settings, statuses, retried))
     if settings.robotstxt_obey:
         components.append(RobotsCheck(rules_for, settings.crawl_delay_max))
     if settings.reads_usage:

@@ -62,8 +62,9 @@ class Retry(Component):
 
     order = 550
 
-    def __init__(self, settings: Settings, statuses: HttpStatus) -> None:
+    def __init__(self, settings: Settings, statuses: HttpStatus, retried: tuple[type[BaseException], ...] = ()) -> None:
         self._settings = settings
+        self._retried = retried
         self._statuses = statuses
 
     def process_answer(self, request: Request, answer: Answer) -> Answer:
@@ -76,8 +77,19 @@ class Retry(Component):
         raise StatusError(kind, answer)
 
     def process_error(self, request: Request, error: Exception) -> None:
-        if isinstance(error, FetchError) and self.again_in_s(request, error.kind) is not None:
+        if isinstance(error, FetchError) and self.again_after_s(request, error) is not None:
             raise error
+
+    def again_after_s(self, request: Request, error: Exception, status: int = 0) -> float | None:
+        """Returns the seconds until a request is made again for which an exception was raised; None: it is not.
+
+        Exceptions of people's own are tried again where they are named.
+        """
+        named = isinstance(error, self._retried)
+        if not isinstance(error, FetchError):
+            return self.again_in_s(request, Failure.CONNECT) if named else None
+        known = not isinstance(error, StatusError) and type(error) is not FetchError
+        return self.again_in_s(request, error.kind, status) if named or not (known and self._retried) else None
 
     def again_in_s(self, request: Request, kind: Failure, status: int = 0) -> float | None:
         """Returns the seconds until a request that failed is made again; None: it is not."""

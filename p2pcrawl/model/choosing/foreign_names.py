@@ -21,7 +21,6 @@ _CLOUD = "object stores take their keys from the environment, or from the sink's
 _TLS = "TLS is the standard library's: 1.2 and newer, ciphers as OpenSSL has them"
 
 TOLD: Final[Mapping[str, str]] = {
-    "RETRY_EXCEPTIONS": "which failures are tried again is told by RETRY_HTTP_CODES and the kind of the failure",
     "AJAXCRAWL_ENABLED": "no host has served #! pages by that scheme since 2015: it is left out",
     "AWS_SESSION_TOKEN": _CLOUD,
     "AWS_USE_SSL": _CLOUD,

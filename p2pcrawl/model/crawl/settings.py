@@ -177,6 +177,9 @@ class Settings(Readings):
     retry_times: int = 2
     """Attempts after the first (Scrapy's default)."""
     retry_http_codes: tuple[int, ...] = (500, 502, 503, 504, 522, 524, 408, 429)
+    retry_exceptions: tuple[str, ...] = ()
+    """Classes of what is tried again, among failures without an answer and what middlewares raise; none: the failures
+    that may pass with time."""
     retry_backoff: float = 1.0
     """Seconds before the first retry; doubled for each one after it."""
     retry_backoff_max: float = 300.0

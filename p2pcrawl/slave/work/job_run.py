@@ -76,6 +76,8 @@ from p2pcrawl.spiders.items.travelling import HOME
 from p2pcrawl.spiders.loading.allowed_hosts import bounds_of
 from p2pcrawl.spiders.loading.chosen import spider_of, spiders_say
 from p2pcrawl.spiders.loading.pipelines import Pipelines
+from p2pcrawl.spiders.loading.retried_kinds import retried_kinds
+from p2pcrawl.spiders.loading.trial import error_line
 from p2pcrawl.spiders.page.answer_kinds import response_of
 from p2pcrawl.spiders.page.limit import limited, work
 from p2pcrawl.spiders.page.links import LinkBatch
@@ -136,7 +138,9 @@ class JobRun:
         self._side = spider_side(settings, self.handle)
         handled = self.spider.handle_httpstatus_list
         handled = None if handled is None else tuple(handled)
-        defaults = default_components(settings, self._rules.of, handled, self._home)
+        defaults = default_components(
+            settings, self._rules.of, handled, self._home, retried_kinds(settings.retry_exceptions)
+        )
         counts, known_by = self.handle.stats.inc_value, self.handle.request_fingerprinter.fingerprint
         caches = Caches.of(settings, networks, self.spider.name, counts, known_by)
         if caches is not None:
@@ -370,6 +374,9 @@ class JobRun:
         except FetchError as error:
             return await self._failed(task, request, error, harvest, outbox)
         except Exception as error:
+            again = self._retry.again_after_s(request, error) if self._retry is not None else None
+            if again is not None:
+                return Outcome(Phase.QUEUED, Failure.MIDDLEWARE, error_line(error), retry_in_s=again)
             return self._raised(request.url, Outcome(Phase.FAILED, answered=True), error)
         request.meta["download_latency"] = answer.latency_s
         outcome = answered_end(answer)
@@ -497,7 +504,7 @@ class JobRun:
         outcome = failed_end(error)
         if outcome.status:
             self._page_log.answered(request.method, request.url, outcome.status, request.headers.get("Referer"))
-        again = self._retry.again_in_s(request, error.kind, outcome.status) if self._retry is not None else None
+        again = self._retry.again_after_s(request, error, outcome.status) if self._retry is not None else None
         if again is not None:
             outcome.phase, outcome.retry_in_s = Phase.QUEUED, again
             return outcome

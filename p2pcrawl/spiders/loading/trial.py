@@ -25,6 +25,7 @@ from p2pcrawl.spiders.hooks.signal_names import spider_idle
 from p2pcrawl.spiders.loading.allowed_hosts import bounds_of
 from p2pcrawl.spiders.loading.chosen import pace_of, spider_of
 from p2pcrawl.spiders.loading.plain import Links
+from p2pcrawl.spiders.loading.retried_kinds import retried_kinds
 from p2pcrawl.spiders.page.typed_urls import checked_url
 from p2pcrawl.spiders.spider import Spider
 
@@ -42,6 +43,7 @@ def try_spider(cls: type[Spider], arguments: Mapping[str, Any], settings: Settin
         for path, order in components.items():
             if isinstance(path, str) and order is not None and not built_in(path):
                 load_object(path)
+    retried_kinds(settings.retry_exceptions)
     _check_arguments(cls, arguments)
     handle = CrawlHandle(settings, cls)
     try:

@@ -28,6 +28,7 @@ CHANGED = {
     "http_proxy": "http://proxy.example:3128",
     "fingerprint_headers": ("Accept", "X-Part"),
     "retry_http_codes": (500, 429),
+    "retry_exceptions": ("own.Again",),
     "httpcache_policy": CachePolicy.RFC9111,
     "httpcache_ignore_http_codes": (404, 500),
     "httpcache_ignore_schemes": ("https",),
