@@ -49,7 +49,9 @@ class Job:
     signed: bytes = b""
     """The certificate of its end; see master.certificate."""
     barren: tuple[int, int, float] = (0, 0, 0.0)
-    """Its items when there was last one more, and the pages and seconds of the crawl by then."""
+    """Its items when there was last one more, and the pages and seconds of the job by then."""
+    since_s: float | None = None
+    """How long this master had run when it first looked at the job since it runs; None while it does not."""
     locked: bool = False
     """The passwords of its sinks are sealed under a key that is not known here."""
     opened_in: dict[str, int] = field(default_factory=dict)

@@ -93,6 +93,7 @@ class Lifecycle:
             self._bench.resume_job(job.id)
             self._loading.sweep_all()
         else:
+            job.since_s = None
             self._bench.halt_job(job.id)
         self._wake()
 
@@ -114,10 +115,15 @@ class Lifecycle:
             self._bench.halt_job(number)
 
     def close_and_finish(self, ran_s: float, is_over: Callable[[Job], bool]) -> None:
-        """Closes jobs that reached a limit, finishes those that have nothing left."""
+        """Closes jobs that reached a limit, finishes those that have nothing left. ``ran_s``: for how long the master
+        has run.
+        """
         for job in self.active:
+            if job.since_s is None:
+                # A master may have been up for days when a job comes.
+                job.since_s, job.barren = ran_s, (job.counts["items"], job.counts["pages"], 0.0)
             if not job.closing:
-                job.closing = limit_reached(job, ran_s)
+                job.closing = limit_reached(job, ran_s - job.since_s)
                 if job.closing:
                     log.info("job %s is closing: %s", job.spec.name, job.closing)
             if job.closing:
@@ -127,7 +133,7 @@ class Lifecycle:
 
 
 def limit_reached(job: Job, ran_s: float) -> str:
-    """Returns the setting that says that the job is to be closed, or ""."""
+    """Returns the setting that says that the job is to be closed, which has run for so long here, or ""."""
     settings, counts = job.settings, job.counts
     if settings.closespider_pagecount and counts["pages"] >= settings.closespider_pagecount:
         return "closespider_pagecount"
