@@ -38,11 +38,7 @@ def try_spider(cls: type[Spider], arguments: Mapping[str, Any], settings: Settin
     """Returns the settings with what the spider sets when it is made, the pace among it. Raises ConfigurationError, one
     line, when it cannot be made or has nowhere to start.
     """
-    kinds = (settings.item_pipelines, settings.downloader_middlewares, settings.spider_middlewares, settings.extensions)
-    for components in kinds:
-        for path, order in components.items():
-            if isinstance(path, str) and order is not None and not built_in(path):
-                load_object(path)
+    _check_components(settings)
     retried_kinds(settings.retry_exceptions)
     _check_arguments(cls, arguments)
     handle = CrawlHandle(settings, cls)
@@ -63,6 +59,23 @@ def try_spider(cls: type[Spider], arguments: Mapping[str, Any], settings: Settin
         spider, fed=handle.signals.has(spider_idle) or bool(settings.extensions or settings.spider_middlewares)
     )
     return pace_of(settings, spider)
+
+
+def _check_components(settings: Settings) -> None:
+    """Checks that the components are there which the settings name."""
+    kinds = {
+        "ITEM_PIPELINES": settings.item_pipelines,
+        "DOWNLOADER_MIDDLEWARES": settings.downloader_middlewares,
+        "SPIDER_MIDDLEWARES": settings.spider_middlewares,
+        "EXTENSIONS": settings.extensions,
+    }
+    for setting, components in kinds.items():
+        for path, order in components.items():
+            if isinstance(path, str) and order is not None and not built_in(path):
+                try:
+                    load_object(path)
+                except ConfigurationError as error:
+                    raise ConfigurationError(f"{error} ({setting} names {path})") from error
 
 
 def error_line(error: BaseException) -> str:

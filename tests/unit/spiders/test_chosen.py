@@ -232,3 +232,11 @@ def test_spider_that_is_fed_when_idle_needs_nowhere_to_start() -> None:
 
     with pytest.raises(ConfigurationError, match="nowhere to start"):
         try_spider(Spider, {}, Settings())
+
+
+@pytest.mark.parametrize("setting", ["ITEM_PIPELINES", "DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "EXTENSIONS"])
+def test_component_that_is_missing_is_told_with_the_setting_that_names_it(setting: str) -> None:
+    settings = Settings(**{setting.lower(): {"nowhere.pipes.Pipe": 1}})
+
+    with pytest.raises(ConfigurationError, match=rf"no module nowhere.* \({setting} names nowhere\.pipes\.Pipe\)$"):
+        try_spider(Plain, {}, settings)
