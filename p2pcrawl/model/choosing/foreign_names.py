@@ -64,7 +64,6 @@ TOLD: Final[Mapping[str, str]] = {
     "JOBDIR": "give the crawl a folder: --data DIR, or Crawler(data=DIR)",
     "LOG_DATEFORMAT": _LOGS,
     "LOG_FORMAT": _LOGS,
-    "LOG_FORMATTER": _LOGS,
     "MAIL_HOST": _MAIL,
     "MEMUSAGE_LIMIT_MB": "memory is bounded by FRONTIER_MEMORY and DOWNLOAD_MAXSIZE: to end a process that is too "
     "large is for the system (ulimit, a container)",
@@ -88,7 +87,7 @@ READ: Final = frozenset(
     {
         *("AWS_ACCESS_KEY_ID", "AWS_ENDPOINT_URL", "AWS_REGION_NAME", "AWS_SECRET_ACCESS_KEY"),
         *("FILES_STORE", "FTP_PASSWORD", "FTP_USER", "IMAGES_STORE"),
-        "LOG_ENABLED",
+        *("LOG_ENABLED", "LOG_FORMATTER"),
     }
 )
 """Kept as own settings, and read where Scrapy reads them: by the pipelines for media, and by the log."""

@@ -10,9 +10,9 @@ from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.slave.hooks.announcing import Announcing
 from p2pcrawl.slave.hooks.engine_handle import EngineHandle
+from p2pcrawl.slave.hooks.own_lines import formatter_of
 from p2pcrawl.slave.middlewares.assembly import peoples
 from p2pcrawl.slave.middlewares.peoples import seen_response
-from p2pcrawl.spiders.aids.log_formatter import LogFormatter
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
 from p2pcrawl.spiders.hooks.signal_names import (
     request_left_downloader,
@@ -34,7 +34,7 @@ class RunHooks:
     ) -> None:
         self._handle = handle
         handle.engine = self.engine = EngineHandle(handle, download_one, close_job)
-        handle.logformatter = LogFormatter.from_crawler(handle)
+        handle.logformatter = formatter_of(handle)
         handle.parts["addon"] = [addon for _, addon in peoples(settings.addons, handle)]
         handle.parts["extension"] = [extension for _, extension in peoples(settings.extensions, handle)]
         # Spiders define it with a spider or without one.

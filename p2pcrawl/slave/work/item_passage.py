@@ -12,6 +12,7 @@ from typing import Any
 
 from p2pcrawl.model.errors import CloseSpider, DropItem, TooSlow
 from p2pcrawl.model.packing import PACKED_MAX, UNPACKED_MAX
+from p2pcrawl.slave.hooks.own_lines import told_by_own
 from p2pcrawl.slave.link.fence import SessionExpired
 from p2pcrawl.slave.work.complaints import Complaints
 from p2pcrawl.slave.work.errands import Errands
@@ -35,6 +36,7 @@ class ItemPassage:
         self, pipelines: Pipelines, errands: Errands, handle: CrawlHandle, complaints: Complaints, silence_s: float
     ) -> None:
         self._pipelines, self._errands = pipelines, errands
+        self._handle = handle
         self._stats, self._signals, self._spider = handle.stats, handle.signals, handle.spider
         self._complaints = complaints
         self._silence_s = silence_s
@@ -78,6 +80,7 @@ class ItemPassage:
         else:
             harvest.add_item(data)
             self._stats.count_here("item_scraped_count")
+            told_by_own(self._handle, "scraped", passed, harvest.response)
             if self._signals.has(item_scraped):
                 await self._signals.send(item_scraped, item=passed, response=harvest.response, spider=self._spider)
 
@@ -94,7 +97,8 @@ class ItemPassage:
 
     async def _dropped(self, item: Any, harvest: Harvest, error: DropItem) -> None:
         harvest.dropped_items += 1
-        self._complaints.item_dropped(harvest.url, item, error)
+        if not told_by_own(self._handle, "dropped", item, error, harvest.response):
+            self._complaints.item_dropped(harvest.url, item, error)
         self._stats.count_here("item_dropped_count")
         self._stats.count_here(f"item_dropped_reasons_count/{type(error).__name__}")
         if self._signals.has(item_dropped):
@@ -103,7 +107,8 @@ class ItemPassage:
 
     async def _failed(self, item: Any, harvest: Harvest, error: BaseException) -> None:
         trace = trace_of(error)
-        self._complaints.item_failed(harvest.url, error, trace)
+        if not told_by_own(self._handle, "item_error", item, error, harvest.response):
+            self._complaints.item_failed(harvest.url, error, trace)
         harvest.failed_items += 1
         harvest.item_trace = harvest.item_trace or trace
         self._stats.count_here("item_error_count")

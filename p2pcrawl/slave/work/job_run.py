@@ -41,6 +41,7 @@ from p2pcrawl.model.outcome import Drop, Failure
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.slave.hooks.fetch_stats import FetchStats
 from p2pcrawl.slave.hooks.inline_fetches import PLACE, HostPlace, InlineFetches
+from p2pcrawl.slave.hooks.own_lines import told_by_own
 from p2pcrawl.slave.hooks.page_log import PageLog
 from p2pcrawl.slave.hooks.run_hooks import RunHooks
 from p2pcrawl.slave.link.fence import Fence, SessionExpired
@@ -386,7 +387,8 @@ class JobRun:
             except TooSlow as error:
                 return too_slow(outcome, error)
         response = harvest.response = seen_response(answer, request)
-        self._page_log.answered(request.method, request.url, answer.status, request.headers.get("Referer"))
+        if not told_by_own(self.handle, "crawled", request, response):
+            self._page_log.answered(request.method, request.url, answer.status, request.headers.get("Referer"))
         if harvest.errand is not None:
             made = harvest.errand.had(response)
             return await self._collect(made, harvest, outbox, outcome, self.settings.slave_silence)

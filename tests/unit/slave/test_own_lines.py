@@ -1,0 +1,70 @@
+"""LOG_FORMATTER: lines in the words of a project."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from p2pcrawl.exceptions import DropItem
+from p2pcrawl.logformatter import LogFormatter
+from p2pcrawl.model.crawl.record import Phase
+from tests.unit.slave.test_run import Plain, answer_of, pages_of
+
+OWN = "p2pcrawl.slave.hooks.own_lines"
+
+
+class Polite(LogFormatter):
+    def crawled(self, request: Any, response: Any, spider: Any) -> Any:
+        return {
+            "level": logging.INFO,
+            "msg": "%(name)s had %(url)s",
+            "args": {"name": spider.name, "url": response.url},
+        }
+
+    def dropped(self, item: Any, exception: BaseException, response: Any, spider: Any) -> Any:
+        return {"level": logging.INFO, "msg": "no: %(why)s", "args": {"why": exception}}
+
+    def scraped(self, item: Any, response: Any, spider: Any) -> Any:
+        return None
+
+
+class Broken(LogFormatter):
+    def dropped(self, item: Any, exception: BaseException, response: Any, spider: Any) -> Any:
+        raise KeyError("oh")
+
+
+class Picky:
+    def process_item(self, item: Any, spider: Any) -> Any:
+        raise DropItem("dull")
+
+
+async def told(formatter: str, caplog: pytest.LogCaptureFixture, **settings: Any) -> list[tuple[str, int, str]]:
+    with caplog.at_level(logging.DEBUG):
+        (page,) = await pages_of(Plain, answer_of(), own={"LOG_FORMATTER": formatter}, **settings)
+
+    assert page.outcome.phase == Phase.DONE
+    return caplog.record_tuples
+
+
+async def test_pages_and_items_are_told_in_the_words_of_the_project(caplog: pytest.LogCaptureFixture) -> None:
+    lines = await told(f"{__name__}.Polite", caplog, item_pipelines={f"{__name__}.Picky": 1})
+
+    assert [line for line in lines if line[0] == OWN] == [
+        (OWN, logging.INFO, "plain had http://a.example/"),
+        (OWN, logging.INFO, "no: dull"),
+    ]
+    assert not [text for _, _, text in lines if "was dropped" in text or "Crawled" in text]
+
+
+async def test_none_says_nothing_and_scrapys_own_class_leaves_the_lines_to_us(caplog: pytest.LogCaptureFixture) -> None:
+    assert "Scraped" not in str(await told(f"{__name__}.Polite", caplog))
+    assert not [line for line in await told("scrapy.logformatter.LogFormatter", caplog) if line[2].startswith("Scr")]
+
+
+async def test_formatter_that_fails_costs_no_line(caplog: pytest.LogCaptureFixture) -> None:
+    lines = [text for _, _, text in await told(f"{__name__}.Broken", caplog, item_pipelines={f"{__name__}.Picky": 1})]
+
+    assert "LOG_FORMATTER failed at dropped" in lines
+    assert any("was dropped: dull" in line for line in lines)
