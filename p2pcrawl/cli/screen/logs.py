@@ -10,9 +10,7 @@ from contextlib import contextmanager
 from p2pcrawl.cli.screen.terminal import Terminal
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.printable import LogLines
-
-QUIET = ("asyncio", "charset_normalizer", "kademlia", "markdown_it", "rpcudp")
-"""Libraries whose lines below a warning help nobody here."""
+from p2pcrawl.spiders.aids.log_setup import QUIET
 
 
 class _TerminalLog(logging.Handler):

@@ -8,7 +8,7 @@ from typing import Any
 
 from p2pcrawl.model.printable import LogLines
 
-QUIET = ("asyncio", "charset_normalizer", "kademlia", "rpcudp")
+QUIET = ("asyncio", "charset_normalizer", "kademlia", "markdown_it", "rpcudp")
 """Libraries whose lines below a warning help nobody here."""
 
 
