@@ -14,7 +14,8 @@ SHORT: Final = {"-o": "-o", "-O": "-O", "-a": "-a", "-s": "-s", "-L": "--logleve
 
 
 def execute(argv: Sequence[str] | None = None, settings: None = None) -> NoReturn:
-    """Runs ``scrapy crawl NAME`` or ``scrapy runspider FILE``, and ends the process with its exit code, as Scrapy does.
+    """Runs ``scrapy crawl NAME``, ``runspider FILE``, ``list`` or ``check``, and ends the process with its
+    exit code, as Scrapy does.
 
     ``argv``: the words of the command, ``scrapy`` first; those of this process where there are none. Settings of the
     project are read where it lies. In a process that imports the script, nothing is run.
@@ -48,7 +49,11 @@ def _ours(words: list[str]) -> list[str]:
             return ["crawl", "--scrapy", ".", named, *rest]
         case "runspider":
             return ["crawl", "--scrapy", named, *rest]
-    _refuse(f"`scrapy {verb}` is not here: `scrapy crawl NAME` and `scrapy runspider FILE` are")
+        case "list" if not named and not rest:
+            return ["list", "."]
+        case "check" if not named:
+            return ["check", ".", *rest]
+    _refuse(f"`scrapy {verb}` is not here: `scrapy crawl NAME`, `runspider FILE`, `list` and `check` are")
 
 
 def _refuse(told: str) -> NoReturn:

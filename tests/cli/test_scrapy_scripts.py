@@ -98,12 +98,32 @@ def test_commands_in_scrapys_words_end_with_an_exit_code(run: Run, site: dict[st
     assert json.loads((tmp_path / "out.json").read_text())[0]["tag"] == "a"
 
 
+@pytest.mark.parametrize(("verb", "code", "told"), [("list", 0, "titles\n"), ("check", 1, "no contract was found")])
+def test_commands_for_all_spiders_of_a_project_are_there(
+    run: Run, tmp_path: Path, verb: str, code: int, told: str
+) -> None:
+    written(tmp_path, "[settings]\ndefault = shop.settings\n", "scrapy.cfg")
+    for name, text in [
+        ("__init__", ""),
+        ("settings", "SPIDER_MODULES = ['shop.spiders']"),
+        ("spiders", "import scrapy\nclass Titles(scrapy.Spider):\n    name = 'titles'"),
+    ]:
+        (tmp_path / "shop").mkdir(exist_ok=True)
+        written(tmp_path / "shop", text, f"{name}.py")
+    script = written(tmp_path, f"from scrapy import cmdline\ncmdline.execute('scrapy {verb}'.split())")
+
+    result = run("crawl", "--scrapy", script)
+
+    assert result.returncode == code, result.stderr
+    assert result.stdout.startswith(told)
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
         pytest.param(
             "from twisted.internet import reactor\nfrom scrapy.crawler import CrawlerRunner",
-            "script.py, line 1: p2pcrawl has no twisted: crawls run on asyncio",
+            "script.py, line 1: p2pcrawl has no twisted.internet.reactor: crawls run on asyncio",
             id="reactor",
         ),
         pytest.param(
