@@ -68,7 +68,10 @@ REFUSED = {
     "twisted": "crawls run on asyncio, without reactor and deferreds: take CrawlerProcess, whose start() ends with the "
     "last crawl, or await CrawlerRunner.crawl(); callbacks may be async",
     "scrapy.mail": "send mail by smtplib or what you use elsewhere, from a handler of spider_closed",
-    "scrapy.core": "it is inside Scrapy's engine; middlewares and signals are the ways in here",
+    "scrapy.core": "it is inside Scrapy's engine; middlewares and signals are the ways in here, and pace is by host: "
+    "DOWNLOAD_DELAY, CONCURRENT_REQUESTS_PER_DOMAIN and AUTOTHROTTLE_ENABLED",
+    "scrapy.exceptions.StopDownload": "an answer comes whole or not at all: DOWNLOAD_MAXSIZE, or download_maxsize in a "
+    "request's meta, ends what is too large",
     "scrapy.squeues": "the queue is on disk by itself; QUEUE_ORDER says in which order",
     "scrapy.pqueues": "the queue is on disk by itself; QUEUE_ORDER says in which order",
     "scrapy.dupefilters": "pages are known by their fingerprints over all masters; dont_filter asks for one again",

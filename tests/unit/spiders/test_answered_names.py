@@ -83,6 +83,12 @@ def test_unchanged_file_gives_a_spider(tmp_path: Path) -> None:
         pytest.param("from scrapy import Nothing", "scrapy.Nothing", id="from"),
         pytest.param("import scrapy; scrapy.Nothing", "scrapy.Nothing", id="attribute"),
         pytest.param("import scrapy.mail", "scrapy.mail: send mail by smtplib", id="with-what-to-do"),
+        pytest.param(
+            "from scrapy.exceptions import StopDownload",
+            "scrapy.exceptions.StopDownload: an answer comes whole",
+            id="stop-download",
+        ),
+        pytest.param("from scrapy.core.downloader import Slot", "scrapy.core: it is inside Scrapy's", id="slot"),
         pytest.param("from scrapy.mail import MailSender", "scrapy.mail", id="inside-what-will-not-come"),
     ],
 )
@@ -147,7 +153,7 @@ def test_file_that_minds_for_itself_what_is_missing_is_left_to_it(tmp_path: Path
 def test_scrapy_where_it_is_missing_is_told_with_what_answers_for_it(tmp_path: Path) -> None:
     file = written(tmp_path, "import scrapy.nowhere\n")
 
-    with pytest.raises(ConfigurationError, match=r"line 1: there is no scrapy.*: import from p2pcrawl .* --scrapy"):
+    with pytest.raises(ConfigurationError, match=r"line 1: there is no scrapy.*: import from p2pcrawl .*--scrapy"):
         import_file(file)
 
 
