@@ -13,21 +13,24 @@ import inspect
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from itemadapter import ItemAdapter
 
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.spiders.aids.own_contract import Contract
 from p2pcrawl.spiders.spider import Spider
 
 _line = re.compile(r"^[ \t]*@(\w+)[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+EMPTY: Final[Mapping[str, type[Contract]]] = MappingProxyType({})
 _KNOWN = ("url", "cb_kwargs", "meta", "returns", "scrapes")
 
 
 @dataclass(slots=True)
-class Contract:
+class Promises:
     """Promises in the docstring of one callback. ``returns``: a kind, at least and at most how many."""
 
     callback: str
@@ -36,26 +39,30 @@ class Contract:
     meta: dict[str, Any] = field(default_factory=dict)
     returns: list[tuple[str, float, float]] = field(default_factory=list)
     scrapes: list[str] = field(default_factory=list)
+    own: list[Contract] = field(default_factory=list)
 
 
-def contracts_of(cls: type[Spider]) -> Iterator[Contract]:
-    """Yields the contracts of a spider's callbacks: of those whose docstrings name a URL. Raises ConfigurationError for
-    one that cannot be read.
+def contracts_of(cls: type[Spider], own: Mapping[str, type[Contract]] = EMPTY) -> Iterator[Promises]:
+    """Yields the contracts of a spider's callbacks: of those whose docstrings name a URL. ``own``: people's, by their
+    words. Raises ConfigurationError for one that cannot be read.
     """
     for name, method in inspect.getmembers(cls, callable):
         text = method.__doc__ or ""
         if name.startswith("__") or not re.search(r"^[ \t]*@url[ \t]", text, re.MULTILINE):
             continue
-        contract = Contract(name)
+        contract = Promises(name)
         for word, rest in _line.findall(text):
             try:
-                _read(contract, word, rest)
+                if word in own:
+                    contract.own.append(own[word](method, *rest.split()))
+                else:
+                    _read(contract, word, rest)
             except ValueError as error:
                 raise ConfigurationError(f"{cls.__name__}.{name}: @{word} {rest}: {error}") from error
         yield contract
 
 
-def _read(contract: Contract, word: str, rest: str) -> None:
+def _read(contract: Promises, word: str, rest: str) -> None:
     words = rest.split()
     match word:
         case "url":
@@ -75,7 +82,7 @@ def _read(contract: Contract, word: str, rest: str) -> None:
             raise ValueError(f"there are @{', @'.join(_KNOWN)}")
 
 
-def breaches(contract: Contract, items: Sequence[Any], requests: Sequence[Any]) -> Iterator[str]:
+def breaches(contract: Promises, items: Sequence[Any], requests: Sequence[Any]) -> Iterator[str]:
     """Yields in words what a callback's results lack of what its contract promises."""
     for kind, least, most in contract.returns:
         count = len(items if kind == "item" else requests)

@@ -87,10 +87,10 @@ READ: Final = frozenset(
     {
         *("AWS_ACCESS_KEY_ID", "AWS_ENDPOINT_URL", "AWS_REGION_NAME", "AWS_SECRET_ACCESS_KEY"),
         *("FILES_STORE", "FTP_PASSWORD", "FTP_USER", "IMAGES_STORE"),
-        *("LOG_ENABLED", "LOG_FORMATTER"),
+        *("LOG_ENABLED", "LOG_FORMATTER", "SPIDER_CONTRACTS"),
     }
 )
-"""Kept as own settings, and read where Scrapy reads them: by the pipelines for media, and by the log."""
+"""Kept as own settings, and read where Scrapy reads them: by the pipelines for media, the log, and ``check``."""
 
 IDLE: Final[Mapping[str, str]] = {
     "ASYNCIO_EVENT_LOOP": "uvloop's where there is one",
@@ -157,7 +157,6 @@ IDLE: Final[Mapping[str, str]] = {
     "SCHEDULER_START_DISK_QUEUE": "start URLs are in the frontier like all others",
     "SCHEDULER_START_MEMORY_QUEUE": "start URLs are in the frontier like all others",
     "SCRAPER_SLOT_MAX_ACTIVE_SIZE": "slaves take what they can hold",
-    "SPIDER_CONTRACTS": "contracts are not checked in a crawl",
     "SPIDER_CONTRACTS_BASE": "contracts are not checked in a crawl",
     "SPIDER_LOADER_CLASS": _SPIDER_LOADER,
     "SPIDER_LOADER_WARN_ONLY": _SPIDER_LOADER,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from p2pcrawl.cli import run
-from p2pcrawl.cli.trying.contracts import Contract, breaches, contracts_of
+from p2pcrawl.cli.trying.contracts import Promises, breaches, contracts_of
 from p2pcrawl.spiders.spider import Spider
 
 SPIDER = '''
@@ -195,8 +195,65 @@ def test_number_of_results_is_within_what_was_promised(bounds: str, count: int, 
     assert (not list(breaches(contract, [{"a": 1}] * count, []))) is kept
 
 
+OWN_CONTRACT = '''
+from p2pcrawl import Spider
+from p2pcrawl.contracts import Contract, ContractFail
+
+
+class Titled(Contract):
+    name = "titled"
+
+    def adjust_request_args(self, args):
+        return {{**args, "cb_kwargs": {{"tag": self.args[0]}}}}
+
+    def pre_process(self, response):
+        if response.title != "at /":
+            raise ContractFail(f"it is titled {{response.title}}")
+
+    def post_process(self, output):
+        assert output == [{{"tag": "a"}}], f"it returned {{output}}"
+
+
+class Own(Spider):
+    name = "own"
+    custom_settings = {{"SPIDER_CONTRACTS": {{Titled: 10}}}}
+
+    def parse(self, response, tag):
+        """@url {site}/
+        @titled a
+        """
+        yield {{"tag": tag}}
+
+    def parse_late(self, response, tag):
+        """@url {site}/
+        @titled b
+        """
+        yield {{"tag": tag}}
+
+    def parse_other(self, response, tag):
+        """@url {site}/two
+        @titled a
+        """
+        yield {{"tag": tag}}
+'''
+
+
+def test_contracts_of_ones_own_are_checked(
+    pages: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_contracts_tried.py").write_text(OWN_CONTRACT.format(site=pages))
+
+    assert run(["check", "own_contracts_tried.py", "-s", "ALLOW_PRIVATE_NETWORKS=127.0.0.0/8"]) == 1
+
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == "ok     own.parse"
+    assert told[1:3] == ["FAILED own.parse_late", "       it returned [{'tag': 'b'}]"]
+    assert told[3:5] == ["FAILED own.parse_other", "       it is titled at /two"]
+
+
 def test_each_item_has_all_fields_that_were_promised() -> None:
-    contract = Contract("parse", scrapes=["a", "b"])
+    contract = Promises("parse", scrapes=["a", "b"])
 
     assert list(breaches(contract, [{"a": 1, "b": 2}], [])) == []
     assert list(breaches(contract, [{"a": 1}], [])) == ["an item has no b: {'a': 1}"]
