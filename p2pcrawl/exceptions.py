@@ -14,10 +14,12 @@ from p2pcrawl.model.errors import (
     NotSupported,
     ScrapyDeprecationWarning,
 )
+from p2pcrawl.spiders.aids.own_contract import ContractFail
 
 __all__ = [
     "CannotResolveHostError",
     "CloseSpider",
+    "ContractFail",
     "DontCloseSpider",
     "DownloadCancelledError",
     "DownloadConnectionRefusedError",

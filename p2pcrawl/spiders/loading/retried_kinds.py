@@ -32,7 +32,10 @@ def _kind_of(name: str) -> type[BaseException]:
     known = _OURS.get(name) or TWISTED_ERRORS.get(module, {}).get(own)
     if known is not None:
         return known
-    found: Any = load_object(name.replace("scrapy.exceptions.", "p2pcrawl.exceptions."))
+    try:
+        found: Any = load_object(name.replace("scrapy.exceptions.", "p2pcrawl.exceptions."))
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{error} (RETRY_EXCEPTIONS names {name})") from error
     if not (isinstance(found, type) and issubclass(found, BaseException)):
         raise ConfigurationError(f"RETRY_EXCEPTIONS: {name} is no class of exceptions")
     return found

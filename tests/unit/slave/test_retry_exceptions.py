@@ -68,6 +68,7 @@ async def test_statuses_are_for_another_setting() -> None:
     assert page.outcome.phase == Phase.QUEUED
 
 
-def test_name_of_no_exception_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="is no class of exceptions"):
-        retried_kinds(["json.dumps"])
+@pytest.mark.parametrize("name", ["json.dumps", "no_such_module.Again", "builtins.int"])
+def test_name_of_no_exception_is_refused_by_the_setting(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="RETRY_EXCEPTIONS"):
+        retried_kinds([name])

@@ -144,6 +144,16 @@ def test_place_of_a_missing_name_is_the_module_that_wants_it(tmp_path: Path) -> 
 
 
 @pytest.mark.usefixtures("answered")
+def test_contracts_of_ones_own_are_answered(tmp_path: Path) -> None:
+    lines = "from scrapy.contracts import Contract\nfrom scrapy.exceptions import ContractFail\n"
+
+    module = import_file(written(tmp_path, lines, "contracts.py"))
+
+    assert issubclass(module.ContractFail, AssertionError)
+    assert module.Contract.name == ""
+
+
+@pytest.mark.usefixtures("answered")
 def test_file_that_minds_for_itself_what_is_missing_is_left_to_it(tmp_path: Path) -> None:
     file = written(tmp_path, "try:\n    from scrapy import Nothing\nexcept ImportError:\n    Nothing = 7\n")
 
