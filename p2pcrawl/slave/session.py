@@ -28,6 +28,7 @@ from p2pcrawl.wire.messages.slave_messages import (
     Forget,
     Grant,
     Halt,
+    JobClosing,
     JobOver,
     Leaving,
     OpenJob,
@@ -130,6 +131,8 @@ class SlaveSession:
                 self._outbox.acknowledged(message.sequence)
             case OpenJob():
                 self._jobs.open(message.job)
+            case JobClosing():
+                self._jobs.closing(message.job)
             case JobOver():
                 self._jobs.over(message.job, message.reason)
             case Closed():

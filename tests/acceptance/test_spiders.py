@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -79,6 +80,15 @@ class Follow(Spider):
     def parse(self, response: Response, **more: Any) -> Iterator[Any]:
         yield {"path": path(response), **more}
         yield response.follow_all()
+
+
+class EndlessStart(Follow):
+    async def start(self) -> AsyncIterator[Request]:
+        [base] = self.start_urls
+        for number in count():
+            yield Request(f"{base}{number}")
+            if number == 99:
+                await asyncio.sleep(3600)
 
 
 def path(response: Response) -> str:
@@ -297,6 +307,18 @@ async def test_crawl_closes_at_a_limit(site: SmallSite, limit: str, count: str) 
     assert certificate["reason"] == limit
     assert certificate["state"] == "finished"
     assert 10 <= certificate[count] <= 20
+    assert certificate["conserved"]
+
+
+async def test_start_that_would_go_on_for_ever_does_not_keep_a_crawl_from_closing(site: SmallSite) -> None:
+    site.pages = {f"/{n}": "here" for n in range(100)}
+
+    async with asyncio.timeout(60):
+        _, certificate = await crawl(EndlessStart, site, "/", closespider_pagecount=10)
+
+    assert certificate["reason"] == "closespider_pagecount"
+    assert certificate["pages"] >= 10
+    assert certificate["retries_by_reason"] == {}
     assert certificate["conserved"]
 
 

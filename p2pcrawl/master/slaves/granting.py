@@ -15,7 +15,7 @@ from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.slaves.placing import Placing
 from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
 from p2pcrawl.model.crawl.url import origin_of
-from p2pcrawl.wire.messages.slave_messages import Grant, JobOver, OpenJob, Robots, RobotsTask, Task
+from p2pcrawl.wire.messages.slave_messages import Grant, JobClosing, JobOver, OpenJob, Robots, RobotsTask, Task
 
 GRANTS_MAX = 512
 REASON_MAX = 1_000
@@ -159,6 +159,7 @@ class Granting:
             job = self._jobs[lease.job]
             if (told := session.jobs.get(job.id)) != job.version:
                 session.jobs[job.id] = job.version
+                session.closing.discard(job.id)
                 session.link.send(OpenJob(job.slaves_wire(whole=told is None)))
             if isinstance(lease, RobotsLease):
                 delay = lease.seat.host.delay_s(job.pace)
@@ -170,12 +171,21 @@ class Granting:
         self._tell_ends()
 
     def _tell_ends(self) -> None:
-        """Tells slaves of jobs that have ended, once they have nothing more of them in hand."""
+        """Tells slaves of jobs that are closing, and of those that have ended, once they have nothing more of them in
+        hand.
+        """
         for session in self._sessions.values():
             for number in list(session.jobs):
                 job = self._jobs.get(number)
-                if (job is None or job.state in ENDS) and not session.holds_of(number):
+                if not (job is None or job.state in ENDS or job.closing):
+                    continue
+                if session.holds_of(number):
+                    if number not in session.closing:
+                        session.closing.add(number)
+                        session.link.send(JobClosing(number))
+                elif job is None or job.state in ENDS:
                     del session.jobs[number]
+                    session.closing.discard(number)
                     reason = "shutdown" if job is None else job.reason or job.state
                     session.link.send(JobOver(number, reason[:REASON_MAX]))
 

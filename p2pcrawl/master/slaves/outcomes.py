@@ -30,7 +30,7 @@ from p2pcrawl.master.jobs import job_stats
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.links.dispatch import Hold, Parcel
 from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
-from p2pcrawl.model.crawl.job import IDLE_END
+from p2pcrawl.model.crawl.job import CUT_SHORT, IDLE_END
 from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
 from p2pcrawl.model.crawl.record import GIVEN_UP, Phase
 from p2pcrawl.model.outcome import Drop, Failure
@@ -228,7 +228,7 @@ class Intake:
             tally[f"filtered:{name}"] += count
         if outcome.stats:
             job_stats.count_news(outcome.stats, tally, job.counts)
-        if outcome.phase == Phase.QUEUED and outcome.reason != IDLE_END:
+        if outcome.phase == Phase.QUEUED and outcome.reason not in (IDLE_END, CUT_SHORT):
             tally["retries"] += 1
             tally[f"retries:{outcome.reason}"] += 1
         elif outcome.phase == Phase.DONE and not outcome.reason:

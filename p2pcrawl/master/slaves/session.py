@@ -88,6 +88,8 @@ class Session:
     inbox: deque[Report | Returned] = field(default_factory=deque)
     jobs: dict[int, int] = field(default_factory=dict)
     """The version of each job that it was told."""
+    closing: set[int] = field(default_factory=set)
+    """The jobs of which it was told that they are closing."""
     rules: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """The origins whose robots.txt it was told, and the agents for which it was."""
     granted: int = 0

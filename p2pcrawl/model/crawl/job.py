@@ -22,6 +22,8 @@ START_URL = "p2pcrawl://start.localhost/"
 of this machine by its name, so that it has no delay."""
 
 
+CUT_SHORT = "cut-short"
+"""The reason of a start page that is queued again, for its job was closing while it was at work."""
 IDLE_END = "idle"
 """The reason with which a page ends that asked components whether their job is to end."""
 _IDLE = "/idle/"

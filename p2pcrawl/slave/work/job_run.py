@@ -23,7 +23,7 @@ from p2pcrawl.fetch.connection.fetcher import OpenFetcher
 from p2pcrawl.fetch.connection.guard import Blocked, Networks
 from p2pcrawl.fetch.proxies.pooled_fetcher import proxy_pool
 from p2pcrawl.model.crawl.answer import Answer
-from p2pcrawl.model.crawl.job import IDLE_END, START_URL, is_idle
+from p2pcrawl.model.crawl.job import CUT_SHORT, IDLE_END, START_URL, is_idle
 from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
 from p2pcrawl.model.crawl.record import GIVEN_UP, Phase
 from p2pcrawl.model.crawl.request import NO_CALLBACK, Request, callback_name
@@ -133,6 +133,8 @@ class JobRun:
         self._scope = Scope(domains, settings.offsite_enabled)
         self._unheard = UnheardMeta(self.spider.logger)
         self._pipelines = Pipelines.load(settings.item_pipelines, self.handle)
+        self._closing = False
+        self._starting: set[asyncio.Task[Outcome]] = set()
         self._errands = Errands(self._pipelines)
         self._items = ItemPassage(self._pipelines, self._errands, self.handle, self._complaints, settings.slave_silence)
         self._rules = KnownRules(self.agent, usage=settings.reads_usage)
@@ -298,6 +300,8 @@ class JobRun:
 
     async def _start(self, harvest: Harvest, outbox: Outbox) -> Outcome:
         outcome = Outcome(Phase.DONE, "start")
+        if self._closing:
+            return _cut_short()
         try:
             result = self._side.start()
         except CloseSpider as close:
@@ -306,10 +310,26 @@ class JobRun:
         except BaseException as error:
             return self._raised(harvest.url, outcome, error)
         early = asyncio.create_task(self._send_early(harvest, outbox))
+        collecting = asyncio.create_task(self._collect(result, harvest, outbox, outcome, None))
+        self._starting.add(collecting)
         try:
-            return await self._collect(result, harvest, outbox, outcome, None)
+            await asyncio.wait([collecting])
+            return _cut_short() if collecting.cancelled() else collecting.result()
         finally:
-            await end([early])
+            self._starting.discard(collecting)
+            await end([early, collecting])
+
+    def close_start(self) -> None:
+        """Ends a ``start()`` that is at work, for its job is closing. What it has yielded counts, and it begins anew if
+        the job goes on.
+        """
+        self._closing = True
+        for collecting in self._starting:
+            collecting.cancel()
+
+    def reopen(self) -> None:
+        """Lets a ``start()`` begin again, for its job goes on."""
+        self._closing = False
 
     async def _send_early(self, harvest: Harvest, outbox: Outbox) -> None:
         """Sends what a ``start()`` has yielded without waiting for what that waits for; for ever."""
@@ -550,6 +570,10 @@ def _page_answered() -> None:
     place = PLACE.get()
     if place is not None:
         place.answered()
+
+
+def _cut_short() -> Outcome:
+    return Outcome(Phase.QUEUED, CUT_SHORT, retry_in_s=0.0)
 
 
 async def _next_turn() -> float:

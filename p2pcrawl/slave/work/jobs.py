@@ -74,11 +74,18 @@ class Jobs:
         made = self._runs[spec.id]
         if made.done() and not made.cancelled() and made.exception() is None:
             run, settings = made.result(), Settings().updated(spec.settings)
+            run.reopen()
             run.settings = replace(run.settings, **{name: getattr(settings, name) for name in TUNABLE})
 
     def run_of(self, job: int) -> Awaitable[JobRun]:
         """Returns the job, when it is open. Raises what opening it raised."""
         return asyncio.shield(self._runs[job])
+
+    def closing(self, job: int) -> None:
+        """Ends the start of a job of which nothing more will be asked for, and which might go on for ever."""
+        made = self._runs.get(job)
+        if made is not None:
+            made.add_done_callback(_close_start)
 
     def over(self, job: int, reason: str) -> None:
         """Closes a job that has ended, when nothing of it is at work any more."""
@@ -183,3 +190,8 @@ class Jobs:
 def _at_home(spec: WireJob) -> str:
     """Says at which machine, where the spider has come from another one: what does not travel is missing there."""
     return f" (on {socket.gethostname()})" if spec.code or spec.project else ""
+
+
+def _close_start(made: asyncio.Task[JobRun]) -> None:
+    if not made.cancelled() and made.exception() is None:
+        made.result().close_start()

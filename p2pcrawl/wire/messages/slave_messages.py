@@ -314,6 +314,12 @@ class JobOver(Struct, array_like=True, tag=19):
     reason: Annotated[str, Meta(max_length=8_000)] = "finished"
 
 
+class JobClosing(Struct, array_like=True, tag=90):
+    """Master to slave: nothing more of the job is granted, and its ``start()`` ends where it is."""
+
+    job: Number
+
+
 Message = (
     Hello
     | Welcome
@@ -334,4 +340,5 @@ Message = (
     | Halt
     | CloseJob
     | JobOver
+    | JobClosing
 )
