@@ -14,6 +14,7 @@ from p2pcrawl.master.buckets.farewell import Farewell
 from p2pcrawl.master.buckets.takeover import Takeover
 from p2pcrawl.master.buckets.view_changes import ViewChange, Views
 from p2pcrawl.master.company.neighbours import Neighbours
+from p2pcrawl.master.copies.account_keeping import AccountKeeping
 from p2pcrawl.master.copies.syncing import Syncing
 from p2pcrawl.master.copies.upkeep import Upkeep
 from p2pcrawl.master.idle_pages import IdlePages
@@ -95,6 +96,7 @@ class Cluster:
         self.mirroring = Mirroring(ground.jobs, master.admission, peers, self.ownership)
         self.farewell = Farewell(neighbours, master.handover, self.takeover, self.mirroring)
         self.own_standing = OwnStanding(neighbours, master.exchange, self.takeover)
+        self.accounts = AccountKeeping(peers, self.holdings, ground.jobs, ground.recorder, self.ownership.copies)
         self.completion = Completion(peers, self.own_standing.of, ground.lifecycle.close)
         self._idle_pages = IdlePages()
         self._tasks: list[asyncio.Task[None]] = []
@@ -113,6 +115,7 @@ class Cluster:
             self.caution.watch_clock(),
             self.upkeep.patrol(),
             self.spool.run(),
+            self.accounts.run(),
             *self.mandate.runs(founds=founds),
         )
         self._tasks = [asyncio.create_task(run) for run in runs]
@@ -142,6 +145,7 @@ class Cluster:
         for node in view.restarted:
             # What it was told before may be gone.
             self.mirroring.restarted(node)
+            self.accounts.restarted(node)
             self.neighbours.excess.restarted(node)
             self.budgets.came(node, self.views.boots[node])
         if view.wiped:
@@ -249,7 +253,11 @@ class Cluster:
         return False
 
     async def part(self) -> None:
-        """Parts from the voters, before we say good-bye, with nothing open any more: they go on without our consent."""
+        """Tells what we have counted, and parts from the voters, before we say good-bye, with nothing open any more:
+        they go on without our consent."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TIMINGS.part_s):
+                await self.accounts.tell()
         await self.mandate.part(TIMINGS.part_s)
 
     async def begin(self, job: Job) -> None:

@@ -108,6 +108,7 @@ class Service:
         await self._cluster.master.admission.learn_opened(request.opened)
         # Whoever brings copies of a job that was deleted hears of that soon, and drops them, too.
         request.rows = [row for row in request.rows if not self._ground.jobs.deleted(row.job)]
+        await self._cluster.accounts.take(request.accounts)
         return await self._cluster.holdings.copy(request)
 
     async def _drop(self, request: DropCopies, sender: NodeId) -> Dropped:

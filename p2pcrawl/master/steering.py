@@ -21,7 +21,7 @@ from p2pcrawl.core.control import CANCELLED, RETRY, RUNNING, refusal, steered
 from p2pcrawl.core.retuning import read_changes, retuned
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.jobs.certificate import Part, certificate_of, members_digest, signed_body, signed_part
-from p2pcrawl.master.jobs.job import FINISHED, INCOMPLETE, Job
+from p2pcrawl.master.jobs.job import FINISHED, INCOMPLETE, Job, plain_account
 from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.model.cluster.node import Member
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
@@ -182,6 +182,8 @@ class Steering:
             "unsynced": self._cluster.copying.lacking(),
             "incomplete": ownership.broken(),
             "counts": job.certificate(),
+            "life": self._cluster.accounts.life,
+            "accounts": [plain_account(account) for account in self._cluster.accounts.of_gone(job.id)],
         }
         return signed_part(self._identity, body)
 

@@ -8,6 +8,7 @@ from typing import Any
 from p2pcrawl.core.membership.output import MembershipOutput
 from p2pcrawl.core.membership.swim import Membership
 from p2pcrawl.frontier.records.batch import Batch
+from p2pcrawl.master.copies.account_keeping import AccountKeeping
 from p2pcrawl.master.jobs import certificate, job_stats
 from p2pcrawl.master.jobs.completion import Completion
 from p2pcrawl.master.jobs.job import Job
@@ -75,7 +76,34 @@ def _count_twice(news: Mapping[str, int], tally: MutableMapping[str, int], count
     _count_news(news, tally, counts)
 
 
+# -- account-of-a-start: a master that comes back with its disk begins an account beside its own
+
+
+def _life_of_this_start(self: AccountKeeping) -> str:
+    here = self._peers.living(self._peers.me)
+    return here.boot.hex() * 2 if here is not None else ""
+
+
+# -- account-kept-to-itself: nobody is told what a master has counted ---------------------------
+
+
+async def _tell_nobody(self: AccountKeeping) -> None:
+    pass
+
+
 CONTROLS = {
+    "account-of-a-start": Control(
+        "what a master counted is of its start, and not of its disk: it comes back, and counts twice",
+        "statements",
+        Options(scenario="rolling", masters=3, pages=60, hosts=30, limit_s=LIMIT_S),
+        (swap(AccountKeeping.life, _life_of_this_start),),
+    ),
+    "account-kept-to-itself": Control(
+        "what a master counted is told to nobody",
+        "statements",
+        Options(scenario="wiped", masters=3, pages=200, hosts=30, limit_s=LIMIT_S),
+        (swap(AccountKeeping.tell, _tell_nobody),),
+    ),
     "news-counted-twice": Control(
         "what components count is counted twice",
         "statements",

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ..observe.folders import PHASES, Folder, Record
 from ..observe.incidents import Incident
 from ..observe.inventory import Inventory
+from ..observe.ledgers import Ledgers
 from ..observe.loads import Peak
 from ..observe.sightings import Presence, Sighting
 from ..observe.tables import Table
@@ -81,6 +82,7 @@ class Evidence:
     """When masters granted that must not, with ``majority``."""
 
     sinks: dict[str, SinkFound] = field(default_factory=dict)
+    ledgers: Ledgers = field(default_factory=Ledgers)
     injections: list[tuple[float, float]] = field(default_factory=list)
     """From when until when somebody was putting URLs into the job."""
 

@@ -18,6 +18,7 @@ from p2pcrawl.model.errors import P2PCrawlError
 from ..kernel.life import NodeDown
 from ..observe.folders import Print, read_phases
 from ..observe.inventory import Stock
+from ..observe.ledgers import Ledgers
 from ..observe.loads import Loads
 from ..observe.parts import LOOK_S as PARTS_S
 from ..observe.parts import Parts
@@ -60,6 +61,7 @@ class Observer:
         self.stock = Stock()
         self.sightings = Sightings()
         self.loads = Loads()
+        self.ledgers = Ledgers()
         self.answers: dict[str, dict[str, Any]] = {}
         """What each master says of the job in the end, when it is asked."""
         self.told: list[Told] = []
@@ -106,6 +108,7 @@ class Observer:
         lives = {m.name: m.node.life.number for m in up if m.node.life is not None}
         self.sightings.look(now_s, lives, {m.name: m.members() for m in up if m.lead is not None})
         self.loads.look(now_s, up)
+        self.ledgers.look(now_s, stage.job, up)
         self.loads.count(now_s, stage.machines)
         if now_s >= self._stocked_s + STOCK_S:
             self.take_stock()

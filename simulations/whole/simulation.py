@@ -228,7 +228,7 @@ class Simulation:
             seen.loads.peaks, {m.id: m.name for m in stage.machines}, stage.world.now,
             seen.answers, list(seen.told), seen.overlooked, self._majority, seen.parts.found,
             {url: self._found(stage, url, sink) for url, sink in stage.sinks.items()},
-            stage.injections,
+            seen.ledgers, stage.injections,
         )  # fmt: skip
 
     def _found(self, stage: Stage, url: str, sink: Destination) -> SinkFound:

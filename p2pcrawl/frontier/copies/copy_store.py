@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from p2pcrawl.core.buckets.standings import Standing
+from p2pcrawl.frontier.copies.account_rows import TABLE, read_accounts, write_accounts
 from p2pcrawl.frontier.database import digest
 from p2pcrawl.frontier.database.digest import Range, Rows
 from p2pcrawl.frontier.database.integrity import Nonsense
@@ -28,6 +29,7 @@ from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.database.tables import Layout, run_script
 from p2pcrawl.frontier.records.columns import named
 from p2pcrawl.frontier.records.known import Key
+from p2pcrawl.model.cluster.account import Account
 from p2pcrawl.model.cluster.epoch import Span
 from p2pcrawl.model.crawl.fingerprint import halves, pack_halves
 from p2pcrawl.model.errors import LinkError
@@ -61,8 +63,9 @@ _UPGRADES = {
     1: ("ALTER TABLE standing ADD COLUMN base INTEGER NOT NULL DEFAULT 0",),
     2: ("ALTER TABLE standing ADD COLUMN pieces TEXT NOT NULL DEFAULT ''",),
     3: ("ALTER TABLE held ADD COLUMN marks INTEGER NOT NULL DEFAULT 0",),
+    4: (TABLE,),
 }
-LAYOUT = Layout("copies.db", 0x70327062, 4, lambda db: run_script(db, _TABLES), _UPGRADES)
+LAYOUT = Layout("copies.db", 0x70327062, 5, lambda db: run_script(db, _TABLES, TABLE), _UPGRADES)
 HELD = Rows("held", "stamp")
 _COLUMNS = "h.bucket, h.hi, h.lo, h.job, h.stamp, h.marks, b.row, b.items, b.data"
 _AFTER = struct.Struct(">qqqq")
@@ -266,6 +269,7 @@ class CopyStore:
                 with self._transaction:
                     ids = self._db.execute("SELECT id FROM held WHERE job = ? LIMIT ?", (job, DROP_ROWS)).fetchall()
                     self._db.execute("DELETE FROM spool WHERE job = ?", (job,))
+                    self._db.execute("DELETE FROM account WHERE job = ?", (job,))
                     if not ids:
                         return gone
                     run_many(self._db, "DELETE FROM held WHERE id IN (", ids, ")")
@@ -291,6 +295,18 @@ class CopyStore:
         rows = [(n.key, n.bucket, n.delay_s, n.penalty_s, now + n.pause_s, n.pause_s) for n in notes]
         self._noted = self._noted or bool(rows)
         run_many(self._db, "INSERT OR REPLACE INTO note", rows)
+
+    # -- accounts -----------------------------------------------------------------------------
+
+    def accounts(self) -> list[Account]:
+        """Returns the accounts of masters that are kept here."""
+        with self._errors:
+            return read_accounts(self._db)
+
+    def set_accounts(self, accounts: Sequence[Account]) -> None:
+        """Replaces those with these keys."""
+        with self._errors, self._transaction:
+            write_accounts(self._db, accounts)
 
     # -- standings ----------------------------------------------------------------------------
 

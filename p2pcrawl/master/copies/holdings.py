@@ -9,12 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+from p2pcrawl.core.accounts import Accounts, joined_accounts
 from p2pcrawl.core.buckets.standings import Standing
 from p2pcrawl.core.hosts.politeness import HostNote
 from p2pcrawl.frontier.copies.copy_store import LAYOUT, CopyStore, Mark, NoteRow, SpoolRow
 from p2pcrawl.frontier.database.digest import Range
 from p2pcrawl.master.copies.copier import BYTES_MAX, ROWS_MAX
 from p2pcrawl.master.copies.looking import Looking
+from p2pcrawl.model.cluster.account import Account
 from p2pcrawl.model.crawl.fingerprint import SIZE, halves, pack_halves
 from p2pcrawl.model.errors import LinkError, StorageError
 from p2pcrawl.overlay.tasks import end
@@ -47,8 +49,11 @@ class Holdings:
         """``failed`` is told when something cannot be stored: who keeps nothing for others must not seem to."""
         self._folder = folder
         self._failed = failed
+        self._keeping = asyncio.Lock()
         self.standings: dict[int, Standing] = {}
         """What is here of each bucket of which anything was ever known here, as it is on the disk."""
+        self.accounts: Accounts = {}
+        """What other masters have counted, as it is on the disk."""
 
     async def open(self) -> None:
         """Raises as the frontier's store does."""
@@ -57,6 +62,7 @@ class Holdings:
         try:
             self._store: CopyStore = await self._in_thread(lambda: CopyStore(self._folder))
             self.standings = await self._in_thread(self._store.standings)
+            self.accounts = joined_accounts(await self._in_thread(self._store.accounts))
         except BaseException:
             self._thread.shutdown()
             raise
@@ -91,7 +97,18 @@ class Holdings:
 
     async def drop_job(self, job: int) -> int:
         """Deletes the copies of a job that was deleted, durably when this returns; returns how many there were."""
+        self.accounts = {key: account for key, account in self.accounts.items() if key.job != job}
         return await self._in_thread(self._store.drop_job, job)
+
+    async def keep_accounts(self, accounts: Sequence[Account]) -> None:
+        """Keeps accounts of other masters, durably when this returns; those that are known here as they are, or as they
+        were later, change nothing."""
+        async with self._keeping:
+            after = joined_accounts([*self.accounts.values(), *accounts])
+            news = [account for key, account in after.items() if self.accounts.get(key) != account]
+            if news:
+                await self._in_thread(self._store.set_accounts, news)
+                self.accounts = joined_accounts([*self.accounts.values(), *news])
 
     async def mark(self, message: Delivered) -> Marked:
         """Takes in that a sink has the items of some copies."""

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from p2pcrawl.master.jobs.job import certificate_sum
+from p2pcrawl.master.jobs.job import certificate_sum, gone_of
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.wire.sealed.identity import Identity, node_id_of, verify
 
@@ -71,7 +71,7 @@ def certificate_of(parts: Sequence[Part], members: Collection[NodeId]) -> dict[s
 
 
 def _come_to(bodies: Sequence[dict[str, Any]], members: list[NodeId]) -> dict[str, Any]:
-    counts = certificate_sum([body["counts"] for body in bodies])
+    counts = certificate_sum([body["counts"] for body in bodies], gone_of(bodies))
     missing = sorted({node for body in bodies for node in body["missing"]})
     incomplete = sorted({bucket for body in bodies for bucket in body["incomplete"]})
     asked = max(body["copies"] for body in bodies)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
 
+from p2pcrawl.core.accounts import STATS, bereft, told_figures
 from p2pcrawl.core.control import CANCELLED, DELETED, FINISHED, INCOMPLETE, PAUSED, RUNNING, Control
 from p2pcrawl.core.hosts.politeness import Host, Pace
 from p2pcrawl.core.retuning import Tuned, check_tuned, merged_tuning, values_of
-from p2pcrawl.master.jobs.job_stats import STATS, put_together
+from p2pcrawl.master.jobs.job_stats import put_together
+from p2pcrawl.model.cluster.account import Account, AccountKey
 from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
@@ -170,7 +172,7 @@ class Job:
         counts = self.counts
         by = {
             group: {k.partition(":")[2]: n for k, n in sorted(counts.items()) if k.startswith(group + ":") and n}
-            for group in ("failed", "dropped", "retries", "marked", "filtered", "statuses", *STATS)
+            for group in ("failed", "dropped")
         }
         whole = counts["done"] + counts["failed"] + counts["dropped"] + counts["queued"]
         return {
@@ -189,18 +191,9 @@ class Job:
             "pages": counts["pages"],
             "redirects": counts["redirects"],
             "items": counts["items"],
-            "items_dropped": counts["items_dropped"],
-            "fetches": counts["fetches"],
-            "interrupted": counts["interrupted"],
-            "slave_losses": counts["losses"],
-            "bytes": counts["bytes"],
             "failed_by_reason": by["failed"],
             "dropped_by_reason": by["dropped"],
-            "retries_by_reason": by["retries"],
-            "marked_by_reason": by["marked"],
-            "filtered_links": by["filtered"],
-            "statuses": by["statuses"],
-            **{group: by[group] for group in STATS},
+            **told_figures(counts),
         }
 
 
@@ -255,23 +248,50 @@ def spec_of_mirror(mirror: MirrorJob) -> JobSpec:
     )
 
 
-def certificate_sum(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Sums one job's certificates of all masters."""
-    whole = dict(parts[0])
-    for part in parts[1:]:
+def certificate_sum(parts: Sequence[dict[str, Any]], gone: Iterable[Account] = ()) -> dict[str, Any]:
+    """Sums one job's certificates of all masters, and the accounts of those that are ``gone``."""
+    whole: dict[str, Any] = {}
+    # The living last: their word is the last one.
+    for part in [*(told_figures(account.figures) for account in gone), *parts]:
         for name, value in part.items():
-            if name in ("job", "conserved") or isinstance(value, str):
-                continue
-            if name in STATS[1:]:
-                whole[name] = put_together(name, whole.get(name, {}), value)
+            if name not in whole:
+                whole[name] = value
+            elif name in STATS[1:]:
+                whole[name] = put_together(name, whole[name], value)
             elif isinstance(value, dict):
-                merged = Counter(whole.get(name, {}))
+                merged = Counter(whole[name])
                 merged.update(value)
                 whole[name] = dict(sorted(merged.items()))
-            else:
+            elif name == "conserved":
+                whole[name] = whole[name] and value
+            elif name != "job" and not isinstance(value, str):
                 whole[name] += value
-        whole["conserved"] = whole["conserved"] and part["conserved"]
-    return whole
+    return {**parts[0], **whole}
+
+
+class PlainAccount(TypedDict):
+    """An account of a master that is gone, as another one states it in JSON."""
+
+    master: str
+    life: str
+    version: int
+    figures: dict[str, int]
+
+
+def plain_account(account: Account) -> PlainAccount:
+    """Writes an account for others to read."""
+    key = account.key
+    return PlainAccount(master=key.master, life=key.life, version=account.version, figures=dict(account.figures))
+
+
+def gone_of(parts: Sequence[Mapping[str, Any]]) -> list[Account]:
+    """Reads from what masters state of one job the accounts of those that do not speak for themselves."""
+    told = [
+        Account(AccountKey(each["master"], each["life"], 0), each["version"], each["figures"])
+        for part in parts
+        for each in part.get("accounts", ())
+    ]
+    return bereft(told, {part["master"]: part.get("life", "") for part in parts})
 
 
 @dataclass(frozen=True, slots=True)

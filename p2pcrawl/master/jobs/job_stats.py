@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableMapping
 from typing import Any, Final
 
-STATS: Final = ("stats", "stats_max", "stats_min", "stats_last")
-"""Groups of counters, each before a colon and the name."""
 NAMES_MAX: Final = 2_000
 """Names of stats that a job has at a master: no spider may fill its disk with them."""
 LISTENS: Final = "idle:listens"

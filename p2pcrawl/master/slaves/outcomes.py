@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from p2pcrawl.core.accounts import ENDS
 from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.core.bench.seat import Seat
 from p2pcrawl.core.hosts.hearing import OUTAGE_TIMES
@@ -216,6 +217,7 @@ class Intake:
             candidate.attempts -= 1
 
     def _count_outcome(self, job: Job, outcome: Outcome, tally: dict[str, int]) -> None:
+        tally[ENDS] += 1
         if outcome.status:
             tally[f"statuses:{outcome.status}"] += 1
         tally["bytes"] += outcome.size

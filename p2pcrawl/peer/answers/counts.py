@@ -13,14 +13,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
-from typing import Any, TypedDict, TypeVar
+from typing import Any, NotRequired, TypedDict, TypeVar
 
 from msgspec.json import Decoder
 
 from p2pcrawl.core.control import FINISHED, INCOMPLETE
 from p2pcrawl.master.carrying import Carrying
 from p2pcrawl.master.cluster import Cluster
-from p2pcrawl.master.jobs.job import Job, certificate_sum
+from p2pcrawl.master.jobs.job import Job, PlainAccount, certificate_sum, gone_of, plain_account
 from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.model.cluster.node import NodeId
 
@@ -48,6 +48,9 @@ class Here(TypedDict):
     not_whole: list[int]
     moving: int
     sinks: list[SinkHere]
+    life: NotRequired[str]
+    accounts: NotRequired[list[PlainAccount]]
+    """What masters that are gone had counted, as it is kept there."""
 
 
 class Stamp(TypedDict):
@@ -92,6 +95,8 @@ class Counts:
             "counts": job.certificate(),
             "not_whole": ownership.broken(),
             "moving": ownership.syncing,
+            "life": self._cluster.accounts.life,
+            "accounts": [plain_account(account) for account in self._cluster.accounts.of_gone(job.id)],
             "sinks": [
                 SinkHere(sink=s.sink, waiting=s.waiting, refused=s.refused, away_since=s.away_since, why=s.why)
                 for s in states
@@ -123,7 +128,7 @@ class Counts:
     async def _of(self, job: Job) -> dict[str, Any]:
         told, missing = await self.ask_others("counts", {"job": job.id}, _HERE)
         parts = [await self.here(job), *(here for here in told.values() if here is not None)]
-        counts = certificate_sum([part["counts"] for part in parts])
+        counts = certificate_sum([part["counts"] for part in parts], gone_of(parts))
         return {
             **counts,
             "sinks": [_sink_over_all(sink.url, counts["items"], parts) for sink in job.spec.sinks],

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from p2pcrawl.model.cluster.account import FIGURES_MAX, NAME_CHARS_MAX
 from p2pcrawl.model.cluster.consent import SEAT_BYTES, VOTERS_MAX
 from p2pcrawl.model.cluster.epoch import PIECES_MAX
 from p2pcrawl.model.crawl.record import stamp_of
@@ -29,6 +30,8 @@ from p2pcrawl.wire.messages.bounds import (
 from p2pcrawl.wire.messages.slave_messages import Record, WireJob
 
 TUNED_MAX = 64
+ACCOUNTS_MAX = 16
+"""In one message: an account may be long."""
 Opened = dict[int, OpenedHosts]
 """The hosts that the start URLs of jobs have opened, by job: durable at a receiver before anything that needs it."""
 
@@ -326,6 +329,19 @@ class CopyRow(Record):
         return len(self.row) + len(self.data) + 64
 
 
+class WireAccount(Record):
+    """The account of a master: its own counters of a job; see core.accounts."""
+
+    master: Annotated[str, Meta(pattern="^[0-9a-f]{40}$")]
+    life: Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
+    job: Number
+    version: Count
+    figures: Annotated[
+        dict[Annotated[str, Meta(max_length=NAME_CHARS_MAX)], Number],
+        Meta(max_length=FIGURES_MAX),
+    ]
+
+
 class Copied(PeerReply, tag=44):
     """The facts are durable."""
 
@@ -336,6 +352,8 @@ class Copy(PeerRequest[Copied], tag=43):
     rows: list[CopyRow]
     notes: list[WireHostNote] = []
     opened: Opened = {}
+    accounts: Annotated[list[WireAccount], Meta(max_length=ACCOUNTS_MAX)] = []
+    """They are of masters, and of no bucket."""
 
 
 class Marked(PeerReply, tag=64):

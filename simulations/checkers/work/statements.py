@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from ...observe.folders import DONE, PHASES
@@ -16,11 +17,16 @@ from ...play.evidence import Evidence
 from ...play.spiders import SEEN
 from ...world.web import Kind
 
+COUNTED_S = 2.0
+"""What was counted so long before a death outlives it: masters tell each other once a second."""
+DEATHS = frozenset({"crash", "power loss", LEAVE})
+
 
 def check(evidence: Evidence) -> Iterator[str]:
     yield from _exaggerated(evidence)
     if not evidence.ended:
         return
+    yield from _forgotten(evidence)
     truth = _truth(evidence)
     ids = {name: member for member, name in evidence.names.items()}
     left = _left(evidence)
@@ -57,6 +63,26 @@ def _exaggerated(evidence: Evidence) -> Iterator[str]:
                 f"{name} says at {now_s:.2f} s that the job is {answer['state']}, with {answer['discovered']} URLs "
                 f"discovered, when there were {known} on all disks together"
             )
+
+
+def _forgotten(evidence: Evidence) -> Iterator[str]:
+    """Yields the answers that leave out what a master that is gone had counted, and had time to tell others."""
+    if not _deaths_one_by_one(evidence):
+        return
+    least = evidence.ledgers.least(COUNTED_S, evidence.folders)
+    for name, answer in sorted(evidence.answers.items()):
+        if answer["fetches"] < least:
+            yield f"{name} says of the job fetches {answer['fetches']}, and masters had counted {least} in good time"
+
+
+def _deaths_one_by_one(evidence: Evidence) -> bool:
+    """Tells whether nothing but deaths befell the masters, of fewer than there are copies at once, and each when
+    those that were left after the one before had agreed on who they are, and could tell each other what they keep.
+    """
+    incidents = sorted(evidence.incidents, key=lambda incident: incident.began_s)
+    return all(i.what in DEATHS and len(i.nodes) < evidence.options.replicas for i in incidents) and all(
+        one.agreed_s + COUNTED_S < other.began_s for one, other in pairwise(incidents)
+    )
 
 
 def _left(evidence: Evidence) -> frozenset[str]:

@@ -19,6 +19,8 @@ from p2pcrawl.core.buckets.standings import Standing
 from p2pcrawl.frontier.copies import copy_store as copies
 from p2pcrawl.frontier.copies.copy_store import LAYOUT, CopyStore, NoteRow, SpoolRow
 from p2pcrawl.frontier.database.digest import Range
+from p2pcrawl.model.cluster.account import Account, AccountKey
+from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import DamagedError, LinkError, StorageError
 from p2pcrawl.wire.messages.peer_messages import CopyRow
 from tests.unit.frontier.batches import copy_row, place_of
@@ -194,6 +196,7 @@ def test_everything_is_there_again_after_a_restart(tmp_path: Path) -> None:
 def test_standings_of_an_older_format_are_read_as_they_were_meant(tmp_path: Path) -> None:
     CopyStore(tmp_path).close()
     with sqlite3.connect(tmp_path / LAYOUT.file) as db:
+        db.execute("DROP TABLE account")
         db.execute("ALTER TABLE held DROP COLUMN marks")
         db.execute("ALTER TABLE standing DROP COLUMN pieces")
         db.execute("ALTER TABLE standing DROP COLUMN base")
@@ -205,6 +208,21 @@ def test_standings_of_an_older_format_are_read_as_they_were_meant(tmp_path: Path
 
     assert store.standings() == {1: Standing(4), 2: Standing(9, 9)}
     store.close()
+
+
+def test_accounts_are_there_when_the_store_is_opened_again_and_go_with_their_job(tmp_path: Path) -> None:
+    first, other = (Account(AccountKey(NodeId("a" * 40), "b" * 32, job), 3, {"fetches": 7}) for job in (1, 2))
+    store = CopyStore(tmp_path)
+    store.set_accounts([first, other._replace(version=2, figures={})])
+    store.set_accounts([other])
+    store.close()
+
+    again = CopyStore(tmp_path)
+
+    assert again.accounts() == [first, other]
+    again.drop_job(1)
+    assert again.accounts() == [other]
+    again.close()
 
 
 def test_spool_gives_its_links_in_order_until_they_are_taken_out(store: CopyStore) -> None:

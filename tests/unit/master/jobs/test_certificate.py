@@ -54,6 +54,23 @@ def test_certificate_adds_up_what_its_masters_signed() -> None:
     assert list(flaws(json.loads(json.dumps(made)))) == []
 
 
+def test_certificate_has_what_masters_that_are_gone_had_counted_each_once_at_its_latest() -> None:
+    gone, newer = (
+        {"master": "ee" * 20, "life": "11" * 16, "version": n, "figures": {"fetches": n, "statuses:200": n}}
+        for n in (3, 4)
+    )
+    of_second = {"master": IDS[1], "life": "22" * 16, "version": 99, "figures": {"fetches": 99}}
+    told = [[gone], [newer, gone], [newer, of_second]]
+    parts = [part_of(who, WHO, life="22" * 16, accounts=accounts) for who, accounts in zip(WHO, told, strict=True)]
+
+    made = certificate_of(parts, IDS)
+
+    assert made is not None
+    assert (made["counts"]["fetches"], made["counts"]["statuses"]) == (4, {"200": 4})
+    assert made["counts"]["done"] == 15
+    assert list(flaws(json.loads(json.dumps(made)))) == []
+
+
 def test_who_is_missing_makes_it_not_final_and_is_named() -> None:
     made = certificate(missing=["ee" * 20])
 

@@ -1,0 +1,51 @@
+"""Ledgers: what masters had counted of their own work at each moment, as one who looks at all at once sees it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..world.machines import Machine
+
+
+class Ledger(NamedTuple):
+    """A master's count of fetches, each time that there was more, with one disk."""
+
+    machine: str
+    moments: list[float]
+    fetches: list[int]
+
+    def by(self, now_s: float) -> int:
+        """Returns what was counted by then."""
+        place = bisect_right(self.moments, now_s)
+        return self.fetches[place - 1] if place else 0
+
+
+@dataclass(slots=True)
+class Ledgers:
+    """Keeps a ledger for each disk that a master ever had."""
+
+    by_disk: dict[str, Ledger] = field(default_factory=dict)
+    """The latest disk of each machine last."""
+
+    def look(self, now_s: float, job: int, machines: Iterable[Machine]) -> None:
+        """Notes what each of these has counted by now."""
+        for machine in machines:
+            if machine.lead is None or (known := machine.lead.master.jobs.get(job)) is None:
+                continue
+            store = machine.lead.master.recorder.store_id
+            ledger = self.by_disk.setdefault(store, Ledger(machine.name, [], []))
+            ledger.moments.append(now_s)
+            ledger.fetches.append(known.counts["fetches"])
+
+    def least(self, lost_s: float, there: Container[str]) -> int:
+        """Returns how many fetches must be told of in the end: all, but what masters whose disks are gone counted in
+        their last ``lost_s``. ``there``: the machines that have their last disk.
+        """
+        last = {ledger.machine: store for store, ledger in self.by_disk.items() if ledger.machine in there}
+        return sum(
+            ledger.fetches[-1] if last.get(ledger.machine) == store else ledger.by(ledger.moments[-1] - lost_s)
+            for store, ledger in self.by_disk.items()
+        )

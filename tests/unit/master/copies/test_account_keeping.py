@@ -1,0 +1,137 @@
+"""Accounts of masters among others: they are told once to those that are to keep them, and outlive their masters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec.structs import replace as with_fields
+
+from p2pcrawl.core.accounts import account_of
+from p2pcrawl.frontier.records.recorder import Recorder
+from p2pcrawl.master.copies.account_keeping import AccountKeeping
+from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.master.jobs.job import DELETED, Job, KnownJobs, job_of
+from p2pcrawl.model.cluster.account import AccountKey
+from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
+from p2pcrawl.model.errors import LinkError
+from p2pcrawl.wire.messages.ask import PeerReply
+from p2pcrawl.wire.messages.peer_messages import Copied, Copy, WireAccount
+from tests.peers import FakePeers, member
+
+ME, NEXT, LAST = (NodeId(letter * 40) for letter in "abc")
+GONE = NodeId("d" * 40)
+OF_GONE = WireAccount(GONE, "1" * 32, 7, 4, {"fetches": 30})
+
+
+class Kept:
+    """A master that keeps accounts, with two others that a test plays."""
+
+    def __init__(self, folder: Path) -> None:
+        self.brought: list[tuple[NodeId, WireAccount]] = []
+        self.silent = False
+        self.peers = FakePeers(ME, [member(ME), member(NEXT), member(LAST)], self._answer)
+        self.holdings = Holdings(folder, _never)
+        self.job: Job = job_of(JobSpec(JobId(7), "a", SpiderRef()))
+        recorder = Recorder(folder, clustered=True)
+        recorder.store_id = bytes(16).hex()
+        self.accounts = AccountKeeping(self.peers, self.holdings, KnownJobs({7: self.job}), recorder, 2)
+
+    async def _answer(self, node: NodeId, request: object) -> PeerReply:
+        assert isinstance(request, Copy)
+        if self.silent:
+            raise LinkError("it is away")
+        self.brought += [(node, account) for account in request.accounts]
+        return Copied(0)
+
+
+def _never(error: Exception) -> None:
+    raise error
+
+
+async def test_what_was_counted_is_told_once_to_the_next_master_and_again_when_there_is_more(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    await kept.holdings.open()
+    kept.job.counts.update(fetches=3, ends=3, queued=9)
+
+    await kept.accounts.tell()
+    await kept.accounts.tell()
+    kept.job.counts.update(fetches=1, ends=1)
+    await kept.accounts.tell()
+
+    assert [(node, account.version, account.figures) for node, account in kept.brought] == [
+        (NEXT, 3, {"fetches": 3}),
+        (NEXT, 4, {"fetches": 4}),
+    ]
+    await kept.holdings.close()
+
+
+async def test_who_did_not_answer_or_came_back_in_another_life_is_told_again(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    await kept.holdings.open()
+    kept.job.counts.update(fetches=3, ends=3)
+    kept.silent = True
+    await kept.accounts.tell()
+    kept.silent = False
+
+    await kept.accounts.tell()
+    kept.accounts.restarted(NEXT)
+    await kept.accounts.tell()
+
+    assert [node for node, _ in kept.brought] == [NEXT, NEXT]
+    await kept.holdings.close()
+
+
+async def test_account_of_a_master_that_is_gone_is_kept_over_a_restart_and_brought_to_another(tmp_path: Path) -> None:
+    before = Kept(tmp_path)
+    await before.holdings.open()
+    await before.accounts.take([OF_GONE, with_fields(OF_GONE, version=3, figures={"fetches": 20})])
+    await before.holdings.close()
+    kept = Kept(tmp_path)
+    await kept.holdings.open()
+
+    await kept.accounts.tell()
+
+    assert [account.figures for account in kept.accounts.of_gone(7)] == [{"fetches": 30}]
+    assert kept.brought == [(NEXT, OF_GONE)]
+    await kept.holdings.close()
+
+
+async def test_master_that_is_there_with_its_disk_is_not_told_of_by_others(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    await kept.holdings.open()
+
+    await kept.accounts.take([with_fields(OF_GONE, master=NEXT, life=bytes(16).hex())])
+
+    assert kept.accounts.of_gone(7) == []
+    kept.peers.everybody = [member(ME), member(LAST)]
+    assert [account.key.master for account in kept.accounts.of_gone(7)] == [NEXT]
+    await kept.holdings.close()
+
+
+async def test_nobody_tells_a_master_what_it_has_counted_itself(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    await kept.holdings.open()
+    old = account_of(AccountKey(ME, bytes(16).hex(), 7), {"ends": 9, "fetches": 9})
+
+    await kept.accounts.take([WireAccount(*old.key, old.version, dict(old.figures))])
+
+    assert kept.accounts.of_gone(7) == []
+    assert not kept.holdings.accounts
+    await kept.holdings.close()
+
+
+async def test_accounts_of_a_deleted_job_are_neither_taken_nor_told(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    await kept.holdings.open()
+    await kept.accounts.take([OF_GONE])
+    kept.job.counts.update(fetches=3, ends=3)
+    kept.job.state = DELETED
+
+    await kept.accounts.take([with_fields(OF_GONE, version=5)])
+    await kept.accounts.tell()
+    await kept.holdings.drop_job(7)
+
+    assert kept.brought == []
+    assert not kept.holdings.accounts
+    await kept.holdings.close()
