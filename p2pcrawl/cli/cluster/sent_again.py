@@ -26,7 +26,7 @@ def run_send_again(folder: Path, *, as_json: bool) -> int:
 def run_send_again_in_cluster(called: str, peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
     """Lets all masters send the dead letters of a job again, and tells what came of it."""
     remote = Remote.find(peer, token_file)
-    answer = remote.post(f"/retry?job={remote.job(called)}&dead_letters=1", {})
+    answer = remote.post(f"/retry?job={remote.job(called)}", {"dead_letters": True})
     code = _tell(answer, as_json=as_json)
     if answer["missing"]:
         names = ", ".join(node[:8] for node in answer["missing"])

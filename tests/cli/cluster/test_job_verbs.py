@@ -125,7 +125,7 @@ def test_deleted_job_is_gone_and_its_name_is_free(alone: Cluster, site: dict[str
     result = alone.run("delete", "brief")
 
     assert result.returncode == 0 and "is deleted; it was finished" in result.stdout
-    assert "there is no job brief" in alone.run("results", "brief", "-o", "-").stderr
+    assert "job brief was deleted" in alone.run("results", "brief", "-o", "-").stderr
     again = json.loads(alone.run("submit", site["start"], *ALLOWED, "--name", "brief", "--json").stdout)
     assert alone.told("cancel", "brief")["job"] == again["job"]
 

@@ -15,7 +15,9 @@ from p2pcrawl.peer.answers.questions import Questions
 def test_job_that_cannot_be_is_one_clear_line(value: Any) -> None:
     asked = SimpleNamespace(_master=SimpleNamespace(jobs={}))
 
-    with pytest.raises(ConfigurationError, match=r"is not the number of a job|there is no job") as caught:
+    with pytest.raises(
+        ConfigurationError, match=r"is not the number of a job|there is no job|no job is named"
+    ) as caught:
         Questions.job_of(asked, {"job": value})  # type: ignore[arg-type]
 
     assert len(str(caught.value)) < 150

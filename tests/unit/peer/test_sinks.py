@@ -188,7 +188,7 @@ async def test_dead_letters_of_all_masters_are_sent_again(tmp_path: Path, there:
         assert all(folder.is_file() for folder in folders)
 
         there.refuses = lambda item: "never" if json.loads(item)["url"].endswith("/3") else ""
-        told = await two.tell("retry", {"job": job.id, "dead_letters": "1"})
+        told = await two.tell("retry", {"job": job.id, "dead_letters": True})
 
         (sink,) = told["sinks"]
         assert (sink["delivered"], sink["left"], sink["why"]) == (PAGES - 1, 1, "never")
@@ -196,8 +196,8 @@ async def test_dead_letters_of_all_masters_are_sent_again(tmp_path: Path, there:
         left = b"".join(folder.read_bytes() for folder in folders if folder.exists()).splitlines()
         assert [json.loads(line)["item"]["url"] for line in left] == [site.url(3)]
         there.refuses = lambda item: ""
-        await one.tell("retry", {"job": job.id, "dead_letters": "1"})
-        await one.tell("retry", {"job": job.id, "dead_letters": "1"})
+        await one.tell("retry", {"job": job.id, "dead_letters": True})
+        await one.tell("retry", {"job": job.id, "dead_letters": True})
 
         assert urls(there) == sorted(site.url(n) for n in range(PAGES))
         assert len(there.items) == PAGES
@@ -214,12 +214,12 @@ async def test_dead_letters_stay_while_their_sink_is_away(tmp_path: Path, there:
         await until(two, job.id, "finished")
         there.away, there.refuses = True, lambda item: ""
 
-        told = await two.tell("retry", {"job": job.id, "dead_letters": "1"})
+        told = await two.tell("retry", {"job": job.id, "dead_letters": True})
 
         assert (told["sinks"][0]["delivered"], told["sinks"][0]["left"]) == (0, PAGES)
         there.away = False
         async with asyncio.timeout(10):
-            while (await two.tell("retry", {"job": job.id, "dead_letters": "1"}))["sinks"]:
+            while (await two.tell("retry", {"job": job.id, "dead_letters": True}))["sinks"]:
                 pass
         assert len(urls(there)) == PAGES
 
