@@ -5,8 +5,8 @@ what people's code counts is in no record: the master that counted it is the onl
 under a version that grows whenever it counts. An account is only ever replaced by a later version of itself; so what
 several masters know of accounts joins in any order, however often, to the same, and nothing is counted twice.
 
-An account is of a master and of its *life*, the name of its store: one that comes back with its disk goes on with its
-account, and one that comes back without it begins another beside the old one.
+An account is of a master and of its *life*, the name that its frontier got when it was new: one that comes back with
+that goes on with its account, also when it has lost the copies beside it; without it it begins another beside the old.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class Ledgers:
         for machine in machines:
             if machine.lead is None or (known := machine.lead.master.jobs.get(job)) is None:
                 continue
-            store = machine.lead.master.recorder.store_id
+            store = machine.lead.master.recorder.life
             ledger = self.by_disk.setdefault(store, Ledger(machine.name, [], []))
             ledger.moments.append(now_s)
             ledger.fetches.append(known.counts["fetches"])

@@ -26,6 +26,8 @@ class Recorder:
         self._clustered = clustered
         self.store_id = ""
         """The name of the store, which no other in the world has; known when it is open."""
+        self.life = ""
+        """The name of what is counted in it."""
 
     async def open(self) -> None:
         """Raises as the store does."""
@@ -34,6 +36,7 @@ class Recorder:
         try:
             self._store = await self.in_thread(partial(Store, self.folder, clustered=self._clustered))
             self.store_id = await self.run(Store.store_id)
+            self.life = await self.run(Store.life)
         except BaseException:
             self._thread.shutdown()
             raise

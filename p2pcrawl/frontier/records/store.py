@@ -482,6 +482,14 @@ class Store:
         with self._errors:
             return str(self._db.execute("SELECT value FROM meta WHERE name = 'store'").fetchone()[0])
 
+    def life(self) -> str:
+        """Returns the name of what is counted here: that of the store when it was new. It stays when copies beside it
+        are lost, with which the store gets another id.
+        """
+        with self._errors, Transaction(self._db):
+            self._db.execute("INSERT OR IGNORE INTO meta SELECT 'life', value FROM meta WHERE name = 'store'")
+            return str(self._db.execute("SELECT value FROM meta WHERE name = 'life'").fetchone()[0])
+
     def tallies(self, job: int) -> dict[str, int]:
         """Returns the job's counters, as of the last commit."""
         with self._errors:

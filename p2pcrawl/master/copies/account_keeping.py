@@ -39,8 +39,8 @@ class AccountKeeping:
 
     @property
     def life(self) -> str:
-        """The name of this master's store."""
-        return self._recorder.store_id
+        """The name of what this master has counted."""
+        return self._recorder.life
 
     async def run(self) -> None:
         """Tells what is news, for ever."""

@@ -34,7 +34,7 @@ class Kept:
         self.holdings = Holdings(folder, _never)
         self.job: Job = job_of(JobSpec(JobId(7), "a", SpiderRef()))
         recorder = Recorder(folder, clustered=True)
-        recorder.store_id = bytes(16).hex()
+        recorder.life = bytes(16).hex()
         self.accounts = AccountKeeping(self.peers, self.holdings, KnownJobs({7: self.job}), recorder, 2)
 
     async def _answer(self, node: NodeId, request: object) -> PeerReply:
