@@ -112,10 +112,13 @@ class MediaPipeline:
         return await _awaited(accepting(self.media_to_download, request, self.spiderinfo, item=item))
 
     async def result_of(self, request: Request, response: Any, item: Any) -> Any:
-        """Returns what ``media_downloaded`` does, when all is written that it began to write."""
+        """Returns what ``media_downloaded`` does, when all is written that it began to write; also where it raises."""
         with writes_begun() as begun:
-            result = await _awaited(accepting(self.media_downloaded, response, request, self.spiderinfo, item=item))
-        for write in await asyncio.gather(*begun, return_exceptions=True):
+            try:
+                result = await _awaited(accepting(self.media_downloaded, response, request, self.spiderinfo, item=item))
+            finally:
+                written = await asyncio.gather(*begun, return_exceptions=True)
+        for write in written:
             if isinstance(write, BaseException):
                 raise write
         return result

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from hashlib import md5, sha1
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from threading import get_ident
+from typing import Any, ClassVar
 
 import pytest
 from PIL import Image
@@ -105,7 +105,7 @@ async def test_image_of_very_many_pixels_is_refused_before_they_are_read(
 ) -> None:
     monkeypatch.setattr(images_module, "PIXELS_MAX", 2_399)
 
-    with warnings.catch_warnings(), pytest.raises(ImageException, match="60x40 pixels, over the limit"):
+    with pytest.raises(ImageException, match="60x40 pixels, over the limit"):
         images_module.opened_image(picture())
 
 
@@ -129,6 +129,56 @@ async def test_what_people_override_is_called(tmp_path: Path) -> None:
     await crawl(Gallery, site, item_pipelines={f"{__name__}.Framed": 1}, IMAGES_STORE=str(tmp_path))
 
     assert names_in(tmp_path) == ["full", "raw.bin", "tiny.jpg"]
+
+
+class Drawer(ImagesPipeline):
+    """Draws by itself, as people's classes may."""
+
+    threads: ClassVar[list[int]] = []
+
+    def convert_image(self, *arguments: Any, **named: Any) -> Any:
+        self.threads.append(get_ident())
+        return super().convert_image(*arguments, **named)
+
+
+@pytest.mark.parametrize("mode", ["RGB", "RGBA"])
+async def test_pictures_are_drawn_beside_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+    threads = []
+
+    def noted(body: bytes) -> Image.Image:
+        threads.append(get_ident())
+        return opened(body)
+
+    opened = images_module.opened_image
+    monkeypatch.setattr(images_module, "opened_image", noted)
+
+    await images_of(tmp_path, picture(mode), IMAGES_THUMBS={"small": (30, 30)})
+
+    assert len(threads) == 1 and get_ident() not in threads
+
+
+async def test_what_people_draw_themselves_is_drawn_where_their_code_runs(tmp_path: Path) -> None:
+    site = Site({"http://a.example/": b"page", URL: picture()})
+
+    await crawl(Gallery, site, item_pipelines={f"{__name__}.Drawer": 1}, IMAGES_STORE=str(tmp_path))
+
+    assert Drawer.threads == [get_ident()]
+
+
+class HalfDone(ImagesPipeline):
+    """Fails when it has begun to keep something."""
+
+    def image_downloaded(self, response: Any, request: Any, info: Any, *, item: Any = None) -> Any:
+        self.store.persist_file("raw.bin", BytesIO(response.body), info)
+        raise ImageException("not this one")
+
+
+async def test_what_was_begun_is_kept_before_the_item_goes_on_without_its_image(tmp_path: Path) -> None:
+    site = Site({"http://a.example/": b"page", URL: picture()})
+
+    crawled = await crawl(Gallery, site, item_pipelines={f"{__name__}.HalfDone": 1}, IMAGES_STORE=str(tmp_path))
+
+    assert crawled.items[0]["images"] == [] and names_in(tmp_path) == ["raw.bin"]
 
 
 async def test_pipeline_without_a_place_takes_no_part() -> None:
