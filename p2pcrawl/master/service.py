@@ -14,6 +14,7 @@ from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.wire.messages.ask import Answered, Answers
 from p2pcrawl.wire.messages.peer_messages import (
     Borrow,
+    CallIn,
     Claim,
     Compare,
     Copied,
@@ -59,7 +60,7 @@ class Service:
         """Lists the requests of other masters, each with what answers it."""
         cluster = self._cluster
         holdings, takeover, upkeep = cluster.holdings, cluster.takeover, cluster.upkeep
-        mirroring, lending = cluster.mirroring, cluster.budgets.lending
+        mirroring, lending, borrowing = cluster.mirroring, cluster.budgets.lending, cluster.budgets.borrowing
         answers = [
             # Links and facts on their way to the owners of their buckets.
             Discover.by(self._discover),
@@ -85,6 +86,7 @@ class Service:
             # Hosts that are lent.
             Borrow.by(lending.lend),
             Repay.by(_at_once(lending.repaid)),
+            CallIn.by(_at_once(borrowing.called_in)),
             # What people ask.
             Query.by(self._query),
         ]

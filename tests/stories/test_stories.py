@@ -299,6 +299,21 @@ STORIES = {
         "When two parts met, whoever went on with a bucket asked its hosts though the other part had just done so.",
         Options(scenario="partition", seed=12),
     ),
+    "lent-twice-beyond-a-partition": Story(
+        "A host that was lent to a master beyond a partition was lent to another one meanwhile, which went on with it "
+        "after the parts had met, though a page was still open at the first.",
+        Options(
+            scenario="partition",
+            seed=95015,
+            masters=6,
+            replicas=1,
+            pages=240,
+            hosts=15,
+            key="url",
+            sinks=2,
+            limit_s=1200,
+        ),
+    ),
     "slaves-that-outlive-the-power": Story(
         "All masters lost power and came back while a slave on another machine still had a page in hand.",
         Options(scenario="power-loss", seed=6230, masters=4, slaves=1, pages=60, hosts=5, latency_s=0.0005),

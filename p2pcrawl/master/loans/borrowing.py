@@ -1,8 +1,8 @@
 """The borrower's side of loans: what this master has borrowed of hosts that other masters own, and what it owes them.
 
 A loan is asked for when a host's turn has come and there is none. Under it so many requests may begin, so many at once,
-until its term is over, or its owner is gone, or its bucket is claimed. When what is open has ended it is repaid, with
-what was learnt of the host; so is a loan of which nothing is left to ask.
+until its term is over, or its owner is gone or calls it in, or its bucket is claimed. When what is open has ended it is
+repaid, with what was learnt of the host; so is a loan of which nothing is left to ask.
 
 A host whose loan got lost would wait for ever. So what is *owed* is said until the owner has heard it, and nothing is
 borrowed of the same host before that; who does not know whether it was lent something owes it.
@@ -22,14 +22,14 @@ import msgspec
 from p2pcrawl.core.bench.seat import Seat
 from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.buckets.ownership import Router
-from p2pcrawl.core.ring.rendezvous import bucket_of_hash
+from p2pcrawl.core.ring.rendezvous import bucket_of_hash, key_hash
 from p2pcrawl.master.jobs.job import KnownJobs, lasting_delay_s
 from p2pcrawl.master.loans.boots import Lives
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.overlay.peers import Peers
 from p2pcrawl.overlay.tasks import Tasks
-from p2pcrawl.wire.messages.peer_messages import Borrow, Repay
+from p2pcrawl.wire.messages.peer_messages import Borrow, CalledIn, CallIn, Repay
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +81,9 @@ class Borrowing:
         self._lives = lives
         self._peers = peers
         self._loans: dict[int, _Loan] = {}
-        self._asking: set[int] = set()
+        self._asking: dict[int, tuple[NodeId, int] | None] = {}
+        """Who is asked for a loan of which host, and the number of the question; nothing once that loan is called in.
+        """
         self._number_last = 0
         self._owed: dict[tuple[int, NodeId], _Debt] = {}
         """What an owner has not heard yet, by the host's key."""
@@ -104,8 +106,9 @@ class Borrowing:
             loan.left -= 1
             return True
         if loan is None and host.key not in self._asking:
-            self._asking.add(host.key)
-            self._tasks.start(self._borrow(seat, owner, job))
+            self._number_last += 1
+            self._asking[host.key] = owner, self._number_last
+            self._tasks.start(self._borrow(seat, owner, job, self._number_last))
         return False
 
     def ended(self, seat: Seat, *, pause_s: float, slow_down: bool) -> bool:
@@ -132,6 +135,16 @@ class Borrowing:
         for to in [to for to in self._owed if to[1] in self._lives]:
             self._send_debt(to)
 
+    def called_in(self, request: CallIn, sender: NodeId) -> CalledIn:
+        """Begins nothing more under a loan, at its owner's word, also if it has yet to be heard of."""
+        key, which = key_hash(request.host), (sender, request.number)
+        if self._asking.get(key) == which:
+            self._asking[key] = None
+        loan = self._loans.get(key)
+        if loan is not None and (loan.owner, loan.number) == which:
+            loan.left = 0
+        return CalledIn(0)
+
     def withdraw(self, buckets: Collection[int]) -> None:
         """Begins nothing more under loans of hosts in these buckets: they are claimed by whoever owns them."""
         self._void(lambda key, loan: bucket_of_hash(key) in buckets)
@@ -152,17 +165,17 @@ class Borrowing:
             if which(key, loan):
                 loan.left = 0
 
-    async def _borrow(self, seat: Seat, owner: NodeId, job: int) -> None:
+    async def _borrow(self, seat: Seat, owner: NodeId, job: int, number: int) -> None:
         host = seat.host
-        self._number_last = number = self._number_last + 1
         try:
             delay = host.lasting_delay_s(self._jobs[job].pace)
             asked_at = monotonic()
             answer = await self._peers.ask(owner, Borrow(0, host.name, job, delay, number))
             if answer.granted:
                 now, until = monotonic(), asked_at + answer.waited_s + answer.term_s
-                # Who is not the owner any more waits for its loans to end.
-                left = answer.count if self._router.owner(bucket_of_hash(host.key)) == owner else 0
+                # Who is not the owner any more waits for its loans to end; so does who called this one in already.
+                owns = self._router.owner(bucket_of_hash(host.key)) == owner
+                left = answer.count if owns and self._asking[host.key] is not None else 0
                 self._loans[host.key] = _Loan(
                     owner, number, host.name, left, answer.slots, until, answer.delay_s <= 0.0
                 )
@@ -175,7 +188,7 @@ class Borrowing:
             self._owe(host.key, owner, Repay(0, host.name, 0.0, 0.0, 0.0, 0, number))
             await asyncio.sleep(RETRY_S * random.uniform(0.5, 1.5))
         finally:
-            self._asking.discard(host.key)
+            del self._asking[host.key]
             self._bench.ended(seat)
 
     # -- debts --------------------------------------------------------------------------------

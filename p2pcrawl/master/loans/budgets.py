@@ -12,6 +12,7 @@ Every master is on both sides: it lends what it owns (:mod:`~p2pcrawl.master.loa
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 
 from p2pcrawl.core.bench.seat import Seat
@@ -23,7 +24,12 @@ from p2pcrawl.master.loans.boots import Lives
 from p2pcrawl.master.loans.borrowing import Borrowing
 from p2pcrawl.master.loans.lending import Lending
 from p2pcrawl.model.cluster.node import NodeId
-from p2pcrawl.overlay.peers import Peers
+from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.overlay.peers import SOON_S, Peers
+from p2pcrawl.overlay.tasks import Tasks
+from p2pcrawl.wire.messages.peer_messages import CallIn
+
+log = logging.getLogger(__name__)
 
 
 class Budgets:
@@ -32,9 +38,12 @@ class Budgets:
     def __init__(self, workbench: Workbench, jobs: KnownJobs, router: Router, peers: Peers) -> None:
         self._bench = workbench
         self._router = router
+        self._peers = peers
         self._lives = Lives()
         self.borrowing = Borrowing(workbench, jobs, router, self._lives, peers)
-        self.lending = Lending(workbench, jobs, router, self._lives)
+        self.lending = Lending(workbench, jobs, router, self._lives, self._call_in)
+        self._calls = Tasks()
+        """Loans that are being called in."""
         self._waiting: set[int] = set()
         """Hosts that want to be asked: ours, but not ours alone yet, or with something owed to their owner."""
 
@@ -89,5 +98,16 @@ class Budgets:
         """Takes in that a master has been away for so long that nobody counts on it any more."""
         self.lending.forgotten(node)
 
+    def _call_in(self, borrower: NodeId, request: CallIn) -> None:
+        self._calls.start(self._send(borrower, request))
+
+    async def _send(self, borrower: NodeId, request: CallIn) -> None:
+        try:
+            await self._peers.ask(borrower, request, SOON_S)
+        except P2PCrawlError as error:
+            # The loan ends by itself, after the requests that it is for.
+            log.debug("calling in %s from %s: %s", request.host, borrower[:8], error)
+
     async def close(self) -> None:
+        await self._calls.close()
         await self.borrowing.close()

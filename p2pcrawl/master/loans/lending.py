@@ -8,7 +8,7 @@ A loan ends when it is repaid, and never otherwise while its borrower lives, for
 it. Borrowers number their questions: one that comes after it was given up gets nothing, and who asks while it has a
 loan does not know of that, so it has none. When the borrower dies, or begins a new life, its loans are *written off* as
 soon as their terms are over and its slaves must have stopped; if it comes back in the same life, it has them still
-(:mod:`~p2pcrawl.master.loans.written_off`).
+(:mod:`~p2pcrawl.master.loans.written_off`), and what was lent to others meanwhile is *called in*.
 
 Who does not serve the host's bucket lends nothing of it. An owner lets go of a bucket when nothing of it is lent
 (:class:`~p2pcrawl.master.buckets.handover.Handover`).
@@ -31,7 +31,7 @@ from p2pcrawl.master.loans.boots import Lives
 from p2pcrawl.master.loans.written_off import MadeLoan, WrittenOff
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.timings import TIMINGS
-from p2pcrawl.wire.messages.peer_messages import Borrow, Lent, Repaid, Repay
+from p2pcrawl.wire.messages.peer_messages import Borrow, CallIn, Lent, Repaid, Repay
 
 COUNT_MAX = 16
 FREE_COUNT = 1 << 20
@@ -68,13 +68,23 @@ class _Ledger:
 
 
 class Lending:
-    """Lends the hosts of this master, one after the other in line."""
+    """Lends the hosts of this master, one after the other in line. ``call_in`` brings a borrower the word that nothing
+    more is to begin under a loan.
+    """
 
-    def __init__(self, workbench: Workbench, jobs: KnownJobs, router: Router, lives: Lives) -> None:
+    def __init__(
+        self,
+        workbench: Workbench,
+        jobs: KnownJobs,
+        router: Router,
+        lives: Lives,
+        call_in: Callable[[NodeId, CallIn], None],
+    ) -> None:
         self._bench = workbench
         self._jobs = jobs
         self._router = router
         self._lives = lives
+        self._call_in = call_in
         self._ledgers: dict[int, _Ledger] = {}
         self._written_off = WrittenOff(lives)
         self._heard: dict[NodeId, int] = {}
@@ -182,7 +192,12 @@ class Lending:
         """Loans of the dead end, a little later; those of masters that were taken for dead and are back count again."""
         for key, borrower, lent in self._written_off.returned():
             if (seat := self._bench.seats.get(key)) is not None:
-                self._ledgers.setdefault(key, _Ledger()).lent[borrower] = lent
+                ledger = self._ledgers.setdefault(key, _Ledger())
+                if self._spaced(seat.host):
+                    # Somebody else's by now: what is open there goes on, but nothing begins beside what came back.
+                    for other, made in ledger.lent.items():
+                        self._call_in(other, CallIn(0, seat.host.name, made.number))
+                ledger.lent[borrower] = lent
                 seat.host.lent += lent.slots
         self._end_later(lambda node: node not in self._lives)
 
@@ -243,7 +258,7 @@ class Lending:
             if asker.answer.done() or job is None:
                 ledger.line.popleft()
                 continue
-            spaced = self._delay_s(host) > 0.0 or host.penalty_s > 0.0
+            spaced = self._spaced(host)
             limit = 1 if spaced else max(1, job.pace.concurrency // max(1, len(self._lives)))
             used = host.open + host.lent
             if used and (spaced or used + limit > job.pace.concurrency):
@@ -266,6 +281,10 @@ class Lending:
     def _count(self, host: Host) -> int:
         delay = self._delay_s(host)
         return max(1, min(COUNT_MAX, int(TIMINGS.loan_spaced_s / delay))) if delay > 0.0 else COUNT_MAX
+
+    def _spaced(self, host: Host) -> bool:
+        """Tells whether one asks the host at a time."""
+        return self._delay_s(host) > 0.0 or host.penalty_s > 0.0
 
     def _delay_s(self, host: Host) -> float:
         return lasting_delay_s(host, self._jobs.values())

@@ -286,6 +286,18 @@ class Repay(PeerRequest[Repaid], tag=39):
     """Of the question."""
 
 
+class CalledIn(PeerReply, tag=66):
+    """The borrower begins nothing more under the loan."""
+
+
+class CallIn(PeerRequest[CalledIn], tag=65):
+    """Asks a borrower to begin nothing more under a loan, and to repay it: somebody else has something open there."""
+
+    host: str
+    number: int
+    """Of the question that the loan came of."""
+
+
 class Offered(PeerReply, tag=42):
     """The offer was heard."""
 
@@ -538,6 +550,8 @@ ClusterMessage = (
     | Lent
     | Repay
     | Repaid
+    | CallIn
+    | CalledIn
     | Offer
     | Offered
     | Copy

@@ -25,7 +25,7 @@ from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.model.timings import TIMINGS
-from p2pcrawl.wire.messages.peer_messages import Borrow, Lent, Repaid, Repay
+from p2pcrawl.wire.messages.peer_messages import Borrow, CalledIn, CallIn, Lent, Repaid, Repay
 from tests.peers import FakePeers, member
 from tests.unit.core.bench.benches import robots_entry
 from tests.unit.master.fake_slaves import until
@@ -84,18 +84,25 @@ class Town:
         """The answers to these do not arrive."""
         self.late: asyncio.Event | None = None
         """Answers arrive after this."""
-        self.heard: list[Borrow | Repay] = []
+        self.heard: list[Borrow | Repay | CallIn] = []
         for side in self.sides.values():
             for id in self.sides:
                 side.budgets.came(id, LIFE)
             side.budgets.members_changed(self.sides)
 
-    async def carry(self, source: NodeId, target: NodeId, request: Borrow | Repay) -> Lent | Repaid:
+    async def carry(self, source: NodeId, target: NodeId, request: Borrow | Repay | CallIn) -> Lent | Repaid | CalledIn:
         if type(request) in self.mute:
             raise LinkError("lost")
         self.heard.append(request)
-        there = self.sides[target].budgets.lending
-        answer = await there.lend(request, source) if isinstance(request, Borrow) else there.repaid(request, source)
+        there = self.sides[target].budgets
+        answer: Lent | Repaid | CalledIn
+        match request:
+            case Borrow():
+                answer = await there.lending.lend(request, source)
+            case Repay():
+                answer = there.lending.repaid(request, source)
+            case CallIn():
+                answer = there.borrowing.called_in(request, source)
         if self.late is not None:
             await self.late.wait()
         if type(request) in self.deaf:
@@ -352,6 +359,50 @@ async def test_loan_that_was_written_off_counts_again_when_its_borrower_was_not_
         it.borrower.end()
         it.borrower.budgets.tend()
         assert (await waiting).granted
+
+
+@pytest.mark.parametrize("heard", [True, False], ids=["in-use", "on-its-way"])
+async def test_loan_made_while_another_was_written_off_is_called_in_when_that_one_counts_again(
+    heard: bool, monkeypatch
+) -> None:
+    async with town() as it:
+        await it.write_off(monkeypatch)
+        it.late = None if heard else asyncio.Event()
+        if heard:
+            await it.borrow(it.other)
+        else:
+            it.other.permit()
+            await until(lambda: it.lent == 1)
+
+        it.owner.budgets.came(BORROWER, LIFE)
+        it.owner.budgets.members_changed(it.sides)
+        await until(lambda: any(isinstance(message, CallIn) for message in it.heard))
+        if it.late is None:
+            # What it has open goes on, and ends; it was lent more than that.
+            it.other.seat.host.release(0.0, None)
+            it.other.seat.host.next_at = 0.0
+        else:
+            it.late.set()
+        await until(lambda: bool(it.other.budgets.borrowing._loans))
+
+        assert not it.other.permit()
+        it.other.budgets.tend()
+        # The one that came back is left.
+        await until(lambda: it.lent == 1)
+        assert not it.owner.seat.host.may_begin(1e9, Pace.of(Settings()))
+
+
+async def test_nobody_but_its_owner_calls_a_loan_in() -> None:
+    async with town() as it:
+        await it.borrow(it.borrower)
+        it.borrower.seat.host.release(0.0, None)
+        (borrow,) = it.heard
+        assert isinstance(borrow, Borrow)
+
+        it.borrower.budgets.borrowing.called_in(CallIn(0, NAME, borrow.number), OTHER)
+        it.borrower.budgets.borrowing.called_in(CallIn(0, NAME, borrow.number + 1), OWNER)
+
+        assert it.borrower.permit()
 
 
 @pytest.mark.parametrize("how", ["restarted", "forgotten", "repaid"])
