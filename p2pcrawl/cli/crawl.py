@@ -21,6 +21,7 @@ from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.crawler import Crawler, Target, interruptible, new_event_loop
 from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.printable import LogLines
 from p2pcrawl.spiders.loading.unchanged import chosen_spiders, is_script, run_as_main
 from p2pcrawl.stores.kinds import read_sink
 from p2pcrawl.stores.warc.place import chosen_place
@@ -114,7 +115,9 @@ def crawl_in(terminal: Terminal, crawler: Crawler, *, again: str) -> CrawlEnd:
 async def crawl_on_loop(terminal: Terminal, crawler: Crawler, *, again: str) -> CrawlEnd:
     """Runs a crawl for a terminal on the running loop, with its log, its live display and its summary."""
     relay = None
-    with log_to(terminal, crawler.settings.log_level, crawler.settings.log_file) as log_descriptor:
+    chosen = crawler.settings
+    lines = LogLines(chosen.log_format, chosen.log_dateformat)
+    with log_to(terminal, chosen.log_level, chosen.log_file, lines) as log_descriptor:
         crawler.errors_to = log_descriptor
         if terminal.live and log_descriptor is None:
             # Slaves writing to the terminal themselves would tear the live display.

@@ -33,7 +33,7 @@ def script_log(settings: Settings) -> Iterator[int | None]:
         return
     descriptor = _opened(settings.log_file) if settings.log_file else None
     lines = logging.StreamHandler(None if descriptor is None else os.fdopen(os.dup(descriptor), "a", encoding="utf-8"))
-    lines.setFormatter(LogLines())
+    lines.setFormatter(LogLines(settings.log_format, settings.log_dateformat))
     level_before = root.level
     root.addHandler(lines)
     root.setLevel(settings.log_level.upper())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
+from typing import Final
 
 from p2pcrawl.model.redaction import redacted
 
@@ -52,11 +53,18 @@ def _escape(found: re.Match[str]) -> str:
     return "".join([f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2)])
 
 
+LINE_FORM: Final = "%(asctime)s [%(name)s] %(levelname)s: %(message)s"
+
+
 class LogLines(logging.Formatter):
     """Lines of a log: each record begins one, no text in it can begin another, and passwords are left out."""
 
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s [%(name)s] %(levelname)s: %(message)s")
+    def __init__(self, form: str = "", date_form: str = "") -> None:
+        """``form``, ``date_form``: of LOG_FORMAT and LOG_DATEFORMAT; "" is ours. Raises ValueError for a form that fits
+        no record.
+        """
+        super().__init__(form or LINE_FORM, date_form or None)
+        super().format(logging.makeLogRecord({}))
 
     def format(self, record: logging.LogRecord) -> str:
         return printable(redacted(super().format(record))).replace("\n", "\n    ")

@@ -20,6 +20,7 @@ from typing import Any
 from p2pcrawl.fetch.connection.client import Client
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
 from p2pcrawl.model.errors import LinkError, StorageError
+from p2pcrawl.model.printable import LogLines
 from p2pcrawl.overlay.link import OnClose
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.slave.link.orphans import Orphanage
@@ -189,7 +190,11 @@ class Slave:
             return
         if message.protocol != PROTOCOL:
             raise LinkError(f"the master speaks protocol {message.protocol}, this slave {PROTOCOL}")
-        logging.getLogger().setLevel(message.log_level)
+        root = logging.getLogger()
+        root.setLevel(message.log_level)
+        for handler in root.handlers:
+            if isinstance(handler.formatter, LogLines):
+                handler.setFormatter(LogLines(message.log_format, message.log_dateformat))
         if not self._welcomed.done():
             # What was reported under another session may be lost with it.
             self._jobs.forget()

@@ -28,8 +28,10 @@ class _TerminalLog(logging.Handler):
 
 
 @contextmanager
-def log_to(terminal: Terminal, level: str, path: str = "") -> Iterator[int | None]:
-    """Logs to the file, or else to the terminal. Gives the file's descriptor, for slaves to write to as well."""
+def log_to(terminal: Terminal, level: str, path: str = "", lines: LogLines | None = None) -> Iterator[int | None]:
+    """Logs to the file, or else to the terminal, in ``lines`` of a form. Gives the file's descriptor, for slaves to
+    write to as well.
+    """
     descriptor, handler = None, _TerminalLog(terminal)
     root = logging.getLogger()
     level_before = root.level
@@ -42,7 +44,7 @@ def log_to(terminal: Terminal, level: str, path: str = "") -> Iterator[int | Non
     try:
         stream = None if descriptor is None else os.fdopen(os.dup(descriptor), "a", encoding="utf-8")
         chosen: logging.Handler = handler if stream is None else logging.StreamHandler(stream)
-        chosen.setFormatter(LogLines())
+        chosen.setFormatter(lines or LogLines())
         root.addHandler(chosen)
         root.setLevel(level.upper())
         for name in QUIET:

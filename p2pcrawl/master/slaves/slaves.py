@@ -269,8 +269,9 @@ class Slaves:
         link.on_message = partial(self.received, session)
         link.on_close = partial(self._lost, session)
         fence_s = TIMINGS.fence_s if self._fenced else 0.0
-        level, silence_s = self._settings.log_level.upper(), self._settings.slave_silence
-        link.send(Welcome(PROTOCOL, number, slots, level, fence_s, silence_s))
+        chosen = self._settings
+        told = (chosen.log_level.upper(), fence_s, chosen.slave_silence, chosen.log_format, chosen.log_dateformat)
+        link.send(Welcome(PROTOCOL, number, slots, *told))
         if self._closed:
             link.send(Closed(self._closed))
         if self._leaving:

@@ -62,8 +62,6 @@ TOLD: Final[Mapping[str, str]] = {
     "IMAGES_STORE_S3_ACL": _STORES,
     "ITEM_PROCESSOR": "items pass ITEM_PIPELINES, and nothing takes their place",
     "JOBDIR": "give the crawl a folder: --data DIR, or Crawler(data=DIR)",
-    "LOG_DATEFORMAT": _LOGS,
-    "LOG_FORMAT": _LOGS,
     "MAIL_HOST": _MAIL,
     "MEMUSAGE_LIMIT_MB": "memory is bounded by FRONTIER_MEMORY and DOWNLOAD_MAXSIZE: to end a process that is too "
     "large is for the system (ulimit, a container)",

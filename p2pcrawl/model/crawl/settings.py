@@ -28,6 +28,7 @@ from p2pcrawl.model.crawl.purpose import ForbiddenPages, Purpose
 from p2pcrawl.model.crawl.record import Order, ShardKey
 from p2pcrawl.model.crawl.referrer import ReferrerPolicy
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.printable import LINE_FORM, LogLines
 from p2pcrawl.model.timings import TIMINGS
 
 SECONDS_MAX = 1e9
@@ -280,6 +281,10 @@ class Settings(Readings):
     is told by ``--placement``."""
     log_level: str = "INFO"
     log_file: str = ""
+    log_format: str = LINE_FORM
+    """The form of a line, in the words of Python's ``logging``."""
+    log_dateformat: str = ""
+    """The form of its time, in the words of ``strftime``; empty: ISO 8601 with milliseconds."""
     logstats_interval: float = 10.0
     """Seconds between progress lines where there is no terminal."""
 
@@ -320,6 +325,8 @@ class Settings(Readings):
             raise ConfigurationError(f"HTTP_PROXY must begin with one of {', '.join(_PROXY_SCHEMES)}")
         if self.log_level.upper() not in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"):
             raise ConfigurationError(f"LOG_LEVEL is DEBUG, INFO, WARNING, ERROR or CRITICAL, not {self.log_level!r}")
+        if (self.log_format, self.log_dateformat) != (LINE_FORM, ""):
+            self._check_log_lines()
         for purpose in self.purpose:
             if purpose not in list(Purpose):
                 raise ConfigurationError(f"PURPOSE is some of {', '.join(Purpose)}, not {purpose!r}")
@@ -332,6 +339,14 @@ class Settings(Readings):
             raise ConfigurationError("SESSION_POOL is 1,000 at most: so many jars of cookies are kept")
         if "\n" in self.user_agent or "\r" in self.user_agent:
             raise ConfigurationError("USER_AGENT must be one line")
+
+    def _check_log_lines(self) -> None:
+        try:
+            LogLines(self.log_format, self.log_dateformat)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ConfigurationError(
+                f"LOG_FORMAT is a text with places as %(message)s has, not {self.log_format!r}: {error}"
+            ) from error
 
     def _check_signature(self) -> None:
         if bool(self.signature_key) != bool(self.signature_agent):

@@ -13,7 +13,8 @@ QUIET = ("asyncio", "charset_normalizer", "kademlia", "markdown_it", "rpcudp")
 
 
 def configure_logging(settings: Mapping[str, Any] | None = None, install_root_handler: bool = True) -> None:
-    """Lets log lines go to standard error, or to the file that LOG_FILE names, from LOG_LEVEL on.
+    """Lets log lines go to standard error, or to the file that LOG_FILE names, from LOG_LEVEL on, in lines as
+    LOG_FORMAT and LOG_DATEFORMAT say.
 
     Nothing is done where LOG_ENABLED is false, or where the script has set up its own log.
     """
@@ -26,6 +27,6 @@ def configure_logging(settings: Mapping[str, Any] | None = None, install_root_ha
         return
     path = chosen.get("LOG_FILE")
     lines = logging.FileHandler(path, encoding="utf-8") if path else logging.StreamHandler()
-    lines.setFormatter(LogLines())
+    lines.setFormatter(LogLines(chosen.get("LOG_FORMAT") or "", chosen.get("LOG_DATEFORMAT") or ""))
     root.addHandler(lines)
     root.setLevel(str(chosen.get("LOG_LEVEL") or "DEBUG").upper())

@@ -186,6 +186,8 @@ class Welcome(Struct, array_like=True, tag=2):
     """How long the slave may go on without an answer to its Beats; 0: until its link ends."""
     silence_s: Seconds = 60.0
     """How long its loop may stand still before the slave ends itself."""
+    log_format: str = ""
+    log_dateformat: str = ""
 
 
 class OpenJob(Struct, array_like=True, tag=3):

@@ -43,6 +43,14 @@ def test_script_whose_pages_cannot_be_had_says_so_and_why(
     assert not logging.getLogger().handlers
 
 
+def test_script_has_its_lines_in_its_own_form(no_log: Callable[[], None], capsys: pytest.CaptureFixture[str]) -> None:
+    no_log()
+
+    Crawler(Nowhere, slaves=0, settings={**ALONE, "LOG_FORMAT": "%(levelname)s|%(message)s"}).run()
+
+    assert "ERROR|nowhere: no page could be had" in capsys.readouterr().err.splitlines()
+
+
 @pytest.mark.parametrize("quiet", [{"LOG_ENABLED": False}, {"LOG_LEVEL": "CRITICAL"}])
 def test_script_is_silent_where_that_is_asked_for(
     quiet: dict[str, Any], no_log: Callable[[], None], capsys: pytest.CaptureFixture[str]

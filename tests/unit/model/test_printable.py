@@ -59,3 +59,17 @@ def test_text_of_a_page_cannot_begin_a_line_of_the_log() -> None:
     assert first.endswith("ERROR: raised on /")
     assert rest and all(line.startswith("    ") for line in rest)
     assert "\x1b" not in "".join(rest)
+
+
+def test_line_has_the_form_that_is_asked_for_and_still_cannot_be_forged() -> None:
+    record = logging.LogRecord("spider", 40, "", 0, "raised on %s", ("/\nINFO all is well",), None)
+
+    lines = LogLines("%(asctime)s %(levelname)s %(message)s", "%Y").format(record).split("\n")
+
+    assert [lines[0][4:], *lines[1:]] == [" ERROR raised on /", "    INFO all is well"]
+
+
+@pytest.mark.parametrize("form", ["no place", "%(nothing)s of this name", "%(levelname)d"])
+def test_form_that_fits_no_record_is_refused_when_it_is_given(form: str) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        LogLines(form)

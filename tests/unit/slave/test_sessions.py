@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import logging
 import socket
 import threading
 import time
@@ -18,6 +20,7 @@ from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import DiskFullError, LinkError
+from p2pcrawl.model.printable import LogLines
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.link import open_link
 from p2pcrawl.slave import session as session_module
@@ -50,6 +53,7 @@ from p2pcrawl.wire.messages.slave_messages import (
 from tests.unit.slave.tasks import task_of
 
 FENCE_S = 0.4
+TOLD = {"levelname": "WARNING", "msg": "told"}
 M = TypeVar("M")
 
 
@@ -247,6 +251,19 @@ async def test_grant_of_a_session_that_is_over_is_not_followed(monkeypatch) -> N
         await until(lambda: len(master.all(Beat)) > beats + 5)
 
     assert web.asked == []
+
+
+async def test_slave_logs_in_the_form_that_its_master_says() -> None:
+    lines = logging.StreamHandler(io.StringIO())
+    lines.setFormatter(LogLines())
+    logging.getLogger().addHandler(lines)
+    try:
+        async with crew() as (_, _, master):
+            await until(lambda: master.sessions == 1)
+            master.link.send(Welcome(PROTOCOL, 3, 2, fence_s=FENCE_S, log_format="%(levelname)s|%(message)s"))
+            await until(lambda: lines.format(logging.makeLogRecord(TOLD)) == "WARNING|told")
+    finally:
+        logging.getLogger().removeHandler(lines)
 
 
 async def test_page_that_was_not_acknowledged_is_told_in_the_next_session() -> None:
