@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping, Set
 from operator import itemgetter
@@ -128,6 +129,8 @@ def portable(name: str, value: Any) -> Any:
     """Returns a setting's value as plain data: classes and functions as the text that they are found by. Raises
     TypeError, naming its kind, for what has no such form.
     """
+    if field_of(name) in LISTED and isinstance(value, str):
+        value = _from_text(name, value)
     if is_ours(name) and not isinstance(value, Mapping | list | tuple | Set | type):
         return value
     made = _plain(value)
@@ -135,6 +138,17 @@ def portable(name: str, value: Any) -> Any:
         made = _by_position(name, sorted(made) if isinstance(value, Set) else made)
     if field_of(name) == "item_pipelines" and isinstance(made, dict):
         return {path: order for path, order in made.items() if order is not None}
+    return made
+
+
+def _from_text(name: str, text: str) -> Any:
+    """Returns the components that a text names in JSON: those of a mapping or of a list. Raises ConfigurationError."""
+    try:
+        made = json.loads(text or "{}")
+    except json.JSONDecodeError as error:
+        raise ConfigurationError(f"setting {name} is JSON in text, a mapping or a list: {error}") from None
+    if not isinstance(made, Mapping | list):
+        raise ConfigurationError(f"setting {name} is a mapping or a list in JSON, not {text:.80}")
     return made
 
 

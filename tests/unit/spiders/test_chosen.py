@@ -50,6 +50,21 @@ def test_spider_stands_over_the_project_and_what_was_typed_over_both() -> None:
     assert (settings.urllength_limit, settings.retry_times) == (2084, 5)
 
 
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [('{"a.A": 300, "b.B": null}', {"a.A": 300}), ('["b.B", "a.A"]', {"b.B": 0, "a.A": 1}), ("", {})],
+    ids=["mapping", "list", "nothing"],
+)
+def test_components_that_are_typed_are_json(typed: str, read: dict[str, int]) -> None:
+    assert merged_settings(Settings(), Plain, {"item_pipelines": typed}).item_pipelines == read
+
+
+@pytest.mark.parametrize("typed", ["a.A", "{'a.A': 1}", "5"])
+def test_components_that_are_typed_otherwise_are_refused_with_the_form(typed: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"ITEM_PIPELINES .*JSON"):
+        merged_settings(Settings(), Plain, {"ITEM_PIPELINES": typed})
+
+
 @pytest.mark.parametrize("name", ["ITEM_PIPELINES", "SPIDER_MIDDLEWARES", "DOWNLOADER_MIDDLEWARES", "EXTENSIONS"])
 def test_list_of_components_is_taken_in_its_order_and_told_of(name: str, caplog: pytest.LogCaptureFixture) -> None:
     settings = merged_settings(Settings(), with_settings(**{name: ["b.B", Links]}))
