@@ -17,6 +17,7 @@ from p2pcrawl.spiders.hooks.signal_names import (
     request_dropped,
     request_scheduled,
     response_received,
+    scheduler_empty,
     spider_closed,
     spider_error,
     spider_idle,
@@ -43,7 +44,7 @@ class Announcing:
 
     def listening(self) -> None:
         """Has the job hear, with the next page, that handlers of its idleness are here, if there are any."""
-        if not self._told_listening and self._signals.has(spider_idle):
+        if not self._told_listening and (self._signals.has(spider_idle) or self._signals.has(scheduler_empty)):
             self._told_listening = True
             self._stats.tell_listening()
 
@@ -51,6 +52,7 @@ class Announcing:
         """Says that nothing is left of the job. Returns whether a handler wants it to go on all the same, and the
         reason for which one wants it to end.
         """
+        await self._signals.send(scheduler_empty)
         told = await self._signals.send(spider_idle, spider=self._handle.spider)
         reasons = [result.reason for _, result in told if isinstance(result, CloseSpider)]
         return any(isinstance(result, DontCloseSpider) for _, result in told), next(iter(reasons), "")

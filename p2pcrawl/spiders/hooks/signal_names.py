@@ -42,7 +42,6 @@ memusage_warning_reached = Signal("memusage_warning_reached")
 robots_parsed = Signal("robots_parsed")
 
 NEVER_SENT: Final[Mapping[Signal, str]] = {
-    scheduler_empty: "queues are the masters', and no slave knows them",
     headers_received: "fetches are told of when they are whole; DOWNLOAD_MAXSIZE bounds them",
     bytes_received: "fetches are told of when they are whole; DOWNLOAD_MAXSIZE bounds them",
     feed_slot_closed: "outputs are written by masters",

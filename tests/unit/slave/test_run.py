@@ -34,7 +34,7 @@ from p2pcrawl.slave.work.harvest import PART_LINKS
 from p2pcrawl.slave.work.job_run import PARTS_AHEAD, JobRun
 from p2pcrawl.slave.work.traces import DETAIL_MAX
 from p2pcrawl.slave.work.travel import packed_request
-from p2pcrawl.spiders.hooks.signal_names import item_dropped, item_error, item_scraped, spider_idle
+from p2pcrawl.spiders.hooks.signal_names import item_dropped, item_error, item_scraped, scheduler_empty, spider_idle
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.wire.messages.codec import FrameReader, encode
 from p2pcrawl.wire.messages.slave_messages import Page, Report, RobotsTask, Task
@@ -832,3 +832,20 @@ async def test_idle_job_ends_unless_a_handler_wants_it_to_go_on(answer: Any, que
     assert page.outcome.reason == "idle"
     assert page.outcome.stats == {"!idle": 1}
     assert [url for links in page.links for url in links.urls] == ([queues] if queues else [])
+
+
+async def test_handler_of_an_empty_queue_is_asked_when_the_job_is_idle_and_may_queue_more() -> None:
+    class Filled(Plain):
+        @classmethod
+        def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
+            spider = super().from_crawler(crawler, *args, **kwargs)
+            crawler.signals.connect(spider.fill, scheduler_empty)
+            return spider
+
+        def fill(self) -> None:
+            self.crawler.engine.crawl(Request("http://a.example/more"))
+
+    (page,) = await pages_of(Filled, answer_of(), task_of(idle_url(1, 5)))
+
+    assert page.outcome is not None and page.outcome.stats == {"!idle": 1}
+    assert [url for links in page.links for url in links.urls] == ["http://a.example/more"]
