@@ -100,8 +100,7 @@ class Steering:
         """Changes settings of a job in the whole cluster, while it runs. Raises ConfigurationError for those that
         cannot be changed, and for a job that is over for good.
         """
-        if job.state == CANCELLED:
-            raise ConfigurationError(f"cannot set anything of job {job.id}: it is cancelled, which is final")
+        check_can_be_set(job)
         values = read_changes(changes)
         was = {name: getattr(job.settings, name) for name in values}
         try:
@@ -228,6 +227,17 @@ class Steering:
             final = bool(job.signed) and bool(json.loads(job.signed)["final"])
             self._final[job.id] = (job.signed, final)
         return bool(job.signed) and not final
+
+
+def check_can_be_set(job: Job) -> None:
+    """Raises ConfigurationError for a job that no setting can change anything of, and says why."""
+    if job.state == CANCELLED:
+        why = "it is cancelled, which is final"
+    elif job.state == FINISHED:
+        why = "it is finished; `p2pcrawl retry` or `inject` lets it run again, and settings can be changed then"
+    else:
+        return
+    raise ConfigurationError(f"cannot set anything of job {job.id}: {why}")
 
 
 def _named(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.crawler.told_end import fruitless, fruitless_words
 from p2pcrawl.master.jobs.dead_letters import FILE, FOLDER
 from p2pcrawl.master.jobs.delivery import SinkState
+from p2pcrawl.model.crawl.job import page_name
 
 INTERRUPTED = 130
 SIGNALLED = 128
@@ -66,7 +67,7 @@ def summary(ending: CrawlEnd) -> list[str]:
     if ending.raw_pages:
         lines.append(f"  raw pages: in {ending.raw_pages}")
     for url, reason, detail in ending.troubles:
-        lines.append(f"  e.g. {reason}: {url}{_short(detail)}")
+        lines.append(f"  e.g. {reason}: {page_name(url)}{_short(detail)}")
     if ending.exit_code == 1:
         lines.append(f"{fruitless_words(ending.certificates)}: the reasons are above")
     return lines + _kept(ending)

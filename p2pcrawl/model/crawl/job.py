@@ -39,6 +39,13 @@ def is_idle(url: str) -> bool:
     return url.startswith(START_URL) and _IDLE in url
 
 
+def page_name(url: str) -> str:
+    """Returns what people are told of the page of a URL: that itself, or which of the crawl's own it is."""
+    if not url.startswith(START_URL):
+        return url
+    return "the crawl's end" if is_idle(url) else "the spider's start"
+
+
 @dataclass(frozen=True, slots=True)
 class SpiderRef:
     """The place of a spider's class.

@@ -11,6 +11,7 @@ import traceback
 from collections import Counter
 from typing import Any
 
+from p2pcrawl.model.crawl.job import page_name
 from p2pcrawl.model.errors import DropItem
 
 PLACES_MAX = 1_000
@@ -29,12 +30,12 @@ class Complaints:
     def raised(self, url: str, error: BaseException, trace: str) -> None:
         """Logs that the spider raised ``error``, of which ``trace`` tells, on this page."""
         level = logging.ERROR if _is_first(self._seen, error) else logging.DEBUG
-        self._logger.log(level, "the spider raised on %s\n%s", url, trace.rstrip())
+        self._logger.log(level, "the spider raised on %s\n%s", page_name(url), trace.rstrip())
 
     def item_failed(self, url: str, error: BaseException, trace: str) -> None:
         """Logs that an item of this page failed with ``error``, of which ``trace`` tells."""
         level = logging.ERROR if _is_first(self._seen, error) else logging.DEBUG
-        self._logger.log(level, "an item of %s failed\n%s", url, trace.rstrip())
+        self._logger.log(level, "an item of %s failed\n%s", page_name(url), trace.rstrip())
 
     def item_dropped(self, url: str, item: Any, error: DropItem) -> None:
         """Logs that a pipeline dropped an item of this page, and why."""

@@ -14,6 +14,10 @@ _DOMAIN = re.compile(
 _BROKEN_HOST = re.compile(r"https?:/*(?:[?#]|\Z)|https?://[^/?#]*\s", re.IGNORECASE)
 
 
+TYPED_URL_MAX = 16_384
+"""Characters of a URL that is given by hand: twice what most web servers take."""
+
+
 def checked_url(text: str, source: str = "") -> str:
     """Returns the URL, normalised. Raises ConfigurationError for what cannot be fetched."""
     place = f" in {source}" if source else ""
@@ -23,6 +27,11 @@ def checked_url(text: str, source: str = "") -> str:
     shown = repr(url[:200])
     if not url:
         raise ConfigurationError(f"an empty URL{place}")
+    if len(url) > TYPED_URL_MAX:
+        raise ConfigurationError(
+            f"a URL has at most {TYPED_URL_MAX:,} characters, and that which begins with {shown[:60]}...{place} has "
+            f"{len(url):,}"
+        )
     if looks_like_domain(url):
         raise ConfigurationError(f"{shown}{place} has no scheme; did you mean https://{url[:200]}?")
     scheme = _SCHEME.match(url)

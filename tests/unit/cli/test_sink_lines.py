@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from p2pcrawl.cli.screen.sinks import away_lines, sink_lines, slow_lines
 from p2pcrawl.cli.screen.summary import CrawlEnd, summary
 from p2pcrawl.master.jobs.delivery import SinkState
+from p2pcrawl.model.crawl.job import START_URL
 
 WHY = "no \x1b[31manswer from mongodb://ada:geheim@db"
 AWAY = SinkState("mongodb://ada@db/x.y", 5, 1234, 2, time.time() - 60, WHY)
@@ -36,7 +38,7 @@ def test_reason_is_told_without_a_password_and_without_what_a_terminal_obeys() -
     assert "geheim" not in said and "\x1b" not in said and "ada:***@db" in said
 
 
-def test_summary_names_the_folder_in_which_what_is_left_is_kept() -> None:
+def ended(**said: Any) -> dict[str, Any]:
     counts = dict.fromkeys(("discovered", "done", "failed", "dropped", "queued", "leased", "redirects"), 0)
     rest = {
         "items_dropped": 0,
@@ -48,8 +50,11 @@ def test_summary_names_the_folder_in_which_what_is_left_is_kept() -> None:
     }
     told = {"name": "x", "state": "finished", "reason": "", "pages": 1, "items": 9, "verified": True}
     sink = {"sink": AWAY.sink, "delivered": 5, "waiting": 4, "refused": 2, "away_since": None, "why": ""}
-    certificate = {**counts, **rest, **told, "sinks": [sink]}
-    ending = CrawlEnd([certificate], 1.0, 1, interrupted=True, resumable="", kept_in="/tmp/kept")
+    return {**counts, **rest, **told, "sinks": [sink], **said}
+
+
+def test_summary_names_the_folder_in_which_what_is_left_is_kept() -> None:
+    ending = CrawlEnd([ended()], 1.0, 1, interrupted=True, resumable="", kept_in="/tmp/kept")
 
     lines = summary(ending)
 
@@ -57,3 +62,12 @@ def test_summary_names_the_folder_in_which_what_is_left_is_kept() -> None:
     assert any("/tmp/kept/dead-letters/items.jsonl" in line and "--data /tmp/kept" in line for line in lines)
     assert lines[-1] == "run the same command with --data /tmp/kept to deliver the rest, which is kept there"
     assert (ending.exit_code, ending.as_json()["data"]) == (130, "/tmp/kept")
+
+
+def test_summary_calls_the_start_of_a_spider_by_its_name() -> None:
+    failed = [(f"{START_URL}1", "callback", "ValueError: no"), ("http://a.example/", "dns", "")]
+
+    lines = summary(CrawlEnd([ended()], 1.0, 1, interrupted=False, resumable="", troubles=failed))
+
+    assert "  e.g. callback: the spider's start (ValueError: no)" in lines
+    assert "  e.g. dns: http://a.example/" in lines

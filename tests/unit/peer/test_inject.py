@@ -9,6 +9,7 @@ import pytest
 from p2pcrawl.core.control import CANCELLED, FINISHED, INCOMPLETE, PAUSED, RUNNING, Control
 from p2pcrawl.master.injection import check_takes_urls
 from p2pcrawl.master.jobs.job import JobId, SpiderRef, job_of
+from p2pcrawl.master.steering import check_can_be_set
 from p2pcrawl.model.crawl.job import JobSpec
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.peer.answers.submission import urls_of
@@ -69,12 +70,29 @@ def test_job_that_is_over_for_good_takes_none(control: Control, said: str) -> No
         check_takes_urls(job_of(spec, control))
 
 
+@pytest.mark.parametrize(("state", "what_next"), [(FINISHED, "`p2pcrawl retry` or `inject`"), (CANCELLED, "is final")])
+def test_job_that_is_over_is_not_set_and_it_is_said_what_to_do(state: str, what_next: str) -> None:
+    spec = JobSpec(JobId(1), "a", SpiderRef(urls=("http://a.example/",)))
+
+    with pytest.raises(ConfigurationError, match=f"cannot set anything of job 1: .*{what_next}"):
+        check_can_be_set(job_of(spec, Control(state=state)))
+
+
 @pytest.mark.parametrize("urls", [None, [], "http://a.example/", [5], [None], ["example.com"], ["ftp://a.example/"]])
 def test_what_are_no_urls_is_one_clear_line(urls: object) -> None:
     with pytest.raises(ConfigurationError) as caught:
         urls_of({"urls": urls})
 
     assert "\n" not in str(caught.value)
+
+
+def test_url_that_is_too_long_is_refused_with_its_length_and_its_beginning() -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"at most 16,384 characters.*http://a\.example/xxx.*has 20,017"
+    ) as caught:
+        urls_of({"urls": ["http://a.example/" + "x" * 20_000]})
+
+    assert len(str(caught.value)) < 200
 
 
 def test_urls_are_normalised_as_those_of_spiders_are() -> None:
