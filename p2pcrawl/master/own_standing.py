@@ -49,4 +49,7 @@ class OwnStanding:
             job.opened_mark,
             max(0, job.counts["discovered"]),
             wants_idle(job),
+            max(0, job.counts["pages"]),
+            max(0, job.counts["items"]),
+            max(0, job.errors),
         )

@@ -2,7 +2,8 @@
 
 Two rounds, the second begun after the first ended, find every member idle, with equal counts, in one view. The member
 with the smallest id asks; every other answers for itself. While the one that was found busiest is busy still, no round
-can find everybody idle, and that one alone is asked.
+can find everybody idle, and that one alone is asked. With each round comes word of what closes a job early: a spider
+somewhere, or a limit that all masters together have reached; and whoever asks tells all others at once.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 
 from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.master.jobs.lifecycle import count_reached, has_count_limit
 from p2pcrawl.model.cluster.node import Member, NodeId
 from p2pcrawl.overlay.peers import SOON_S, Peers
 from p2pcrawl.wire.messages.peer_messages import JobAtMaster, Quiet
@@ -63,13 +65,13 @@ class Completion:
 
     async def _is_known_to_go_on(self, job: Job) -> bool:
         now = asyncio.get_running_loop().time()
-        if job.closing or now >= self._round_at.get(job.id, -inf) + CLOSING_S:
+        if job.closing or has_count_limit(job.settings) or now >= self._round_at.get(job.id, -inf) + CLOSING_S:
             return False
         busiest = self._busiest.get(job.id)
         if busiest == self._peers.me:
             return self._job_here(job.id).busy > 0
         reply, *_ = await self._ask(job, [m for m in self._peers.members() if m.id == busiest]) or [None]
-        return reply is not None and reply.busy > 0
+        return reply is not None and reply.busy > 0 and not reply.closing
 
     async def _round(self, job: Job) -> Round | None:
         """Asks all once. Returns what it found if everyone is idle and agrees on the view, else None."""
@@ -77,6 +79,8 @@ class Completion:
         others = self._peers.others()
         self._round_at[job.id] = asyncio.get_running_loop().time()
         replies = await self._ask(job, others)
+        if self._closes(job, own, replies):
+            replies = await self._ask(job, others)
         answered = [(own, self._peers.me)]
         answered += [(reply, m.id) for reply, m in zip(replies, others, strict=True) if reply is not None]
         most, busiest = max(answered, key=lambda answer: answer[0].busy)
@@ -99,8 +103,17 @@ class Completion:
         replies = await asyncio.gather(
             *(self._peers.ask(m.id, Quiet(0, job.id, job.closing), SOON_S) for m in members), return_exceptions=True
         )
-        heard = [None if isinstance(reply, BaseException) else reply for reply in replies]
-        for reply in heard:
-            if reply is not None and reply.closing:
-                self._close(job.id, reply.closing)
-        return heard
+        return [None if isinstance(reply, BaseException) else reply for reply in replies]
+
+    def _closes(self, job: Job, own: JobAtMaster, replies: Sequence[JobAtMaster | None]) -> bool:
+        """Closes the job here if it is to be closed early. Tells whether it was not known to be."""
+        if job.closing:
+            return False
+        heard = [own, *(reply for reply in replies if reply is not None)]
+        # In another view a page may be counted at both ends of its way.
+        agreed = [each for each in heard if each.view == own.view]
+        pages, items, errors = (sum(getattr(each, name) for each in agreed) for name in ("pages", "items", "errors"))
+        told = next((each.closing for each in heard if each.closing), "")
+        if reason := told or count_reached(job.settings, pages, items, errors):
+            self._close(job.id, reason)
+        return bool(reason)

@@ -19,6 +19,7 @@ from p2pcrawl.model.cluster.account import Account, AccountKey
 from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
+from p2pcrawl.model.outcome import Failure
 from p2pcrawl.wire.messages.bounds import OPENED_MAX
 from p2pcrawl.wire.messages.peer_messages import MirrorJob, WireSink
 from p2pcrawl.wire.messages.slave_messages import WireJob as WireSpec
@@ -70,6 +71,11 @@ class Job:
     def queued(self) -> int:
         """Waiting, and not in a slave's hands."""
         return self.counts["queued"] - self.leased
+
+    @property
+    def errors(self) -> int:
+        """Pages whose callback raised, or one of whose items failed."""
+        return self.counts[f"failed:{Failure.CALLBACK}"] + self.counts[f"failed:{Failure.ITEM}"]
 
     @property
     def told(self) -> Told:

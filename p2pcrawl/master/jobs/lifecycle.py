@@ -14,7 +14,7 @@ from p2pcrawl.core.control import CANCELLED, FINISHED, RUNNING, Control
 from p2pcrawl.master.jobs.job import Job, KnownJobs, pack_job
 from p2pcrawl.master.jobs.loading import Loading
 from p2pcrawl.model.crawl.record import Order
-from p2pcrawl.model.outcome import Failure
+from p2pcrawl.model.crawl.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -135,16 +135,27 @@ class Lifecycle:
 def limit_reached(job: Job, ran_s: float) -> str:
     """Returns the setting that says that the job is to be closed, which has run for so long here, or ""."""
     settings, counts = job.settings, job.counts
-    if settings.closespider_pagecount and counts["pages"] >= settings.closespider_pagecount:
-        return "closespider_pagecount"
-    if settings.closespider_itemcount and counts["items"] >= settings.closespider_itemcount:
-        return "closespider_itemcount"
-    errors = counts[f"failed:{Failure.CALLBACK}"] + counts[f"failed:{Failure.ITEM}"]
-    if settings.closespider_errorcount and errors >= settings.closespider_errorcount:
-        return "closespider_errorcount"
+    if limit := count_reached(settings, counts["pages"], counts["items"], job.errors):
+        return limit
     if settings.closespider_timeout and ran_s >= settings.closespider_timeout:
         return "closespider_timeout"
     return _barren(job, ran_s)
+
+
+def count_reached(settings: Settings, pages: int, items: int, errors: int) -> str:
+    """Returns the setting that says that a job with so many of these is to be closed, or ""."""
+    if settings.closespider_pagecount and pages >= settings.closespider_pagecount:
+        return "closespider_pagecount"
+    if settings.closespider_itemcount and items >= settings.closespider_itemcount:
+        return "closespider_itemcount"
+    if settings.closespider_errorcount and errors >= settings.closespider_errorcount:
+        return "closespider_errorcount"
+    return ""
+
+
+def has_count_limit(settings: Settings) -> bool:
+    """Tells whether so many pages, items or errors close a job."""
+    return bool(settings.closespider_pagecount or settings.closespider_itemcount or settings.closespider_errorcount)
 
 
 def _barren(job: Job, ran_s: float) -> str:

@@ -228,6 +228,9 @@ class JobAtMaster(PeerReply, tag=34):
     discovered: Count = 0
     listens: bool = False
     """Whether a component in one of its slaves wants to hear when the job is idle."""
+    pages: Count = 0
+    items: Count = 0
+    errors: Count = 0
 
 
 class Quiet(PeerRequest[JobAtMaster], tag=33):
