@@ -34,6 +34,8 @@ class ProxyStanding:
     live: bool = False
     checking: bool = False
     checked_at: float | None = None
+    named_at: float = 0.0
+    """When a source last named it."""
     due_at: float = 0.0
     """When it is to be verified; of one that failed not before that."""
     misses: int = 0

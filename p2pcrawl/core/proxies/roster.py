@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 from typing import Final
 
 from p2pcrawl.core.proxies.proxy_standing import ProxyStanding
@@ -66,17 +67,23 @@ class Roster:
     # -- candidates -------------------------------------------------------------------------------
 
     def offer(self, urls: Iterable[str], now: float) -> int:
-        """Takes in candidates that are new; returns how many these were. Those over CANDIDATES_MAX are left."""
-        before, self._look_at = len(self._all), 0.0
-        for url in urls:
-            if url in self._all:
-                continue
-            if len(self._all) >= CANDIDATES_MAX:
-                break
-            self._all[url] = standing = ProxyStanding(url, due_at=now)
+        """Takes in the candidates that all sources name now; returns how many are new. When there are CANDIDATES_MAX,
+        new ones take the places of those that may not be used and are not named any more; what is over that is left.
+        """
+        self._look_at = 0.0
+        new: list[str] = []
+        for url in dict.fromkeys(urls):
+            if known := self._all.get(url):
+                known.named_at = now
+            else:
+                new.append(url)
+        self._forget_unnamed(len(self._all) + len(new) - CANDIDATES_MAX, now)
+        new = new[: CANDIDATES_MAX - len(self._all)]
+        for url in new:
+            self._all[url] = standing = ProxyStanding(url, named_at=now, due_at=now)
             if not self._limits.verifies and len(self._live) < self._limits.live_max:
                 self._enlist(standing)
-        return len(self._all) - before
+        return len(new)
 
     def to_verify(self, now: float, room: int) -> list[ProxyStanding]:
         """Takes up to ``room`` proxies that are to be verified now: first live ones whose period is over, then
@@ -183,6 +190,14 @@ class Roster:
         return self._rests.ban(host, standing.url, now, at_least_s)
 
     # -- inside ---------------------------------------------------------------------------------------
+
+    def _forget_unnamed(self, count: int, now: float) -> None:
+        """Forgets so many proxies at most that nobody names any more, those first that were named longest ago."""
+        if count > 0:
+            idle = (each for each in self._all.values() if not each.live and not each.checking)
+            unnamed = (each for each in idle if each.named_at < now)
+            for standing in nsmallest(count, unnamed, key=lambda each: each.named_at):
+                del self._all[standing.url]
 
     def _cheapest(self, host: str, now: float, draw: Draw, tried: Sequence[ProxyStanding]) -> ProxyStanding | None:
         live, best = self._live, None

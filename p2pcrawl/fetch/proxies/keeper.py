@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from itertools import chain
 from time import monotonic
 from typing import Final
 
@@ -19,8 +20,10 @@ log = logging.getLogger(__name__)
 
 CHECKS_MAX: Final = 50
 """Proxies that are verified at once."""
+CHECKS_BEGUN: Final = 10
+"""So many at least are begun together, for whoever looks who is due looks at all candidates;"""
 LOOK_S: Final = 1.0
-"""Between two looks at who is due."""
+"""but so often that is done for fewer."""
 OUT_OF_BOUNDS_S: Final = 2.0
 """A start URL may open the check page's host at any time: so often that is tried."""
 LEARN_AGAIN_S: Final = 10.0
@@ -56,15 +59,17 @@ class ProxyKeeper:
     async def run(self) -> None:
         """Keeps the pool; for ever."""
         checks: set[asyncio.Task[None]] = set()
-        load_at = 0.0
+        load_at = look_at = 0.0
         try:
             while True:
                 now = monotonic()
                 if now >= load_at:
                     await self._load(now)
                     load_at = now + self._period_s
-                if not self._verifies or await self._knows(now):
-                    for standing in self.roster.to_verify(now, CHECKS_MAX - len(checks)):
+                room = CHECKS_MAX - len(checks)
+                if (room >= CHECKS_BEGUN or now >= look_at) and (not self._verifies or await self._knows(now)):
+                    look_at = now + LOOK_S
+                    for standing in self.roster.to_verify(now, room):
                         checks.add(asyncio.create_task(self._verify(standing)))
                 self._tell()
                 if checks:
@@ -105,13 +110,11 @@ class ProxyKeeper:
             self._any_live.clear()
 
     async def _load(self, now: float) -> None:
-        before = len(self.roster)
-        for urls in await self._candidates.load():
-            self.roster.offer(urls, now)
+        new = self.roster.offer(chain.from_iterable(await self._candidates.load()), now)
         if not len(self.roster) and not self._loaded:
             log.warning("PROXY_POOL: none of the sources names a proxy")
-        elif len(self.roster) > before:
-            log.info("%d new candidates for the pool of proxies", len(self.roster) - before)
+        elif new:
+            log.info("%d new candidates for the pool of proxies", new)
         self._loaded = True
 
     async def _knows(self, now: float) -> bool:

@@ -55,14 +55,15 @@ class ProxySources:
                 )
 
     async def load(self) -> list[list[str]]:
-        """Asks all sources; returns what each gave."""
-        found = [self._own]
-        for kind, rest in self._sources:
-            try:
-                found.append(await self._of(kind, rest))
-            except Exception as error:
-                log.warning("%s:%s gave no proxies: %s", kind, redacted(rest), redacted(str(error)))
-        return found
+        """Asks all sources at once; returns what each gave."""
+        return [self._own, *await asyncio.gather(*(self._given_by(kind, rest) for kind, rest in self._sources))]
+
+    async def _given_by(self, kind: str, rest: str) -> list[str]:
+        try:
+            return await self._of(kind, rest)
+        except Exception as error:
+            log.warning("%s:%s gave no proxies: %s", kind, redacted(rest), redacted(str(error)))
+            return []
 
     async def _of(self, kind: str, rest: str) -> list[str]:
         if kind == "url":

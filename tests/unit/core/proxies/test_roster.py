@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from p2pcrawl.core.proxies import rests as rests_module
+from p2pcrawl.core.proxies import roster as roster_module
 from p2pcrawl.core.proxies.proxy_standing import SUSPECT_FAILURES
 from p2pcrawl.core.proxies.rests import Rests
 from p2pcrawl.core.proxies.roster import CANDIDATES_MAX, Roster, RosterLimits
@@ -209,6 +210,21 @@ def test_candidates_and_rests_are_bounded(monkeypatch: pytest.MonkeyPatch) -> No
 
     assert len(roster) == CANDIDATES_MAX
     assert len(rests) == 1_000
+
+
+def test_new_candidates_take_the_places_of_those_that_fail_and_are_named_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(roster_module, "CANDIDATES_MAX", 4)
+    roster = Roster(RosterLimits())
+    roster.offer(["http://live:1", "http://listed:1", "http://gone:1", "http://gone:2"], 0.0)
+    for standing in roster.to_verify(0.0, 10):
+        roster.verified(standing, standing.url == "http://live:1", 0.1, 0.0)
+
+    taken = roster.offer(["http://listed:1", "http://new:1", "http://new:2", "http://new:3"], 300.0)
+
+    assert taken == 2 and len(roster) == 4 and roster.live == 1
+    assert roster.offer(["http://live:1", "http://listed:1", "http://new:1", "http://new:2"], 300.0) == 0
 
 
 @pytest.mark.parametrize("seed", range(5))
