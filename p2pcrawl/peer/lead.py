@@ -44,6 +44,7 @@ from p2pcrawl.peer.answers.results import GatheredPage
 from p2pcrawl.peer.answers.submission import Submission, changes_of, flag_of, urls_of
 from p2pcrawl.peer.config import Partition, PeerConfig
 from p2pcrawl.peer.dismissal import Dismissal
+from p2pcrawl.peer.figures.figure_questions import QUESTIONS, FigureQuestions
 from p2pcrawl.private.folders import private
 from p2pcrawl.private.presence import addresses_here
 from p2pcrawl.slave.archiving import archiving
@@ -163,6 +164,7 @@ class Lead:
             self._folder,
             self._credentials.cluster,
         )
+        self.figures = FigureQuestions(self.cluster, self.questions, self._folder)
 
     async def _open_stores(self) -> None:
         """Opens them. One that is damaged is set aside before, if there may be others with copies of what was in it."""
@@ -357,6 +359,8 @@ class Lead:
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
         """Answers what faces and other peers ask. Raises P2PCrawlError."""
+        if what in QUESTIONS:
+            return await self.figures.ask(what, arguments)
         return await self.questions.ask(what, arguments)
 
     async def tell(self, what: str, arguments: dict[str, Any]) -> Any:

@@ -117,3 +117,7 @@ READ_AS_UPGRADED = {1: "CREATE TEMP VIEW record AS SELECT *, 0 AS visit FROM mai
 RECORD_INDEX = """
 CREATE INDEX IF NOT EXISTS record_bucket ON record (bucket, hi, lo, job, visit, phase, attempts, losses)
 """
+FAILED_INDEX = """
+CREATE INDEX IF NOT EXISTS record_failed ON record (job, reason, host, phase) WHERE phase = 2
+"""
+"""Of the records that failed alone (``Phase.FAILED``), so that all others cost nothing but the look at their phase."""

@@ -10,7 +10,7 @@ from p2pcrawl.frontier.database import digest
 from p2pcrawl.frontier.database.digest import RECORDS, Range
 from p2pcrawl.frontier.database.schema import Transaction
 from p2pcrawl.frontier.database.statements import run_many
-from p2pcrawl.frontier.database.tables import RECORD_INDEX
+from p2pcrawl.frontier.database.tables import FAILED_INDEX, RECORD_INDEX
 from p2pcrawl.frontier.records import tallies
 from p2pcrawl.frontier.records.columns import PARENT, PLACE, TOLD, named, place_of, travelling_row
 from p2pcrawl.frontier.records.item_table import ItemTable
@@ -45,6 +45,7 @@ class Buckets:
         db.executescript(_TEMPORARY)
         if indexed:
             db.execute(RECORD_INDEX)
+            db.execute(FAILED_INDEX)
 
     def rows(self, buckets: Collection[int], after: int, limit: int, bytes_max: int) -> tuple[list[Row], int]:
         """Returns the next records, as ``Store.rows_of``. They come by bucket, then by fingerprint; the place is the

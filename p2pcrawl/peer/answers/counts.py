@@ -10,7 +10,6 @@ sum is *not settled*: a job that has come to its end is ``settling`` until it ca
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Sequence
 from typing import Any, NotRequired, TypedDict, TypeVar
@@ -23,10 +22,10 @@ from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.jobs.job import Job, PlainAccount, certificate_sum, gone_of, plain_account
 from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.peer.answers.asking import ask_others
 
 T = TypeVar("T")
 
-ASK_S = 5.0
 SETTLING = "settling"
 
 
@@ -119,11 +118,7 @@ class Counts:
         self, what: str, arguments: dict[str, Any], due: Decoder[T]
     ) -> tuple[dict[NodeId, T], list[NodeId]]:
         """Asks each other member a question. Returns what each answers, and who does not."""
-        others = [member.id for member in self._peers.others()]
-        calls = (self._peers.query(node, f"ask:{what}", arguments, due, ASK_S) for node in others)
-        answers = zip(others, await asyncio.gather(*calls, return_exceptions=True), strict=True)
-        told = {node: answer for node, answer in answers if not isinstance(answer, BaseException)}
-        return told, [node for node in others if node not in told]
+        return await ask_others(self._peers, what, arguments, due)
 
     async def _of(self, job: Job) -> dict[str, Any]:
         told, missing = await self.ask_others("counts", {"job": job.id}, _HERE)

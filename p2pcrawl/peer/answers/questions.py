@@ -21,8 +21,9 @@ from p2pcrawl.model.crawl.url import canonical, host_of
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.packing import in_text
 from p2pcrawl.overlay.node import OverlayNode
+from p2pcrawl.peer.answers.asking import ASK_S
 from p2pcrawl.peer.answers.called_jobs import job_called
-from p2pcrawl.peer.answers.counts import ASK_S, Counts
+from p2pcrawl.peer.answers.counts import Counts
 from p2pcrawl.peer.answers.explanation import Explanation
 from p2pcrawl.peer.answers.overview import Overview
 from p2pcrawl.peer.answers.results import Gathering

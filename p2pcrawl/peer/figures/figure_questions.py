@@ -1,0 +1,39 @@
+"""The questions about figures that a master answers, to faces and to other masters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from p2pcrawl.master.cluster import Cluster
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.peer.answers.asking import whole_number
+from p2pcrawl.peer.answers.questions import Questions
+from p2pcrawl.peer.figures.newest import ITEMS, ITEMS_MAX, Newest
+from p2pcrawl.peer.figures.troubles import Troubles
+
+QUESTIONS: Final = frozenset({"errors", "errors-here", "latest", "latest-here"})
+
+
+class FigureQuestions:
+    """Answers these questions."""
+
+    def __init__(self, cluster: Cluster, questions: Questions, folder: Path) -> None:
+        """``questions``: knows which job is meant."""
+        self._job_of = questions.job_of
+        self._troubles = Troubles(cluster.peers, folder)
+        self._newest = Newest(cluster.peers, folder)
+
+    async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
+        """Raises ConfigurationError for a question that there is not, or that is about nothing."""
+        match what:
+            case "errors":
+                return await self._troubles.of(self._job_of(arguments), arguments)
+            case "errors-here":
+                return await self._troubles.here(int(arguments["job"]), arguments)
+            case "latest":
+                return await self._newest.of(self._job_of(arguments), arguments)
+            case "latest-here":
+                limit = whole_number(arguments, "limit", ITEMS, ITEMS_MAX)
+                return await self._newest.here(int(arguments["job"]), limit)
+        raise ConfigurationError(f"there is no question {what!r}")
