@@ -33,7 +33,7 @@ $(STAMP): pyproject.toml constraints.txt
 	"$$python" -m pip --disable-pip-version-check --python $(BIN)/python install --quiet -c constraints.txt -e '.[dev]'
 	@touch $@
 
-demo: $(STAMP)  ## crawl the bundled synthetic site and check the result
+demo: $(STAMP)  ## see a cluster crawl a synthetic site, lose a master, gain one, and check the result
 	@$(BIN)/python -m p2pcrawl demo
 
 test: $(STAMP)  ## run all tests (not the soak tests)

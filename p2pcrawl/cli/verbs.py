@@ -219,18 +219,38 @@ def console(peer_api: str | None, token_file: Path | None, debug: bool) -> int:
     "--pages", type=click.IntRange(min=200, max=200_000), default=3000, show_default=True, help="Pages of the site."
 )
 @click.option("--hosts", type=click.IntRange(min=1, max=200), default=40, show_default=True, help="Hosts of the site.")
-@options.slaves
+@click.option(
+    "--slaves", type=click.IntRange(min=0), metavar="N",
+    help="Slave processes of each master, 1 by default; with --one as many as cores. 0: they work in its own process.",
+)  # fmt: skip
+@click.option(
+    "--seconds", type=click.FloatRange(min=1.0), default=25.0, show_default=True,
+    help="How long the crawl is to last, about: hosts are given such a delay.",
+)  # fmt: skip
+@click.option("--one", is_flag=True, help="No cluster: one crawl on this machine, as fast as it goes.")
+@click.option("--stay", is_flag=True, help="Keep the cluster until Ctrl-C, to look at it.")
 @options.debug
-def demo(output: str, pages: int, hosts: int, slaves: int | None, debug: bool) -> int:
-    """Serve a synthetic site on loopback, crawl it, and check that every page is there exactly once.
+def demo(
+    output: str, pages: int, hosts: int, slaves: int | None, seconds: float, one: bool, stay: bool, debug: bool
+) -> int:
+    """Show a cluster that lives through a death: three masters crawl a synthetic site on loopback, one of them is
+    killed with -9, a new one joins, and every page is there exactly once.
+
+    What is right is known from the site, not from the crawl. The exit code is 1 when a check fails.
 
     \b
     p2pcrawl demo
-    p2pcrawl demo --pages 20000 --hosts 100 --output pages.csv.gz
+    p2pcrawl demo --stay                                # and look at its dashboard for as long as you like
+    p2pcrawl demo --one --pages 20000 --hosts 100 --output pages.csv.gz
     """
-    from p2pcrawl.demo.run import run_demo
+    level = "DEBUG" if debug else "INFO"
+    if one:
+        from p2pcrawl.demo.one_crawl import run_one
 
-    return run_demo(output, pages=pages, hosts=hosts, slaves=slaves, level="DEBUG" if debug else "INFO")
+        return run_one(output, pages=pages, hosts=hosts, slaves=slaves, level=level)
+    from p2pcrawl.demo.cluster_crawl import ClusterDemo, run_cluster
+
+    return run_cluster(output, ClusterDemo(pages, hosts, 1 if slaves is None else slaves, seconds, level, stay))
 
 
 for verb in (*trying_verbs.ALL, *cluster_verbs.ALL):

@@ -77,10 +77,11 @@ async def site_process(module: str, *arguments: str) -> AsyncIterator[dict[str, 
         raise RuntimeError(f"the site {module} was not ready after {READY_TIMEOUT_S:.0f} s") from error
     finally:
         process.stdin.close()
-        await _ended(process)
+        await ended(process)
 
 
-async def _ended(process: asyncio.subprocess.Process) -> None:
+async def ended(process: asyncio.subprocess.Process) -> None:
+    """Waits for the end of a process that was told to end; kills one that does not."""
     try:
         await asyncio.wait_for(process.wait(), 5.0)
     except TimeoutError:
