@@ -81,7 +81,7 @@ class CacheStore:
         self._thread = ThreadPoolExecutor(1, "httpcache")
         try:
             self._writer = await self._in_thread(CacheFile, self._folder)
-            self._reader = CacheFile(self._folder)
+            self._reader = await self._in_thread(CacheFile, self._folder)
         except (sqlite3.Error, OSError) as error:
             self._thread.shutdown()
             raise StorageError(f"the HTTP cache in {self._folder} cannot be opened: {error}; delete it") from error

@@ -33,8 +33,6 @@ class Component:
     def process_request(self, request: Request) -> Any:
         """Changes the request in place; returns None to go on, or an Answer to go no further. May raise IgnoreRequest
         to drop it.
-
-        May raise IgnoreRequest to drop it.
         """
 
     def process_answer(self, request: Request, answer: Answer) -> Any:

@@ -82,7 +82,9 @@ def _of_this_process() -> dict[str, str]:
     return getproxies_environment()
 
 
+@cache
 def _usable(proxy: str) -> str:
+    """Returns the URL of a proxy of the environment; "" for one of a kind that is not known, which is told of once."""
     if not proxy:
         return ""
     scheme, separator, _ = proxy.partition("://")

@@ -63,24 +63,61 @@ async def fetch_robots(
     return RobotsText("rules", rules + text.body, text.reason) if rules else text
 
 
+async def _fetch_text(
+    client: Fetcher, url: str, settings: Settings, pause: Callable[[str], Awaitable[None]]
+) -> RobotsText:
+    try:
+        return _verdict(await _followed(client, url, settings, pause, SIZE_MAX))
+    except FetchError as error:
+        return RobotsText("disallow", reason=f"{error.kind}: {error}")
+    except _LedAstray as astray:
+        return RobotsText("disallow" if astray.out_of_bounds else "allow", reason=f"robots.txt {astray}")
+
+
 async def _fetch_tdm_rules(
     client: Fetcher, url: str, settings: Settings, pause: Callable[[str], Awaitable[None]]
 ) -> str:
     """Fetches a ``tdmrep.json``; "" for a site that has none, or gives it to nobody, which means the same."""
+    try:
+        answer = await _followed(client, url, settings, pause, TDM_FILE_MAX)
+    except (FetchError, Blocked, _LedAstray):
+        return ""
+    return tdm_lines(answer.body) if answer.status == 200 else ""
+
+
+class _LedAstray(Exception):
+    """A redirect leads nowhere; the text says where to."""
+
+    def __init__(self, told: str, *, out_of_bounds: bool = False) -> None:
+        super().__init__(told)
+        self.out_of_bounds = out_of_bounds
+
+
+async def _followed(
+    client: Fetcher, url: str, settings: Settings, pause: Callable[[str], Awaitable[None]], cut: int
+) -> Answer:
+    """Fetches a file of a site's root, and follows its redirects. Raises FetchError, _LedAstray, and Blocked where the
+    site itself is out of bounds.
+    """
     for hop in range(REDIRECTS_MAX + 1):
         if hop:
             await pause(host_of(url))
         try:
-            answer = await client.fetch(_plain_request(url, settings), cut=TDM_FILE_MAX)
-        except (FetchError, Blocked):
-            return ""
+            answer = await client.fetch(_plain_request(url, settings), cut=cut)
+        except Blocked as error:
+            if not hop:
+                raise
+            raise _LedAstray(f"leads out of bounds: {error}", out_of_bounds=True) from error
         if answer.status not in _REDIRECTS:
-            return tdm_lines(answer.body) if answer.status == 200 else ""
-        target = resolve(url, answer.headers.get("Location", ""))
+            return answer
+        location = answer.headers.get("Location", "")
+        if not location:
+            raise _LedAstray(f"answered {answer.status} without a Location")
+        target = resolve(url, location)
         if target is None:
-            return ""
+            raise _LedAstray(f"is redirected to {location[:200]!r}")
         url = target
-    return ""
+    raise _LedAstray(f"is redirected more than {REDIRECTS_MAX} times")
 
 
 def _plain_request(url: str, settings: Settings) -> Request:
@@ -90,32 +127,6 @@ def _plain_request(url: str, settings: Settings) -> Request:
 
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-
-
-async def _fetch_text(
-    client: Fetcher, url: str, settings: Settings, pause: Callable[[str], Awaitable[None]]
-) -> RobotsText:
-    for hop in range(REDIRECTS_MAX + 1):
-        if hop:
-            await pause(host_of(url))
-        try:
-            answer = await client.fetch(_plain_request(url, settings), cut=SIZE_MAX)
-        except FetchError as error:
-            return RobotsText("disallow", reason=f"{error.kind}: {error}")
-        except Blocked as error:
-            if not hop:
-                raise
-            return RobotsText("disallow", reason=f"robots.txt leads out of bounds: {error}")
-        if answer.status not in _REDIRECTS:
-            return _verdict(answer)
-        location = answer.headers.get("Location", "")
-        if not location:
-            return RobotsText("allow", reason=f"robots.txt answered {answer.status} without a Location")
-        target = resolve(url, location)
-        if target is None:
-            return RobotsText("allow", reason=f"robots.txt is redirected to {location[:200]!r}")
-        url = target
-    return RobotsText("allow", reason=f"robots.txt is redirected more than {REDIRECTS_MAX} times")
 
 
 def _verdict(answer: Answer) -> RobotsText:
@@ -131,11 +142,12 @@ def _verdict(answer: Answer) -> RobotsText:
 class RobotsRules:
     """One host's rules for one agent. Cheap to ask, however hostile the text."""
 
-    __slots__ = ("_rules", "crawl_delay", "unreachable", "usage")
+    __slots__ = ("_rules", "crawl_delay", "unreachable", "usage", "why_unreachable")
 
     def __init__(self, text: RobotsText, agent: str, *, usage: bool = False) -> None:
         self.unreachable = text.verdict == "disallow"
         """Nothing is allowed because robots.txt could not be had."""
+        self.why_unreachable = text.reason if self.unreachable else ""
         self.crawl_delay: float | None = None
         """Seconds between requests, by Crawl-delay or Request-rate, whichever is slower; SECONDS_MAX at most."""
         self._rules: Protego | None = None

@@ -20,6 +20,7 @@ _GROUPS: Final = {"+": "stats", ">": "stats_max", "<": "stats_min", "=": "stats_
 
 def count_news(news: Mapping[str, int], tally: MutableMapping[str, int], counts: Mapping[str, int]) -> None:
     """Counts a slave's news. ``tally`` is what this turn adds to ``counts``."""
+    room: int | None = None
     for marked, value in news.items():
         if marked == LISTENS_NEWS:
             tally[LISTENS] = tally.get(LISTENS, 0) + (value > 0)
@@ -29,8 +30,12 @@ def count_news(news: Mapping[str, int], tally: MutableMapping[str, int], counts:
             continue
         key = f"{group}:{marked[1:]}"
         known = key in counts or key in tally
-        if not known and sum(name.startswith("stats") for name in (*counts, *tally)) >= NAMES_MAX:
-            continue
+        if not known:
+            if room is None:
+                room = NAMES_MAX - sum(each.startswith("stats") for each in counts.keys() | tally.keys())
+            if room <= 0:
+                continue
+            room -= 1
         if group == "stats":
             tally[key] = tally.get(key, 0) + value
             continue

@@ -24,17 +24,13 @@ class KnownRules:
         self._agent = agent
         self._usage = usage
         self._rules: OrderedDict[str, RobotsRules] = OrderedDict()
-        self._unreachable: dict[str, str] = {}
 
     def learn(self, origin: str, verdict: Any, body: str, reason: str) -> RobotsRules:
         """Reads an origin's robots.txt, and returns its rules."""
         rules = self._rules[origin] = RobotsRules(RobotsText(verdict, body, reason), self._agent, usage=self._usage)
-        if verdict == "disallow":
-            self._unreachable[origin] = reason
         self._rules.move_to_end(origin)
         if len(self._rules) > RULES_MAX:
-            forgotten, _ = self._rules.popitem(last=False)
-            self._unreachable.pop(forgotten, None)
+            self._rules.popitem(last=False)
         return rules
 
     def of(self, origin: str) -> RobotsRules | None:
@@ -45,5 +41,6 @@ class KnownRules:
         return rules
 
     def why_unreachable(self, origin: str) -> str:
-        """Returns why an origin's robots.txt could not be had."""
-        return self._unreachable.get(origin, "")
+        """Returns why an origin's robots.txt could not be had; "" if it could."""
+        rules = self._rules.get(origin)
+        return rules.why_unreachable if rules is not None else ""

@@ -17,6 +17,7 @@ from p2pcrawl.spiders.page.links import normalise
 from p2pcrawl.spiders.page.response import Response
 
 TITLE_SIZE = 4_096
+_DIGITS_MAX = 18
 _XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
 _CONTENT = "http://purl.org/rss/1.0/modules/content/"
@@ -138,8 +139,14 @@ def _add_enclosure(entry: dict[str, Any], href: str | None, kind: str | None, le
     url = normalise(href, base) if href else None
     if url is None:
         return
-    told = {"url": url, "type": kind, "length": int(length) if str(length).isdecimal() else None}
+    told = {"url": url, "type": kind, "length": _length(length)}
     entry.setdefault("enclosures", []).append({name: value for name, value in told.items() if value is not None})
+
+
+def _length(told: Any) -> int | None:
+    # A page may write thousands of digits, of which no number is made.
+    text = str(told)
+    return int(text) if text.isdecimal() and len(text) <= _DIGITS_MAX else None
 
 
 def _add_category(entry: dict[str, Any], name: str) -> None:

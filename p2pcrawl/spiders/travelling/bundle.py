@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import msgspec
@@ -83,12 +84,18 @@ def check_files(files: Files) -> None:
 
 
 def write_files(packed: bytes, folder: Path) -> None:
-    """Unpacks a project into a folder, which is made, for this user alone. Raises ConfigurationError, OSError."""
-    folder.mkdir(mode=0o700)
-    for path, data in unpack_files(packed).items():
-        file = folder / path
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        file.write_bytes(data)
+    """Unpacks a project into a folder, which is made, for this user alone; it is there when all is in it. Raises
+    ConfigurationError, OSError.
+    """
+    files = unpack_files(packed)
+    with TemporaryDirectory(prefix=f"{folder.name}.", dir=folder.parent) as made:
+        whole = Path(made) / folder.name
+        whole.mkdir(mode=0o700)
+        for path, data in files.items():
+            file = whole / path
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            file.write_bytes(data)
+        whole.rename(folder)
 
 
 def _stays_inside(path: str) -> bool:

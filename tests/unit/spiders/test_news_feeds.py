@@ -111,6 +111,13 @@ def test_atom_entries_come_as_dicts() -> None:
     ]
 
 
+@pytest.mark.parametrize("length", ["9" * 5_000, "-1", "many", ""])
+def test_length_that_is_none_is_left_out(length: str) -> None:
+    feed = f'<rss><channel><item><enclosure url="/1.mp3" length="{length}"/></item></channel></rss>'
+
+    assert entries(feed) == [{"enclosures": [{"url": "https://example.com/1.mp3"}]}]
+
+
 def test_json_entries_come_as_dicts() -> None:
     assert entries(json.dumps(JSON), "application/feed+json") == [
         {

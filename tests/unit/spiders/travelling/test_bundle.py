@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from errno import ENOSPC
 from pathlib import Path
 
 import msgspec
@@ -115,3 +116,22 @@ def test_project_is_unpacked_for_its_user_alone(tmp_path: Path) -> None:
 
     assert (tmp_path / "here/data/urls.txt").read_text() == "é"
     assert not (tmp_path / "here").stat().st_mode & 0o077
+
+
+def test_project_that_cannot_be_written_to_its_end_is_not_there_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = Path.write_bytes
+
+    def until_the_disk_is_full(path: Path, data: bytes) -> int:
+        if path.name == "quotes.py":
+            raise OSError(ENOSPC, "No space left on device")
+        return write(path, data)
+
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="No space left"):
+        patched.setattr(Path, "write_bytes", until_the_disk_is_full)
+        write_files(pack_files(FILES), tmp_path / "here")
+    left = list(tmp_path.iterdir())
+    write_files(pack_files(FILES), tmp_path / "here")
+
+    assert left == [] and (tmp_path / "here/quotes.py").exists()
