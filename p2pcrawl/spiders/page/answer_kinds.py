@@ -89,14 +89,15 @@ def response_of(answer: Answer, request: Request | None, depth: int = 0) -> Resp
 
 def response_class(content_type: str, url: str = "", body: bytes = b"") -> type[Response]:
     """Returns the class that fits an answer: as its host says, else as its URL ends, else as it looks."""
-    kind = _by_type(content_type)
+    kind = class_by_type(content_type)
     if kind is Response:
-        kind = _by_url(url)
-    return _by_body(body) if kind is Response else kind
+        kind = class_by_url(url)
+    return class_by_body(body) if kind is Response else kind
 
 
 @lru_cache(maxsize=1024)
-def _by_type(content_type: str) -> type[Response]:
+def class_by_type(content_type: str) -> type[Response]:
+    """Returns the class by what a host calls the content; Response where that says nothing."""
     name = content_type.partition(";")[0].strip().lower()
     if _HTML(name):
         return HtmlResponse
@@ -107,7 +108,8 @@ def _by_type(content_type: str) -> type[Response]:
     return TextResponse if _TEXT(name) else Response
 
 
-def _by_url(url: str) -> type[Response]:
+def class_by_url(url: str) -> type[Response]:
+    """Returns the class by the ending of a URL; Response where that says nothing."""
     try:
         name = urlsplit(url).path.rpartition("/")[2]
     except ValueError:
@@ -115,10 +117,11 @@ def _by_url(url: str) -> type[Response]:
     if "." not in name:
         return Response
     guessed, packed = _guessed(name)
-    return Response if packed or not guessed else _by_type(guessed)
+    return Response if packed or not guessed else class_by_type(guessed)
 
 
-def _by_body(body: bytes) -> type[Response]:
+def class_by_body(body: bytes) -> type[Response]:
+    """Returns the class by how the content begins; Response for what is no text."""
     look: Any = body[:_LOOK_SIZE]
     if _no_text(look) and not look.startswith(_MARKS_16):
         return Response

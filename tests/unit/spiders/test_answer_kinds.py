@@ -9,6 +9,7 @@ import pytest
 from p2pcrawl.http import Headers, HtmlResponse, JsonResponse, Request, Response, TextResponse, XmlResponse
 from p2pcrawl.linkextractors import LinkExtractor
 from p2pcrawl.model.errors import NotSupported
+from p2pcrawl.responsetypes import responsetypes
 from p2pcrawl.selector import Selector
 from p2pcrawl.spiders.page.answer_kinds import response_class
 from tests.unit.spiders.pages import page
@@ -202,3 +203,22 @@ def test_link_that_is_not_there_is_joined_to_the_page_itself(nothing: Any) -> No
 
 def test_text_has_the_name_that_old_spiders_know() -> None:
     assert page("<p>é").body_as_unicode() == "<p>é"
+
+
+@pytest.mark.parametrize(
+    ("known", "kind"),
+    [
+        ({"url": "http://a.example/x.csv"}, TextResponse),
+        ({"headers": Headers({"Content-Type": "text/html"}), "url": "http://a.example/x.xml"}, HtmlResponse),
+        ({"headers": {b"Content-Type": [b"text/xml"]}}, XmlResponse),
+        ({"headers": {"Content-Disposition": 'attachment; filename="a b.json"'}}, JsonResponse),
+        ({"headers": {"Content-Type": "text/html", "Content-Encoding": "gzip"}, "body": PNG}, Response),
+        ({"url": URL, "filename": "of/them.html"}, HtmlResponse),
+        ({"filename": "what?.xml.gz"}, Response),
+        ({"url": URL, "body": b"<!doctype html>"}, HtmlResponse),
+        ({"body": PNG}, Response),
+        ({}, Response),
+    ],
+)
+def test_kind_is_chosen_by_what_is_known(known: dict[str, Any], kind: type[Response]) -> None:
+    assert responsetypes.from_args(**known) is kind
