@@ -48,6 +48,7 @@ _OFF: Final[Mapping[str, Mapping[str, Any]]] = {
 def assembled(settings: Settings, handle: CrawlHandle, defaults: Iterable[Component]) -> list[Component]:
     """Returns the components of a crawl's chain. Raises ConfigurationError for a middleware that cannot be made."""
     components = list(defaults)
+    handle.built_in = {type(each).__name__: each for each in components}
     for path, order in settings.downloader_middlewares.items():
         name = built_in(path)
         if name:

@@ -39,7 +39,6 @@ from p2pcrawl.model.errors import (
 )
 from p2pcrawl.model.outcome import Drop, Failure
 from p2pcrawl.overlay.tasks import end
-from p2pcrawl.slave.hooks.fetch_stats import FetchStats
 from p2pcrawl.slave.hooks.inline_fetches import PLACE, HostPlace, InlineFetches
 from p2pcrawl.slave.hooks.own_lines import told_by_own
 from p2pcrawl.slave.hooks.page_log import PageLog
@@ -47,6 +46,7 @@ from p2pcrawl.slave.hooks.run_hooks import RunHooks
 from p2pcrawl.slave.link.fence import Fence, SessionExpired
 from p2pcrawl.slave.link.outbox import Outbox
 from p2pcrawl.slave.middlewares.assembly import assembled, spider_side, without_left_out
+from p2pcrawl.slave.middlewares.fetch_stats import FetchStats
 from p2pcrawl.slave.middlewares.peoples import Requeued, seen_response
 from p2pcrawl.slave.work.complaints import Complaints
 from p2pcrawl.slave.work.errands import Errands

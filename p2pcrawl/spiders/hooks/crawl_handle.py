@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from p2pcrawl.model.crawl.settings import Settings
@@ -24,6 +25,8 @@ class CrawlHandle:
         self.stats = CrawlStats()
         self.signals = SignalBus(self)
         self.request_fingerprinter: Fingerprinter = RequestFingerprinter(self)
+        self.built_in: Mapping[str, Any] = {}
+        """The components of the crawl's own chain, by their names, for the classes that stand for them."""
         self.parts: dict[str, list[Any]] = {}
         """People's components, by their kinds."""
 
