@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import ends, hosts, injections, leases, members, openings, owners, rows, sinks, storage
+from . import clearing, ends, hosts, injections, leases, members, openings, owners, rows, sinks, storage
 from .control import Control
 
 CONTROLS: dict[str, Control] = {
@@ -16,4 +16,5 @@ CONTROLS: dict[str, Control] = {
     **openings.CONTROLS,
     **sinks.CONTROLS,
     **injections.CONTROLS,
+    **clearing.CONTROLS,
 }

@@ -104,6 +104,21 @@ def read_spooled(path: Path, job: int) -> frozenset[Print]:
     return frozenset()
 
 
+def read_rows(path: Path, job: int) -> dict[str, int]:
+    """Counts the rows that each table of a folder has of one job, whatever they say."""
+    rows: dict[str, int] = {}
+    for file in ("frontier.db", "copies.db"):
+        if not (path / file).exists():
+            continue
+        with _opened(path / file) as database:
+            tables = "SELECT t.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE c.name = 'job'"
+            for (table,) in database.execute(tables).fetchall():
+                (count,) = database.execute(f'SELECT count(*) FROM "{table}" WHERE job = ?', (job,)).fetchone()
+                if count:
+                    rows[table] = count
+    return rows
+
+
 def ended_in(path: Path, job: int) -> Iterator[Print]:
     """Returns the URLs that this folder knows to be through, as record or as copy."""
     return (key for key, phase in read_phases(path, job).items() if phase)

@@ -29,6 +29,17 @@ class SinkFound(NamedTuple):
     """The items that the masters say are still to be brought."""
 
 
+class Remains(NamedTuple):
+    """The remains of a deleted job at one master, in the end."""
+
+    job: int
+    who: str
+    state: str
+    """By its own word; nothing if it does not know the job."""
+    rows: dict[str, int]
+    """How many each table on its disk has."""
+
+
 class Violation(NamedTuple):
     """A promise that was broken."""
 
@@ -85,6 +96,12 @@ class Evidence:
     ledgers: Ledgers = field(default_factory=Ledgers)
     injections: list[tuple[float, float]] = field(default_factory=list)
     """From when until when somebody was putting URLs into the job."""
+    asides: frozenset[str] = frozenset()
+    """The URLs of other jobs."""
+    remains: list[Remains] = field(default_factory=list)
+    """Of each job that was deleted, at each master."""
+    forgotten: frozenset[str] = frozenset()
+    """The masters that are gone for good and were forgotten."""
 
     @property
     def ended(self) -> bool:
@@ -92,8 +109,8 @@ class Evidence:
 
     @property
     def pages(self) -> list[Visit]:
-        """All requests but those for robots.txt."""
-        return [visit for visit in self.web.visits if not visit.is_robots]
+        """All requests of the job but those for robots.txt."""
+        return [visit for visit in self.web.visits if not visit.is_robots and visit.url not in self.asides]
 
     def records(self) -> dict[str, list[Record]]:
         """Returns the records of each URL, by the frontiers that have one."""

@@ -41,3 +41,6 @@ class Scenario:
     spider: type[Spider] = Walker
     drawn: bool = True
     """Seeds of a swarm may have it."""
+    share: float = 0.0
+    """Of the seeds that have enough copies, by dice of its own: what the others draw is as it was before there was this
+    scenario. Without it, all that are drawn are as likely."""

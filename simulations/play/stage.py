@@ -65,6 +65,12 @@ class Stage:
         self.injections: list[tuple[float, float]] = []
         """From when until when somebody was putting URLs into the job: what was finished before that, or meanwhile, may
         go on."""
+        self.asides: set[str] = set()
+        """The URLs of other jobs."""
+        self.deleted: list[int] = []
+        """Other jobs of which somebody has said that they are deleted."""
+        self.forgotten: set[str] = set()
+        """The masters that are gone, and that nobody is to miss."""
         self.figures: dict[str, Any] = {}
         """What the scenario has to tell of itself."""
         self._keepers = options.masters
@@ -129,10 +135,10 @@ class Stage:
         """True if nobody keeps links any more for want of copies."""
         return all(m.lead is not None and not m.lead.cluster.spool.size for m in self.up)
 
-    def state(self, machine: Machine) -> str:
-        """Returns how the job stands at one master; "" when that does not know it."""
+    def state(self, machine: Machine, number: int | None = None) -> str:
+        """Returns how the job, or another one, stands at one master; "" when that does not know it."""
         lead = machine.lead
-        job = lead.master.jobs.get(self.job) if lead is not None else None
+        job = lead.master.jobs.get(self.job if number is None else number) if lead is not None else None
         return job.state if job is not None else ""
 
     def certificate(self, machine: Machine) -> bytes:
@@ -147,7 +153,7 @@ class Stage:
         while self._looked < len(visits):
             visit = visits[self._looked]
             self._looked += 1
-            if visit.answered and not visit.is_robots:
+            if visit.answered and not visit.is_robots and visit.url not in self.asides:
                 self._answered.add(visit.url)
         return len(self._answered) / self._reachable
 
@@ -239,6 +245,11 @@ class Stage:
         hit = list(machines)
         self.wipe(hit)
         self.gone.update(hit)
+
+    def forget(self, machine: Machine) -> None:
+        """Takes note that masters were told to miss this one no more."""
+        self.forgotten.add(machine.name)
+        self.observer.left.add(machine.name)
 
     def start(self, machine: PeerMachine) -> None:
         """Begins a new life, joined through all other masters that there are."""

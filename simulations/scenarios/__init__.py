@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..play.scenario import Scenario
 from . import steady, swarm
-from .deaths import alone, churn, inject, massacre, newcomers, power_loss, rolling, slaves_die, wiped
+from .deaths import alone, churn, clearing, inject, massacre, newcomers, power_loss, rolling, slaves_die, wiped
 from .network import flapping, hostile_bytes, lossy, majority, one_way, partition
 from .strain import clocks, full_disk, hot_host, mixed_weights, pauses, sink_away, slaves_lie, slow_owner
 
@@ -36,6 +36,7 @@ SCENARIOS: dict[str, Scenario] = {
     "hostile-bytes": hostile_bytes.SCENARIO,
     "sink-away": sink_away.SCENARIO,
     "inject": inject.SCENARIO,
+    "clearing": clearing.SCENARIO,
     "swarm": swarm.SCENARIO,
 }
 

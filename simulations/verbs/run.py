@@ -60,8 +60,11 @@ def drawn(seed: int) -> Options:
     """Draws the options of a swarm's run from a seed."""
     dice = Random(f"{seed}/swarm")
     replicas = dice.choice((1, 2, 2, 2, 3))
-    fit = (name for name, each in SCENARIOS.items() if each.replicas_min <= replicas and each.drawn)
-    name = dice.choice(sorted(fit))
+    fit = {name: each for name, each in SCENARIOS.items() if each.replicas_min <= replicas and each.drawn}
+    name = dice.choice(sorted(name for name, each in fit.items() if not each.share))
+    for rare, each in fit.items():
+        if Random(f"{seed}/{rare}").random() < each.share:
+            name = rare
     scenario = SCENARIOS[name]
     fewest = max(2, replicas, scenario.masters_min)
     return Options(

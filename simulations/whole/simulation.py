@@ -27,8 +27,8 @@ from ..checkers import Evidence, violations
 from ..controls import control_of
 from ..controls.swaps import put_in
 from ..kernel.clockwork import Deadlock, Livelock, OutOfTime
-from ..observe.folders import read_folder
-from ..play.evidence import SinkFound
+from ..observe.folders import read_folder, read_rows
+from ..play.evidence import Remains, SinkFound
 from ..play.options import Options
 from ..play.series import Sampler
 from ..play.spiders import OF_EACH_PAGE, THOROUGH
@@ -82,6 +82,7 @@ class Simulation:
         self._complaints: list[str] = []
         self._items: list[dict[str, Any]] = []
         self._states: dict[str, str] = {}
+        self._remains: list[Remains] = []
         self._began_s = real_clock()
 
     def run(self) -> Report:
@@ -181,6 +182,11 @@ class Simulation:
                     async with asyncio.timeout(PATIENCE_S):
                         await self._bring(stage)
             self._states = {machine.name: stage.state(machine) for machine in stage.up}
+            self._remains = [
+                Remains(job, m.name, stage.state(m, job), read_rows(m.folder, job))
+                for job in stage.deleted
+                for m in stage.up
+            ]
             await stage.observer.interview()
             # As a person would ask for them, of any master.
             self._items = await stage.random.choice(stage.up).results(stage.job)
@@ -228,7 +234,7 @@ class Simulation:
             seen.loads.peaks, {m.id: m.name for m in stage.machines}, stage.world.now,
             seen.answers, list(seen.told), seen.overlooked, self._majority, seen.parts.found,
             {url: self._found(stage, url, sink) for url, sink in stage.sinks.items()},
-            seen.ledgers, stage.injections,
+            seen.ledgers, stage.injections, frozenset(stage.asides), self._remains, frozenset(stage.forgotten),
         )  # fmt: skip
 
     def _found(self, stage: Stage, url: str, sink: Destination) -> SinkFound:

@@ -29,7 +29,7 @@ def check(evidence: Evidence) -> Iterator[str]:
     yield from _forgotten(evidence)
     truth = _truth(evidence)
     ids = {name: member for member, name in evidence.names.items()}
-    left = _left(evidence)
+    left = _left(evidence) | evidence.forgotten
     for name, answer in sorted(evidence.answers.items()):
         yield from _wrong(f"{name} says of the job", answer, truth, evidence)
         open_ = {what: answer[what] for what in ("missing", "not_whole", "moving") if answer[what]}

@@ -15,7 +15,7 @@ from simulations.observe.inventory import Held, Inventory
 from simulations.observe.loads import Peak
 from simulations.observe.sightings import Presence, Sighting
 from simulations.observe.tables import Table
-from simulations.play.evidence import SinkFound
+from simulations.play.evidence import Remains, SinkFound
 from simulations.play.options import Options
 from simulations.play.spiders import SEEN
 from simulations.world.liars import FAREWELL
@@ -362,6 +362,14 @@ def call_an_incomplete_end_final(evidence: Evidence) -> None:
     evidence.folders["m0"].copies.clear()
 
 
+def keep_rows_of_a_deleted_job(evidence: Evidence) -> None:
+    evidence.remains.append(Remains(7, "m0", "deleted", {"held": 1}))
+
+
+def bring_a_deleted_job_back(evidence: Evidence) -> None:
+    evidence.remains.append(Remains(7, "m0", "finished", {}))
+
+
 FAULTS = {
     drop_a_page_for_its_network: "coverage",
     drop_a_forbidden_page_for_its_network: "coverage",
@@ -386,6 +394,8 @@ FAULTS = {
     store_what_was_refused: "delivered",
     let_an_item_wait_for_ever: "delivered",
     open_a_sink_with_a_wrong_password: "delivered",
+    keep_rows_of_a_deleted_job: "deleted",
+    bring_a_deleted_job_back: "deleted",
     fetch_twice: "fetches",
     hurry: "politeness",
     ignore_retry_after: "politeness",
@@ -507,6 +517,27 @@ def test_nothing_excuses_haste_in_a_network_in_parts_where_only_one_may_go_on(ma
     evidence.incidents.append(Incident("partition", frozenset({"m0", "m1"}), 0.0, inf, frozenset(), everywhere=True))
 
     assert {violation.checker for violation in violations(evidence)} == ({"politeness"} if majority else set())
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_certificate_is_final_without_a_master_that_is_gone_only_when_that_was_forgotten(forgotten: bool) -> None:
+    evidence = flawless()
+    call_an_incomplete_end_final(evidence)
+    evidence.answers["m0"]["certificate"].update(members=["a"], copies={"asked": 2, "kept": 1})
+
+    evidence = replace(evidence, forgotten=frozenset({"m1"} if forgotten else ()))
+
+    assert bool([*CHECKERS["statements"](evidence)]) is not forgotten
+
+
+def test_other_jobs_are_nothing_to_what_is_said_of_this_one() -> None:
+    evidence = flawless()
+    aside = "http://h0.web.test/file/0"
+
+    evidence.web.visits.insert(1, visit(aside, 1.5))
+
+    assert {violation.checker for violation in violations(evidence)} == {"statements"}
+    assert violations(replace(evidence, asides=frozenset({aside}))) == []
 
 
 @pytest.mark.parametrize("others_were_there", [False, True])

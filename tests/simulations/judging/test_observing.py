@@ -8,7 +8,7 @@ from p2pcrawl.frontier.copies.copy_store import CopyStore, SpoolRow
 from p2pcrawl.frontier.database.schema import open_database
 from p2pcrawl.model.crawl.fingerprint import fingerprint, halves
 from p2pcrawl.wire.messages.peer_messages import CopyRow
-from simulations.observe.folders import DONE, QUEUED, print_of, read_phases
+from simulations.observe.folders import DONE, QUEUED, print_of, read_phases, read_rows
 from simulations.observe.inventory import Held, Stock
 from simulations.observe.sightings import Presence, Sighting, Sightings
 from simulations.play.options import Options
@@ -42,6 +42,14 @@ def test_a_folder_knows_the_furthest_of_a_record_and_a_copy(tmp_path: Path) -> N
     copy(tmp_path / "m0", ONE, DONE)
 
     assert read_phases(tmp_path / "m0", JOB) == {print_of(ONE): DONE}
+
+
+def test_rows_of_one_job_are_counted_in_every_table(tmp_path: Path) -> None:
+    record(tmp_path / "m0", ONE, DONE)
+    copy(tmp_path / "m0", ONE, DONE)
+
+    assert read_rows(tmp_path / "m0", JOB) == {"record": 1, "held": 1}
+    assert read_rows(tmp_path / "m0", JOB + 1) == read_rows(tmp_path / "none", JOB) == {}
 
 
 def test_an_inventory_counts_on_how_many_disks_a_url_is(tmp_path: Path) -> None:
