@@ -85,6 +85,11 @@ class Headers(MutableMapping[str, HeaderText]):
             self.update(headers)
 
     @classmethod
+    def fromkeys(cls, names: Iterable[HeaderName], value: HeaderValue = None) -> Headers:
+        """Makes headers of these names that all have one value."""
+        return cls([(name, value) for name in names])
+
+    @classmethod
     def received(cls, lines: Iterable[tuple[str, str]]) -> Headers:
         """Makes headers of the lines of an answer, which nobody has to check: they came."""
         headers = cls()
@@ -158,9 +163,11 @@ class Headers(MutableMapping[str, HeaderText]):
     @overload
     def get(self, name: HeaderName, default: HeaderText | _T) -> HeaderText | _T: ...
     def get(self, name: HeaderName, default: Any = None) -> Any:
-        """Returns the last value of a header."""
+        """Returns the last value of a header; a default that is text can be treated as bytes, too."""
         held = self._lines.get(_lower(name))
-        return HeaderText(held[-1]) if held is not None and len(held) > 1 else default
+        if held is not None and len(held) > 1:
+            return HeaderText(held[-1])
+        return HeaderText(default) if type(default) is str else default
 
     def setdefault(self, name: HeaderName, default: HeaderValue = None) -> HeaderText:
         """Sets a header that is not there yet. Returns its last value; "" where it has none."""
@@ -176,14 +183,26 @@ class Headers(MutableMapping[str, HeaderText]):
                 lines[lower] = held
 
     def update(self, headers: HeadersLike = (), **named: HeaderValue) -> None:  # type: ignore[override]
-        """Sets headers, in the place of those of the same names."""
+        """Sets headers, in the place of those of the same names; of pairs, those of one name are all set."""
         if isinstance(headers, Headers):
             self._lines.update(headers._lines)
-        else:
-            for name, value in headers.items() if isinstance(headers, Mapping) else headers:
+        elif isinstance(headers, Mapping):
+            for name, value in headers.items():
                 self[name] = value
+        else:
+            self._set_pairs(headers)
         for name, value in named.items():
             self[name] = value
+
+    def _set_pairs(self, pairs: Iterable[tuple[Any, Any]]) -> None:
+        known: set[str] = set()
+        for name, value in pairs:
+            lower = _lower(_checked_name(name))
+            if lower in known:
+                self.appendlist(name, value)
+            else:
+                self[name] = value
+                known.add(lower)
 
     def copy(self) -> Headers:
         """Returns headers of their own with the same values."""
@@ -193,11 +212,11 @@ class Headers(MutableMapping[str, HeaderText]):
 
     # -- several values -------------------------------------------------------------------------
 
-    def getlist(self, name: HeaderName, default: list[Any] | None = None) -> list[HeaderText]:
-        """Returns all values of a header, in their order."""
+    def getlist(self, name: HeaderName, default: HeaderValue = None) -> list[HeaderText]:
+        """Returns all values of a header, in their order; without any those of the default."""
         held = self._lines.get(_lower(name))
         if held is None:
-            return list(default or ())
+            return [HeaderText(_read(value)) for value in _all_of(default)]
         return [HeaderText(value) for value in held[1:]]
 
     def setlist(self, name: HeaderName, values: HeaderValue) -> None:

@@ -23,6 +23,7 @@ from p2pcrawl.model.http.headers import Headers, header_lines
         ({"X-A": ("1", "2")}, [("X-A", "1"), ("X-A", "2")]),
         ({"X-A": 7}, [("X-A", "7")]),
         ([("X-A", "1"), ("X-B", "2")], [("X-A", "1"), ("X-B", "2")]),
+        ([("X-A", "1"), (b"x-a", ["2", "3"])], [("X-A", "1"), ("X-A", "2"), ("X-A", "3")]),
         ({"X-A": None}, []),
     ],
 )
@@ -129,3 +130,16 @@ def test_items_are_names_with_all_their_values() -> None:
 
 def test_bytes_of_a_host_are_read_whatever_they_are() -> None:
     assert Headers.lenient({b"X-A": [b"\xe9", b"\xc3\xa9"], "x": None}).lines == [("X-A", "é"), ("X-A", "é")]
+
+
+def test_default_can_be_treated_as_bytes_as_a_value_can() -> None:
+    headers = Headers({"X-A": "1"})
+
+    assert headers.get("X-B", "none").decode("utf-8") == headers.get("X-B", "none") == "none"
+    assert headers.get("X-B", "") == b""
+    assert headers.getlist("X-B", "none") == headers.getlist("X-B", [b"none"]) == ["none"]
+    assert (headers.get("X-B"), headers.get("X-B", b"").decode(), headers.getlist("X-B")) == (None, "", [])
+
+
+def test_names_can_be_given_one_value() -> None:
+    assert Headers.fromkeys(["X-A", "X-B"], 1).lines == [("X-A", "1"), ("X-B", "1")]
