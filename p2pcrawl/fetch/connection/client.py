@@ -14,7 +14,7 @@ from typing import Any, Final, Self, cast
 
 import aiohttp
 from aiohttp import HttpVersion, HttpVersion10, HttpVersion11
-from multidict import CIMultiDict
+from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
 from p2pcrawl.fetch.connection.dial import Dialer
@@ -126,6 +126,7 @@ class Client:
                 )
                 await _receive(response, limit, cut)
             body = _inflated(response, limit, cut)
+            received = _as_inflated(response.headers) if body else response.headers
         except Exception as error:
             failure = fetch_error(error)
             if response is not None and self._raw_pages is not None:
@@ -139,7 +140,6 @@ class Client:
                 response.close()
         if self._raw_pages is not None:
             await self._raw_pages.keep(raw_page(request, response, began_at, None, proxied="proxy" in options))
-        received = response.headers
         return Answer(
             request.url,
             response.status,
@@ -194,6 +194,15 @@ async def _receive(response: LimitedResponse, limit: int, cut: int | None) -> No
             gathered += piece
     if cut is None and len(response.transferred) > limit:
         raise FetchError(Failure.TOO_LARGE, f"the body is over the limit of {limit} bytes")
+
+
+def _as_inflated(headers: CIMultiDictProxy[str]) -> CIMultiDictProxy[str] | CIMultiDict[str]:
+    """Returns the headers without what is not so any more: people's code would inflate the body once more."""
+    if "Content-Encoding" not in headers:
+        return headers
+    inflated = headers.copy()
+    inflated.popall("Content-Encoding")
+    return inflated
 
 
 def _inflated(response: LimitedResponse, limit: int, cut: int | None) -> bytes:

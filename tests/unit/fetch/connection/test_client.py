@@ -133,6 +133,7 @@ async def test_a_compressed_body_comes_inflated(serve, new_client, page):
     answer = await client.fetch(Request(server.url))
 
     assert answer.body == b"text" * 100
+    assert "Content-Encoding" not in answer.headers and "Content-Length" in answer.headers
     assert b"accept-encoding: gzip, deflate, br, zstd\r\n" in server.heads[0].lower()
 
 
