@@ -7,7 +7,7 @@ message as one line (a traceback only with ``--debug``) and exit with its ``exit
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import ClassVar, Final, Self
 
 from p2pcrawl.model.outcome import Failure
 
@@ -79,24 +79,48 @@ class FetchError(P2PCrawlError):
         self.kind = kind
 
 
-class CannotResolveHostError(FetchError):
+class NamedFetchError(FetchError):
+    """A failure with a class of its own. People's middlewares raise these, too, with a message or without one."""
+
+    usual: ClassVar[Failure] = Failure.NETWORK
+    """The kind of those that are raised without one."""
+
+    def __new__(cls, *told: object) -> Self:
+        return Exception.__new__(cls, *told)
+
+    def __init__(self, *told: object) -> None:
+        kind, rest = (told[0], told[1:]) if told and isinstance(told[0], Failure) else (self.usual, told)
+        super().__init__(kind, " ".join(map(str, rest)) or str(kind))
+
+
+class CannotResolveHostError(NamedFetchError):
     """The name of a host could not be looked up."""
 
+    usual = Failure.DNS
 
-class DownloadConnectionRefusedError(FetchError):
+
+class DownloadConnectionRefusedError(NamedFetchError):
     """A host did not take a connection."""
 
+    usual = Failure.CONNECT
 
-class DownloadTimeoutError(FetchError):
+
+class DownloadTimeoutError(NamedFetchError):
     """A host took too long, with connecting, answering, or the whole answer."""
 
+    usual = Failure.TOTAL_TIMEOUT
 
-class DownloadCancelledError(FetchError):
+
+class DownloadCancelledError(NamedFetchError):
     """An answer was left before its end: it is too large."""
 
+    usual = Failure.TOO_LARGE
 
-class DownloadFailedError(FetchError):
+
+class DownloadFailedError(NamedFetchError):
     """An answer was not had, or not whole: the connection broke, or what came is not HTTP."""
+
+    usual = Failure.LOST_CONNECTION
 
 
 _BY_KIND: Final[Mapping[Failure, type[FetchError]]] = {
@@ -128,7 +152,15 @@ class NotSupported(Exception):
 
 
 class DropItem(Exception):
-    """Raised by a pipeline's ``process_item``: the item is not wanted."""
+    """Raised by a pipeline's ``process_item``: the item is not wanted. ``log_level``: at which that is told, if not at
+    the usual one.
+    """
+
+    log_level: str | int | None = None
+
+    def __init__(self, *told: object, log_level: str | int | None = None) -> None:
+        super().__init__(*told)
+        self.log_level = log_level
 
 
 class IgnoreRequest(Exception):

@@ -9,8 +9,10 @@ from p2pcrawl.fetch.components.status import StatusError
 from p2pcrawl.model.choosing.reading import Readings
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.errors import FetchError
+from p2pcrawl.spiders.aids.log_formatter import level_named
 from p2pcrawl.spiders.aids.page_facts import response_status_message
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
+from p2pcrawl.spiders.loading.retried_kinds import retried_kinds
 from p2pcrawl.spiders.page.response import Response
 
 log = logging.getLogger(__name__)
@@ -38,11 +40,10 @@ def get_retry_request(
     told = reason if isinstance(reason, str) else _name_of(reason)
     if times > (max_retry_times or 0):
         stats.inc_value(f"{stats_base_key}/max_reached")
-        level = give_up_log_level if give_up_log_level is not None else logging.DEBUG
-        if isinstance(level, str):
-            level = logging.getLevelNamesMapping().get(level, logging.DEBUG)
-        logger.log(level, "gave up %s after %d attempts: %s", request, times, told)
+        level = level_named(give_up_log_level, logging.DEBUG)
+        logger.log(level, "gave up %s after %d attempts: %s", request, times, told, extra={"spider": spider})
         return None
+    logger.debug("%s is to be tried again after %d attempts: %s", request, times, told, extra={"spider": spider})
     stats.inc_value(f"{stats_base_key}/count")
     stats.inc_value(f"{stats_base_key}/reason_count/{told}")
     again = request.replace(dont_filter=True, priority=request.priority + (priority_adjust or 0))
@@ -56,13 +57,14 @@ class RetryMiddleware:
     Leave the built-in one out (``"...retry.RetryMiddleware": None``), or it comes first.
     """
 
-    exceptions_to_retry: tuple[type[Exception], ...] = (FetchError, OSError)
-    EXCEPTIONS_TO_RETRY = exceptions_to_retry
+    EXCEPTIONS_TO_RETRY: tuple[type[BaseException], ...] = (FetchError, OSError)
 
     def __init__(self, settings: Readings) -> None:
         self.max_retry_times = settings.getint("RETRY_TIMES")
         self.retry_http_codes = {int(code) for code in settings.getlist("RETRY_HTTP_CODES")}
         self.priority_adjust = 0
+        if names := settings.getlist("RETRY_EXCEPTIONS"):
+            self.EXCEPTIONS_TO_RETRY = retried_kinds([name for name in names if isinstance(name, str)])
         self.crawler: CrawlHandle | None = None
 
     @classmethod

@@ -13,6 +13,7 @@ from typing import Any
 
 from p2pcrawl.model.crawl.job import page_name
 from p2pcrawl.model.errors import DropItem
+from p2pcrawl.spiders.aids.log_formatter import level_named
 
 PLACES_MAX = 1_000
 
@@ -39,7 +40,8 @@ class Complaints:
 
     def item_dropped(self, url: str, item: Any, error: DropItem) -> None:
         """Logs that a pipeline dropped an item of this page, and why."""
-        level = logging.WARNING if _is_first(self._dropped, error) else logging.DEBUG
+        wanted = level_named(error.log_level, logging.WARNING)
+        level = wanted if _is_first(self._dropped, error) else min(wanted, logging.DEBUG)
         if self._logger.isEnabledFor(level):
             self._logger.log(level, "an item of %s was dropped: %s\n%.2000r", url, error, item)
 

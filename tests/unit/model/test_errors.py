@@ -35,3 +35,18 @@ def test_failure_is_what_errbacks_ask_for(kind: Failure, asked: type[FetchError]
     assert type(error) is asked
     assert (error.kind, str(error)) == (kind, "it failed")
     assert PageFailure(Request("http://a.example/"), error).check(StatusError, asked) is asked
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind", "message"),
+    [
+        (DownloadTimeoutError(), Failure.TOTAL_TIMEOUT, "total-timeout"),
+        (DownloadConnectionRefusedError("banned", 5), Failure.CONNECT, "banned 5"),
+        (DownloadFailedError([ValueError("odd")]), Failure.LOST_CONNECTION, "[ValueError('odd')]"),
+        (CannotResolveHostError(Failure.NO_NAME, "no such"), Failure.NO_NAME, "no such"),
+    ],
+)
+def test_failure_may_be_raised_by_people_with_a_message_or_without(
+    raised: FetchError, kind: Failure, message: str
+) -> None:
+    assert (raised.kind, str(raised)) == (kind, message)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from p2pcrawl.exceptions import DropItem
+from p2pcrawl.http import Request, Response
 from p2pcrawl.logformatter import LogFormatter
 from p2pcrawl.model.crawl.record import Phase
 from tests.unit.slave.test_run import Plain, answer_of, pages_of
@@ -68,3 +69,32 @@ async def test_formatter_that_fails_costs_no_line(caplog: pytest.LogCaptureFixtu
 
     assert "LOG_FORMATTER failed at dropped" in lines
     assert any("was dropped: dull" in line for line in lines)
+
+
+def test_line_of_a_page_has_the_flags_of_request_and_answer() -> None:
+    request = Request("http://a.example/", flags=["mine"])
+
+    said = LogFormatter().crawled(request, Response(request.url, flags=["cached"]), None)
+
+    assert said is not None
+    assert said["msg"] % said["args"] == "Crawled (200) <GET http://a.example/> ['mine'] (referer: None) ['cached']"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "level"), [(None, logging.WARNING), ("info", logging.INFO), (10, logging.DEBUG), ("?", logging.WARNING)]
+)
+def test_item_is_dropped_at_the_level_that_its_exception_wants(wanted: Any, level: int) -> None:
+    said = LogFormatter().dropped({}, DropItem("dull", log_level=wanted), None, None)
+
+    assert said is not None and said["level"] == level
+
+
+class Quietly:
+    def process_item(self, item: Any, spider: Any) -> Any:
+        raise DropItem("dull", item, log_level="INFO")
+
+
+async def test_dropped_item_is_told_at_that_level_without_a_formatter_too(caplog: pytest.LogCaptureFixture) -> None:
+    lines = await told("scrapy.logformatter.LogFormatter", caplog, item_pipelines={f"{__name__}.Quietly": 1})
+
+    assert [level for _, level, text in lines if "was dropped" in text] == [logging.INFO]

@@ -15,7 +15,7 @@ from p2pcrawl.downloadermiddlewares.useragent import UserAgentMiddleware
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.crawl.settings import Settings
-from p2pcrawl.model.errors import IgnoreRequest
+from p2pcrawl.model.errors import FetchError, IgnoreRequest
 from p2pcrawl.pipelines.files import FileException
 from p2pcrawl.pipelines.media import FileException as MediaFileException
 from p2pcrawl.pipelines.media import MediaPipeline
@@ -198,3 +198,25 @@ def test_media_pipeline_knows_its_spider_though_it_is_opened_without() -> None:
 
 def test_failure_of_a_file_is_one_class_at_both_paths() -> None:
     assert MediaFileException is FileException
+
+
+def test_retry_is_told_to_the_logger_that_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    spider = handle_of().spider
+
+    get_retry_request(Request("http://a.example/"), spider=spider, reason="empty", logger=logging.getLogger("theirs"))
+
+    (record,) = [record for record in caplog.records if record.name == "theirs"]
+    assert "empty" in record.message and getattr(record, "spider", None) is spider
+
+
+@pytest.mark.parametrize(
+    ("names", "retried"),
+    [((), (FetchError, OSError)), (("builtins.ValueError",), (ValueError,))],
+)
+def test_subclass_of_the_retry_tries_again_what_the_settings_say(names: tuple[str, ...], retried: Any) -> None:
+    middleware = RetryMiddleware.from_crawler(handle_of(retry_exceptions=names))
+
+    assert retried == middleware.EXCEPTIONS_TO_RETRY
+    again = middleware.process_exception(Request("http://a.example/"), ValueError("odd"))
+    assert (again is not None) == (ValueError in retried)
