@@ -70,6 +70,7 @@ class Cycle:
         await self.handover.begin()
         batch, now = Batch(orders=ground.lifecycle.orders), monotonic()
         await self._gather(batch, now)
+        ground.meters.count(batch.tallies)
         aftermath, self.intake.aftermath = self.intake.aftermath, Aftermath()
         grew = bool(batch.items) or any(ending.staged for ending in batch.endings)
         committed = Committed()

@@ -45,6 +45,7 @@ from p2pcrawl.peer.answers.submission import Submission, changes_of, flag_of, ur
 from p2pcrawl.peer.config import Partition, PeerConfig
 from p2pcrawl.peer.dismissal import Dismissal
 from p2pcrawl.peer.figures.figure_questions import QUESTIONS, FigureQuestions
+from p2pcrawl.peer.watching.watch import Watch
 from p2pcrawl.private.folders import private
 from p2pcrawl.private.presence import addresses_here
 from p2pcrawl.slave.archiving import archiving
@@ -165,6 +166,14 @@ class Lead:
             self._credentials.cluster,
         )
         self.figures = FigureQuestions(self.cluster, self.questions, self._folder)
+        self.watch = Watch(
+            self.cluster,
+            self.node.membership,
+            self.absences,
+            self.questions.counts,
+            self._folder,
+            self._credentials.cluster,
+        )
 
     async def _open_stores(self) -> None:
         """Opens them. One that is damaged is set aside before, if there may be others with copies of what was in it."""
@@ -224,6 +233,7 @@ class Lead:
         self.notes.start()
         self.steering.start()
         self.deletion.start()
+        self.watch.start()
         self._close_ports()
         runs = self._run(), self._gossip_load(), self.carrying.run()
         self._tasks = [asyncio.create_task(run) for run in runs]
@@ -245,6 +255,7 @@ class Lead:
         if works:
             await self.cluster.part()
         await self.node.leave(handed_over=handed_over)
+        await self.watch.close()
         await self.notes.close()
         await self.steering.close()
         await self.deletion.close()
@@ -361,6 +372,8 @@ class Lead:
         """Answers what faces and other peers ask. Raises P2PCrawlError."""
         if what in QUESTIONS:
             return await self.figures.ask(what, arguments)
+        if what in Watch.WORDS:
+            return await self.watch.ask(what, arguments)
         return await self.questions.ask(what, arguments)
 
     async def tell(self, what: str, arguments: dict[str, Any]) -> Any:

@@ -260,6 +260,8 @@ class Peer:
         if what == "status":
             api = self._api.counters()
             answer["peer"] = {"role": self.role, "api": self.api, "address": self.address, "connections": api}
+        if what == "overview":
+            answer["asked"] = {"id": self.id, "role": self.role, "api": self.api}
         return answer
 
     async def tell(self, what: str, arguments: dict[str, Any]) -> Any:

@@ -40,6 +40,8 @@ class Listener:
         self._hearsay = hearsay
         self.loads: dict[NodeId, bytes] = {}
         self.views: dict[NodeId, int] = {}
+        self.heard: dict[NodeId, float] = {}
+        """When each member that is known last sent a datagram here."""
 
     def receive(self, now: float, sender: Address, message: Message, out: MembershipOutput) -> None:
         """Takes in a datagram."""
@@ -50,6 +52,8 @@ class Listener:
         if message.source == self._courier.me.id:
             self._hear_oneself(sender, message, out)
             return
+        if message.source in self._view.members:
+            self.heard[message.source] = now
         for update in message.updates:
             self._hearsay.take(update, now, out)
         match message:
@@ -92,6 +96,7 @@ class Listener:
     def forget(self, id: NodeId) -> None:
         self.loads.pop(id, None)
         self.views.pop(id, None)
+        self.heard.pop(id, None)
 
     def _answer(self, now: float, sender: Address, ping: Ping, out: MembershipOutput) -> None:
         if self._view.verdict(ping.source) is None:

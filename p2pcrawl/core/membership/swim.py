@@ -93,6 +93,8 @@ class Membership:
         """What each member last said of its load, as far as it was asked by this one."""
         self.views: Mapping[NodeId, int] = MappingProxyType(self._listener.views)
         """Each member's view digest, likewise."""
+        self.heard: Mapping[NodeId, float] = MappingProxyType(self._listener.heard)
+        """When each of them was last heard, by the clock of this process."""
         self.members: Mapping[NodeId, Member] = self._view.members
         """Everybody known, this member, the dead and the departed included."""
         self._forget_at = math.inf

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.hosts.politeness import Host
+from p2pcrawl.core.meters.meters import Meters
 from p2pcrawl.frontier.records.recorder import Recorder
 from p2pcrawl.master.company.fate import Fate
 from p2pcrawl.master.jobs.job import KnownJobs
@@ -41,6 +42,7 @@ class Ground:
         """Set when something waits for the next turn."""
         self.fate = Fate(self.wake.set)
         self.jobs = KnownJobs()
+        self.meters = Meters()
         self.workbench = Workbench(settings.frontier_memory, remark=remark, seated=seated)
         self.keys = Keys()
         self.mailbox = Mailbox(self.wake.set)

@@ -80,6 +80,7 @@ class Intake:
         self._workbench = ground.workbench
         self._keys = ground.keys
         self._openings = ground.openings
+        self._answers_s = ground.meters.answers_s
         self._ready: list[_Ended] = []
         self.held_in: Counter[int] = Counter()
         """Pages whose end waits for their links, by the bucket that they are in."""
@@ -161,6 +162,8 @@ class Intake:
             host.private = True
         if fetched:
             self._note_hearing(answered=outcome.answered, reason=outcome.reason, now=now)
+            if outcome.answered:
+                self._answers_s.note(outcome.latency_s)
             host.end(
                 now,
                 job.pace,

@@ -113,6 +113,8 @@ class Session:
     adopting: bool = False
     """The slave's Orphans are being taken in."""
     rss_bytes: int = 0
+    cpu_s: float = 0.0
+    """How long its process has computed."""
     turned: float = 0.0
     """When parts of its pages were last taken."""
 

@@ -245,7 +245,7 @@ class Slaves:
                 session.inbox.append(message)
                 self._wake()
             case Beat():
-                session.rss_bytes = message.rss_bytes
+                session.rss_bytes, session.cpu_s = message.rss_bytes, message.cpu_s
                 # The process lives; its loop was last seen to turn so long ago.
                 session.heard_at -= message.held_up_s
                 if self._fenced and message.session == session.id:

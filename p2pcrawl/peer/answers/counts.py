@@ -77,11 +77,16 @@ class Counts:
         self._carrying = carrying
         self._peers = cluster.peers
 
+    @property
+    def me(self) -> NodeId:
+        """The id of the master that asks."""
+        return self._peers.me
+
     async def of_jobs(self, jobs: Sequence[Job]) -> list[dict[str, Any]]:
         """Counts each of these jobs over all masters."""
         before = await self._stamps()
         sums = [await self._of(job) for job in jobs]
-        settled = _at_rest(before) and before == await self._stamps()
+        settled = at_rest(before) and before == await self._stamps()
         away = self._absences.missing()
         return [_judged(each, settled) | {"away": away} for each in sums]
 
@@ -157,7 +162,8 @@ def _sink_over_all(url: str, items: int, parts: Sequence[Here]) -> dict[str, Any
     }
 
 
-def _at_rest(stamps: Stamps) -> bool:
+def at_rest(stamps: Stamps) -> bool:
+    """Tells whether no row is on its way anywhere: all act in one view, and nothing moves."""
     return all(stamp["settled"] for stamp in stamps.values()) and len({s["view"] for s in stamps.values()}) == 1
 
 

@@ -23,9 +23,9 @@ from p2pcrawl.model.packing import in_text
 from p2pcrawl.overlay.node import OverlayNode
 from p2pcrawl.peer.answers.asking import ASK_S
 from p2pcrawl.peer.answers.called_jobs import job_called
+from p2pcrawl.peer.answers.cluster_status import ClusterStatus
 from p2pcrawl.peer.answers.counts import Counts
 from p2pcrawl.peer.answers.explanation import Explanation
-from p2pcrawl.peer.answers.overview import Overview
 from p2pcrawl.peer.answers.results import Gathering
 from p2pcrawl.spiders.page.typed_urls import checked_url
 
@@ -53,36 +53,36 @@ class Questions:
         self._directory = node.directory
         self._steering = steering
         self._folder = folder
-        self._overview = Overview(cluster, node, absences, name)
+        self._status = ClusterStatus(cluster, node, absences, name)
         self._carrying = carrying
-        self._counts = Counts(cluster, absences, carrying)
+        self.counts = Counts(cluster, absences, carrying)
         self._explanation = Explanation(cluster, node.address, folder)
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
         """Raises ConfigurationError for a question that there is not, or that is about nothing."""
         match what:
             case "members":
-                return {"members": self._overview.members()}
+                return {"members": self._status.members()}
             case "status":
-                figures, _ = await self._counts.ask_others("figures", {}, _FIGURES)
-                return self._overview.status([await self._figures(), *figures.values()])
+                figures, _ = await self.counts.ask_others("figures", {}, _FIGURES)
+                return self._status.status([await self._figures(), *figures.values()])
             case "local":
-                return self._overview.local()
+                return self._status.local()
             case "figures":
                 return await self._figures()
             case "jobs":
-                return {"jobs": await self._counts.of_jobs(self._master.jobs.shown)}
+                return {"jobs": await self.counts.of_jobs(self._master.jobs.shown)}
             case "job":
-                (counted,) = await self._counts.of_jobs([self.job_of(arguments)])
+                (counted,) = await self.counts.of_jobs([self.job_of(arguments)])
                 return counted
             case "known":
                 job = self.job_of(arguments)
                 return {"job": job.id, "name": job.spec.name, "label": job.spec.label, "state": job.state}
             case "counts":
                 known = self._master.jobs.get(int(arguments["job"]))
-                return await self._counts.here(known) if known is not None else None
+                return await self.counts.here(known) if known is not None else None
             case "stamp":
-                return self._counts.stamp()
+                return self.counts.stamp()
             case "part":
                 return self._steering.part(self.job_of(arguments))
             case "owner":
@@ -96,7 +96,7 @@ class Questions:
         raise ConfigurationError(f"there is no question {what!r}")
 
     async def _figures(self) -> dict[str, int]:
-        return {**self._overview.figures(), "undelivered": await self._carrying.waiting()}
+        return {**self._status.figures(), "undelivered": await self._carrying.waiting()}
 
     def job_of(self, arguments: dict[str, Any]) -> Job:
         """Returns the job that is asked about, by its number or as people call it. Raises ConfigurationError when there

@@ -92,7 +92,7 @@ class Api:
         if self._directory is not None:
             app.router.add_get(DIRECTORY_PATH, self._bot_keys)
         app.router.add_get("/jobs/{job}/{what:items|pages}", self._gathered)
-        app.router.add_get("/{what:status|jobs|owner|job|known|why}", self._question)
+        app.router.add_get("/{what:overview|status|jobs|owner|job|known|why}", self._question)
         app.router.add_post(f"/{{what:submit|inject|set|forget|drain|keys|{'|'.join(VERBS)}}}", self._change)
         # A body is small and comes as it is: nothing of a stranger is inflated, not even to be thrown away.
         self._runner = web.AppRunner(app, access_log=None, logger=_http_log, auto_decompress=False)

@@ -61,8 +61,9 @@ class Pulse:
         """Makes the next Beat, which is about to be sent."""
         self._number += 1
         self._fence.sent(self._number)
-        rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        return Beat(rss, self._session, self._number, held_up_s)
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        cpu_s = used.ru_utime + used.ru_stime
+        return Beat(used.ru_maxrss * 1024, self._session, self._number, held_up_s, cpu_s)
 
     def answered(self, message: Renewed) -> None:
         if message.session == self._session:

@@ -228,6 +228,8 @@ class Beat(Struct, array_like=True, tag=7):
     """Counts a session's Beats from 1."""
     held_up_s: Seconds = 0.0
     """How long a callback has held up the slave's loop."""
+    cpu_s: Annotated[float, Meta(ge=0.0, le=1e9)] = 0.0
+    """How long its process has computed."""
 
 
 class Stop(Struct, array_like=True, tag=8):

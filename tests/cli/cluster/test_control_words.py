@@ -10,7 +10,7 @@ from p2pcrawl.cli.cluster.control import buckets_told, certificate_words
 from p2pcrawl.cli.cluster.results_verb import gaps
 from p2pcrawl.cli.cluster.views import jobs_words, status_words
 from p2pcrawl.model.cluster.node import NodeId
-from p2pcrawl.peer.answers.overview import warnings_of
+from p2pcrawl.peer.answers.cluster_status import warnings_of
 
 NODES = [NodeId(f"{n}{n}" * 20) for n in range(1, 8)]
 GONE_AT = 1_795_000_000.0

@@ -37,7 +37,7 @@ def warnings_of(
             yield f"{node[:8]} cannot run a job: {refusal}"
 
 
-class Overview:
+class ClusterStatus:
     """Describes the cluster as plain data, for ``status`` and its kin."""
 
     def __init__(self, cluster: Cluster, node: OverlayNode, absences: Absences, name: str) -> None:

@@ -1,0 +1,1 @@
+"""Figures of what goes on, counted cheaply and in bounded memory."""
