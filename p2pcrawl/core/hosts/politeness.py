@@ -175,7 +175,7 @@ class Host:
 
     def lasting_delay_s(self, pace: Pace) -> float:
         """Returns the delay without what passes with the host's trouble."""
-        base = self._job_delay_s(pace)
+        base = self.job_delay_s(pace)
         if pace.autothrottle:
             base = max(base, pace.throttle_start_s if self.throttle_s is None else self.throttle_s)
         return max(base, self._asked_delay_s(pace))
@@ -187,7 +187,7 @@ class Host:
         delay = 0.0
         for pace in paces:
             asked = self._asked_delay_s(pace)
-            if asked > self._job_delay_s(pace):
+            if asked > self.job_delay_s(pace):
                 delay = max(delay, asked)
         return HostNote(delay, self.penalty_s, max(0.0, self.paused_until - now))
 
@@ -201,7 +201,7 @@ class Host:
             self.paused_until = max(self.paused_until, now + min(note.pause_s, pause_max_s))
             self.next_at = max(self.next_at, self.paused_until)
 
-    def _job_delay_s(self, pace: Pace) -> float:
+    def job_delay_s(self, pace: Pace) -> float:
         """Returns the delay of a job that the host itself has no part in."""
         if pace.delay_s is not None:
             return pace.delay_s
@@ -212,8 +212,12 @@ class Host:
 
         One that is too long for the job is none: its slaves leave out what would have to wait for it, unasked.
         """
-        most = pace.crawl_delay_max_s or inf
-        asked = self.told_delay_s if self.told_delay_s <= most else 0.0
+        asked = self.told_delay_s if self.told_delay_s <= (pace.crawl_delay_max_s or inf) else 0.0
+        return max(asked, self.robots_delay_s(pace))
+
+    def robots_delay_s(self, pace: Pace) -> float:
+        """Returns the delay that its robots.txt asks of a job, as far as that was read here."""
+        most, asked = pace.crawl_delay_max_s or inf, 0.0
         if pace.obey_robots and self.robots:
             for (_, agent), entry in self.robots.items():
                 if agent == pace.agent and asked < entry.crawl_delay_s <= most:

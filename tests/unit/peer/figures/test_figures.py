@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
 from p2pcrawl.model.errors import ConfigurationError
-from tests.unit.peer.test_control import begun, ended
-from tests.unit.peer.test_peer import PAGES, site_of
+from p2pcrawl.peer.peer import Peer, PeerJob
+from tests.unit.peer.test_control import begun, ended, until
+from tests.unit.peer.test_peer import PAGES, peer, site_of
 
 pytestmark = [
     pytest.mark.slow,
@@ -22,6 +24,12 @@ pytestmark = [
 def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+async def all_wait(one: Peer, job: PeerJob) -> bool:
+    """Tells whether nothing is in anybody's hands, and all hosts with a queue are to be asked later."""
+    told = (await one.ask("hosts", {"job": job.id, "limit": 100}))["hosts"]
+    return all(not row["leased"] and (not row["queued"] or row["next_at"] > time.time() + 60) for row in told)
 
 
 async def test_either_master_tells_what_failed_and_what_came_last_at_both(tmp_path: Path) -> None:
@@ -43,3 +51,34 @@ async def test_either_master_tells_what_failed_and_what_came_last_at_both(tmp_pa
         times = [item["at"] for item in latest[0]["items"]]
         assert len(times) == 10 and times == sorted(times, reverse=True)
         assert all(item["item"] == {"url": item["url"]} for item in latest[0]["items"])
+
+
+async def test_hosts_of_both_masters_are_told_by_either_with_what_makes_them_slow(tmp_path: Path) -> None:
+    async with site_of() as site, AsyncExitStack() as stack:
+        one, two, job = await begun(stack, tmp_path, site)
+        await job.set({"DOWNLOAD_DELAY": 300})
+        await until(lambda: all_wait(one, job))
+
+        told = [await each.ask("hosts", {"job": job.id, "sort": "late", "limit": 50}) for each in (one, two)]
+        slow = [row for row in told[0]["hosts"] if row["queued"]]
+        name = slow[0]["host"]
+        found = await two.ask("hosts", {"find": name})
+        detail = [await each.ask("host", {"host": name}) for each in (one, two)]
+
+        assert {row["host"]: row["queued"] for row in slow} == {
+            row["host"]: row["queued"] for row in told[1]["hosts"] if row["queued"]
+        }
+        assert all((row["delay_s"], row["delay_from"]) == (300.0, "setting") for row in slow) and slow
+        assert all(row["next_at"] > time.time() for row in slow)
+        assert name in [row["host"] for row in found["hosts"]]
+        assert detail[0]["owner"] == detail[1]["owner"] == slow[0]["owner"]
+        with pytest.raises(ConfigurationError, match="hosts are sorted by depth, late, name"):
+            await one.ask("hosts", {"sort": "size"})
+
+
+async def test_nothing_is_known_of_a_host_that_nobody_asked(tmp_path: Path) -> None:
+    async with peer() as one:
+        found = await one.ask("host", {"host": "nowhere.example"})
+
+        assert (found["host"], found["known"], found["queued_by_job"]) == ("nowhere.example", False, {})
+        assert (await one.ask("hosts", {}))["hosts"] == []
