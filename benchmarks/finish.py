@@ -160,7 +160,7 @@ class Stage:
                 self.want_kill()
                 kill_at = None
             with contextlib.suppress(OSError, IndexError):
-                told = random.choice(self.peers.living).ask("job", job=crawl.job)
+                told = random.choice(self.peers.living).ask(f"jobs/{crawl.job}")
                 if told["state"] != "running":
                     return told, time.monotonic()
             if time.monotonic() > end_s:
@@ -177,7 +177,7 @@ class Stage:
         while time.monotonic() < end_s:
             for peer in list(self.peers.living):
                 with contextlib.suppress(OSError):
-                    state = peer.ask("job", job=crawl.job)["state"]
+                    state = peer.ask(f"jobs/{crawl.job}")["state"]
                     if state == "running" and peer.id in heard:
                         crawl.troubles.append(f"{peer.id[:8]} says that it runs again")
                         return

@@ -35,11 +35,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "slave": BELOW_SHELL | SHELL,
     "peer": BELOW_CRAWLER,
     "crawler": BELOW_CRAWLER,
-    "p2pcrawl": BELOW_CRAWLER | {"crawler", "peer"},
-    "demo": BELOW_CRAWLER | {"crawler", "peer", "p2pcrawl", "cli"},
-    "cli": BELOW_CRAWLER | {"crawler", "peer", "p2pcrawl", "demo"},
+    "client": BELOW_CRAWLER | {"peer"},
+    "p2pcrawl": BELOW_CRAWLER | {"crawler", "peer", "client"},
+    "demo": BELOW_CRAWLER | {"crawler", "peer", "client", "p2pcrawl", "cli"},
+    "cli": BELOW_CRAWLER | {"crawler", "peer", "client", "p2pcrawl", "demo"},
     "__main__": {"cli"},
-    "faces": BELOW_CRAWLER | {"crawler", "peer", "p2pcrawl", "cli"},
+    "faces": BELOW_CRAWLER | {"crawler", "peer", "client", "p2pcrawl", "cli"},
 }
 
 FACES = face_parts(ROOT / "p2pcrawl")

@@ -78,10 +78,14 @@ class PeerProcess(Watched):
         self.api: str = ready["api"]
 
     def ask(self, question: str, timeout_s: float = 30.0, **query: object) -> Any:
-        """Asks its API a question: ``status``, ``job``, ``owner`` and so on. Raises OSError."""
-        url = f"http://{self.api}/{question}" + ("?" + urlencode(query) if query else "")
+        """Asks its API a question: ``status``, ``jobs/7``, ``urls/owner`` and so on. Raises OSError."""
+        url = f"http://{self.api}/v1/{question}" + ("?" + urlencode(query) if query else "")
         with urllib.request.urlopen(url, timeout=timeout_s) as answer:
             return json.loads(answer.read())
+
+    def owner_of(self, url: str) -> dict[str, Any]:
+        """Asks who owns a URL, and why. Raises OSError."""
+        return dict(self.ask("urls/owner", url=url))
 
     def state_of(self, member: str) -> str:
         """Returns how it sees another; "" when it knows of none such, "unknown" when it does not answer."""
@@ -210,7 +214,7 @@ class Peers:
 
     def job(self, number: int) -> dict[str, Any]:
         """Asks the first master about a job over all masters."""
-        return dict(self.living[0].ask("job", job=number))
+        return dict(self.living[0].ask(f"jobs/{number}"))
 
     def until_over(self, number: int, timeout_s: float) -> dict[str, Any]:
         """Waits for the end of the job, and returns how it ended. Raises Overdue, with how it stands."""

@@ -90,7 +90,7 @@ def cluster(
 
 def claim_owners(claims: Claims, peers: Peers, done: Crawled, hits: Mapping[str, int]) -> None:
     """Claims that each master's own records are those of the hosts that are its by ``owner``, and so are its sums."""
-    owners = {host: peers.living[0].ask("owner", url=f"http://{host}/")["owner"] for host in {host_of(u) for u in hits}}
+    owners = {host: peers.living[0].owner_of(f"http://{host}/")["owner"] for host in {host_of(u) for u in hits}}
     expected = Counter(owners[host_of(url)] for url in hits)
     handed_over = sum(peer.ask("status")["here"]["handed_over"] for peer in peers.living)
     claims.note("buckets handed over", handed_over)
@@ -106,7 +106,7 @@ def claim_owners(claims: Claims, peers: Peers, done: Crawled, hits: Mapping[str,
 
 
 def claim_same_owner(claims: Claims, peers: Peers, urls: list[str]) -> None:
-    differing = [url for url in urls if len({str(sorted(p.ask("owner", url=url).items())) for p in peers.living}) != 1]
+    differing = [url for url in urls if len({str(sorted(p.owner_of(url).items())) for p in peers.living}) != 1]
     value = f"{len(urls) - len(differing)} of {len(urls)} URLs"
     claims.claim(
         "same owner from all masters", value, not differing, f"all{'' if not differing else f', not {differing[0]}'}"

@@ -109,7 +109,7 @@ def _asked(site: SiteProcess) -> set[str]:
 def _hosts_of(peers: Peers, master: PeerProcess, site: SiteProcess) -> frozenset[str]:
     port = urlsplit(site.start).port
     witness = next(peer for peer in peers.living if peer is not master)
-    return frozenset(h for h in site.hosts if witness.ask("owner", url=f"http://{h}:{port}/")["owner"] == master.id)
+    return frozenset(h for h in site.hosts if witness.owner_of(f"http://{h}:{port}/")["owner"] == master.id)
 
 
 def _at_rest(peers: Peers) -> bool:

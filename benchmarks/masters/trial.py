@@ -170,7 +170,7 @@ class Trial:
         found = set()
         for host in self.site.hosts:
             with contextlib.suppress(OSError):
-                if witness.ask("owner", url=f"http://{host}:{port}/")["owner"] in masters:
+                if witness.owner_of(f"http://{host}:{port}/")["owner"] in masters:
                     found.add(host)
         return frozenset(found)
 

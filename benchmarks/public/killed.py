@@ -64,5 +64,5 @@ def _owner(peers: Peers, web: MadeUpWeb) -> PeerProcess:
     """Returns the master that owns the host which was asked most."""
     hosts = Counter(urlsplit(url).netloc for url in web.asked.elements())
     host = hosts.most_common(1)[0][0]
-    owner = peers.living[0].ask("owner", url=f"http://{host}/")["owner"]
+    owner = peers.living[0].owner_of(f"http://{host}/")["owner"]
     return next(peer for peer in peers.living if peer.id == owner)

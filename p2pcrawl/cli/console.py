@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from p2pcrawl.cli import run
-from p2pcrawl.cli.cluster.remote import Remote
+from p2pcrawl.client.remote import Remote
 from p2pcrawl.model.errors import P2PCrawlError
 
 LOOKS: Final = ("status", "jobs", "why", "owner", "certificate")
@@ -78,7 +78,7 @@ def run_console(peer: str | None, token_file: Path | None) -> int:
 
     def names() -> list[str]:
         try:
-            jobs = remote.get("/jobs")["jobs"]
+            jobs = remote.get("/v1/jobs")["jobs"]
         except P2PCrawlError:
             return []
         return sorted({str(job.get("label") or job["job"]) for job in jobs})

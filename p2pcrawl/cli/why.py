@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from p2pcrawl.cli.cluster.remote import Remote
 from p2pcrawl.cli.screen.terminal import show, show_json
 from p2pcrawl.cli.screen.words import counted
+from p2pcrawl.client.remote import Remote
 from p2pcrawl.frontier.reading.inquiry import Inquiry
 from p2pcrawl.model.crawl.job import START_URL
 from p2pcrawl.model.outcome import Failure
@@ -23,7 +23,7 @@ def run_why(text: str, folder: Path | None, peer: str | None = None, *, as_json:
     if folder is None:
         found: dict[str, Any] = Remote.find(
             peer, otherwise="; a crawl of this machine is looked into with --data DIR"
-        ).get("/why", url=url)
+        ).get("/v1/urls/why", url=url)
     else:
         with Inquiry(folder) as inquiry:
             found, _ = history(inquiry, url)

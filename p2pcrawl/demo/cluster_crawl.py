@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from p2pcrawl.cli.cluster.control import certificate_words
-from p2pcrawl.cli.cluster.remote import Remote
 from p2pcrawl.cli.cluster.results_verb import fetch
 from p2pcrawl.cli.screen.terminal import Terminal
 from p2pcrawl.cli.screen.words import counted
+from p2pcrawl.client.remote import Remote
 from p2pcrawl.core.control import ENDS
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.crawler import new_event_loop
@@ -121,7 +121,7 @@ class _Story:
         submission = submission_of(
             self._site["start"], Settings(), chosen, {"allowed_domains": ",".join(hosts)}, label="demo"
         )
-        job = int((await asyncio.to_thread(remote.post, "/submit", submission.plain()))["job"])
+        job = int((await asyncio.to_thread(remote.post, "/v1/jobs", submission.plain()))["job"])
         self._say(f"job {job}: {self._demo.delay_s:g} s between two requests to a host")
         return job
 
@@ -141,7 +141,7 @@ class _Story:
         await sight.until(lambda: _over(sight) and sight.job["certificate"] is not None, "the crawl is finished")
         self._say(f"the crawl is {sight.job['state']}; not final yet: {dead.name} may know of more")
         self._say(f"{dead.name} will not come back: p2pcrawl forget {dead.name}")
-        await asyncio.to_thread(remote.post, "/forget", {"peer": dead.id})
+        await asyncio.to_thread(remote.post, f"/v1/members/{dead.id}/forget", {})
         await sight.until(lambda: bool(sight.job["certificate"] and sight.job["certificate"]["final"]), "it is final")
 
     async def _kill(self, sight: Sight, dead: DemoPeer) -> None:

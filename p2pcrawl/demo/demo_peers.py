@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from p2pcrawl.cli.cluster.remote import Remote
+from p2pcrawl.client.remote import Remote
 from p2pcrawl.demo.process import ended
 from p2pcrawl.model.cluster.node import Address
 from p2pcrawl.model.errors import P2PCrawlError

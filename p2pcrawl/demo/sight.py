@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from p2pcrawl.cli.cluster.remote import Remote
 from p2pcrawl.cli.screen.terminal import Terminal
 from p2pcrawl.cli.screen.words import counted
+from p2pcrawl.client.remote import Remote, job_path
 from p2pcrawl.model.errors import P2PCrawlError
 
 LOOK_S = 0.4
@@ -36,7 +36,7 @@ class Sight:
         """Looks and shows, for ever."""
         if self._terminal.live:
             self._terminal.begin("")
-        looks = [self._look("status", "/status"), self._look("job", "/job", job=self._job), self._show()]
+        looks = [self._look("status", "/v1/status"), self._look("job", job_path(self._job)), self._show()]
         try:
             await asyncio.gather(*looks)
         finally:
@@ -66,10 +66,10 @@ class Sight:
         moving = bool(self.status) and (self.status["copies"]["moving"] or self.status["here"]["syncing"])
         return len(living) == masters and len({member["view"] for member in living}) == 1 and not moving
 
-    async def _look(self, name: str, path: str, **query: object) -> None:
+    async def _look(self, name: str, path: str) -> None:
         while True:
             try:
-                setattr(self, name, await asyncio.to_thread(self._remote.get, path, **query))
+                setattr(self, name, await asyncio.to_thread(self._remote.get, path))
             except P2PCrawlError as error:
                 self._terminal.say(f"{error}")
                 await asyncio.sleep(LINE_S)

@@ -297,6 +297,18 @@ class Peer:
         async for pages in gathered:
             yield b"".join(page.json() for page in pages)
 
+    async def stream(self, what: str, arguments: dict[str, Any]) -> AsyncIterator[bytes]:
+        """Answers a question of a face in pieces, as they come."""
+        match what:
+            case "items":
+                pieces = self.results(arguments["job"])
+            case "pages":
+                pieces = self.pages(arguments["job"])
+            case _:
+                raise ConfigurationError(f"there is no question {what!r}")
+        async for piece in pieces:
+            yield piece
+
     async def _masters(self) -> list[Address]:
         """Returns the addresses of all masters, for a slave, which asks every one itself."""
         members = await self._members()

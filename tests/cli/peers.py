@@ -121,7 +121,7 @@ class Cluster:
 
 def asked(api: str, question: str) -> Any:
     """Asks a peer's API, as the verbs do, without a process for it: for those that ask until something has happened."""
-    with build_opener(ProxyHandler({})).open(f"http://{api}/{question}", timeout=ENDS_S) as answer:
+    with build_opener(ProxyHandler({})).open(f"http://{api}/v1/{question}", timeout=ENDS_S) as answer:
         return json.load(answer)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from p2pcrawl.cli.cluster.remote import Remote
+from p2pcrawl.client.remote import Remote, job_path
 from p2pcrawl.crawler import new_event_loop
 from p2pcrawl.master.jobs.job_names import JobNames
 from p2pcrawl.model.crawl.settings import Settings
@@ -52,7 +52,7 @@ def bring(remote: Remote, job: int, sink: SinkSpec) -> BroughtItems:
     when it is away for too long, or the peer does not answer.
     """
     names = JobNames.of(job, f"{job:016x}", shared=True)
-    spider = str(remote.get("/job", job=job)["name"])
+    spider = str(remote.get(job_path(job))["name"])
     place = names.place(spider, Settings(), replace=sink.replace)
     made = make_sink(address_of(sink), place)
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
@@ -78,7 +78,7 @@ async def _bring(remote: Remote, job: int, name: str, sink: Sink) -> BroughtItem
 
 def _batches(remote: Remote, job: int, name: str, sink: Sink) -> Iterator[list[SinkPage]]:
     limits, pages, items, size = sink.limits, list[SinkPage](), 0, 0
-    for lines in remote.lines(f"/jobs/{job}/pages"):
+    for lines in remote.lines(job_path(job, "pages")):
         for line in filter(None, lines):
             told = _decoded(line)
             held = [bytes(item) for item in told.items]

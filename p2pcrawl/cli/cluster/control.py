@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from p2pcrawl.cli.cluster.remote import Remote
 from p2pcrawl.cli.screen.terminal import show, show_json
 from p2pcrawl.cli.screen.words import counted
+from p2pcrawl.client.remote import Remote, job_path
 from p2pcrawl.core.retuning import read_changes
 from p2pcrawl.master.jobs.certificate import flaws
 from p2pcrawl.master.neighbours.absences import moment_told
@@ -24,7 +24,7 @@ INJECTED_AT_ONCE = 5_000
 def run_turn(verb: str, called: str, peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
     """Lets the cluster do it, and tells what it came to."""
     remote = Remote.find(peer, token_file)
-    answer = remote.post(f"/{verb}?job={remote.job(called)}", {})
+    answer = remote.post(job_path(remote.job(called), verb), {})
     if as_json:
         show_json(answer)
     else:
@@ -46,7 +46,7 @@ def _steered(answer: dict[str, Any]) -> str:
 def run_delete(called: str, peer: str | None, token_file: Path | None, *, force: bool, as_json: bool) -> int:
     """Deletes a job, and tells who is to learn of it later."""
     remote = Remote.find(peer, token_file)
-    answer = remote.post(f"/delete?job={remote.job(called)}", {"force": True} if force else {})
+    answer = remote.change("DELETE", job_path(remote.job(called)) + ("?force=true" if force else ""))
     if as_json:
         show_json(answer)
     else:
@@ -60,7 +60,7 @@ def run_set(called: str, changes: dict[str, str], peer: str | None, token_file: 
     """Changes settings of a job that runs, and tells what they were."""
     read_changes(changes)
     remote = Remote.find(peer, token_file)
-    answer = remote.post(f"/set?job={remote.job(called)}", {"settings": changes})
+    answer = remote.change("PATCH", job_path(remote.job(called), "settings"), {"settings": changes})
     if as_json:
         show_json(answer)
     else:
@@ -85,7 +85,7 @@ def run_inject(
     for start in range(0, len(wanted), INJECTED_AT_ONCE):
         part = wanted[start : start + INJECTED_AT_ONCE]
         try:
-            answer = remote.post(f"/inject?job={job}", {"urls": part})
+            answer = remote.post(job_path(job, "urls"), {"urls": part})
         except P2PCrawlError as error:
             if not count:
                 raise
@@ -113,7 +113,7 @@ def run_certificate(called: str, peer: str | None, *, as_json: bool) -> int:
     """Prints a job's certificate. Returns 0 for one that is sound and final."""
     remote = Remote.find(peer)
     job = remote.job(called)
-    status = remote.get("/job", job=job)
+    status = remote.get(job_path(job))
     certificate = status["certificate"]
     if certificate is None:
         raise P2PCrawlError(f"job {job} is {status['state']}: it has no certificate")

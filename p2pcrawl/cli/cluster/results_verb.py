@@ -10,8 +10,8 @@ from typing import Any
 
 from p2pcrawl.cli.cluster.brought import BroughtItems, bring
 from p2pcrawl.cli.cluster.control import buckets_told
-from p2pcrawl.cli.cluster.remote import Remote
 from p2pcrawl.cli.screen.words import counted
+from p2pcrawl.client.remote import Remote, job_path
 from p2pcrawl.master.neighbours.absences import absent_told
 from p2pcrawl.model.printable import on_one_line
 from p2pcrawl.stores.address import scheme_of
@@ -32,7 +32,7 @@ def run_results(called: str, output: str, peer: str | None) -> int:
         job = remote.job(called)
         told = fetched(fetch(remote, job, output), output)
     print(f"p2pcrawl: {told}", file=sys.stderr)
-    for gap in gaps(remote.get("/job", job=job)):
+    for gap in gaps(remote.get(job_path(job))):
         print(f"p2pcrawl: warning: {on_one_line(gap)}", file=sys.stderr)
     return 0
 
@@ -80,7 +80,7 @@ def _fill(remote: Remote, job: int, path: str) -> int:
     count = 0
     try:
         sink.resume(None)
-        for lines in remote.lines(f"/jobs/{job}/items"):
+        for lines in remote.lines(job_path(job, "items")):
             sink.write(lines)
             count += len(lines)
         sink.sync()

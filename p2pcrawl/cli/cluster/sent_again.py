@@ -7,10 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from p2pcrawl.cli.cluster.remote import Remote
 from p2pcrawl.cli.screen.sinks import near
 from p2pcrawl.cli.screen.terminal import Terminal, json_line
 from p2pcrawl.cli.screen.words import counted
+from p2pcrawl.client.remote import Remote, job_path
 from p2pcrawl.crawler import new_event_loop
 from p2pcrawl.master.jobs.redelivery import send_again
 from p2pcrawl.model.printable import on_one_line
@@ -26,7 +26,7 @@ def run_send_again(folder: Path, *, as_json: bool) -> int:
 def run_send_again_in_cluster(called: str, peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
     """Lets all masters send the dead letters of a job again, and tells what came of it."""
     remote = Remote.find(peer, token_file)
-    answer = remote.post(f"/retry?job={remote.job(called)}", {"dead_letters": True})
+    answer = remote.post(job_path(remote.job(called), "retry"), {"dead_letters": True})
     code = _tell(answer, as_json=as_json)
     if answer["missing"]:
         names = ", ".join(node[:8] for node in answer["missing"])

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from p2pcrawl.cli.cluster.control import buckets_told
-from p2pcrawl.cli.cluster.remote import Remote
 from p2pcrawl.cli.cluster.results_verb import fetch, fetched
 from p2pcrawl.cli.cluster.sinks_told import sink_words
 from p2pcrawl.cli.screen.summary import INTERRUPTED, STARTS
 from p2pcrawl.cli.screen.terminal import json_line
 from p2pcrawl.cli.screen.words import counted
+from p2pcrawl.client.remote import Remote, job_path
 from p2pcrawl.core.control import CANCELLED, ENDS, INCOMPLETE
 from p2pcrawl.crawler.told_end import fruitless, fruitless_words
 from p2pcrawl.master.neighbours.absences import absent_told
@@ -62,7 +62,7 @@ def run_submit(
     chosen, base = _chosen(target, scrapy)
     submission = submission_of(chosen, base, _settled(settings, files), arguments, sinks, label)
     remote = Remote.find(peer, token_file)
-    job = int(remote.post("/submit", submission.plain())["job"])
+    job = int(remote.post("/v1/jobs", submission.plain())["job"])
     items_on_stdout = STANDARD_OUTPUT in files
     if not wait:
         return tell_begun(
@@ -112,7 +112,7 @@ def tell_begun(remote: Remote, job: int, rest: str, *, as_json: bool) -> int:
 def _glance(remote: Remote, job: int) -> dict[str, Any] | None:
     """Asks how a job stands; None where nobody can say so now. The job is in the cluster all the same."""
     try:
-        status: dict[str, Any] = remote.get("/job", job=job)
+        status: dict[str, Any] = remote.get(job_path(job))
     except P2PCrawlError:
         return None
     return status
@@ -136,7 +136,7 @@ def _end(remote: Remote, job: int) -> dict[str, Any]:
     """Looks at the job until it is over; tells now and then how it goes."""
     pause_s, told_at, told = LOOK_S, time.monotonic(), -1
     while True:
-        status: dict[str, Any] = remote.get("/job", job=job)
+        status: dict[str, Any] = remote.get(job_path(job))
         if status["state"] in ENDS:
             return status
         now = time.monotonic()
@@ -151,7 +151,7 @@ def _brought(remote: Remote, job: int) -> dict[str, Any]:
     """Looks at the job until nothing of it waits for a sink; tells now and then what does."""
     pause_s, told_at = LOOK_S, time.monotonic()
     while True:
-        status: dict[str, Any] = remote.get("/job", job=job)
+        status: dict[str, Any] = remote.get(job_path(job))
         waiting = [sink for sink in status["sinks"] if sink["waiting"]]
         if not waiting and not status["missing"]:
             return status

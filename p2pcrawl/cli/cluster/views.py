@@ -6,12 +6,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from p2pcrawl.cli.cluster.control import buckets_told
-from p2pcrawl.cli.cluster.remote import Remote
 from p2pcrawl.cli.cluster.sinks_told import unsettled_sinks
 from p2pcrawl.cli.screen.terminal import show, show_json
 from p2pcrawl.cli.screen.words import counted
+from p2pcrawl.client.remote import Remote
 from p2pcrawl.core.control import FINISHED
 from p2pcrawl.master.neighbours.absences import absent_told
 
@@ -26,30 +27,30 @@ _FIGURES = (
 
 def run_status(peer: str | None, *, as_json: bool) -> int:
     """Prints the cluster as one peer sees it."""
-    return _print_answer(Remote.find(peer).get("/status"), status_words, as_json)
+    return _print_answer(Remote.find(peer).get("/v1/status"), status_words, as_json)
 
 
 def run_jobs(peer: str | None, *, as_json: bool) -> int:
     """Prints all jobs, each over all masters."""
-    return _print_answer(Remote.find(peer).get("/jobs"), jobs_words, as_json)
+    return _print_answer(Remote.find(peer).get("/v1/jobs"), jobs_words, as_json)
 
 
 def run_owner(url: str, key: str, peer: str | None, *, as_json: bool) -> int:
     """Prints who has a URL."""
-    return _print_answer(Remote.find(peer).get("/owner", url=url, key=key), owner_words, as_json)
+    return _print_answer(Remote.find(peer).get("/v1/urls/owner", url=url, key=key), owner_words, as_json)
 
 
 def run_drain(peer: str | None, token_file: Path | None) -> int:
     """Tells a peer to leave."""
     remote = Remote.find(peer, token_file, itself=True)
-    remote.post("/drain", {})
+    remote.post("/v1/drain", {})
     print(f"p2pcrawl: the peer at {remote.address} leaves the cluster", file=sys.stderr)
     return 0
 
 
 def run_forget(master: str, peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
     """Lets nobody miss a master, and tells what may be lost with it."""
-    answer = Remote.find(peer, token_file).post("/forget", {"peer": master})
+    answer = Remote.find(peer, token_file).post(f"/v1/members/{quote(master, safe='')}/forget", {})
     return _print_answer(answer, forget_words, as_json)
 
 

@@ -250,13 +250,13 @@ def test_any_peer_of_the_cluster_here_is_asked_but_for_what_is_about_one_itself(
     assert trio.run("status", env={"P2PCRAWL_PEER": trio.peers[0].api}).returncode == 0
 
 
-@pytest.mark.parametrize("path", ["submit", "drain", "keys", "pause", "resume", "cancel", "retry"])
+@pytest.mark.parametrize("path", ["jobs", "drain", "keys", "jobs/1/pause", "jobs/1/urls", "members/x/forget"])
 @pytest.mark.parametrize("token", ["", "Bearer ", "Bearer 00", "Basic 00", "Bearer \u00e9"])
 async def test_change_without_the_token_is_refused(trio: Cluster, path: str, token: str) -> None:
     headers = {"Authorization": token} if token else {}
     async with (
         aiohttp.ClientSession() as session,
-        session.post(f"http://{trio.peers[0].api}/{path}", json={}, headers=headers) as answer,
+        session.post(f"http://{trio.peers[0].api}/v1/{path}", json={}, headers=headers) as answer,
     ):
         assert answer.status == 401
         assert "bearer token" in (await answer.json())["error"]
@@ -270,7 +270,7 @@ async def test_foreign_host_name_is_refused(trio: Cluster, method: str, host: st
     path = "status" if method == "GET" else "keys"
     async with (
         aiohttp.ClientSession() as session,
-        session.request(method, f"http://{trio.peers[0].api}/{path}", headers=headers) as answer,
+        session.request(method, f"http://{trio.peers[0].api}/v1/{path}", headers=headers) as answer,
     ):
         assert answer.status == 403
 
@@ -281,7 +281,7 @@ async def test_nonsense_submission_is_refused_with_a_reason(trio: Cluster, body:
     async with (
         aiohttp.ClientSession() as session,
         session.post(
-            f"http://{trio.peers[0].api}/submit", data=body, headers={"Authorization": f"Bearer {token}"}
+            f"http://{trio.peers[0].api}/v1/jobs", data=body, headers={"Authorization": f"Bearer {token}"}
         ) as answer,
     ):
         assert answer.status == 400

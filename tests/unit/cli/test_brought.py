@@ -43,7 +43,7 @@ class PeerOfTwoPages:
         return {"name": "shop"}
 
     def lines(self, path: str) -> Iterator[list[bytes]]:
-        assert path == f"/jobs/{JOB}/pages"
+        assert path == f"/v1/jobs/{JOB}/pages"
         for number in range(2):
             items = [{"price": price} for price in range(3)]
             page = {"page": f"{number:032x}", "url": f"http://a.example/{number}", "visit": 0, "fetched_at": 9}

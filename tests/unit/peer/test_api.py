@@ -41,15 +41,12 @@ class Desk:
         self.told.append((what, arguments))
         return {"did": what}
 
-    async def results(self, job: int | str) -> AsyncIterator[bytes]:
+    async def stream(self, what: str, arguments: dict[str, Any]) -> AsyncIterator[bytes]:
         if self.error is not None:
             raise self.error
-        for n in range(int(job)):
-            yield b'{"n":%d}\n' % n
-
-    async def pages(self, job: int | str) -> AsyncIterator[bytes]:
-        for n in range(int(job)):
-            yield b'{"page":"%d","items":[]}\n' % n
+        line = b'{"n":%d}\n' if what == "items" else b'{"page":"%d","items":[]}\n'
+        for n in range(int(arguments["job"])):
+            yield line % n
 
 
 @asynccontextmanager
@@ -66,7 +63,7 @@ async def api():
 
 
 async def test_questions_need_no_token_on_this_machine() -> None:
-    async with api() as (_, session), session.get("/status") as answer:
+    async with api() as (_, session), session.get("/v1/status") as answer:
         assert answer.status == 200
         assert (await answer.json())["what"] == "status"
 
@@ -77,7 +74,7 @@ async def test_questions_need_no_token_on_this_machine() -> None:
      {"Authorization": "Bearer "}, {"Authorization": "Bearer \u00fc"}],
 )  # fmt: skip
 async def test_changes_need_the_token(headers: dict) -> None:
-    async with api() as (desk, session), session.post("/drain", headers=headers) as answer:
+    async with api() as (desk, session), session.post("/v1/drain", headers=headers) as answer:
         assert answer.status == 401
         assert "/where/it/is" in (await answer.json())["error"]
         assert not desk.told
@@ -85,23 +82,27 @@ async def test_changes_need_the_token(headers: dict) -> None:
 
 async def test_change_with_the_token_is_made() -> None:
     headers = {"Authorization": f"bearer {TOKEN}"}
-    async with api() as (desk, session), session.post("/submit", json={"a": 1}, headers=headers) as answer:
+    crawl = {"name": "x", "urls": ["http://127.0.0.1/"]}
+    async with api() as (desk, session), session.post("/v1/jobs", json=crawl, headers=headers) as answer:
         assert answer.status == 200
-        assert desk.told == [("submit", {"a": 1})]
+        assert desk.told == [("submit", crawl)]
 
 
 @pytest.mark.parametrize("verb", ["pause", "resume", "cancel", "retry"])
-async def test_job_to_steer_is_named_in_the_query_or_in_the_body(verb: str) -> None:
+async def test_job_to_steer_is_named_in_the_path_and_nowhere_else(verb: str) -> None:
     headers = {"Authorization": f"bearer {TOKEN}"}
     async with api() as (desk, session):
-        async with session.post(f"/{verb}?job=7", headers=headers) as answer:
+        async with session.post(f"/v1/jobs/7/{verb}", headers=headers) as answer:
             assert answer.status == 200
-        async with session.post(f"/{verb}", json={"job": 8}, headers=headers) as answer:
-            assert answer.status == 200
-        async with session.get(f"/{verb}?job=7", headers=headers) as answer:
+        async with session.post(f"/v1/jobs/7/{verb}?job=8", headers=headers) as answer:
+            assert answer.status == 400
+        async with session.post(f"/v1/jobs/7/{verb}", json={"job": 8}, headers=headers) as answer:
+            assert answer.status == 400
+        async with session.get(f"/v1/jobs/7/{verb}", headers=headers) as answer:
             assert answer.status == 405
+            assert answer.headers["Allow"] == "POST"
 
-        assert desk.told == [(verb, {"job": "7"}), (verb, {"job": 8})]
+        assert desk.told == [(verb, {"job": "7"})]
 
 
 @pytest.mark.parametrize(
@@ -110,9 +111,9 @@ async def test_job_to_steer_is_named_in_the_query_or_in_the_body(verb: str) -> N
 async def test_name_that_somebody_else_made_resolve_here_is_refused(host: str) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}", "Host": host}
     async with api() as (desk, session):
-        async with session.get("/status", headers=headers) as answer:
+        async with session.get("/v1/status", headers=headers) as answer:
             assert answer.status == 403
-        async with session.post("/drain", headers=headers) as answer:
+        async with session.post("/v1/drain", headers=headers) as answer:
             assert answer.status == 403
         assert not desk.told
 
@@ -120,7 +121,7 @@ async def test_name_that_somebody_else_made_resolve_here_is_refused(host: str) -
 @pytest.mark.parametrize("body", [b"{", b"[1]", b"5", b"\xff\xff", b'"x"', b"[" * 100_000, b'{"a": NaN}'])
 async def test_body_that_is_no_object_is_one_clear_line(body: bytes) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    async with api() as (desk, session), session.post("/submit", data=body, headers=headers) as answer:
+    async with api() as (desk, session), session.post("/v1/jobs", data=body, headers=headers) as answer:
         assert answer.status == 400
         assert "JSON" in (await answer.json())["error"]
         assert not desk.told
@@ -133,28 +134,28 @@ async def test_body_that_is_no_object_is_one_clear_line(body: bytes) -> None:
 async def test_errors_are_told_by_who_can_act(error: Exception, status: int) -> None:
     async with api() as (desk, session):
         desk.error = error
-        async with session.get("/jobs") as answer:
+        async with session.get("/v1/jobs") as answer:
             assert answer.status == status
             assert "insides" not in (await answer.json())["error"]
-        async with session.get("/jobs/3/items") as answer:
+        async with session.get("/v1/jobs/3/items") as answer:
             assert answer.status == status
 
 
 async def test_pages_stream_as_lines_beside_the_items() -> None:
-    async with api() as (_, session), session.get("/jobs/2/pages") as answer:
+    async with api() as (_, session), session.get("/v1/jobs/2/pages") as answer:
         assert [json.loads(line)["page"] for line in (await answer.read()).splitlines()] == ["0", "1"]
 
 
 async def test_items_stream_as_lines_and_none_is_an_empty_answer() -> None:
     async with api() as (_, session):
-        async with session.get("/jobs/3/items") as answer:
+        async with session.get("/v1/jobs/3/items") as answer:
             assert (await answer.text()).count("\n") == 3
-        async with session.get("/jobs/0/items") as answer:
+        async with session.get("/v1/jobs/0/items") as answer:
             assert answer.status == 200
             assert await answer.text() == ""
 
 
-@pytest.mark.parametrize("path", ["/nothing", "/jobs//items", "/jobs/1/nothing", "/submit"])
+@pytest.mark.parametrize("path", ["/nothing", "/v1", "/v1/jobs//items", "/v1/jobs/1/nothing", "/status", "/v1/drain"])
 async def test_paths_that_mean_nothing_are_refused_in_json(path: str) -> None:
     async with api() as (_, session), session.get(path) as answer:
         assert answer.status in (400, 404, 405)
@@ -165,7 +166,7 @@ async def test_paths_that_mean_nothing_are_refused_in_json(path: str) -> None:
     "rubbish",
     [
         b"GET / HTTP/1.1\r\nX: " + b"a" * 100_000 + b"\r\n\r\n",
-        b"POST /submit HTTP/1.1\r\nContent-Length: " + b"9" * 40 + b"\r\n\r\n",
+        b"POST /v1/jobs HTTP/1.1\r\nContent-Length: " + b"9" * 40 + b"\r\n\r\n",
         b"GET \x00\xff HTTP/9.9\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     ],
@@ -175,12 +176,12 @@ async def test_rubbish_of_strangers_does_not_fill_the_log(rubbish: bytes, caplog
         host, port = parse_address(desk.address)
         for _ in range(2):
             reader, writer = await asyncio.open_connection(host, port)
-            writer.write(b"GET /status HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" + rubbish)
+            writer.write(b"GET /v1/status HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" + rubbish)
             writer.write_eof()
             await reader.read()
             writer.close()
 
-        async with session.get("/status") as answer:
+        async with session.get("/v1/status") as answer:
             assert answer.status == 200
 
     assert not [record for record in caplog.records if record.exc_info or record.levelname == "ERROR"]
@@ -201,13 +202,13 @@ async def answer_to(made: str, request: bytes) -> bytes:
     return head + body
 
 
-AUTHORIZED = f"POST /drain HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n".encode()
+AUTHORIZED = f"POST /v1/drain HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n".encode()
 
 
 @pytest.mark.parametrize(
     "rest",
     [
-        b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /jobs HTTP/1.1\r\n\r\n",
+        b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /v1/jobs HTTP/1.1\r\n\r\n",
         b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} ",
         b"Content-Length: +2\r\n\r\n{}",
         b"Content-Length: 2, 2\r\n\r\n{}",
@@ -230,12 +231,12 @@ async def test_request_whose_length_or_host_can_be_read_in_two_ways_is_refused(r
 @pytest.mark.parametrize(
     "head",
     [
-        b"GET /status HTTP/1.1\r\nHost:\r\n\r\n",
-        b"GET /status HTTP/1.1\r\nHost: []\r\n\r\n",
-        b"GET /status HTTP/1.1\r\nHost: 127.0.0.1.evil.example\r\n\r\n",
-        b"GET /status HTTP/1.1\r\nHost: localhost.evil.example:80\r\n\r\n",
-        b"GET /status HTTP/1.1\r\nHost: 127.0.0.1@evil.example\r\n\r\n",
-        b"GET http://evil.example/status HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+        b"GET /v1/status HTTP/1.1\r\nHost:\r\n\r\n",
+        b"GET /v1/status HTTP/1.1\r\nHost: []\r\n\r\n",
+        b"GET /v1/status HTTP/1.1\r\nHost: 127.0.0.1.evil.example\r\n\r\n",
+        b"GET /v1/status HTTP/1.1\r\nHost: localhost.evil.example:80\r\n\r\n",
+        b"GET /v1/status HTTP/1.1\r\nHost: 127.0.0.1@evil.example\r\n\r\n",
+        b"GET http://evil.example/v1/status HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
     ],
 )
 async def test_host_that_is_no_address_is_refused_however_it_is_written(head: bytes) -> None:
@@ -259,11 +260,11 @@ async def test_page_of_another_site_is_told_nothing(headers: dict) -> None:
     # By its address, so that the Host header is right; the browser adds from where the page is.
     async with api() as (desk, session):
         sent = {name: text.replace("{host}", desk.address) for name, text in headers.items()}
-        for path in ("/", "/status", "/jobs/1/items"):
+        for path in ("/v1/nonce", "/v1/status", "/v1/jobs/1/items"):
             async with session.get(path, headers=sent) as answer:
                 assert answer.status == 403
                 assert "Access-Control-Allow-Origin" not in answer.headers
-        async with session.post("/drain", headers={**sent, "Authorization": f"Bearer {TOKEN}"}) as answer:
+        async with session.post("/v1/drain", headers={**sent, "Authorization": f"Bearer {TOKEN}"}) as answer:
             assert answer.status == 403
         assert not desk.told
 
@@ -271,13 +272,13 @@ async def test_page_of_another_site_is_told_nothing(headers: dict) -> None:
 async def test_page_of_the_peer_itself_is_answered() -> None:
     async with api() as (desk, session):
         own = {"Origin": f"http://{desk.address}", "Sec-Fetch-Site": "same-origin"}
-        async with session.get("/status", headers=own) as answer:
+        async with session.get("/v1/status", headers=own) as answer:
             assert answer.status == 200
 
 
 @pytest.mark.parametrize("digits", [201, 4000, 6000])
 async def test_what_no_job_can_be_called_is_refused(digits: int, caplog: pytest.LogCaptureFixture) -> None:
-    async with api() as (_, session), session.get(f"/jobs/{'9' * digits}/items") as answer:
+    async with api() as (_, session), session.get(f"/v1/jobs/{'9' * digits}/items") as answer:
         assert answer.status == 400
         assert len(await answer.text()) < 200
     assert not caplog.records
@@ -286,7 +287,7 @@ async def test_what_no_job_can_be_called_is_refused(digits: int, caplog: pytest.
 async def test_whoever_goes_away_in_the_middle_does_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
     async with api() as (desk, session), asyncio.timeout(20):
         for request in (
-            b"GET /jobs/99999999/items HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+            b"GET /v1/jobs/99999999/items HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
             AUTHORIZED + b"Content-Length: 9\r\n\r\n",
         ):
             reader, writer = await asyncio.open_connection(*parse_address(desk.address))
@@ -294,7 +295,7 @@ async def test_whoever_goes_away_in_the_middle_does_not_fill_the_log(caplog: pyt
             await asyncio.wait_for(reader.read(1), 0.3) if request.startswith(b"GET") else await asyncio.sleep(0)
             writer.transport.abort()
         for _ in range(3):
-            async with session.get("/status") as answer:
+            async with session.get("/v1/status") as answer:
                 assert answer.status == 200
 
     assert not [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
@@ -304,7 +305,7 @@ async def test_body_is_not_inflated_whoever_sends_it() -> None:
     # Nobody who belongs here compresses what he asks, and a bomb would be inflated even after it was refused.
     headers = {"Content-Encoding": "gzip", "Authorization": f"Bearer {TOKEN}"}
     async with api() as (desk, session):
-        async with session.post("/submit", data=gzip.compress(b"{}"), headers=headers) as answer:
+        async with session.post("/v1/jobs", data=gzip.compress(b"{}"), headers=headers) as answer:
             assert answer.status == 400
         assert not desk.told
 
@@ -318,7 +319,7 @@ async def test_directory_of_bot_keys_is_for_everybody_under_any_name() -> None:
             async with session.get(DIRECTORY_PATH) as answer:
                 served = await answer.json(content_type=MEDIA_TYPE)
                 signed = answer.headers["Signature-Input"]
-            async with session.post(DIRECTORY_PATH) as refused, session.get("/status") as closed:
+            async with session.post(DIRECTORY_PATH) as refused, session.get("/v1/status") as closed:
                 statuses = refused.status, closed.status
     finally:
         await made.close()

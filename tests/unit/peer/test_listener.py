@@ -42,7 +42,7 @@ async def connect(stack: AsyncExitStack, address: str, count: int) -> list[async
 
 
 async def answers(address: str) -> bool:
-    async with aiohttp.ClientSession() as session, session.get(f"http://{address}/status") as answer:
+    async with aiohttp.ClientSession() as session, session.get(f"http://{address}/v1/status") as answer:
         return answer.status == 200
 
 
@@ -56,7 +56,7 @@ async def test_crowd_of_silent_connections_shuts_nobody_out() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", [b"", b"GET /sta", b"GET /status HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ", b"POST /submit HTTP/1.1\r\n"]
+    "said", [b"", b"GET /sta", b"GET /v1/status HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ", b"POST /v1/jobs HTTP/1.1\r\n"]
 )
 async def test_head_that_does_not_come_is_not_waited_for(said: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listener, "HEAD_S", 0.2)
@@ -73,7 +73,7 @@ async def test_head_that_drips_is_not_waited_for_either(monkeypatch: pytest.Monk
     monkeypatch.setattr(listener, "HEAD_S", 0.3)
     async with api() as made, asyncio.timeout(10):
         reader, writer = await asyncio.open_connection(*parse_address(made.address))
-        writer.write(b"GET /status HTTP/1.1\r\n")
+        writer.write(b"GET /v1/status HTTP/1.1\r\n")
 
         async def drip() -> None:
             while not reader.at_eof():
@@ -88,10 +88,12 @@ async def test_head_that_drips_is_not_waited_for_either(monkeypatch: pytest.Monk
 
 @pytest.mark.slow
 async def test_body_that_does_not_come_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("p2pcrawl.peer.api.routes.BODY_S", 0.2)
+    monkeypatch.setattr("p2pcrawl.peer.api.gate.BODY_S", 0.2)
     async with api() as made, asyncio.timeout(20):
         reader, writer = await asyncio.open_connection(*parse_address(made.address))
-        head = f"POST /submit HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 9\r\n\r\n"
+        head = (
+            f"POST /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 9\r\n\r\n"
+        )
         writer.write(head.encode())
 
         assert b" 408 " in await reader.readline()
@@ -110,7 +112,7 @@ async def test_long_answer_is_not_cut_short_and_an_idle_connection_is(monkeypatc
 
     async with api(Slow()) as made, asyncio.timeout(10):
         reader, writer = await asyncio.open_connection(*parse_address(made.address))
-        writer.write(b"GET /status HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        writer.write(b"GET /v1/status HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         await until(lambda: made.counters()["answered"] == 1)
         other, other_writer = await asyncio.open_connection(*parse_address(made.address))
         assert await read_to_the_end(other) == b""  # its time is up, and so is that of the first head
@@ -134,7 +136,7 @@ async def test_more_calls_than_people_make_are_refused_until_some_are_answered()
         for _ in range(listener.busy_max()):
             _, writer = await asyncio.open_connection(*parse_address(made.address))
             stack.callback(writer.close)
-            writer.write(b"GET /status HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            writer.write(b"GET /v1/status HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         await until(lambda: made.counters()["answered"] == listener.busy_max())
 
         [refused] = await connect(stack, made.address, 1)
@@ -148,8 +150,8 @@ async def test_more_calls_than_people_make_are_refused_until_some_are_answered()
 class Plenty(Desk):
     """Has so many pieces of items as is asked for."""
 
-    async def results(self, job):
-        for _ in range(int(job)):
+    async def stream(self, what, arguments):
+        for _ in range(int(arguments["job"])):
             yield bytes(1 << 18)
 
 
@@ -157,7 +159,7 @@ async def test_crowd_that_does_not_read_its_answers_shuts_nobody_out() -> None:
     async with api(Plenty()) as made, AsyncExitStack() as stack, asyncio.timeout(30):
         for _ in range(listener.busy_max()):
             crowd = stack.enter_context(socket.create_connection(parse_address(made.address)))
-            crowd.sendall(b"GET /jobs/1000/items HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            crowd.sendall(b"GET /v1/jobs/1000/items HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             await asyncio.sleep(0)
         await until(lambda: made.counters()["unread"] == listener.busy_max())
 
@@ -171,7 +173,7 @@ async def test_answer_that_is_read_late_comes_whole_when_nobody_waits() -> None:
     async with api(Plenty()) as made, asyncio.timeout(30):
         reader, writer = await asyncio.open_connection(*parse_address(made.address), limit=1024)
         writer.transport.pause_reading()
-        writer.write(b"GET /jobs/100/items HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+        writer.write(b"GET /v1/jobs/100/items HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
         await until(lambda: made.counters()["unread"] == 1)
 
         writer.transport.resume_reading()

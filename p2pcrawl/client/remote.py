@@ -1,4 +1,4 @@
-"""A peer's API as the verbs use it: blocking calls, and errors as one line.
+"""A peer's API as the verbs of the command line use it: blocking calls, and errors as one line.
 
 A token is read from where the user says, or from the data folder of a peer of this user that runs here, as that peer
 has noted it for this user alone; never from where somebody at the other end says. It is not sent: calls are signed
@@ -13,9 +13,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
-from p2pcrawl.cli.cluster.clusters_here import peer_of_the_one
+from p2pcrawl.client.clusters_here import peer_of_the_one
 from p2pcrawl.model.cluster.node import Address, format_address, parse_address
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.peer.api.tokens import authorization, read_token, token_of
@@ -34,6 +34,14 @@ ANSWER_MAX = 64 * 1024 * 1024
 def with_host(address: str) -> str:
     """Completes ``:7118``, which is on this machine."""
     return f"127.0.0.1{address}" if address.startswith(":") and address.count(":") == 1 else address
+
+
+def job_path(called: str | int, *rest: str) -> str:
+    """Returns the path of a job in the API. Raises ConfigurationError where no job is named."""
+    if not str(called):
+        # A variable that is not set would name the list of all jobs, and the verb might be `delete`.
+        raise ConfigurationError("no job is named: give its number or its name, or --last")
+    return "/".join(("/v1/jobs", quote(str(called), safe=""), *rest))
 
 
 class Remote:
@@ -65,7 +73,9 @@ class Remote:
                 f"{len(here)} peers run on this machine: name one with --peer ({', '.join(sorted(here))})"
             )
         if len(here) > 1:
-            return cls(peer_of_the_one(here, lambda at: cls(at, patience_s=LOOK_S)._call("GET", "/status")), token_file)
+            return cls(
+                peer_of_the_one(here, lambda at: cls(at, patience_s=LOOK_S)._call("GET", "/v1/status")), token_file
+            )
         return cls(here[0], token_file)
 
     def get(self, path: str, **query: object) -> Any:
@@ -74,17 +84,21 @@ class Remote:
 
     def job(self, called: str) -> int:
         """Returns the number of the job that is called so. Raises ConfigurationError when none is, or several are."""
-        return int(self.get("/known", job=called)["job"])
+        return int(self.get(job_path(called, "number"))["job"])
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
         """Makes a call that changes something, and returns the JSON answer."""
-        data = json.dumps(body).encode()
-        root = self.get("/")
-        if not isinstance(nonce := root.get("nonce"), str):
+        return self.change("POST", path, body)
+
+    def change(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        """Makes a call that changes something, by any method, and returns the JSON answer."""
+        data = json.dumps(body).encode() if body is not None else b""
+        told = self.get("/v1/nonce")
+        if not isinstance(nonce := told.get("nonce"), str):
             raise self._stranger()
-        said = authorization(self._token(str(root.get("token_file"))), nonce, "POST", path, data)
+        said = authorization(self._token(str(told.get("token_file"))), nonce, method, path, data)
         headers = {"Authorization": said, "Content-Type": "application/json"}
-        return self._call("POST", path, data, headers)
+        return self._call(method, path, data, headers)
 
     def lines(self, path: str) -> Iterator[list[bytes]]:
         """Yields the lines of an answer, in batches as they come. Raises P2PCrawlError when it is cut short."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from p2pcrawl.cli.cluster.remote import TOKEN_VARIABLE, Remote
+from p2pcrawl.client.remote import TOKEN_VARIABLE, Remote
 from p2pcrawl.model.cluster.node import Address
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.peer.api.tokens import Doorkeeper, load_or_make_token
@@ -72,7 +72,7 @@ def test_file_that_the_other_end_names_is_not_even_opened(tmp_path: Path) -> Non
     token = load_or_make_token(tmp_path)
     with impostor(tmp_path / "token") as (address, heard):
         with pytest.raises(ConfigurationError, match="none that you run on this machine"):
-            Remote(address).post("/pause?job=1", {})
+            Remote(address).post("/v1/jobs/1/pause", {})
 
         assert heard
         assert token not in "".join(heard)
@@ -81,7 +81,7 @@ def test_file_that_the_other_end_names_is_not_even_opened(tmp_path: Path) -> Non
 
 def test_path_that_the_other_end_names_cannot_write_to_the_terminal(tmp_path: Path) -> None:
     with impostor(Path("/tmp/\x1b]0;owned\x07token")) as (address, _), pytest.raises(ConfigurationError) as error:
-        Remote(address).post("/pause?job=1", {})
+        Remote(address).post("/v1/jobs/1/pause", {})
 
     assert "\x1b" not in str(error.value)
 
@@ -95,15 +95,15 @@ def test_token_that_the_user_gave_is_not_sent_but_signed_with(
     if by == "variable":
         monkeypatch.setenv(TOKEN_VARIABLE, token)
     with impostor(tmp_path / "nonsense", door) as (address, heard):
-        Remote(address, tmp_path / "token" if by == "file" else None).post("/pause?job=1", {})
+        Remote(address, tmp_path / "token" if by == "file" else None).post("/v1/jobs/1/pause", {})
 
         assert token not in "".join(heard)
         said = next(line for line in heard[-1].splitlines() if line.startswith("Authorization: "))
         said = said.removeprefix("Authorization: ")
         # What an impostor can do with it: hand on this very call, once.
-        assert door.admits(said, "POST", "/cancel?job=1") is None
-        assert door.admits(said, "POST", "/pause?job=1") is not None
-        assert door.admits(said, "POST", "/pause?job=1") is None
+        assert door.admits(said, "POST", "/v1/jobs/1/cancel") is None
+        assert door.admits(said, "POST", "/v1/jobs/1/pause") is not None
+        assert door.admits(said, "POST", "/v1/jobs/1/pause") is None
 
 
 def test_token_of_a_peer_of_this_user_is_found_by_what_that_peer_noted(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_token_of_a_peer_of_this_user_is_found_by_what_that_peer_noted(tmp_path:
     with impostor(tmp_path / "nonsense", door) as (address, heard):
         presence.open(address, tmp_path / "token")
         try:
-            Remote(address).post("/drain", {})
+            Remote(address).post("/v1/drain", {})
             port = address.rpartition(":")[2]
             assert token_file_of(Address(f"localhost:{port}")) == tmp_path / "token"
             assert token_file_of(Address(f"10.0.0.1:{port}")) is None
@@ -123,7 +123,7 @@ def test_token_of_a_peer_of_this_user_is_found_by_what_that_peer_noted(tmp_path:
         assert token not in "".join(heard)
         assert any(line.startswith("Authorization: P2PCrawl ") for line in heard[-1].splitlines())
         with pytest.raises(ConfigurationError, match="none that you run"):
-            Remote(address).post("/drain", {})
+            Remote(address).post("/v1/drain", {})
 
 
 def test_port_alone_is_on_this_machine_as_where_peers_join() -> None:
@@ -193,7 +193,7 @@ def test_what_is_no_peer_is_told_in_one_line(tmp_path: Path) -> None:
     thread.start()
     try:
         with pytest.raises(P2PCrawlError, match="no peer's API"):
-            Remote(Address(f"127.0.0.1:{server.server_port}"), tmp_path / "t").post("/drain", {})
+            Remote(Address(f"127.0.0.1:{server.server_port}"), tmp_path / "t").post("/v1/drain", {})
     finally:
         server.shutdown()
         thread.join()
@@ -209,20 +209,20 @@ def test_whatever_a_web_server_answers_is_one_clear_line(body: bytes, tmp_path: 
     with answering(body) as address:
         remote = Remote(address, tmp_path / "t")
 
-        for call in (lambda: remote.get("/jobs"), lambda: remote.post("/drain", {})):
+        for call in (lambda: remote.get("/v1/jobs"), lambda: remote.post("/v1/drain", {})):
             with pytest.raises(ConfigurationError, match="no peer's API"):
                 call()
 
 
 def test_answer_without_end_is_not_read_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("p2pcrawl.cli.cluster.remote.ANSWER_MAX", 1 << 20)
+    monkeypatch.setattr("p2pcrawl.client.remote.ANSWER_MAX", 1 << 20)
     with answering(bytes(1 << 24)) as address:
         remote = Remote(address, tmp_path / "t")
 
         with pytest.raises(ConfigurationError, match="no peer's API"):
-            remote.get("/jobs")
+            remote.get("/v1/jobs")
         with pytest.raises(P2PCrawlError):
-            list(remote.lines("/jobs/1/items"))
+            list(remote.lines("/v1/jobs/1/items"))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from p2pcrawl.cli.cluster.clusters_here import peer_of_the_one
+from p2pcrawl.client.clusters_here import peer_of_the_one
 from p2pcrawl.model.cluster.node import Address
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 

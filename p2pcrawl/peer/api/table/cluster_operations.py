@@ -1,0 +1,43 @@
+"""Operations on the cluster and its peers, and on who has which URL."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import msgspec
+
+from p2pcrawl.peer.api.table.operation import Operation, Parameter, Rank, RequestPart
+
+URL_MAX: Final = 8_000
+
+_URL = Parameter("url", Annotated[str, msgspec.Meta(min_length=1, max_length=URL_MAX)], "the URL", required=True)
+_MASTER = Parameter(
+    "master",
+    Annotated[str, msgspec.Meta(min_length=1, max_length=200)],
+    "the id of a master, or how it begins, or its address",
+    RequestPart.PATH,
+    required=True,
+    argument="peer",
+)
+_KEY = Parameter("key", str, "by what a job spreads its URLs: host (the default), domain or url")
+
+OPERATIONS: Final = (
+    Operation("getNonce", "GET", "/v1/nonce", "Makes a nonce to sign a call with", Rank.OPEN),
+    Operation("getStatus", "GET", "/v1/status", "Describes the cluster as the asked peer sees it", Rank.READ, "status"),
+    Operation("listMembers", "GET", "/v1/members", "Lists the masters that count", Rank.READ, "members"),
+    Operation(
+        "forgetMember",
+        "POST",
+        "/v1/members/{master}/forget",
+        "Lets nobody miss a master that does not come back",
+        Rank.CHANGE,
+        "forget",
+        (_MASTER,),
+    ),
+    Operation("drainPeer", "POST", "/v1/drain", "Lets the asked peer leave the cluster", Rank.CHANGE, "drain"),
+    Operation(
+        "reloadKeys", "POST", "/v1/keys", "Lets the asked peer read its file of cluster keys again", Rank.CHANGE, "keys"
+    ),
+    Operation("getOwner", "GET", "/v1/urls/owner", "Tells who owns a URL, and why", Rank.READ, "owner", (_URL, _KEY)),
+    Operation("explainUrl", "GET", "/v1/urls/why", "Tells what became of a URL, and why", Rank.READ, "why", (_URL,)),
+)

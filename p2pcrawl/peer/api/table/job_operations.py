@@ -1,0 +1,111 @@
+"""Operations on jobs: submit, look, steer, and fetch what came of them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from p2pcrawl.peer.api.table.operation import JOB, NDJSON, Operation, Parameter, Rank
+
+
+class SubmittedCrawl(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """A crawl on its way into the cluster: URLs, or a spider's code, its project, or a module that all peers have."""
+
+    name: str
+    urls: list[str] = []
+    file: str = ""
+    code: str = ""
+    module: str = ""
+    module_digest: str = ""
+    qualname: str = ""
+    arguments: dict[str, str] = {}
+    settings: dict[str, Any] = {}
+    label: str = ""
+    project: str = ""
+    sinks: list[dict[str, Any]] = []
+
+
+class RetryWish(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """The parts of a job that are tried again: its failed pages, or items that sinks have refused."""
+
+    dead_letters: bool = False
+
+
+class NewSettings(msgspec.Struct, forbid_unknown_fields=True):
+    """Settings to change, by their names."""
+
+    settings: dict[str, Any]
+
+
+class MoreUrls(msgspec.Struct, forbid_unknown_fields=True):
+    """URLs to put into a job."""
+
+    urls: list[str]
+
+
+def _steering(verb: str, summary: str, body: Any = None) -> Operation:
+    path = f"/v1/jobs/{{job}}/{verb}"
+    return Operation(f"{verb}Job", "POST", path, summary, Rank.CHANGE, verb, (JOB,), body)
+
+
+OPERATIONS: Final = (
+    Operation("listJobs", "GET", "/v1/jobs", "Lists all jobs, each counted over all masters", Rank.READ, "jobs"),
+    Operation("submitJob", "POST", "/v1/jobs", "Submits a crawl", Rank.CHANGE, "submit", body=SubmittedCrawl),
+    Operation("getJob", "GET", "/v1/jobs/{job}", "Counts a job over all masters", Rank.READ, "job", (JOB,)),
+    Operation(
+        "identifyJob",
+        "GET",
+        "/v1/jobs/{job}/number",
+        "Tells which job is called so, without counting it",
+        Rank.READ,
+        "known",
+        (JOB,),
+    ),
+    Operation(
+        "deleteJob",
+        "DELETE",
+        "/v1/jobs/{job}",
+        "Deletes a job that is over, with all that was kept of it",
+        Rank.CHANGE,
+        "delete",
+        (JOB, Parameter("force", bool, "also when items of it wait for a sink")),
+    ),
+    _steering("pause", "Begins nothing new of a job"),
+    _steering("resume", "Goes on with a job"),
+    _steering("cancel", "Ends a job for good"),
+    _steering("retry", "Visits the failed pages of a job once more, or sends its dead letters again", RetryWish),
+    Operation(
+        "changeJobSettings",
+        "PATCH",
+        "/v1/jobs/{job}/settings",
+        "Changes settings of a job while it runs",
+        Rank.CHANGE,
+        "set",
+        (JOB,),
+        NewSettings,
+    ),
+    Operation(
+        "injectUrls", "POST", "/v1/jobs/{job}/urls", "Puts URLs into a job", Rank.CHANGE, "inject", (JOB,), MoreUrls
+    ),
+    Operation(
+        "streamItems",
+        "GET",
+        "/v1/jobs/{job}/items",
+        "Streams the items of a job, a line each, gathered from all masters",
+        Rank.READ,
+        "items",
+        (JOB,),
+        stream=NDJSON,
+    ),
+    Operation(
+        "streamPages",
+        "GET",
+        "/v1/jobs/{job}/pages",
+        "Streams the pages of a job that have items, a line each, with what is told of each",
+        Rank.READ,
+        "pages",
+        (JOB,),
+        stream=NDJSON,
+    ),
+)
