@@ -19,8 +19,8 @@ from p2pcrawl.slave.link.fence import Fence, SessionExpired
 from p2pcrawl.slave.link.orphans import Orphanage
 from p2pcrawl.slave.link.outbox import Outbox
 from p2pcrawl.slave.link.post import Post, Pulse
+from p2pcrawl.slave.pages.known_rules import MissingRules
 from p2pcrawl.slave.work.jobs import Jobs
-from p2pcrawl.slave.work.known_rules import MissingRules
 from p2pcrawl.wire.messages.codec import AnyMessage
 from p2pcrawl.wire.messages.slave_messages import (
     Adopted,

@@ -25,10 +25,10 @@ from p2pcrawl.overlay.link import OnClose
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.slave.link.orphans import Orphanage
 from p2pcrawl.slave.link.post import Post, PostApart, PostThread
+from p2pcrawl.slave.pages.traces import sendable
 from p2pcrawl.slave.session import End, SlaveSession
 from p2pcrawl.slave.work.doors import Doors, PeersHere
 from p2pcrawl.slave.work.jobs import Jobs
-from p2pcrawl.slave.work.traces import sendable
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.wire.messages.codec import AnyMessage
 from p2pcrawl.wire.messages.desk import Desk

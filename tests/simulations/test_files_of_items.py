@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from p2pcrawl.slave.work.item_passage import ItemPassage
+from p2pcrawl.slave.pages.item_passage import ItemPassage
 from simulations import Options, Plan, Simulation, Stage
 from simulations.play.spiders import Collector
 from simulations.whole.outcome import Report

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from p2pcrawl.slave.work import harvest as harvest_module
+from p2pcrawl.slave.pages import harvest as harvest_module
 from simulations import Options, Plan, Simulation, Stage
 from simulations.play.spiders import Insister, Latecomer, Thinker
 from simulations.scenarios.deaths import newcomers

@@ -28,4 +28,4 @@ class Link(NamedTuple):
     referer: str = ""
     """The page that led to it; "" if none is to be told of."""
     extra: bytes = b""
-    """What else the request asks for (see slave.work.travel); empty for a plain GET."""
+    """What else the request asks for (see slave.pages.travel); empty for a plain GET."""

@@ -16,7 +16,7 @@ from p2pcrawl.model.crawl.job import JobSpec
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.url import host_of
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
-from p2pcrawl.slave.work.scope import Scope
+from p2pcrawl.slave.pages.scope import Scope
 from p2pcrawl.spiders.finding.answered_names import install_scrapy_names
 from p2pcrawl.spiders.loading.load import load_spider
 

@@ -74,7 +74,7 @@ class Jobs:
         made = self._runs[spec.id]
         if made.done() and not made.cancelled() and made.exception() is None:
             run, settings = made.result(), Settings().updated(spec.settings)
-            run.reopen()
+            run.starts.reopen()
             run.settings = replace(run.settings, **{name: getattr(settings, name) for name in TUNABLE})
 
     def run_of(self, job: int) -> Awaitable[JobRun]:
@@ -194,4 +194,4 @@ def _at_home(spec: WireJob) -> str:
 
 def _close_start(made: asyncio.Task[JobRun]) -> None:
     if not made.cancelled() and made.exception() is None:
-        made.result().close_start()
+        made.result().starts.close()

@@ -19,7 +19,7 @@ from p2pcrawl.model.outcome import Failure
 from p2pcrawl.pipelines.files import FileException, FilesPipeline
 from p2pcrawl.pipelines.media import MediaPipeline
 from p2pcrawl.slave.media.media_store import open_media_store
-from p2pcrawl.slave.work import job_run as run_module
+from p2pcrawl.slave.pages import file_work as file_module
 from p2pcrawl.stores.parts.folder_store import FolderStore
 from p2pcrawl.stores.sink import SinkAway
 from tests.unit.slave.media_crawls import Site, crawl, no_connection
@@ -257,7 +257,7 @@ async def test_item_goes_on_when_its_place_stays_away(tmp_path: Path, monkeypatc
         raise SinkAway("it cannot be reached")
 
     monkeypatch.setattr(FolderStore, "facts", away)
-    monkeypatch.setattr(run_module, "STORE_TRIES", 3)
+    monkeypatch.setattr(file_module, "STORE_TRIES", 3)
     crawled = await crawl(Books, Site({"http://a.example/": b"page"}), item_pipelines=FILES, FILES_STORE=str(tmp_path))
 
     assert crawled.items[1]["files"] == []

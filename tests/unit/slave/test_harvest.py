@@ -8,9 +8,9 @@ from p2pcrawl.model.crawl.fingerprint import SIZE, fingerprint
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.outcome import Filter
-from p2pcrawl.slave.work.harvest import PART_LINKS, Harvest
-from p2pcrawl.slave.work.memory import Memory
-from p2pcrawl.slave.work.scope import Scope
+from p2pcrawl.slave.pages.harvest import PART_LINKS, Harvest
+from p2pcrawl.slave.pages.memory import Memory
+from p2pcrawl.slave.pages.scope import Scope
 from p2pcrawl.spiders.page.links import LinkBatch
 from p2pcrawl.spiders.requests.fingerprinter import identify_by
 from tests.unit.slave.tasks import task_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from p2pcrawl.slave.work.memory import Memory
+from p2pcrawl.slave.pages.memory import Memory
 
 
 @given(st.lists(st.lists(st.text(max_size=2), max_size=10), max_size=30), st.integers(1, 10))

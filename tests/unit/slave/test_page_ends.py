@@ -7,7 +7,7 @@ import pytest
 from p2pcrawl.fetch.components.standard import Disallowed
 from p2pcrawl.model.errors import CannotResolveHostError, DownloadConnectionRefusedError, FetchError
 from p2pcrawl.model.outcome import Drop
-from p2pcrawl.slave.work.page_ends import error_to_tell
+from p2pcrawl.slave.pages.page_ends import error_to_tell
 
 URL = "http://a.example/"
 

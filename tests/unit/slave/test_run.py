@@ -27,13 +27,15 @@ from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.slave.link.fence import Fence
 from p2pcrawl.slave.link.orphans import Orphanage
 from p2pcrawl.slave.link.outbox import Outbox
-from p2pcrawl.slave.work import harvest as harvest_module
-from p2pcrawl.slave.work import item_passage as passage_module
+from p2pcrawl.slave.pages import harvest as harvest_module
+from p2pcrawl.slave.pages import item_passage as passage_module
+from p2pcrawl.slave.pages import start_work as start_module
+from p2pcrawl.slave.pages.harvest import PART_LINKS
+from p2pcrawl.slave.pages.harvesting import PARTS_AHEAD
+from p2pcrawl.slave.pages.traces import DETAIL_MAX
+from p2pcrawl.slave.pages.travel import packed_request
 from p2pcrawl.slave.work import job_run as run_module
-from p2pcrawl.slave.work.harvest import PART_LINKS
-from p2pcrawl.slave.work.job_run import PARTS_AHEAD, JobRun
-from p2pcrawl.slave.work.traces import DETAIL_MAX
-from p2pcrawl.slave.work.travel import packed_request
+from p2pcrawl.slave.work.job_run import JobRun
 from p2pcrawl.spiders.hooks.signal_names import item_dropped, item_error, item_scraped, scheduler_empty, spider_idle
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.wire.messages.codec import FrameReader, encode
@@ -495,7 +497,7 @@ async def test_requests_of_a_start_that_waits_do_not_wait_with_it(monkeypatch: p
             told.set()
             return super().send(message)
 
-    monkeypatch.setattr(run_module, "EARLY_S", 0.01)
+    monkeypatch.setattr(start_module, "EARLY_S", 0.01)
     run = JobRun(Waiting, {}, Settings(), Networks())
     link = Hearing()
     outbox = Outbox(link)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from p2pcrawl.slave.work.scope import Scope, UnheardMeta
+from p2pcrawl.slave.pages.scope import Scope, UnheardMeta
 
 
 def test_scope_is_the_domains_and_what_is_below_them() -> None:

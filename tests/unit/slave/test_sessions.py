@@ -26,8 +26,8 @@ from p2pcrawl.overlay.link import open_link
 from p2pcrawl.slave import session as session_module
 from p2pcrawl.slave import slave as slave_module
 from p2pcrawl.slave.link import post as post_module
+from p2pcrawl.slave.pages.harvest import PART_BYTES
 from p2pcrawl.slave.slave import Slave
-from p2pcrawl.slave.work.harvest import PART_BYTES
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.wire.messages.slave_messages import (
     PROTOCOL,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from p2pcrawl.model.crawl.referrer import ReferrerPolicy
 from p2pcrawl.model.crawl.request import Request
-from p2pcrawl.slave.work.travel import packed_request, request_of
+from p2pcrawl.slave.pages.travel import packed_request, request_of
 from tests.unit.slave.tasks import task_of
 
 text = st.text(max_size=5, alphabet=st.characters(exclude_categories=["Cs"]))

@@ -12,7 +12,7 @@ from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError, FetchError
 from p2pcrawl.model.outcome import Failure
-from p2pcrawl.slave.work.travel import packed_request
+from p2pcrawl.slave.pages.travel import packed_request
 from p2pcrawl.spiders import CrawlSpider, Rule, SitemapSpider, Spider
 from p2pcrawl.spiders.callbacks import iterate
 from p2pcrawl.spiders.failure import PageFailure

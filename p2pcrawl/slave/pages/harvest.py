@@ -19,16 +19,16 @@ from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.outcome import Filter
 from p2pcrawl.model.packing import PACKED_MAX, UNPACKED_MAX, packed_size
 from p2pcrawl.slave.hooks.page_log import left_out
-from p2pcrawl.slave.work.memory import Memory
-from p2pcrawl.slave.work.scope import Scope, UnheardMeta
-from p2pcrawl.slave.work.travel import packed_request
+from p2pcrawl.slave.pages.memory import Memory
+from p2pcrawl.slave.pages.scope import Scope, UnheardMeta
+from p2pcrawl.slave.pages.travel import packed_request
 from p2pcrawl.spiders.page.links import LinkBatch, normalise
 from p2pcrawl.spiders.page.response import Response
 from p2pcrawl.spiders.requests.fingerprinter import Identify
 from p2pcrawl.wire.messages.slave_messages import LinkColumns, Page, Task
 
 if TYPE_CHECKING:
-    from p2pcrawl.slave.work.errands import Errand
+    from p2pcrawl.slave.pages.errands import Errand
 
 PART_LINKS = 1_000
 PART_BYTES = 1 << 20
@@ -58,7 +58,6 @@ class Harvest:
         "_seed",
         "_settings",
         "_size",
-        "_task",
         "_unheard",
         "ahead",
         "dropped_items",
@@ -70,6 +69,8 @@ class Harvest:
         "parts",
         "reported",
         "response",
+        "task",
+        "url",
     )
 
     def __init__(
@@ -85,7 +86,9 @@ class Harvest:
     ) -> None:
         """``identify``: the identity of requests, where it is the spider's own."""
         self._identify = identify
-        self._task = task
+        self.task = task
+        """The task that this is the harvest of."""
+        self.url = task.link.url
         self._settings = settings
         self._scope = scope
         self._memory = memory
@@ -117,15 +120,6 @@ class Harvest:
         self.parts = 0
         self.ahead: deque[int] = deque()
         """The parts that are on their way, by what their outbox calls them."""
-
-    @property
-    def task(self) -> Task:
-        """The task that this is the harvest of."""
-        return self._task
-
-    @property
-    def url(self) -> str:
-        return self._task.link.url
 
     def add_item(self, data: bytes) -> None:
         self._items.append(data)
@@ -172,7 +166,7 @@ class Harvest:
             self.filtered[Filter.SEEN] += 1
             return False
         url = normalise(request.url)
-        settings, depth = self._settings, self._task.link.depth if redirect else self._depth
+        settings, depth = self._settings, self.task.link.depth if redirect else self._depth
         if url is None:
             return self._leave_out(request.url, Filter.INVALID)
         if settings.depth_limit and depth > settings.depth_limit:
@@ -183,7 +177,7 @@ class Harvest:
             self.filtered[Filter.OFFSITE] += 1
             return False
         self._ordinal += 1
-        salt = f"{self._task.link.fingerprint.hex()}.{self._ordinal}" if request.dont_filter else ""
+        salt = f"{self.task.link.fingerprint.hex()}.{self._ordinal}" if request.dont_filter else ""
         print_, key = self._known_as(request, url, salt)
         if (key in self._memory and not self._opens(url)) or key in self._keys:
             self.filtered[Filter.SEEN] += 1
@@ -227,8 +221,8 @@ class Harvest:
         if url is None or (limit and len(url) > limit):
             return False
         self._ordinal += 1
-        print_ = fingerprint(url, salt=f"{self._task.link.fingerprint.hex()}.{self._ordinal}")
-        self._append([url], print_, request, self._task.link.depth, redirect=True, seed=False)
+        print_ = fingerprint(url, salt=f"{self.task.link.fingerprint.hex()}.{self._ordinal}")
+        self._append([url], print_, request, self.task.link.depth, redirect=True, seed=False)
         return True
 
     def _known_as(self, request: Request, url: str, salt: str) -> tuple[Fingerprint, str | bytes]:
@@ -244,7 +238,7 @@ class Harvest:
     def _is_plain(self, source: Request | LinkBatch) -> bool:
         """Tells whether the URL of a request, or those of a batch, say all about which pages they are."""
         special = source.method != "GET" or source.body or source.dont_filter or self._identify is not None
-        return not special and not self._identifying(source)
+        return not special and not (self._settings.fingerprint_headers and self._identifying(source))
 
     def _append(
         self,
@@ -267,7 +261,7 @@ class Harvest:
             kind=str(source.kind),
             callback=callback_name(source.callback),
             seed=seed,
-            referer="" if seed or redirect or not self._settings.referer_enabled else self._task.link.url,
+            referer="" if seed or redirect or not self._settings.referer_enabled else self.task.link.url,
             extra=packed_request(source, source.meta.get(PAGE_POLICY, "") if redirect else self.page_policy),
         )
         if self._links and self._links[-1].shared == shared:
@@ -314,7 +308,7 @@ class Harvest:
 
     def take(self) -> Page:
         """Takes what has gathered, as (a part of) the task's page. From here on the links count as reported."""
-        page = Page(self._task.lease, self._task.record, self._task.job, self._links, self._items)
+        page = Page(self.task.lease, self.task.record, self.task.job, self._links, self._items)
         self._memory.remember(self._keys)
         self.reported += self._rows
         self._links, self._items, self._keys = [], [], set()

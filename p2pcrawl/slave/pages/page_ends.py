@@ -15,8 +15,8 @@ from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.errors import FetchError, TooSlow
 from p2pcrawl.model.outcome import Drop, Failure
-from p2pcrawl.slave.work.harvest import Harvest
-from p2pcrawl.slave.work.traces import trace_of
+from p2pcrawl.slave.pages.harvest import Harvest
+from p2pcrawl.slave.pages.traces import trace_of
 from p2pcrawl.stores.sink import SinkAway
 from p2pcrawl.wire.messages.slave_messages import Outcome, Task
 

@@ -14,10 +14,10 @@ from p2pcrawl.model.errors import CloseSpider, DropItem, TooSlow
 from p2pcrawl.model.packing import PACKED_MAX, UNPACKED_MAX
 from p2pcrawl.slave.hooks.own_lines import told_by_own
 from p2pcrawl.slave.link.fence import SessionExpired
-from p2pcrawl.slave.work.complaints import Complaints
-from p2pcrawl.slave.work.errands import Errands
-from p2pcrawl.slave.work.harvest import Harvest
-from p2pcrawl.slave.work.traces import trace_of
+from p2pcrawl.slave.pages.complaints import Complaints
+from p2pcrawl.slave.pages.errands import Errands
+from p2pcrawl.slave.pages.harvest import Harvest
+from p2pcrawl.slave.pages.traces import trace_of
 from p2pcrawl.spiders.callbacks import is_of_a_spider
 from p2pcrawl.spiders.failure import PageFailure
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle

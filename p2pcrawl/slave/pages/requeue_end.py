@@ -16,7 +16,7 @@ from p2pcrawl.model.errors import FetchError
 from p2pcrawl.model.http.headers import Headers
 from p2pcrawl.model.outcome import Drop, Failure
 from p2pcrawl.slave.middlewares.peoples import Requeued
-from p2pcrawl.slave.work.harvest import Harvest
+from p2pcrawl.slave.pages.harvest import Harvest
 from p2pcrawl.wire.messages.slave_messages import Outcome
 
 _OF_A_SLAVE = ("retry_times", "depth", "download_latency")

@@ -16,8 +16,8 @@ from typing import Any
 from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.slave.work.harvest import Harvest
-from p2pcrawl.slave.work.travel import request_in, whole_request
+from p2pcrawl.slave.pages.harvest import Harvest
+from p2pcrawl.slave.pages.travel import request_in, whole_request
 from p2pcrawl.spiders.callbacks import is_of_a_spider
 from p2pcrawl.spiders.failure import PageFailure
 from p2pcrawl.spiders.items.travelling import packed_plainly, unpacked_plainly
