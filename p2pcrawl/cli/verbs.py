@@ -214,6 +214,27 @@ def console(peer_api: str | None, token_file: Path | None, debug: bool) -> int:
 
 
 @p2pcrawl.command()
+@options.peer
+@options.token
+@click.option(
+    "--changes", is_flag=True, help="Offer tools that change something, too: crawl, pause, resume, cancel, retry."
+)
+@options.debug
+def mcp(peer_api: str | None, token_file: Path | None, changes: bool, debug: bool) -> int:
+    """Serve tools for language models (Model Context Protocol) about a cluster, on standard input and output.
+
+    They look, and change nothing, unless --changes is given. Their results hold what sites have written, and say so.
+
+    \b
+    p2pcrawl mcp                                        # the command that a model's program starts
+    p2pcrawl mcp --peer 10.0.0.5:7180 --changes
+    """
+    from p2pcrawl.cli.mcp.mcp_verb import run_mcp
+
+    return run_mcp(peer_api, token_file, changes=changes)
+
+
+@p2pcrawl.command()
 @click.option("--output", default="demo-output/pages.jsonl", show_default=True, metavar="FILE", help="Where items go.")
 @click.option(
     "--pages", type=click.IntRange(min=200, max=200_000), default=3000, show_default=True, help="Pages of the site."

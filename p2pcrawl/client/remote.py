@@ -10,7 +10,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote, urlencode
@@ -100,7 +100,7 @@ class Remote:
         headers = {"Authorization": said, "Content-Type": "application/json"}
         return self._call(method, path, data, headers)
 
-    def lines(self, path: str) -> Iterator[list[bytes]]:
+    def lines(self, path: str) -> Generator[list[bytes]]:
         """Yields the lines of an answer, in batches as they come. Raises P2PCrawlError when it is cut short."""
         connection = self._connection()
         try:
