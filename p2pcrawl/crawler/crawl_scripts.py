@@ -34,6 +34,7 @@ class CrawlerRunner:
             given = settings.chosen() if isinstance(settings, Settings) else settings
             self.settings = RankedSettings(given, known=Settings())
         self.crawlers: set[Crawler] = set()
+        """Those that are under way."""
         self.bootstrap_failed = False
         """Whether a crawl could not be begun."""
         self._crawling: set[asyncio.Task[None]] = set()
@@ -86,6 +87,7 @@ class CrawlerRunner:
         return WithArguments(what, {name: _plain(value) for name, value in kwargs.items()})
 
     async def _run(self, spiders: list[WithArguments], *, signals: bool) -> None:
+        crawler: Crawler | None = None
         try:
             crawler = Crawler(spiders, settings=self.settings)
             self.crawlers.add(crawler)
@@ -97,7 +99,8 @@ class CrawlerRunner:
             self.bootstrap_failed = True
             raise
         finally:
-            self.crawlers = {each for each in self.crawlers if not each.finished}
+            if crawler is not None:
+                self.crawlers.discard(crawler)
         for name, found in zip(crawler.names, certificates, strict=True):
             told = ", ".join(f"{found[what]:,} {what}" for what in ("pages", "items", "failed", "dropped"))
             log.info("%s has ended: %s", name, told)

@@ -17,6 +17,7 @@ from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import IgnoreRequest
 from p2pcrawl.slave.media.media_store import writes_begun
+from p2pcrawl.spiders.aids.awaited import ensure_awaitable
 from p2pcrawl.spiders.loading.parked import FileException, Parked
 from p2pcrawl.spiders.loading.pipelines import NothingReturned
 
@@ -109,13 +110,15 @@ class MediaPipeline:
         return
 
     async def known_result(self, request: Request, item: Any) -> Any:
-        return await _awaited(accepting(self.media_to_download, request, self.spiderinfo, item=item))
+        return await ensure_awaitable(accepting(self.media_to_download, request, self.spiderinfo, item=item))
 
     async def result_of(self, request: Request, response: Any, item: Any) -> Any:
         """Returns what ``media_downloaded`` does, when all is written that it began to write; also where it raises."""
         with writes_begun() as begun:
             try:
-                result = await _awaited(accepting(self.media_downloaded, response, request, self.spiderinfo, item=item))
+                result = await ensure_awaitable(
+                    accepting(self.media_downloaded, response, request, self.spiderinfo, item=item)
+                )
             finally:
                 written = await asyncio.gather(*begun, return_exceptions=True)
         for write in written:
@@ -128,7 +131,7 @@ class MediaPipeline:
             accepting(self.media_failed, failure, request, self.spiderinfo)
 
     async def item_with(self, results: list[tuple[bool, Any]], item: Any) -> Any:
-        completed = await _awaited(self.item_completed(results, item, self.spiderinfo))
+        completed = await ensure_awaitable(self.item_completed(results, item, self.spiderinfo))
         if completed is None:
             raise NothingReturned(f"{type(self).__name__}.item_completed returned None: return the item")
         return completed
@@ -189,7 +192,3 @@ def _listed(requests: Any) -> list[Request]:
         if not isinstance(each, Request):
             raise TypeError(f"get_media_requests gives requests, not {type(each).__name__}")
     return listed
-
-
-async def _awaited(result: Any) -> Any:
-    return await result if inspect.isawaitable(result) else result

@@ -4,20 +4,16 @@ or leaves them out, and people's own.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from p2pcrawl.fetch.components.chain import Component
 from p2pcrawl.model.crawl.settings import Settings
-from p2pcrawl.model.errors import ConfigurationError, NotConfigured
 from p2pcrawl.slave.middlewares.peoples import PeoplesComponent
 from p2pcrawl.slave.middlewares.spider_side import SpiderSide
 from p2pcrawl.spiders.finding.built_in import built_in
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
-from p2pcrawl.spiders.hooks.making import make_component
-
-log = logging.getLogger(__name__)
+from p2pcrawl.spiders.hooks.making import make_component, taking_part
 
 STAND_FOR: Final[Mapping[str, tuple[str, ...]]] = {
     "CookiesMiddleware": ("Cookies", "CookieTalk"),
@@ -59,7 +55,7 @@ def assembled(settings: Settings, handle: CrawlHandle, defaults: Iterable[Compon
                 if type(each).__name__ in stand:
                     each.order = order  # type: ignore[misc, assignment]
     silence_s = settings.slave_silence
-    made = list(peoples(settings.downloader_middlewares, handle))
+    made = peoples(settings.downloader_middlewares, handle)
     handle.parts["downloader middleware"] = [middleware for _, middleware in made]
     return [*components, *(PeoplesComponent(each, order, handle.spider, silence_s) for order, each in made)]
 
@@ -79,18 +75,14 @@ def without_left_out(settings: Settings) -> Settings:
     return settings.updated(changes) if changes else settings
 
 
-def peoples(paths: Mapping[str, int | None], handle: CrawlHandle) -> Iterator[tuple[int, Any]]:
-    """Yields the components of a setting that are people's own, made, each with its order; those that do not want to
+def peoples(paths: Mapping[str, int | None], handle: CrawlHandle) -> list[tuple[int, Any]]:
+    """Returns the components of a setting that are people's own, made, each with its order; those that do not want to
     take part are told. Raises ConfigurationError for one that cannot be made.
     """
+    made: list[tuple[int, Any]] = []
     for path, order in sorted(((p, o) for p, o in paths.items() if o is not None), key=lambda pair: pair[1]):
         if built_in(path):
             continue
-        try:
-            yield order, make_component(path, handle)
-        except NotConfigured as error:
-            log.warning("%s takes no part%s", path, f": {error}" if str(error) else "")
-        except ConfigurationError:
-            raise
-        except Exception as error:
-            raise ConfigurationError(f"{path} cannot be made: {type(error).__name__}: {error}") from error
+        with taking_part(path):
+            made.append((order, make_component(path, handle)))
+    return made

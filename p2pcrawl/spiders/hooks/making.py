@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
+from p2pcrawl.model.errors import ConfigurationError, NotConfigured
 from p2pcrawl.spiders.finding.objects import load_object
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
+
+log = logging.getLogger(__name__)
 
 
 def make_component(cls_or_path: Any, handle: CrawlHandle, *arguments: Any, **named: Any) -> Any:
@@ -26,6 +31,21 @@ def make_component(cls_or_path: Any, handle: CrawlHandle, *arguments: Any, **nam
     if made is None:
         raise TypeError(f"{cls.__qualname__}.{how} returned None: it must return what it made")
     return made
+
+
+@contextmanager
+def taking_part(name: str) -> Iterator[None]:
+    """Ends the block where a component that is made in it does not want to take part, and tells of it under its name.
+    Raises ConfigurationError, one line, for whatever else goes wrong.
+    """
+    try:
+        yield
+    except NotConfigured as error:
+        log.warning("%s takes no part%s", name, f": {error}" if str(error) else "")
+    except ConfigurationError:
+        raise
+    except Exception as error:
+        raise ConfigurationError(f"{name} cannot be made: {type(error).__name__}: {error}") from error
 
 
 def make_spider(cls: type[Any], handle: CrawlHandle, arguments: Mapping[str, Any]) -> Any:

@@ -12,10 +12,10 @@ from typing import Any, Final, cast
 
 from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.crawl.settings import Settings, check_names, field_of, is_ours
-from p2pcrawl.model.errors import ConfigurationError, NotConfigured
+from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders.finding.objects import path_of
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
-from p2pcrawl.spiders.hooks.making import make_component, make_spider
+from p2pcrawl.spiders.hooks.making import make_component, make_spider, taking_part
 from p2pcrawl.spiders.spider import Spider
 
 log = logging.getLogger(__name__)
@@ -87,14 +87,8 @@ def _add_on(ranked: RankedSettings, start: Settings, cls: type[Spider]) -> None:
         ((path, order) for path, order in ranked.getdict("ADDONS").items() if order is not None), key=itemgetter(1)
     ):
         name = addon if isinstance(addon, str) else addon.__qualname__
-        try:
+        with taking_part(f"add-on {name}"):
             make_component(addon, handle).update_settings(ranked)
-        except NotConfigured as error:
-            log.warning("add-on %s takes no part%s", name, f": {error}" if str(error) else "")
-        except ConfigurationError:
-            raise
-        except Exception as error:
-            raise ConfigurationError(f"add-on {name} failed: {type(error).__name__}: {error}") from error
 
 
 def spiders_say(settings: Settings, spider: Spider) -> Settings:

@@ -7,11 +7,12 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from p2pcrawl.model.errors import ConfigurationError, DropItem, NotConfigured
+from p2pcrawl.model.errors import DropItem
+from p2pcrawl.spiders.aids.awaited import ensure_awaitable
 from p2pcrawl.spiders.callbacks import is_of_a_spider
 from p2pcrawl.spiders.hooks.binding import bound
 from p2pcrawl.spiders.hooks.crawl_handle import CrawlHandle
-from p2pcrawl.spiders.hooks.making import make_component
+from p2pcrawl.spiders.hooks.making import make_component, taking_part
 from p2pcrawl.spiders.loading.parked import MediaMaker, Parked
 from p2pcrawl.spiders.spider import Spider
 
@@ -43,9 +44,12 @@ class Pipelines:
         Raises ConfigurationError.
         """
         wanted = [(order, path) for path, order in paths.items() if order is not None]
-        made = [_made(path, handle) for _, path in sorted(wanted, key=lambda pair: pair[0])]
-        handle.parts["pipeline"] = taking_part = [pipeline for pipeline in made if pipeline is not None]
-        return cls(taking_part, handle.spider)
+        handle.parts["pipeline"] = made = []
+        for _, path in sorted(wanted, key=lambda pair: pair[0]):
+            name = path if isinstance(path, str) else getattr(path, "__name__", str(path))
+            with taking_part(f"pipeline {name}"):
+                made.append(make_component(path, handle))
+        return cls(made, handle.spider)
 
     def __len__(self) -> int:
         return len(self._pipelines)
@@ -58,7 +62,7 @@ class Pipelines:
                 if isinstance(pipeline, MediaMaker):
                     await pipeline.check_place()
                 if hasattr(pipeline, "open_spider"):
-                    await _awaited(bound(pipeline, "open_spider", self._spider)())
+                    await ensure_awaitable(bound(pipeline, "open_spider", self._spider)())
         except BaseException:
             self._open.pop()
             await self.close()
@@ -97,7 +101,7 @@ class Pipelines:
             if not hasattr(pipeline, "close_spider"):
                 continue
             try:
-                await _awaited(bound(pipeline, "close_spider", self._spider)())
+                await ensure_awaitable(bound(pipeline, "close_spider", self._spider)())
             except BaseException as error:
                 if not is_of_a_spider(error):
                     raise
@@ -105,21 +109,3 @@ class Pipelines:
                 first = first or error
         if first is not None:
             raise first
-
-
-def _made(path: Any, handle: CrawlHandle) -> Any:
-    name = path if isinstance(path, str) else getattr(path, "__name__", str(path))
-    try:
-        return make_component(path, handle)
-    except NotConfigured as error:
-        logger.warning("pipeline %s takes no part%s", name, f": {error}" if str(error) else "")
-        return None
-    except ConfigurationError:
-        raise
-    except Exception as error:
-        raise ConfigurationError(f"pipeline {name} cannot be created: {type(error).__name__}: {error}") from error
-
-
-async def _awaited(result: Any) -> None:
-    if inspect.isawaitable(result):
-        await result
