@@ -48,7 +48,7 @@ class Rules(Protocol):
 
 def rules_of(settings: Settings) -> Rules:
     """Returns the rules that a user wants."""
-    if settings.httpcache_policy is CachePolicy.DUMMY:
+    if settings.httpcache_policy is not CachePolicy.RFC9111:
         return ReplayRules(frozenset(settings.retry_http_codes if settings.retry_enabled else ()))
     ignored = frozenset(name.lower() for name in settings.httpcache_ignore_response_cache_controls)
     return CacheRules(settings.httpcache_always_store, ignored)

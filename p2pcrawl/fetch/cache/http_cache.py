@@ -243,6 +243,16 @@ class HttpCache(Component):
             return None
         return await self._old_one(request, asked.found, now)
 
+    def ask_anew(self, request: Request) -> None:
+        """Has the host asked for what was found, without a condition: what comes takes its place."""
+        fields: Fields = joined_fields(request.headers.lines)
+        self._asked[request] = _Question(self._key(request), fields, None, self._clock(), {})
+
+    def dismiss(self, request: Request) -> None:
+        """Forgets that a request was asked: its answer is not stored."""
+        if (asked := self._asked.pop(request, None)) is not None:
+            asked.take_back(request)
+
     def _may_stand_in(self, found: Found, answer: Answer, fields: Fields) -> bool:
         """Tells whether what is stored is better than this failure. What asks for patience is to be heard."""
         if answer.status < 500 or answer.status in SLOW_DOWN_STATUS:

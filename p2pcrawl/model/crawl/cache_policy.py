@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from pathlib import PurePath
 
@@ -25,7 +26,22 @@ class CachePolicy(StrEnum):
 _ROOTS = ("scrapy.extensions.httpcache.", "p2pcrawl.extensions.httpcache.", "scrapy.contrib.httpcache.")
 _NAMES = {"dummy": CachePolicy.DUMMY, "rfc9111": CachePolicy.RFC9111, "rfc2616": CachePolicy.RFC9111}
 
+_IS_PATH = re.compile(r"[^\n]+[.:][^\W\d]\w*\Z").match
 _STORES = ("filesystemcachestorage", "dbmcachestorage")
+
+
+def cache_policy_named(value: object) -> CachePolicy | str:
+    """Returns the policy that people name; the path of a class of their own as it is. Raises ConfigurationError."""
+    try:
+        return CachePolicy(str(value))
+    except ValueError:
+        path = str(value)
+    if path.lower().startswith(_ROOTS) or not _IS_PATH(path):
+        raise ConfigurationError(
+            f"setting HTTPCACHE_POLICY is one of {', '.join(CachePolicy)}, or names a class of your own, as "
+            f"package.module.Class, not {path!r:.200}"
+        )
+    return path
 
 
 def check_cache(folder: str, storage: str) -> None:

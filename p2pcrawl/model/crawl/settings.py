@@ -23,7 +23,7 @@ from p2pcrawl.model.choosing.reading import FALSE, TRUE, Readings
 from p2pcrawl.model.choosing.signature_form import AGENT_FORM, SIGNED_PARTS, SignatureForm, SignWhen, is_agent
 from p2pcrawl.model.cluster.placement import GroupPlacement
 from p2pcrawl.model.crawl.allowance import Allowance, allowance_of
-from p2pcrawl.model.crawl.cache_policy import CachePolicy, check_cache
+from p2pcrawl.model.crawl.cache_policy import CachePolicy, cache_policy_named, check_cache
 from p2pcrawl.model.crawl.purpose import ForbiddenPages, Purpose
 from p2pcrawl.model.crawl.record import Order, ShardKey
 from p2pcrawl.model.crawl.referrer import ReferrerPolicy
@@ -200,7 +200,7 @@ class Settings(Readings):
     httpcache_enabled: bool = False
     httpcache_dir: str = "httpcache"
     """A folder on each machine that fetches; what is no whole path is in the user's own folder for caches."""
-    httpcache_policy: CachePolicy = CachePolicy.DUMMY
+    httpcache_policy: CachePolicy | str = CachePolicy.DUMMY
     """``dummy``: what was answered once is the answer; ``rfc9111``: as browsers do. Scrapy's paths name them, too."""
     httpcache_size_max: int = 1 << 30
     """Bytes of the folder; what was not used for longest goes first. Scrapy's grows for ever."""
@@ -596,10 +596,10 @@ def _read(name: str, value: Any) -> Any:
                 f"setting {name.upper()} is true, false, or names, addresses and networks with commas between them: "
                 f"{error}"
             ) from error
-    if name == "user_agents":
-        value = _weighted(value)
-    if name == "feed_export_fields":
-        value = _named(value)
+    if name == "httpcache_policy" and value is not None:
+        return cache_policy_named(value)
+    if name in _READ_FIRST:
+        value = _READ_FIRST[name](value)
     optional = get_origin(wanted) in (Union, UnionType)
     if value is None and not optional:
         return getattr(_DEFAULTS, name)
@@ -695,5 +695,7 @@ def _truth(text: str) -> bool:
     raise ValueError
 
 
+_READ_FIRST = {"feed_export_fields": _named, "user_agents": _weighted}
+"""What makes the plain form of what has several."""
 _TYPES: dict[str, Any] = get_type_hints(Settings)
 _DEFAULTS = Settings()

@@ -20,7 +20,7 @@ STAND_FOR: Final[Mapping[str, tuple[str, ...]]] = {
     "DefaultHeadersMiddleware": ("DefaultHeaders",),
     "DownloaderStats": ("FetchStats",),
     "HttpAuthMiddleware": ("HttpAuth",),
-    "HttpCacheMiddleware": ("HttpCache",),
+    "HttpCacheMiddleware": ("HttpCache", "PolicyCache"),
     "HttpProxyMiddleware": ("Proxy", "ProxyChoice"),
     "MetaRefreshMiddleware": ("MetaRefresh",),
     "RedirectMiddleware": ("Redirect",),

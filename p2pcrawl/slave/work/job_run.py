@@ -8,7 +8,6 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any
 
-from p2pcrawl.fetch.cache.spiders_caches import Caches
 from p2pcrawl.fetch.components.chain import Chain, Component
 from p2pcrawl.fetch.components.own_headers import Home
 from p2pcrawl.fetch.components.plain_fetcher import PlainFetcher
@@ -37,6 +36,7 @@ from p2pcrawl.slave.link.fence import Fence
 from p2pcrawl.slave.link.outbox import Outbox
 from p2pcrawl.slave.middlewares.assembly import assembled, spider_side, without_left_out
 from p2pcrawl.slave.middlewares.fetch_stats import FetchStats
+from p2pcrawl.slave.middlewares.policy_cache import cache_of, stands_for_cache
 from p2pcrawl.slave.pages.complaints import Complaints
 from p2pcrawl.slave.pages.errands import Errands
 from p2pcrawl.slave.pages.file_work import FileWork
@@ -98,10 +98,9 @@ class JobRun:
         self._pipelines = Pipelines.load(settings.item_pipelines, self.handle)
         self._rules = KnownRules(self.agent, usage=settings.reads_usage)
         self._side = spider_side(settings, self.handle)
-        self._caches = caches = self._caches_of(settings)
-        self._components = self._components_of(settings, caches)
-        if caches is not None and caches.pages not in self._components:
-            self._caches = None
+        caches, cache = cache_of(settings, networks, self.handle)
+        self._components = self._components_of(settings, cache)
+        self._caches = caches if cache in self._components or stands_for_cache(self.handle) else None
         self._inline = InlineFetches(self._chained, MissingRules, self._read_rules, settings.redirect_max_times)
         self._hooks = RunHooks(self.handle, settings, self._inline.fetch, close_job)
         self._announcing = self._hooks.announcing
@@ -114,11 +113,7 @@ class JobRun:
         self._rest.set()
         self._stack = AsyncExitStack()
 
-    def _caches_of(self, settings: Settings) -> Caches | None:
-        count, known_by = self.handle.stats.inc_value, self.handle.request_fingerprinter.fingerprint
-        return Caches.of(settings, self.networks, self.spider.name, count, known_by)
-
-    def _components_of(self, settings: Settings, caches: Caches | None) -> list[Component]:
+    def _components_of(self, settings: Settings, cache: Component | None) -> list[Component]:
         """Returns the components of the chain: the built-in ones, as settings move them or leave them out, and people's
         own.
         """
@@ -127,8 +122,8 @@ class JobRun:
         defaults = default_components(
             settings, self._rules.of, handled, self._home, retried_kinds(settings.retry_exceptions)
         )
-        if caches is not None:
-            defaults.append(caches.pages)
+        if cache is not None:
+            defaults.append(cache)
         if settings.downloader_stats:
             defaults.append(FetchStats(self.handle.stats))
         return assembled(settings, self.handle, defaults)

@@ -61,8 +61,9 @@ ABOVE = frozenset(name.rpartition(".")[0] for name in ELSEWHERE) | {"scrapy.cont
 """Packages that are there for what lies in them, though they may hold nothing else."""
 
 _CACHE = (
-    "HTTPCACHE_POLICY names the policies, dummy and rfc9111; a cache of one's own is a downloader middleware whose "
-    "process_request returns what it has"
+    "answers are in one file of our own, in HTTPCACHE_DIR; HTTPCACHE_POLICY names a policy, which may be a subclass of "
+    "DummyPolicy or RFC2616Policy, and a store of one's own is a downloader middleware whose process_request returns "
+    "what it has"
 )
 REFUSED = {
     "twisted": "crawls run on asyncio, without reactor and deferreds: take CrawlerProcess, whose start() ends with the "
@@ -78,7 +79,6 @@ REFUSED = {
     "scrapy.extensions.telnet": "a running crawl is looked into by p2pcrawl console, and by p2pcrawl why",
     "scrapy.extensions.httpcache": _CACHE,
     "scrapy.contrib.httpcache": _CACHE,
-    "scrapy.downloadermiddlewares.httpcache": _CACHE,
     "scrapy.utils.reactor": "there is no Twisted reactor: callbacks may be async and await asyncio's things",
     "scrapy.xlib.tx": "there is no Twisted",
     "scrapy.conf": "read the settings from the spider or the crawler: spider.settings, or from_crawler(cls, crawler)",
@@ -92,8 +92,8 @@ REACTORS = frozenset({"twisted.enterprise", "twisted.internet.reactor"})
 
 OTHER_THINGS = frozenset(
     {
-        "cli", "core", "demo", "fetch", "frontier", "master", "model", "overlay", "peer", "private", "slave", "spiders",
-        "stores", "wire",
+        "cli", "client", "core", "demo", "fetch", "frontier", "master", "model", "overlay", "peer", "private", "slave",
+        "spiders", "stores", "wire",
     }
 )  # fmt: skip
 """What is below ``p2pcrawl`` and no face: not shown under Scrapy's name."""

@@ -85,7 +85,7 @@ def test_policies_are_named_as_people_name_them(name: str, policy: CachePolicy) 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("HTTPCACHE_POLICY", "mine.DummyPolicy"),
+        ("HTTPCACHE_POLICY", "mine"),
         ("HTTPCACHE_STORAGE", "mine.FilesystemCacheStorage"),
         ("HTTPCACHE_DIR", "../elsewhere"),
         ("HTTPCACHE_DIR", ""),

@@ -1,0 +1,5 @@
+"""The HTTP cache."""
+
+from p2pcrawl.slave.middlewares.policy_cache import HttpCacheMiddleware
+
+__all__ = ["HttpCacheMiddleware"]
