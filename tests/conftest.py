@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Generator
 
 import pytest
 
 # No test trusts a public authority. Every process that imports aiohttp reads their list, which takes some 30 ms, and
 # the tests start more than a thousand.
 os.environ["SSL_CERT_FILE"] = os.devnull
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keeps the garbage collector away from what was collected of tests: some 400,000 objects that stay to the end.
+
+    Each simulated world collects garbage when it closes, which took a quarter of a second, nearly all of it for these.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
