@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode
 
 from p2pcrawl.client.clusters_here import peer_of_the_one
 from p2pcrawl.model.cluster.node import Address, format_address, parse_address
-from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from p2pcrawl.model.errors import ConfigurationError, NotNow, NotThere, P2PCrawlError
 from p2pcrawl.peer.api.tokens import authorization, read_token, token_of
 from p2pcrawl.private.presence import peers_here, token_file_of
 
@@ -27,6 +27,7 @@ CALL_S = 60.0
 LOOK_S = 5.0
 """For how long a peer is waited for that nobody has named."""
 PIECE = 256 * 1024
+_OF_THE_CALLER = {400: ConfigurationError, 404: NotThere, 409: NotNow, 413: ConfigurationError}
 ANSWER_MAX = 64 * 1024 * 1024
 """Of what is not read piece by piece; a line of items is no longer."""
 
@@ -163,8 +164,8 @@ class Remote:
         if response.status == 200:
             return response
         text = _error_text(response.read(PIECE))
-        if response.status == 400:
-            raise ConfigurationError(text)
+        if response.status in _OF_THE_CALLER:
+            raise _OF_THE_CALLER[response.status](text)
         if response.status == 401:
             raise ConfigurationError(f"the peer at {self.address} refuses the token: {text}")
         raise P2PCrawlError(text or f"the peer at {self.address} answered with status {response.status}")

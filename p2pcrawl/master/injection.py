@@ -22,7 +22,7 @@ from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.links.dispatch import Hold, Parcel
 from p2pcrawl.model.crawl.fingerprint import fingerprint
 from p2pcrawl.model.crawl.page_link import Link
-from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from p2pcrawl.model.errors import ConfigurationError, NotNow, P2PCrawlError
 
 INJECT_S = 30.0
 """For how long the owners of the URLs are waited for."""
@@ -91,4 +91,4 @@ def check_takes_urls(job: Job) -> None:
         why = f"it was closed before its queue was empty ({job.closing or job.reason})"
     else:
         return
-    raise ConfigurationError(f"job {job.id} takes no URLs: {why}")
+    raise NotNow(f"job {job.id} takes no URLs: {why}")

@@ -24,7 +24,7 @@ from p2pcrawl.master.jobs.certificate import Part, certificate_of, members_diges
 from p2pcrawl.master.jobs.job import FINISHED, INCOMPLETE, Job, plain_account
 from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.model.cluster.node import Member
-from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from p2pcrawl.model.errors import NotNow, P2PCrawlError
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.wire.sealed.identity import Identity
 
@@ -76,7 +76,7 @@ class Steering:
         """Does it in the whole cluster. Raises ConfigurationError when the job is not in a state for it."""
         was = job.state
         if steered(job.control, verb) is None:
-            raise ConfigurationError(f"cannot {verb} job {job.id}: {refusal(job.control, verb)}")
+            raise NotNow(f"cannot {verb} job {job.id}: {refusal(job.control, verb)}")
         answer: dict[str, Any] = {"job": job.id, "name": job.spec.name, "was": was}
         idle = False
         if verb == RETRY:
@@ -237,7 +237,7 @@ def check_can_be_set(job: Job) -> None:
         why = "it is finished; `p2pcrawl retry` or `inject` lets it run again, and settings can be changed then"
     else:
         return
-    raise ConfigurationError(f"cannot set anything of job {job.id}: {why}")
+    raise NotNow(f"cannot set anything of job {job.id}: {why}")
 
 
 def _named(values: Mapping[str, Any]) -> dict[str, Any]:

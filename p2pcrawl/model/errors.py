@@ -24,6 +24,14 @@ class ConfigurationError(P2PCrawlError):
     exit_code = 2
 
 
+class NotThere(ConfigurationError):
+    """Raised where something is named that there is not: a job, a master, a host."""
+
+
+class NotNow(ConfigurationError):
+    """Raised where something cannot be done to a job or a master as it stands; it could be, in another state."""
+
+
 class BadRequest(ConfigurationError, ValueError):
     """Raised where a request is made of what cannot be sent: its URL, a header, a cookie, a callback."""
 

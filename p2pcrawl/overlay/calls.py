@@ -11,9 +11,10 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Final
 
 from p2pcrawl.model.cluster.node import Address, parse_address
-from p2pcrawl.model.errors import ConfigurationError, LinkError, P2PCrawlError
+from p2pcrawl.model.errors import ConfigurationError, LinkError, NotNow, NotThere, P2PCrawlError
 from p2pcrawl.overlay.antechamber import Antechamber
 from p2pcrawl.overlay.link import PeerLink
 from p2pcrawl.overlay.tasks import end
@@ -32,6 +33,9 @@ SILENT_S = 5.0
 that it lives: after a partition TCP repeats too rarely what was lost, while a new link gets through at once."""
 OPEN_MAX = 256
 """Requests of one link that are being served at once; the next one ends the link."""
+
+_USAGE: Final = {1: NotThere, 2: NotNow}
+"""The errors of whoever asks that are told apart on the way."""
 
 OnSlave = Callable[[PeerLink, Hello], None]
 
@@ -74,7 +78,11 @@ class Caller:
         """Asks a question, and returns the JSON answer. Raises LinkError, or the other's own error."""
         answer = await self.call(address, Query(0, what, arguments), timeout_s)
         if answer.error:
-            raise ConfigurationError(answer.error) if answer.usage else P2PCrawlError(answer.error)
+            raise (
+                _USAGE.get(answer.why, ConfigurationError)(answer.error)
+                if answer.usage
+                else P2PCrawlError(answer.error)
+            )
         return answer.body
 
     def renew(self, address: Address) -> None:
@@ -301,7 +309,8 @@ class _IncomingLink:
                 raise P2PCrawlError(f"this master does not know {type(request).__name__}")
             reply = await answer(request, peer.node_id)
         except P2PCrawlError as error:
-            reply = Answered(request.id, b"", str(error), isinstance(error, ConfigurationError))
+            why = next((number for number, kind in _USAGE.items() if isinstance(error, kind)), 0)
+            reply = Answered(request.id, b"", str(error), isinstance(error, ConfigurationError), why)
         except Exception:
             log.exception("a request of %s failed", peer.node_id[:8])
             reply = Answered(request.id, b"", "the request failed; see the log of the peer that was asked")

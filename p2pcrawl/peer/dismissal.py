@@ -11,7 +11,7 @@ from msgspec.json import Decoder
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.model.cluster.node import Member, NodeId, Status
-from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from p2pcrawl.model.errors import ConfigurationError, NotNow, NotThere, P2PCrawlError
 from p2pcrawl.overlay.node import OverlayNode
 
 log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ class Dismissal:
         member = self._member_called(called)
         name = member.id[:8]
         if member.status is Status.LEFT:
-            raise ConfigurationError(f"{name} has left: nobody misses it")
+            raise NotNow(f"{name} has left: nobody misses it")
         await self._check_dead(member)
         since = self._absences.missing().get(member.id)
         self._node.gossip.dismiss(member.id)
@@ -68,7 +68,7 @@ class Dismissal:
             return found[0]
         if found:
             raise ConfigurationError(f"{called:.60} may be one of {', '.join(sorted(m.id[:12] for m in found))}")
-        raise ConfigurationError(f"no other master is called {called!r:.60}; `p2pcrawl status` lists them by their ids")
+        raise NotThere(f"no other master is called {called!r:.60}; `p2pcrawl status` lists them by their ids")
 
     async def _check_dead(self, member: Member) -> None:
         others = [each.id for each in self._peers.others()]
@@ -82,4 +82,4 @@ class Dismissal:
             if answer["status"] in ("alive", "suspect"):
                 here = "" if node == self._peers.me else f" for {node[:8]}"
                 how = "let it leave with `p2pcrawl drain`, or stop it and wait until it is missed"
-                raise ConfigurationError(f"{member.id[:8]} is alive{here}: {how}")
+                raise NotNow(f"{member.id[:8]} is alive{here}: {how}")

@@ -31,7 +31,7 @@ from p2pcrawl.master.slaves.processes import RunHere
 from p2pcrawl.master.steering import Steering
 from p2pcrawl.model.cluster.node import INCARNATION_MAX, Address, NodeId, Status, format_address, parse_address
 from p2pcrawl.model.crawl.settings import Settings
-from p2pcrawl.model.errors import ConfigurationError, DamagedError, P2PCrawlError, StorageError
+from p2pcrawl.model.errors import ConfigurationError, DamagedError, NotNow, P2PCrawlError, StorageError
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.door import Door
 from p2pcrawl.overlay.node import Credentials, OverlayNode
@@ -410,7 +410,7 @@ class Lead:
         waiting = {sink["sink"]: sink["waiting"] for sink in told["sinks"] if sink["waiting"]}
         if waiting:
             sink, count = next(iter(waiting.items()))
-            raise ConfigurationError(
+            raise NotNow(
                 f"{count:,} items of job {job.id} wait for {sink}, and would go with it: --force deletes them, too"
             )
 

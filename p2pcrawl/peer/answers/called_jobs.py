@@ -8,7 +8,7 @@ from typing import Final
 
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.model.crawl.job import LABEL_MAX
-from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.errors import ConfigurationError, NotThere
 
 LAST: Final = "last"
 """The job that was submitted last."""
@@ -31,14 +31,14 @@ def job_called(jobs: Iterable[Job], text: str) -> Job:
     """Returns the job that is meant. Raises ConfigurationError, with what could be typed, when none or several are."""
     every = sorted(jobs, key=lambda job: (job.spec.submitted, job.id))
     if any(job.is_deleted and str(job.id) == text for job in every):
-        raise ConfigurationError(f"job {text} was deleted")
+        raise NotThere(f"job {text} was deleted")
     known = [job for job in every if not job.is_deleted]
     if not text:
         # A variable that is not set would mean any job without a label, and the verb might be `delete`.
         raise ConfigurationError("no job is named: give its number or its name, or --last")
     if text == LAST:
         if not known:
-            raise ConfigurationError("there is no job yet; `p2pcrawl submit TARGET` makes one")
+            raise NotThere("there is no job yet; `p2pcrawl submit TARGET` makes one")
         return known[-1]
     return _numbered(known, text) if text.isascii() and text.isdigit() else _named(known, every, text)
 
@@ -50,7 +50,7 @@ def _named(known: list[Job], every: list[Job], text: str) -> Job:
         return labelled[-1]
     found = [job for job in known if not job.spec.label and job.spec.name == text]
     if not found and any(job.spec.label == text for job in every):
-        raise ConfigurationError(f"job {text:.80} was deleted")
+        raise NotThere(f"job {text:.80} was deleted")
     return _only(found, text)
 
 
@@ -63,7 +63,7 @@ def _numbered(known: list[Job], text: str) -> Job:
 
 def _only(found: list[Job], text: str) -> Job:
     if not found:
-        raise ConfigurationError(f"there is no job {text:.80}; `p2pcrawl jobs` lists them")
+        raise NotThere(f"there is no job {text:.80}; `p2pcrawl jobs` lists them")
     if len(found) > 1:
         shown = ", ".join(f"{job.id} ({job.state})" for job in found[: -_SHOWN - 1 : -1])
         more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""

@@ -17,7 +17,7 @@ def head_arguments(
     operation: Operation, path: Mapping[str, str], query: Sequence[tuple[str, str]], headers: Mapping[str, str]
 ) -> dict[str, Any]:
     """Returns the arguments that are in the head of a request. Raises ConfigurationError."""
-    known = {each.name for each in operation.parameters if each.place is RequestPart.QUERY}
+    known = {each.name for each in operation.parameters if each.part is RequestPart.QUERY}
     asked = dict(query)
     if unknown := sorted(asked.keys() - known):
         raise ConfigurationError(f"{operation.method} {operation.path} has no parameter {unknown[0]!r:.80}")
@@ -30,7 +30,7 @@ def head_arguments(
 
 def _told(parameters: Sequence[Parameter], found: Mapping[RequestPart, Mapping[str, str]]) -> Iterator[tuple[str, Any]]:
     for each in parameters:
-        text = found[each.place].get(each.name)
+        text = found[each.part].get(each.name)
         if text is None:
             if each.required:
                 raise ConfigurationError(f"{each.name} is missing: {each.summary}")

@@ -15,7 +15,7 @@ from typing import Final
 
 from aiohttp import web
 
-from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from p2pcrawl.model.errors import ConfigurationError, NotNow, NotThere, P2PCrawlError
 from p2pcrawl.peer.api.listener import BODY_S, Handler
 from p2pcrawl.peer.api.table.operation import Rank
 from p2pcrawl.peer.api.tokens import Doorkeeper, body_digest
@@ -51,6 +51,10 @@ class Gate:
             if allowed := error.headers.get("Allow"):
                 response.headers["Allow"] = allowed
             return response
+        except NotThere as error:
+            return error_answer(404, str(error))
+        except NotNow as error:
+            return error_answer(409, str(error))
         except ConfigurationError as error:
             return error_answer(400, str(error))
         except P2PCrawlError as error:

@@ -26,6 +26,8 @@ from p2pcrawl.model.redaction import redacted
 from p2pcrawl.peer.api.arguments import body_arguments, head_arguments
 from p2pcrawl.peer.api.gate import Gate
 from p2pcrawl.peer.api.listener import Handler, HttpListener
+from p2pcrawl.peer.api.openapi import openapi_document
+from p2pcrawl.peer.api.reference_page import reference_routes
 from p2pcrawl.peer.api.table.every_operation import OPERATIONS
 from p2pcrawl.peer.api.table.operation import Operation
 from p2pcrawl.peer.api.tokens import Doorkeeper
@@ -82,7 +84,7 @@ class Api:
     async def open(self, host: str, ports: Sequence[int]) -> Address:
         """Listens on the first of these ports that nobody has. Raises ConfigurationError when it cannot."""
         app = web.Application(client_max_size=BODY_MAX, middlewares=[self._watch, self._gate.middleware])
-        app.add_routes(self._routes())
+        app.add_routes([*self._routes(), *reference_routes()])
         if self._directory is not None:
             app.router.add_get(DIRECTORY_PATH, self._bot_keys)
         # A body is small and comes as it is: nothing of a stranger is inflated, not even to be thrown away.
@@ -126,11 +128,17 @@ class Api:
 
     def _routes(self) -> list[web.RouteDef]:
         """Makes a route of each operation. What has no word for the peer has a handler of its own here."""
-        own: dict[str, Callable[[], Any]] = {"getNonce": self._nonce}
-        return [
-            web.route(each.method, each.path, partial(self._serve, each, own[each.id] if not each.what else None))
-            for each in OPERATIONS
-        ]
+        own: dict[str, Callable[[], Any]] = {
+            "getNonce": self._nonce,
+            "getDocument": partial(openapi_document, OPERATIONS),
+        }
+        routes = []
+        for each in OPERATIONS:
+            serve = partial(self._serve, each, own[each.id] if not each.what else None)
+            # A HEAD would have to be in the document, too, and says nothing that a GET does not.
+            only = {"allow_head": False} if not each.changes else {}
+            routes.append(web.route(each.method, each.path, serve, **only))
+        return routes
 
     async def _serve(
         self, operation: Operation, own: Callable[[], Any] | None, request: web.Request
@@ -143,8 +151,9 @@ class Api:
             return web.json_response(await self._desk.tell(operation.what, arguments))
         if operation.stream:
             return await self._streamed(operation, arguments, request)
-        answer = own() if own is not None else await self._desk.ask(operation.what, arguments)
-        return web.json_response(text=redacted(json.dumps(answer)))
+        if own is not None:
+            return web.json_response(own())
+        return web.json_response(text=redacted(json.dumps(await self._desk.ask(operation.what, arguments))))
 
     async def _streamed(
         self, operation: Operation, arguments: dict[str, Any], request: web.Request

@@ -7,9 +7,9 @@ and an answer of any other type is refused here, once for all. Every request car
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Generic, Self, TypeVar, cast
+from typing import Annotated, Any, Generic, Self, TypeVar, cast
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import LinkError
@@ -47,6 +47,8 @@ class Answered(PeerReply, tag=36):
     error: str = ""
     usage: bool = False
     """The error is the asker's: what was asked for cannot be."""
+    why: Annotated[int, Meta(ge=0, le=255)] = 0
+    """Of such an error: it names what is not there (1), or what cannot be done now (2). More may come."""
 
 
 def reply_type(request: type[PeerRequest[R]]) -> type[R]:

@@ -6,6 +6,16 @@ from typing import Annotated, Final
 
 import msgspec
 
+from p2pcrawl.peer.api.table.answer_shapes import (
+    ForgottenMaster,
+    FreshNonce,
+    LeavingPeer,
+    MembersAnswer,
+    OwnerAnswer,
+    ReadKeys,
+    StatusAnswer,
+    WhyAnswer,
+)
 from p2pcrawl.peer.api.table.operation import Operation, Parameter, Rank, RequestPart
 
 URL_MAX: Final = 8_000
@@ -22,9 +32,20 @@ _MASTER = Parameter(
 _KEY = Parameter("key", str, "by what a job spreads its URLs: host (the default), domain or url")
 
 OPERATIONS: Final = (
-    Operation("getNonce", "GET", "/v1/nonce", "Makes a nonce to sign a call with", Rank.OPEN),
-    Operation("getStatus", "GET", "/v1/status", "Describes the cluster as the asked peer sees it", Rank.READ, "status"),
-    Operation("listMembers", "GET", "/v1/members", "Lists the masters that count", Rank.READ, "members"),
+    Operation("getDocument", "GET", "/openapi.json", "Describes this API, by OpenAPI 3.1", Rank.OPEN),
+    Operation("getNonce", "GET", "/v1/nonce", "Makes a nonce to sign a call with", Rank.OPEN, answer=FreshNonce),
+    Operation(
+        "getStatus",
+        "GET",
+        "/v1/status",
+        "Describes the cluster as the asked peer sees it",
+        Rank.READ,
+        "status",
+        answer=StatusAnswer,
+    ),
+    Operation(
+        "listMembers", "GET", "/v1/members", "Lists the masters that count", Rank.READ, "members", answer=MembersAnswer
+    ),
     Operation(
         "forgetMember",
         "POST",
@@ -33,11 +54,44 @@ OPERATIONS: Final = (
         Rank.CHANGE,
         "forget",
         (_MASTER,),
+        answer=ForgottenMaster,
     ),
-    Operation("drainPeer", "POST", "/v1/drain", "Lets the asked peer leave the cluster", Rank.CHANGE, "drain"),
     Operation(
-        "reloadKeys", "POST", "/v1/keys", "Lets the asked peer read its file of cluster keys again", Rank.CHANGE, "keys"
+        "drainPeer",
+        "POST",
+        "/v1/drain",
+        "Lets the asked peer leave the cluster",
+        Rank.CHANGE,
+        "drain",
+        answer=LeavingPeer,
     ),
-    Operation("getOwner", "GET", "/v1/urls/owner", "Tells who owns a URL, and why", Rank.READ, "owner", (_URL, _KEY)),
-    Operation("explainUrl", "GET", "/v1/urls/why", "Tells what became of a URL, and why", Rank.READ, "why", (_URL,)),
+    Operation(
+        "reloadKeys",
+        "POST",
+        "/v1/keys",
+        "Lets the asked peer read its file of cluster keys again",
+        Rank.CHANGE,
+        "keys",
+        answer=ReadKeys,
+    ),
+    Operation(
+        "getOwner",
+        "GET",
+        "/v1/urls/owner",
+        "Tells who owns a URL, and why",
+        Rank.READ,
+        "owner",
+        (_URL, _KEY),
+        answer=OwnerAnswer,
+    ),
+    Operation(
+        "explainUrl",
+        "GET",
+        "/v1/urls/why",
+        "Tells what became of a URL, and why",
+        Rank.READ,
+        "why",
+        (_URL,),
+        answer=WhyAnswer,
+    ),
 )

@@ -6,6 +6,16 @@ from typing import Any, Final
 
 import msgspec
 
+from p2pcrawl.peer.api.table.answer_shapes import (
+    ChangedJob,
+    FedJob,
+    IdentifiedJob,
+    JobAnswer,
+    JobsAnswer,
+    RetriedJob,
+    SteeredJob,
+    SubmittedJob,
+)
 from p2pcrawl.peer.api.table.operation import JOB, NDJSON, Operation, Parameter, Rank
 
 
@@ -44,15 +54,34 @@ class MoreUrls(msgspec.Struct, forbid_unknown_fields=True):
     urls: list[str]
 
 
-def _steering(verb: str, summary: str, body: Any = None) -> Operation:
+def _steering(verb: str, summary: str, body: Any = None, answer: Any = SteeredJob) -> Operation:
     path = f"/v1/jobs/{{job}}/{verb}"
-    return Operation(f"{verb}Job", "POST", path, summary, Rank.CHANGE, verb, (JOB,), body)
+    return Operation(f"{verb}Job", "POST", path, summary, Rank.CHANGE, verb, (JOB,), body, answer)
 
 
 OPERATIONS: Final = (
-    Operation("listJobs", "GET", "/v1/jobs", "Lists all jobs, each counted over all masters", Rank.READ, "jobs"),
-    Operation("submitJob", "POST", "/v1/jobs", "Submits a crawl", Rank.CHANGE, "submit", body=SubmittedCrawl),
-    Operation("getJob", "GET", "/v1/jobs/{job}", "Counts a job over all masters", Rank.READ, "job", (JOB,)),
+    Operation(
+        "listJobs",
+        "GET",
+        "/v1/jobs",
+        "Lists all jobs, each counted over all masters",
+        Rank.READ,
+        "jobs",
+        answer=JobsAnswer,
+    ),
+    Operation(
+        "submitJob",
+        "POST",
+        "/v1/jobs",
+        "Submits a crawl",
+        Rank.CHANGE,
+        "submit",
+        body=SubmittedCrawl,
+        answer=SubmittedJob,
+    ),
+    Operation(
+        "getJob", "GET", "/v1/jobs/{job}", "Counts a job over all masters", Rank.READ, "job", (JOB,), answer=JobAnswer
+    ),
     Operation(
         "identifyJob",
         "GET",
@@ -61,6 +90,7 @@ OPERATIONS: Final = (
         Rank.READ,
         "known",
         (JOB,),
+        answer=IdentifiedJob,
     ),
     Operation(
         "deleteJob",
@@ -70,11 +100,14 @@ OPERATIONS: Final = (
         Rank.CHANGE,
         "delete",
         (JOB, Parameter("force", bool, "also when items of it wait for a sink")),
+        answer=SteeredJob,
     ),
     _steering("pause", "Begins nothing new of a job"),
     _steering("resume", "Goes on with a job"),
     _steering("cancel", "Ends a job for good"),
-    _steering("retry", "Visits the failed pages of a job once more, or sends its dead letters again", RetryWish),
+    _steering(
+        "retry", "Visits the failed pages of a job once more, or sends its dead letters again", RetryWish, RetriedJob
+    ),
     Operation(
         "changeJobSettings",
         "PATCH",
@@ -84,9 +117,18 @@ OPERATIONS: Final = (
         "set",
         (JOB,),
         NewSettings,
+        answer=ChangedJob,
     ),
     Operation(
-        "injectUrls", "POST", "/v1/jobs/{job}/urls", "Puts URLs into a job", Rank.CHANGE, "inject", (JOB,), MoreUrls
+        "injectUrls",
+        "POST",
+        "/v1/jobs/{job}/urls",
+        "Puts URLs into a job",
+        Rank.CHANGE,
+        "inject",
+        (JOB,),
+        MoreUrls,
+        answer=FedJob,
     ),
     Operation(
         "streamItems",

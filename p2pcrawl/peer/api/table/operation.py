@@ -41,7 +41,7 @@ class Parameter:
     name: str
     kind: Any
     summary: str
-    place: RequestPart = RequestPart.QUERY
+    part: RequestPart = RequestPart.QUERY
     required: bool = False
     argument: str = ""
     """The name by which the peer knows it, where that is another one."""
@@ -73,6 +73,18 @@ class Operation:
     @property
     def changes(self) -> bool:
         return self.method != "GET"
+
+    @property
+    def refusals(self) -> list[int]:
+        """The statuses with which a call of it may be refused."""
+        found = {400, 403, 503}
+        if self.rank is not Rank.OPEN:
+            found.add(401)
+        if self.changes:
+            found |= {408, 409, 413}
+        if any(each.part is RequestPart.PATH for each in self.parameters):
+            found.add(404)
+        return sorted(found)
 
 
 JOB: Final = Parameter(

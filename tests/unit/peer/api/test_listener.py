@@ -19,7 +19,7 @@ from p2pcrawl.peer.api import listener
 from p2pcrawl.peer.api.routes import Api
 from tests.unit.overlay.nodes import credentials, node, until
 from tests.unit.overlay.test_calls import answering_after
-from tests.unit.peer.test_api import TOKEN, Desk
+from tests.unit.peer.api.test_api import TOKEN, Desk
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from p2pcrawl.model.cluster.node import API_PORT, Address, parse_address
 from p2pcrawl.peer.api.last_port import keep_port, last_port
 from p2pcrawl.peer.api.routes import Api
 from p2pcrawl.peer.config import PeerConfig
-from tests.unit.peer.test_api import TOKEN, Desk
+from tests.unit.peer.api.test_api import TOKEN, Desk
 
 
 def made(folder: Path) -> Api:
