@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from p2pcrawl.model.crawl.settings import SECONDS_MAX
+from p2pcrawl.model.choosing.setting_bounds import SECONDS_MAX
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:

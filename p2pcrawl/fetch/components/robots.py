@@ -20,9 +20,10 @@ from p2pcrawl.fetch.components.proxy_choice import ProxyChoice
 from p2pcrawl.fetch.components.redirect import resolve
 from p2pcrawl.fetch.connection.fetcher import Fetcher
 from p2pcrawl.fetch.connection.guard import Blocked
+from p2pcrawl.model.choosing.setting_bounds import SECONDS_MAX
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.request import Request
-from p2pcrawl.model.crawl.settings import SECONDS_MAX, Settings
+from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.url import host_of
 from p2pcrawl.model.errors import FetchError
 

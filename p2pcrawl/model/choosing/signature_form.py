@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
+
+from p2pcrawl.model.errors import ConfigurationError
 
 SIGNED_PARTS: Final = ("@method", "@path", "@target-uri", "@query", "@scheme", "@request-target")
 """What can be signed of a request besides its authority."""
@@ -33,3 +36,16 @@ class SignWhen(StrEnum):
     ALWAYS = "always"
     ASKED = "asked"
     """Those to hosts that have asked for it, by Accept-Signature."""
+
+
+def check_signature(key: str, agent: str, covers: Sequence[str]) -> None:
+    """Raises ConfigurationError for settings by which nothing can be signed."""
+    if bool(key) != bool(agent):
+        raise ConfigurationError(
+            "SIGNATURE_KEY, a key file, and SIGNATURE_AGENT, where its directory is, need each other"
+        )
+    if agent and not is_agent(agent):
+        raise ConfigurationError(f"SIGNATURE_AGENT is {AGENT_FORM}, not {agent!r}")
+    for name in covers:
+        if name not in SIGNED_PARTS:
+            raise ConfigurationError(f"SIGNATURE_COVERS is some of {', '.join(SIGNED_PARTS)}, not {name!r}")

@@ -12,15 +12,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from enum import StrEnum
-from math import isfinite
-from os import PathLike, fspath
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from p2pcrawl.model.choosing.foreign_names import is_scrapys
 from p2pcrawl.model.choosing.proxy_stickiness import ProxyStickiness
-from p2pcrawl.model.choosing.reading import FALSE, TRUE, Readings
-from p2pcrawl.model.choosing.signature_form import AGENT_FORM, SIGNED_PARTS, SignatureForm, SignWhen, is_agent
+from p2pcrawl.model.choosing.reading import Readings
+from p2pcrawl.model.choosing.setting_bounds import (
+    check_log_lines,
+    check_numbers,
+    check_pattern,
+    check_proxies,
+)
+from p2pcrawl.model.choosing.signature_form import SignatureForm, SignWhen, check_signature
+from p2pcrawl.model.choosing.typed_values import as_mapping, converted, names_by_name, weighted
 from p2pcrawl.model.cluster.placement import GroupPlacement
 from p2pcrawl.model.crawl.allowance import Allowance, allowance_of
 from p2pcrawl.model.crawl.cache_policy import CachePolicy, cache_policy_named, check_cache
@@ -28,13 +33,7 @@ from p2pcrawl.model.crawl.purpose import ForbiddenPages, Purpose
 from p2pcrawl.model.crawl.record import Order, ShardKey
 from p2pcrawl.model.crawl.referrer import ReferrerPolicy
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.model.printable import LINE_FORM, LogLines
-from p2pcrawl.model.timings import TIMINGS
-
-SECONDS_MAX = 1e9
-"""The longest time that anybody can ask for, some thirty years: messages between processes hold no more."""
-NUMBER_MAX = 1 << 62
-"""What messages and databases can hold."""
+from p2pcrawl.model.printable import LINE_FORM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,41 +291,19 @@ class Settings(Readings):
     """Settings that are not ours, by their upper-case names: plain data that components and spiders read."""
 
     def __post_init__(self) -> None:
-        self._check_numbers()
+        check_numbers({name: getattr(self, name) for name in _TYPES}, _TYPES)
         self._check_words()
-
-    def _check_numbers(self) -> None:
-        for name in _POSITIVE:
-            if not getattr(self, name) > 0:
-                raise ConfigurationError(f"setting {name.upper()} must be above 0, not {getattr(self, name)}")
-        for name in _NOT_NEGATIVE:
-            value = getattr(self, name)
-            if value is not None and value < 0:
-                raise ConfigurationError(f"setting {name.upper()} must not be negative: {value}")
-        for name, kind in _TYPES.items():
-            most = SECONDS_MAX if kind in (float, float | None) else NUMBER_MAX if kind in (int, int | None) else None
-            if most is not None and (getattr(self, name) or 0) > most:
-                raise ConfigurationError(f"setting {name.upper()} must not be above {most:.0f}")
-        if self.slave_losses_max < 3:
-            # A page is told from those that were leased beside it by its second loss.
-            raise ConfigurationError(f"SLAVE_LOSSES_MAX must be at least 3, not {self.slave_losses_max}")
-        if self.slave_silence < TIMINGS.silence_min_s:
-            raise ConfigurationError(
-                f"SLAVE_SILENCE must be at least {TIMINGS.silence_min_s:g} s, not {self.slave_silence:g}: slaves that "
-                f"live give a sign of it every {TIMINGS.beat_s:g} s"
-            )
 
     def _check_words(self) -> None:
         if self.http_user and not self.http_auth_domain:
             raise ConfigurationError("HTTP_USER needs HTTP_AUTH_DOMAIN, the host that the credentials are for")
-        self._check_signature()
-        self._check_proxies()
-        if self.http_proxy and not self.http_proxy.startswith(_PROXY_SCHEMES):
-            raise ConfigurationError(f"HTTP_PROXY must begin with one of {', '.join(_PROXY_SCHEMES)}")
+        check_signature(self.signature_key, self.signature_agent, self.signature_covers)
+        check_proxies(self.http_proxy, self.proxy_pool, self.proxy_check_url)
+        check_pattern("PROXY_CHECK_PATTERN", self.proxy_check_pattern)
+        check_pattern("PROXY_BAN_PATTERN", self.proxy_ban_pattern)
         if self.log_level.upper() not in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"):
             raise ConfigurationError(f"LOG_LEVEL is DEBUG, INFO, WARNING, ERROR or CRITICAL, not {self.log_level!r}")
-        if (self.log_format, self.log_dateformat) != (LINE_FORM, ""):
-            self._check_log_lines()
+        check_log_lines(self.log_format, self.log_dateformat)
         for purpose in self.purpose:
             if purpose not in list(Purpose):
                 raise ConfigurationError(f"PURPOSE is some of {', '.join(Purpose)}, not {purpose!r}")
@@ -339,36 +316,6 @@ class Settings(Readings):
             raise ConfigurationError("SESSION_POOL is 1,000 at most: so many jars of cookies are kept")
         if "\n" in self.user_agent or "\r" in self.user_agent:
             raise ConfigurationError("USER_AGENT must be one line")
-
-    def _check_log_lines(self) -> None:
-        try:
-            LogLines(self.log_format, self.log_dateformat)
-        except (KeyError, TypeError, ValueError) as error:
-            raise ConfigurationError(
-                f"LOG_FORMAT is a text with places as %(message)s has, not {self.log_format!r}: {error}"
-            ) from error
-
-    def _check_signature(self) -> None:
-        if bool(self.signature_key) != bool(self.signature_agent):
-            raise ConfigurationError(
-                "SIGNATURE_KEY, a key file, and SIGNATURE_AGENT, where its directory is, need each other"
-            )
-        if self.signature_agent and not is_agent(self.signature_agent):
-            raise ConfigurationError(f"SIGNATURE_AGENT is {AGENT_FORM}, not {self.signature_agent!r}")
-        for name in self.signature_covers:
-            if name not in SIGNED_PARTS:
-                raise ConfigurationError(f"SIGNATURE_COVERS is some of {', '.join(SIGNED_PARTS)}, not {name!r}")
-
-    def _check_proxies(self) -> None:
-        if self.proxy_pool and self.http_proxy:
-            raise ConfigurationError("choose between PROXY_POOL and HTTP_PROXY: each is for all requests")
-        if self.proxy_check_url and not self.proxy_check_url.startswith(("http://", "https://")):
-            raise ConfigurationError("PROXY_CHECK_URL must begin with http:// or https://")
-        for name in ("proxy_check_pattern", "proxy_ban_pattern"):
-            try:
-                re.compile(getattr(self, name))
-            except re.error as error:
-                raise ConfigurationError(f"{name.upper()} is no regular expression: {error}") from error
 
     @property
     def robots_agent(self) -> str:
@@ -405,7 +352,7 @@ class Settings(Readings):
         own = dict(self.own)
         for given, value in values.items():
             if given == "own":
-                own.update(_mapping(Any, value))
+                own.update(as_mapping(Any, value))
             elif is_ours(given):
                 name = field_of(given)
                 changes[name] = _read(name, value)
@@ -507,58 +454,6 @@ _ALIASES = {
     "loglevel": "log_level",
     "logfile": "log_file",
 }
-_POSITIVE = (
-    "concurrent_requests",
-    "concurrent_requests_per_domain",
-    "autothrottle_target_concurrency",
-    "connect_timeout",
-    "proxy_pool_max",
-    "proxy_check_period",
-    "proxy_check_timeout",
-    "proxy_rest",
-    "signature_ttl",
-    "first_byte_timeout",
-    "download_timeout",
-    "download_maxsize",
-    "header_maxsize",
-    "frontier_memory",
-    "httpcache_size_max",
-    "slave_losses_max",
-    "slave_silence",
-    "logstats_interval",
-)
-_PROXY_SCHEMES = ("http://", "https://", "socks5://", "socks5h://", "socks4://", "socks4a://")
-_NOT_NEGATIVE = (
-    "download_delay",
-    "autothrottle_start_delay",
-    "autothrottle_max_delay",
-    "retry_after_max",
-    "crawl_delay_max",
-    "dnscache_ttl",
-    "redirect_max_times",
-    "metarefresh_maxdelay",
-    "httpcache_expiration_secs",
-    "proxy_pool_min",
-    "proxy_rest_max",
-    "session_pool",
-    "session_uses_max",
-    "proxy_retry_times",
-    "retry_times",
-    "retry_backoff",
-    "retry_backoff_max",
-    "host_down_after",
-    "answer_cpu_max",
-    "depth_limit",
-    "urllength_limit",
-    "closespider_pagecount",
-    "closespider_itemcount",
-    "closespider_timeout",
-    "closespider_errorcount",
-    "closespider_pagecount_no_item",
-    "closespider_timeout_no_item",
-    "feed_export_indent",
-    "slaves",
-)
 
 
 def _product(user_agent: str) -> str:
@@ -608,7 +503,7 @@ def _read(name: str, value: Any) -> Any:
             return None
         wanted = next(t for t in get_args(wanted) if t is not type(None))
     try:
-        return _convert(wanted, value)
+        return converted(wanted, value)
     except (TypeError, ValueError, OverflowError) as error:
         if name == "feeds":  # Passwords may stand in it.
             how = f" ({error})" if isinstance(error, json.JSONDecodeError) else ""
@@ -624,78 +519,7 @@ def _read(name: str, value: Any) -> Any:
         raise ConfigurationError(f"setting {name.upper()} needs a value of type {kind}, not {value!r}") from error
 
 
-def _convert(wanted: Any, value: Any) -> Any:
-    """Returns the value as one of that type. Raises TypeError, ValueError and OverflowError for what is none."""
-    origin = get_origin(wanted)
-    if origin is tuple:
-        return _tuple(get_args(wanted)[0], value)
-    if origin is not None:
-        return _mapping(get_args(wanted)[1], value)
-    if wanted is bool:
-        return _truth(value) if isinstance(value, str) else bool(value)
-    if wanted is int and isinstance(value, float) and value != int(value):
-        raise ValueError
-    if wanted is str and not isinstance(value, str):
-        raise TypeError
-    if issubclass(wanted, StrEnum) and isinstance(value, str):
-        return wanted(value.lower())
-    converted = wanted(value)
-    if wanted is float and not isfinite(converted):
-        raise ValueError
-    return converted
-
-
-def _tuple(inner: Any, value: Any) -> tuple[Any, ...]:
-    """Reads a list, in text with commas and with brackets or without."""
-    if isinstance(value, str):
-        value = [part.strip() for part in value.strip("[]()").split(",") if part.strip()]
-    if issubclass(inner, StrEnum):
-        return tuple(inner(part.lower()) for part in value)
-    return tuple(inner(part) for part in value)
-
-
-def _mapping(inner: Any, value: Any) -> dict[Any, Any]:
-    """Reads a mapping, in text as JSON."""
-    if isinstance(value, str):
-        value = json.loads(value)
-    if not isinstance(value, Mapping) or not (inner is Any or all(isinstance(each, inner) for each in value.values())):
-        raise TypeError
-    return {fspath(name) if isinstance(name, PathLike) else name: each for name, each in value.items()}
-
-
-def _weighted(value: Any) -> Any:
-    """Returns agents by weight: those of a list weigh the same, and text is JSON or one entry."""
-    if isinstance(value, str):
-        text = value.strip()
-        if not text:
-            return {}
-        value = json.loads(text) if text.startswith(("{", "[")) else [text]
-    if isinstance(value, Mapping):
-        weights = {name: float(weight) for name, weight in value.items()}
-    else:
-        weights = dict.fromkeys(value, 1.0)
-    if not all(isinstance(name, str) and 0.0 < weight < SECONDS_MAX for name, weight in weights.items()):
-        raise ConfigurationError("setting USER_AGENTS is a list of names, or a mapping from these to weights above 0")
-    return weights
-
-
-def _named(value: Any) -> Any:
-    """Returns a list of names as the mapping from each to itself, and what is a mapping, also in text, as it is."""
-    if isinstance(value, Mapping) or (isinstance(value, str) and value.lstrip().startswith("{")):
-        return value
-    return {name: name for name in _tuple(str, value or ())}
-
-
-def _truth(text: str) -> bool:
-    """Reads yes or no."""
-    if text.lower() in TRUE:
-        return True
-    if text.lower() in FALSE - {""}:
-        return False
-    raise ValueError
-
-
-_READ_FIRST = {"feed_export_fields": _named, "user_agents": _weighted}
+_READ_FIRST = {"feed_export_fields": names_by_name, "user_agents": weighted}
 """What makes the plain form of what has several."""
 _TYPES: dict[str, Any] = get_type_hints(Settings)
 _DEFAULTS = Settings()

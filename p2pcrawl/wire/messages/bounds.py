@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
+from p2pcrawl.model.choosing.setting_bounds import SECONDS_MAX
 from p2pcrawl.model.crawl import page_link
-from p2pcrawl.model.crawl.settings import SECONDS_MAX
 
 Fingerprint = Annotated[bytes, Meta(min_length=16, max_length=16)]
 Number = Annotated[int, Meta(ge=-(1 << 62), le=1 << 62)]

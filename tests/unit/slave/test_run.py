@@ -15,7 +15,7 @@ from p2pcrawl.fetch.components.chain import Redirected
 from p2pcrawl.fetch.components.robots import RobotsText
 from p2pcrawl.fetch.components.status import StatusError
 from p2pcrawl.fetch.connection.guard import Blocked, Networks
-from p2pcrawl.model.crawl import settings as settings_module
+from p2pcrawl.model.choosing import setting_bounds as bounds_module
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.job import START_URL, idle_url
 from p2pcrawl.model.crawl.record import Phase
@@ -448,7 +448,7 @@ async def test_dropped_items_are_counted() -> None:
 async def test_callback_that_waits_for_ever_fails_its_page_and_keeps_what_it_yielded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(settings_module, "TIMINGS", replace(TIMINGS, silence_min_s=0.01))
+    monkeypatch.setattr(bounds_module, "TIMINGS", replace(TIMINGS, silence_min_s=0.01))
 
     class Waiting(Spider):
         name = "waiting"
@@ -472,7 +472,7 @@ class Endless:
 
 
 async def test_pipeline_that_waits_for_ever_fails_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings_module, "TIMINGS", replace(TIMINGS, silence_min_s=0.01))
+    monkeypatch.setattr(bounds_module, "TIMINGS", replace(TIMINGS, silence_min_s=0.01))
     pipelines = {f"{__file__}:Endless": 1}
 
     (page,) = await pages_of(Plain, answer_of(), slave_silence=0.01, item_pipelines=pipelines)

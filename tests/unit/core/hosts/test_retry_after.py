@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from p2pcrawl.core.hosts.retry_after import retry_after_s
-from p2pcrawl.model.crawl.settings import SECONDS_MAX
+from p2pcrawl.model.choosing.setting_bounds import SECONDS_MAX
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

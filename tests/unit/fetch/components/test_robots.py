@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from p2pcrawl.fetch.components.robots import SIZE_MAX, RobotsRules, RobotsText, fetch_robots
 from p2pcrawl.fetch.connection.guard import Blocked, Networks
-from p2pcrawl.model.crawl.settings import SECONDS_MAX
+from p2pcrawl.model.choosing.setting_bounds import SECONDS_MAX
 
 A = "http://a.example"
 
