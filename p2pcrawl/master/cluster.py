@@ -15,6 +15,7 @@ from p2pcrawl.master.buckets.takeover import Takeover
 from p2pcrawl.master.buckets.view_changes import ViewChange, Views
 from p2pcrawl.master.company.neighbours import Neighbours
 from p2pcrawl.master.copies.account_keeping import AccountKeeping
+from p2pcrawl.master.copies.host_orders import HostOrders
 from p2pcrawl.master.copies.syncing import Syncing
 from p2pcrawl.master.copies.upkeep import Upkeep
 from p2pcrawl.master.idle_pages import IdlePages
@@ -97,6 +98,7 @@ class Cluster:
         self.farewell = Farewell(neighbours, master.handover, self.takeover, self.mirroring)
         self.own_standing = OwnStanding(neighbours, master.exchange, self.takeover)
         self.accounts = AccountKeeping(peers, self.holdings, ground.jobs, ground.recorder, self.ownership.copies)
+        self.orders = HostOrders(peers, self.holdings, ground.workbench, ground.wake.set)
         self.completion = Completion(peers, self.own_standing.of, ground.lifecycle.close)
         self._idle_pages = IdlePages()
         self._tasks: list[asyncio.Task[None]] = []
@@ -116,6 +118,7 @@ class Cluster:
             self.upkeep.patrol(),
             self.spool.run(),
             self.accounts.run(),
+            self.orders.run(),
             *self.mandate.runs(founds=founds),
         )
         self._tasks = [asyncio.create_task(run) for run in runs]
@@ -146,6 +149,7 @@ class Cluster:
             # What it was told before may be gone.
             self.mirroring.restarted(node)
             self.accounts.restarted(node)
+            self.orders.restarted(node)
             self.neighbours.excess.restarted(node)
             self.budgets.came(node, self.views.boots[node])
         if view.wiped:

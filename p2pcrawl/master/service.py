@@ -30,6 +30,7 @@ from p2pcrawl.wire.messages.peer_messages import (
     Merge,
     MirrorJob,
     Offer,
+    OrderHosts,
     Pull,
     PullCopies,
     PullKeys,
@@ -87,6 +88,8 @@ class Service:
             Borrow.by(lending.lend),
             Repay.by(_at_once(lending.repaid)),
             CallIn.by(_at_once(borrowing.called_in)),
+            # What people have said of hosts, for all to obey.
+            OrderHosts.by(lambda request, _: cluster.orders.take(request.orders)),
             # What people ask.
             Query.by(self._query),
         ]

@@ -45,6 +45,7 @@ from p2pcrawl.peer.answers.submission import Submission, changes_of, flag_of, ur
 from p2pcrawl.peer.config import Partition, PeerConfig
 from p2pcrawl.peer.dismissal import Dismissal
 from p2pcrawl.peer.figures.figure_questions import QUESTIONS, FigureQuestions
+from p2pcrawl.peer.figures.host_changes import SET_HOST, HostChanges
 from p2pcrawl.peer.watching.watch import Watch
 from p2pcrawl.private.folders import private
 from p2pcrawl.private.presence import addresses_here
@@ -165,6 +166,7 @@ class Lead:
             self._folder,
             self._credentials.cluster,
         )
+        self.host_changes = HostChanges(self.cluster)
         self.figures = FigureQuestions(self.cluster, self.questions, self._folder)
         self.watch = Watch(
             self.cluster,
@@ -384,6 +386,8 @@ class Lead:
             return {"known": self.master.slaves.hung(int(arguments["pid"]), int(arguments["lease"]))}
         if what in ("forget", "peer-seen"):
             return await self._of_peer(what, str(arguments.get("peer", "")))
+        if what == SET_HOST:
+            return await self.host_changes.change(arguments)
         job = self.questions.job_of(arguments)
         if what == "retry-here":
             return {"retried": await self.steering.retry_here(job)}

@@ -11,6 +11,7 @@ from dataclasses import replace
 from p2pcrawl.core.bench.seat import Seat
 from p2pcrawl.core.hosts.politeness import Host, HostNote, Pace
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash
+from p2pcrawl.model.cluster.host_order import HostOrder
 
 
 class KnownHosts:
@@ -18,7 +19,7 @@ class KnownHosts:
     and by job, are the workbench's; ``told_max`` bounds memory.
     """
 
-    __slots__ = ("_paces", "_pauses", "_seats", "_told", "_told_max", "resumed_at")
+    __slots__ = ("_orders", "_paces", "_pauses", "_seats", "_told", "_told_max", "resumed_at")
 
     def __init__(self, seats: Mapping[int, Seat], paces: Mapping[int, Pace], told_max: int) -> None:
         self._seats = seats
@@ -27,11 +28,15 @@ class KnownHosts:
         self._told: dict[int, tuple[HostNote, float]] = {}
         """What others knew of hosts that have no seat, and when they said it."""
         self._pauses: dict[int, float] = {}
+        self._orders: dict[int, HostOrder] = {}
+        """What people have said of hosts."""
         self.resumed_at: float | None = None
         """When set, hosts without memory of their last visit wait their delay from here."""
 
     def introduce(self, host: Host, job: int) -> None:
         """Tells a host that gets a seat what is known of it."""
+        if host.key in self._orders:
+            host.obey(self._orders[host.key], ())
         if host.key in self._told:
             note, at = self._told.pop(host.key)
             host.learn(note, at, self._pause_max_s)
@@ -45,7 +50,15 @@ class KnownHosts:
         it was last asked, but that was before.
         """
         if self.resumed_at is not None:
-            host.next_at = max(host.next_at, self.resumed_at + host.delay_s(self._paces[job]))
+            host.space(self.resumed_at, host.delay_s(self._paces[job]))
+
+    def order(self, key: int, order: HostOrder) -> Seat | None:
+        """Lets a host obey what a person has said, now or when it gets a seat; returns the seat that it has."""
+        self._orders[key] = order
+        seat = self._seats.get(key)
+        if seat is not None:
+            seat.host.obey(order, self._paces_of(seat))
+        return seat
 
     def pause(self, key: int, until: float) -> None:
         """Notes that a host asked to be left alone (Retry-After); told when it gets a seat."""
@@ -84,7 +97,7 @@ class KnownHosts:
         for key, seat in self._seats.items():
             if bucket_of_hash(key) in buckets:
                 delays = [seat.host.delay_s(pace) for pace in self._paces_of(seat)]
-                seat.host.next_at = max(seat.host.next_at, now + max(delays, default=0.0))
+                seat.host.space(now, max(delays, default=0.0))
 
     def _paces_of(self, seat: Seat) -> list[Pace]:
         """Returns the paces of the jobs that a seat has queues of; one that has none any more, or not yet, may be any

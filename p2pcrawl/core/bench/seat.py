@@ -75,8 +75,8 @@ class HostState:
     waiting: int
     more: bool
     waits: str
-    """What its next request waits for: "robots.txt", "Retry-After", "delay", "answers", "a slave", "a sign of life"
-    (it left too many requests without an answer), or nothing."""
+    """What its next request waits for: "a person" (who has it paused), "robots.txt", "Retry-After", "delay", "answers",
+    "a slave", "a sign of life" (it left too many requests without an answer), or nothing."""
     seconds: float
     """How much longer, where that is known."""
 
@@ -91,7 +91,9 @@ def busiest(seats: Iterable[Seat], count: int, now: float) -> list[HostState]:
 def host_state(seat: Seat, now: float) -> HostState:
     host = seat.host
     waits, seconds = "", 0.0
-    if seat.robots_open:
+    if host.halted:
+        waits = "a person"
+    elif seat.robots_open:
         waits = "robots.txt"
     elif now < host.paused_until:
         waits, seconds = "Retry-After", host.paused_until - now

@@ -17,6 +17,8 @@ class DelayFrom(StrEnum):
     DEFAULT = "default"
     SETTING = "setting"
     """DOWNLOAD_DELAY of a job."""
+    PERSON = "a person"
+    """Who has changed it while crawls run (``core.hosts.orders``)."""
     THROTTLE = "auto-throttle"
     ROBOTS = "robots.txt"
     """Its Crawl-delay."""
@@ -45,10 +47,12 @@ def delay_in_force(host: Host, paces: Iterable[Pace]) -> DelayInForce:
 
 def _source(host: Host, pace: Pace, seconds: float) -> DelayFrom:
     if host.job_delay_s(pace) >= seconds:
+        if host.ordered_s is not None:
+            return DelayFrom.PERSON
         return DelayFrom.DEFAULT if pace.delay_s is None else DelayFrom.SETTING
     if host.robots_delay_s(pace) >= seconds:
         return DelayFrom.ROBOTS
-    if host.told_delay_s >= seconds:
+    if max(host.told_delay_s, host.loan_delay_s) >= seconds:
         return DelayFrom.ELSEWHERE
     return DelayFrom.TROUBLE if host.penalty_s >= seconds else DelayFrom.THROTTLE
 
@@ -77,6 +81,8 @@ def slowness_of(seat: Seat, paces: Iterable[Pace], queued: int, now: float) -> S
 def _trouble(seat: Seat, now: float) -> str:
     """Says what is out of the common."""
     host = seat.host
+    if host.halted:
+        return "it is paused by hand"
     if now < host.paused_until:
         return f"it asked to be left alone (Retry-After) for {duration(host.paused_until - now)} more"
     if host.down:

@@ -24,6 +24,7 @@ from p2pcrawl.core.bench.seat import Queue, Seat, SeatState
 from p2pcrawl.core.bench.seating import Seating
 from p2pcrawl.core.hosts.hearing import Hearing
 from p2pcrawl.core.hosts.politeness import REST_MAX_S, Host, HostNote, Pace, RobotsEntry
+from p2pcrawl.model.cluster.host_order import HostOrder
 from p2pcrawl.model.crawl.url import origin_of
 
 LOSSES_SUSPECT = 2
@@ -210,6 +211,10 @@ class Workbench:
                 continue
             pace = self._paces[candidate.job]
             host = seat.host
+            if host.halted:
+                # Until somebody lets it go on: an order wakes it.
+                seat.state = SeatState.BUSY
+                continue
             if now < host.next_at:
                 lines.wait(seat)
                 continue
@@ -297,6 +302,16 @@ class Workbench:
     def learn(self, key: int, note: HostNote, now: float) -> None:
         """Takes in what another master knew of a host, now or when the host gets a seat."""
         self.known.learn(key, note, now)
+
+    def order(self, key: int, order: HostOrder) -> None:
+        """Lets a host obey what a person has said, from its next request on."""
+        seat = self.known.order(key, order)
+        if seat is None:
+            return
+        if seat.state is SeatState.WAITING:
+            # It may wait for less, or for more: its next turn tells.
+            seat.state = SeatState.IDLE
+        self.lines.ended(seat)
 
     def came_over(self, buckets: Collection[int], now: float) -> None:
         """Makes the hosts of these buckets wait: the buckets were another master's until now, who may have asked them a

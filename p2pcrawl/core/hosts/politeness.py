@@ -10,7 +10,9 @@ A host is *trusted* once it has answered, until it leaves three requests in a ro
 workbench keeps slots free for these. One that leaves ten in a row is left alone between single tries,
 for 1, 2, 4 ... seconds; when that has gone on for long enough it is *down*, and the master puts its queue aside.
 
-A host's own wish (Retry-After) stops everything until it has passed.
+A host's own wish (Retry-After) stops everything until it has passed. So does a person who has it paused
+(``core.orders``); the delay that a person has set takes the place of the jobs' and of adaptive throttling, and never of
+what the host asks for.
 
 Invariants: ``open`` counts requests begun and not ended; ``may_begin`` is false while ``now < next_at``.
 """
@@ -24,6 +26,7 @@ from dataclasses import dataclass
 from math import inf
 
 from p2pcrawl.core.hosts.hearing import OUTAGE_TIMES
+from p2pcrawl.model.cluster.host_order import HostOrder
 from p2pcrawl.model.crawl.settings import Settings
 
 WINDOW_START = 2.0
@@ -120,17 +123,22 @@ class Host:
         "answered",
         "deaf_s",
         "down",
+        "halted",
         "key",
         "lent",
+        "loan_delay_s",
         "name",
         "next_at",
         "open",
+        "order_version",
+        "ordered_s",
         "paused_until",
         "penalty_s",
         "private",
         "rest_s",
         "robots",
         "silent_since",
+        "spaced_from",
         "throttle_s",
         "told_delay_s",
         "unanswered",
@@ -150,7 +158,17 @@ class Host:
         self.penalty_s = 0.0
         self.throttle_s: float | None = None
         self.told_delay_s = 0.0
-        """The delay that another master knows of."""
+        """The delay that another master knows that it asks for."""
+        self.loan_delay_s = 0.0
+        """The delay that another master keeps to, which has borrowed or lent it, under the same order."""
+        self.ordered_s: float | None = None
+        """The delay that a person has set,"""
+        self.order_version = 0
+        """the version of that,"""
+        self.halted = False
+        """and whether a person has it paused."""
+        self.spaced_from = 0.0
+        """From when its delay was counted last: the end of a request, or what stands for one that is not known."""
         self.answered = False
         """It has answered at least once."""
         self.unanswered = 0
@@ -176,7 +194,7 @@ class Host:
     def lasting_delay_s(self, pace: Pace) -> float:
         """Returns the delay without what passes with the host's trouble."""
         base = self.job_delay_s(pace)
-        if pace.autothrottle:
+        if pace.autothrottle and self.ordered_s is None:
             base = max(base, pace.throttle_start_s if self.throttle_s is None else self.throttle_s)
         return max(base, self._asked_delay_s(pace))
 
@@ -196,13 +214,41 @@ class Host:
         not known, so a delay counts from now."""
         self.told_delay_s = max(self.told_delay_s, note.delay_s)
         self.penalty_s = max(self.penalty_s, min(note.penalty_s, PENALTY_MAX_S))
-        self.next_at = max(self.next_at, now + max(note.delay_s, note.penalty_s))
+        self.space(now, max(note.delay_s, note.penalty_s))
         if note.pause_s > 0.0:
             self.paused_until = max(self.paused_until, now + min(note.pause_s, pause_max_s))
             self.next_at = max(self.next_at, self.paused_until)
 
+    def space(self, since: float, delay_s: float) -> None:
+        """Lets the host be asked no sooner than a delay after a moment at which it was asked, or may have been."""
+        self.spaced_from = max(self.spaced_from, since)
+        if delay_s > 0.0:
+            self.next_at = max(self.next_at, since + delay_s)
+
+    def told_on_loan(self, delay_s: float, order_version: int) -> None:
+        """Takes in the delay that whoever borrows or lends the host keeps to, if both obey the same order."""
+        if order_version == self.order_version:
+            self.loan_delay_s = max(self.loan_delay_s, delay_s)
+
+    def obey(self, order: HostOrder, paces: Iterable[Pace]) -> None:
+        """Takes in what a person has said. A longer delay counts from the end of the last request, too; a shorter one
+        ends the wait for the old one, and nothing else that the host waits for.
+        """
+        paces = list(paces)
+        before = max((self.delay_s(pace) for pace in paces), default=0.0)
+        self.halted = order.paused
+        if order.delay_version != self.order_version:
+            self.ordered_s, self.order_version, self.loan_delay_s = order.delay_s, order.delay_version, 0.0
+        after = max((self.delay_s(pace) for pace in paces), default=0.0)
+        if after > before and self.spaced_from:
+            self.next_at = max(self.next_at, self.spaced_from + after)
+        elif after < before and not self.rest_s and self.next_at <= self.spaced_from + before:
+            self.next_at = max(self.spaced_from + after, self.paused_until)
+
     def job_delay_s(self, pace: Pace) -> float:
-        """Returns the delay of a job that the host itself has no part in."""
+        """Returns the delay of a job that the host itself has no part in, or what a person has set in its place."""
+        if self.ordered_s is not None:
+            return self.ordered_s
         if pace.delay_s is not None:
             return pace.delay_s
         return 0.0 if self.private else DEFAULT_DELAY_S
@@ -212,7 +258,8 @@ class Host:
 
         One that is too long for the job is none: its slaves leave out what would have to wait for it, unasked.
         """
-        asked = self.told_delay_s if self.told_delay_s <= (pace.crawl_delay_max_s or inf) else 0.0
+        told = max(self.told_delay_s, self.loan_delay_s)
+        asked = told if told <= (pace.crawl_delay_max_s or inf) else 0.0
         return max(asked, self.robots_delay_s(pace))
 
     def robots_delay_s(self, pace: Pace) -> float:
@@ -264,9 +311,7 @@ class Host:
             self.slow_down()
         if pace.autothrottle and answered:
             self._throttle(pace, latency_s, status)
-        delay = self.delay_s(pace)
-        if delay > 0.0:
-            self.next_at = max(self.next_at, now + delay)
+        self.space(now, self.delay_s(pace))
         if pause_s > 0.0:
             self.paused_until = max(self.paused_until, now + min(pause_s, pace.retry_after_max_s))
             self.next_at = max(self.next_at, self.paused_until)
@@ -280,8 +325,8 @@ class Host:
         same.
         """
         self.open -= 1
-        if pace is not None and (delay := self.delay_s(pace)) > 0.0:
-            self.next_at = max(self.next_at, now + delay)
+        if pace is not None:
+            self.space(now, self.delay_s(pace))
 
     def _unanswered(self, now: float, pace: Pace, deaf_s: float, *, ours: bool) -> None:
         self.unanswered += 1

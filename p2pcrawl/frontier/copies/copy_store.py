@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from p2pcrawl.core.buckets.standings import Standing
 from p2pcrawl.frontier.copies.account_rows import TABLE, read_accounts, write_accounts
+from p2pcrawl.frontier.copies.order_rows import ORDERS_TABLE, read_orders, write_orders
 from p2pcrawl.frontier.database import digest
 from p2pcrawl.frontier.database.digest import Range, Rows
 from p2pcrawl.frontier.database.integrity import Nonsense
@@ -31,6 +32,7 @@ from p2pcrawl.frontier.records.columns import named
 from p2pcrawl.frontier.records.known import Key
 from p2pcrawl.model.cluster.account import Account
 from p2pcrawl.model.cluster.epoch import Span
+from p2pcrawl.model.cluster.host_order import HostOrder
 from p2pcrawl.model.crawl.fingerprint import halves, pack_halves
 from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.messages.peer_messages import CopyRow
@@ -64,8 +66,9 @@ _UPGRADES = {
     2: ("ALTER TABLE standing ADD COLUMN pieces TEXT NOT NULL DEFAULT ''",),
     3: ("ALTER TABLE held ADD COLUMN marks INTEGER NOT NULL DEFAULT 0",),
     4: (TABLE,),
+    5: (ORDERS_TABLE,),
 }
-LAYOUT = Layout("copies.db", 0x70327062, 5, lambda db: run_script(db, _TABLES, TABLE), _UPGRADES)
+LAYOUT = Layout("copies.db", 0x70327062, 6, lambda db: run_script(db, _TABLES, TABLE, ORDERS_TABLE), _UPGRADES)
 HELD = Rows("held", "stamp")
 _COLUMNS = "h.bucket, h.hi, h.lo, h.job, h.stamp, h.marks, b.row, b.items, b.data"
 _AFTER = struct.Struct(">qqqq")
@@ -307,6 +310,18 @@ class CopyStore:
         """Replaces those with these keys."""
         with self._errors, self._transaction:
             write_accounts(self._db, accounts)
+
+    # -- orders about hosts -------------------------------------------------------------------
+
+    def orders(self) -> list[HostOrder]:
+        """Returns what people have said of hosts."""
+        with self._errors:
+            return read_orders(self._db)
+
+    def set_orders(self, orders: Sequence[HostOrder]) -> None:
+        """Replaces those about these hosts."""
+        with self._errors, self._transaction:
+            write_orders(self._db, orders)
 
     # -- standings ----------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from p2pcrawl.frontier.database.digest import Range
 from p2pcrawl.master.copies.copier import BYTES_MAX, ROWS_MAX
 from p2pcrawl.master.copies.looking import Looking
 from p2pcrawl.model.cluster.account import Account
+from p2pcrawl.model.cluster.host_order import HostOrder
 from p2pcrawl.model.crawl.fingerprint import SIZE, halves, pack_halves
 from p2pcrawl.model.errors import LinkError, StorageError
 from p2pcrawl.overlay.tasks import end
@@ -52,6 +53,8 @@ class Holdings:
         self._keeping = asyncio.Lock()
         self.standings: dict[int, Standing] = {}
         """What is here of each bucket of which anything was ever known here, as it is on the disk."""
+        self.orders: list[HostOrder] = []
+        """What people had said of hosts, as it was on the disk when this was opened."""
         self.accounts: Accounts = {}
         """What other masters have counted, as it is on the disk."""
 
@@ -63,6 +66,7 @@ class Holdings:
             self._store: CopyStore = await self._in_thread(lambda: CopyStore(self._folder))
             self.standings = await self._in_thread(self._store.standings)
             self.accounts = joined_accounts(await self._in_thread(self._store.accounts))
+            self.orders = await self._in_thread(self._store.orders)
         except BaseException:
             self._thread.shutdown()
             raise
@@ -109,6 +113,10 @@ class Holdings:
             if news:
                 await self._in_thread(self._store.set_accounts, news)
                 self.accounts = joined_accounts([*self.accounts.values(), *news])
+
+    async def keep_orders(self, orders: Sequence[HostOrder]) -> None:
+        """Keeps orders about hosts, durably when this returns."""
+        await self._in_thread(self._store.set_orders, orders)
 
     async def mark(self, message: Delivered) -> Marked:
         """Takes in that a sink has the items of some copies."""

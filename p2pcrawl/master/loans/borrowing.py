@@ -170,7 +170,7 @@ class Borrowing:
         try:
             delay = host.lasting_delay_s(self._jobs[job].pace)
             asked_at = monotonic()
-            answer = await self._peers.ask(owner, Borrow(0, host.name, job, delay, number))
+            answer = await self._peers.ask(owner, Borrow(0, host.name, job, delay, number, host.order_version))
             if answer.granted:
                 now, until = monotonic(), asked_at + answer.waited_s + answer.term_s
                 # Who is not the owner any more waits for its loans to end; so does who called this one in already.
@@ -180,7 +180,7 @@ class Borrowing:
                     owner, number, host.name, left, answer.slots, until, answer.delay_s <= 0.0
                 )
                 host.next_at = max(host.next_at, now + answer.wait_s)
-                host.told_delay_s = max(host.told_delay_s, answer.delay_s)
+                host.told_on_loan(answer.delay_s, answer.order)
                 return
             await asyncio.sleep(RETRY_S * random.uniform(0.5, 1.5))
         except (P2PCrawlError, KeyError) as error:
@@ -202,7 +202,8 @@ class Borrowing:
         # A host that has lost its seat waits for nothing.
         delay = lasting_delay_s(seat.host, self._jobs.values()) if seat is not None else 0.0
         wait = max(0.0, seat.host.next_at - monotonic()) if seat is not None else 0.0
-        self._owe(key, loan.owner, Repay(0, loan.host, delay, wait, loan.pause_s, loan.slow_downs, loan.number))
+        order = seat.host.order_version if seat is not None else 0
+        self._owe(key, loan.owner, Repay(0, loan.host, delay, wait, loan.pause_s, loan.slow_downs, loan.number, order))
         if seat is not None:
             # Others may have it next; who comes back asks again.
             self._bench.ended(seat)

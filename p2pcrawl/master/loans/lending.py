@@ -107,7 +107,7 @@ class Lending:
             # The borrower would not ask if it knew of the loan that it has.
             self._write_off(key, sender)
         ledger.line.append(_Asker(sender, request, monotonic(), answer))
-        host.told_delay_s = max(host.told_delay_s, request.delay_s)
+        host.told_on_loan(request.delay_s, request.order)
         self._serve_line(host)
         asyncio.get_running_loop().call_later(WAIT_S, _give_up, answer)
         return answer
@@ -120,7 +120,7 @@ class Lending:
         if not ended or seat is None:
             return Repaid(0)
         host, now = seat.host, monotonic()
-        host.told_delay_s = max(host.told_delay_s, request.delay_s)
+        host.told_on_loan(request.delay_s, request.order)
         host.next_at = max(host.next_at, now + request.wait_s)
         if request.pause_s > 0.0:
             # Whoever owns it next, and holds copies, is told that, and it is obeyed for no longer than our jobs say.
@@ -252,7 +252,7 @@ class Lending:
         ledger = self._ledgers[host.key]
         if not self._lends(host.key):
             ledger.refuse()
-        while ledger.line and not ledger.own_next:
+        while ledger.line and not ledger.own_next and not host.halted:
             asker = ledger.line[0]
             job = self._jobs.get(asker.request.job)
             if asker.answer.done() or job is None:
@@ -271,7 +271,9 @@ class Lending:
             term, waited = wait + TIMINGS.loan_term_s, now - asker.since
             until = now + term * (1.0 + 2 * TIMINGS.drift)
             ledger.lent[asker.node] = MadeLoan(asker.request.number, limit, self._lives.of(asker.node), until)
-            asker.answer.set_result(Lent(0, True, count, limit, wait, term, self._delay_s(host), waited))
+            asker.answer.set_result(
+                Lent(0, True, count, limit, wait, term, self._delay_s(host), waited, host.order_version)
+            )
         seat = self._bench.seats.get(host.key)
         if seat is not None:
             self._bench.ended(seat)

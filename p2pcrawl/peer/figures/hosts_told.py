@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from msgspec.json import Decoder
 
@@ -32,6 +32,15 @@ HOSTS = 20
 SORTS: Final = ("depth", "late", "name")
 NAME_MAX = 253
 
+
+class HostsAnswer(TypedDict):
+    """The first hosts, how many there are, and the masters that did not answer."""
+
+    hosts: list[dict[str, Any]]
+    total: int
+    missing: list[NodeId]
+
+
 _HERE = Decoder(HostsHere)
 _THESE = Decoder(list[HostAsked])
 _ONE = Decoder(HostInDetail)
@@ -46,7 +55,7 @@ class HostsTold:
         self._ownership = cluster.ownership
         self._standings = standings
 
-    async def hosts(self, job: Job | None, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    async def hosts(self, job: Job | None, arguments: Mapping[str, Any]) -> HostsAnswer:
         """Describes the first hosts of a job, or of all. Raises ConfigurationError for arguments that cannot be."""
         asked = _checked(arguments) | {"job": job.id if job is not None else None}
         told, missing = await ask_others(self._peers, "hosts-here", asked, _HERE)
@@ -58,7 +67,7 @@ class HostsTold:
         if self._shared(job):
             keys = [row["key"] for row in first]
             first = first_hosts(await self._everywhere(asked["job"], keys), asked["limit"], asked["sort"])
-        return {"hosts": [_shown(row) for row in first], "total": max(total, len(first)), "missing": missing}
+        return HostsAnswer(hosts=[_shown(row) for row in first], total=max(total, len(first)), missing=missing)
 
     async def host(self, name: str) -> dict[str, Any]:
         """Describes one host in detail. Raises ConfigurationError for what is no host's name."""
@@ -82,8 +91,7 @@ class HostsTold:
 
     async def here(self, arguments: Mapping[str, Any]) -> HostsHere:
         """Describes the first hosts of this master."""
-        asked = _checked(arguments)
-        return await self._standings.here(arguments["job"], asked["limit"], asked["sort"], asked["find"])
+        return await self._standings.here(arguments["job"], **_checked(arguments))
 
     async def these(self, arguments: Mapping[str, Any]) -> list[HostAsked]:
         """Describes the hosts with these keys, as far as this master knows of them."""
@@ -122,7 +130,8 @@ def _checked(arguments: Mapping[str, Any]) -> dict[str, Any]:
         raise ConfigurationError(f"hosts are sorted by {', '.join(SORTS)}, not by {sort!r:.40}")
     if len(find) > NAME_MAX:
         raise ConfigurationError(f"no host has a name of more than {NAME_MAX} characters")
-    return {"limit": whole_number(arguments, "limit", HOSTS, FOUND_MAX), "sort": sort, "find": find}
+    changed = arguments.get("changed") in (True, "true", "1")
+    return {"limit": whole_number(arguments, "limit", HOSTS, FOUND_MAX), "sort": sort, "find": find, "changed": changed}
 
 
 def _shown(row: HostAsked) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from msgspec.json import Decoder
 
 from p2pcrawl.frontier.reading.last_items import last_items
 from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.overlay.peers import Peers
 from p2pcrawl.peer.answers.asking import ask_others, whole_number
 
@@ -30,6 +31,15 @@ class NewItem(TypedDict):
     item: Any
 
 
+class LatestAnswer(TypedDict):
+    """The latest items of a job, and the masters that did not answer."""
+
+    job: int
+    name: str
+    items: list[NewItem]
+    missing: list[NodeId]
+
+
 _HERE = Decoder(list[NewItem])
 
 
@@ -40,7 +50,7 @@ class Newest:
         self._peers = peers
         self._folder = folder
 
-    async def of(self, job: Job, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    async def of(self, job: Job, arguments: Mapping[str, Any]) -> LatestAnswer:
         """Returns the latest items at all masters, the newest first. Raises ConfigurationError for a limit that cannot
         be.
         """
@@ -48,7 +58,7 @@ class Newest:
         told, missing = await ask_others(self._peers, "latest-here", {"job": job.id, "limit": limit}, _HERE)
         parts = [await self.here(job.id, limit), *told.values()]
         items = sorted((item for part in parts for item in part), key=lambda item: -item["at"])[:limit]
-        return {"job": job.id, "name": job.spec.name, "items": items, "missing": missing}
+        return LatestAnswer(job=job.id, name=job.spec.name, items=items, missing=missing)
 
     async def here(self, job: int, limit: int) -> list[NewItem]:
         """Returns those of this master."""

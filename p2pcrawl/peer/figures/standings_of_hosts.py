@@ -16,6 +16,7 @@ from p2pcrawl.core.ring.rendezvous import bucket_of_hash, key_hash
 from p2pcrawl.frontier.reading.queue_depths import QueueDepths
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.jobs.job import RUNNING
+from p2pcrawl.model.cluster.host_order import HostOrder
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.peer.figures.depths import Depths
 
@@ -42,6 +43,9 @@ class HostAsked(TypedDict):
     unanswered: int
     silent_s: float
     """For how long it has left them all without an answer."""
+    ordered_s: float | None
+    """The delay that a person has set; None: what its jobs have counts."""
+    paused: bool
     why_slow: str
 
 
@@ -76,16 +80,18 @@ class StandingsOfHosts:
         self._master = cluster.master
         self._seats = cluster.master.workbench.seats
         self._ownership = cluster.ownership
+        self._orders = cluster.orders
         self._depths = depths
 
-    async def here(self, job: int | None, limit: int, sort: str, find: str) -> HostsHere:
-        """Describes the first of the hosts that have something to do, of a job or of all; those whose name holds
-        ``find``, if that is given, whether they have or not.
+    async def here(self, job: int | None, limit: int, sort: str, find: str, *, changed: bool = False) -> HostsHere:
+        """Describes the first of the hosts that have something to do, of a job or of all; or those whose name holds
+        ``find``, or that a person has ``changed``, whether they have or not.
         """
         depths, leased = await self._depths.now(), self._leased(job)
         queued = depths.of(job)
-        if find:
-            keys = self._matching(find)
+        if find or changed:
+            ordered = {key_hash(order.host): order.host for order in self._orders.known}
+            keys = [key for key, name in ordered.items() if find in name] if changed else self._matching(find)
             total = len(keys)
         else:
             # What is leased to slaves is among what was counted.
@@ -119,11 +125,14 @@ class StandingsOfHosts:
         queued = depths.of(job)
         jobs = {key: number for number, counted in depths.by_job.items() for key in keys if key in counted}
         names = await self._depths.names([(jobs[key], key) for key in keys if key in jobs and key not in self._seats])
+        orders = {key_hash(order.host): order for order in self._orders.known}
+        names |= {key: orders[key].host for key in keys if key in orders}
         told = []
         for key in keys:
             seat = self._seats.get(key)
             if seat is None and key in names:
                 seat = Seat(Host(key, names[key]))
+                seat.host.obey(orders.get(key, HostOrder(names[key])), ())
             if seat is not None:
                 told.append(self._row(seat, job, max(0, queued[key] - leased[key]), leased[key]))
         return told
@@ -143,6 +152,8 @@ class StandingsOfHosts:
             through_s=round(stands.through_s, 1) if stands.through_s is not None else None,
             unanswered=host.unanswered,
             silent_s=round(max(0.0, now - host.silent_since), 1) if host.unanswered else 0.0,
+            ordered_s=host.ordered_s,
+            paused=host.halted,
             why_slow=stands.why or self._resting(stands, job, queued),
         )
 

@@ -14,6 +14,7 @@ from msgspec.json import Decoder
 
 from p2pcrawl.frontier.reading.job_errors import errors_of
 from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.record import ShardKey
 from p2pcrawl.model.crawl.url import host_of
 from p2pcrawl.overlay.peers import Peers
@@ -44,6 +45,15 @@ class FailedKind(TypedDict):
     examples: list[FailedPage]
 
 
+class ErrorsAnswer(TypedDict):
+    """The failures of a job, and the masters that did not answer."""
+
+    job: int
+    name: str
+    errors: list[FailedKind]
+    missing: list[NodeId]
+
+
 _HERE = Decoder(list[FailedKind])
 
 
@@ -54,7 +64,7 @@ class Troubles:
         self._peers = peers
         self._folder = folder
 
-    async def of(self, job: Job, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    async def of(self, job: Job, arguments: Mapping[str, Any]) -> ErrorsAnswer:
         """Counts the failures of a job at all masters. Raises ConfigurationError for arguments that cannot be."""
         examples = whole_number(arguments, "limit", EXAMPLES, EXAMPLES_MAX)
         asked = {"job": job.id, "kind": str(arguments.get("kind", ""))[:100], "limit": examples}
@@ -63,7 +73,7 @@ class Troubles:
         # Where a host is one master's, hosts can be added up. Elsewhere they may be at several: at least so many.
         apart = job.settings.shard_key is not ShardKey.URL
         errors = merged_kinds(parts, examples, hosts_apart=apart)
-        return {"job": job.id, "name": job.spec.name, "errors": errors, "missing": missing}
+        return ErrorsAnswer(job=job.id, name=job.spec.name, errors=errors, missing=missing)
 
     async def here(self, job: int, arguments: Mapping[str, Any]) -> list[FailedKind]:
         """Counts those of this master, in a thread: there may be a million."""

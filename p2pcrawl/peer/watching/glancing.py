@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from p2pcrawl.core.bench.seat import Seat, host_state
-from p2pcrawl.core.hosts.delay_source import delay_source
+from p2pcrawl.core.bench.slowness import delay_in_force
 from p2pcrawl.core.hosts.politeness import Pace
 from p2pcrawl.core.membership.swim import Membership
 from p2pcrawl.core.meters.meters import ENDED, ERRORS
@@ -136,22 +136,21 @@ class Glancing:
     def _host(self, seat: Seat) -> HostGlance:
         now, host = self._master.now, seat.host
         standing = host_state(seat, now)
-        pace = self._pace(seat)
+        delay = delay_in_force(host, self._paces(seat))
         return HostGlance(
             host.name,
             standing.waiting,
             standing.more,
             standing.open,
-            round(host.delay_s(pace), 3) if pace is not None else 0.0,
-            delay_source(host, pace) if pace is not None else "",
+            round(delay.seconds, 3),
+            str(delay.source),
             round(standing.seconds, 1),
             standing.waits,
         )
 
-    def _pace(self, seat: Seat) -> Pace | None:
-        """Returns the pace of the job that is slowest with a host, of those that have something for it."""
-        paces = [job.pace for queue in seat.queues if (job := self._master.jobs.get(queue.job)) is not None]
-        return max(paces, key=seat.host.delay_s, default=None)
+    def _paces(self, seat: Seat) -> list[Pace]:
+        """Returns the paces of the jobs that have something for a host."""
+        return [job.pace for queue in seat.queues if (job := self._master.jobs.get(queue.job)) is not None]
 
 
 def own_rss_bytes() -> int:

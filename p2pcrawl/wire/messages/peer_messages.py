@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 from p2pcrawl.model.cluster.account import FIGURES_MAX, NAME_CHARS_MAX
 from p2pcrawl.model.cluster.consent import SEAT_BYTES, VOTERS_MAX
 from p2pcrawl.model.cluster.epoch import PIECES_MAX
+from p2pcrawl.model.cluster.host_order import DELAY_MAX_S, HOST_CHARS_MAX, ORDER_VERSION_MAX, ORDERS_MAX
 from p2pcrawl.model.crawl.record import stamp_of
 from p2pcrawl.model.crawl.sink_spec import SINK_OPTIONS_MAX, SINK_SECRET_MAX, SINK_TEXT_MAX, SINKS_MAX
 from p2pcrawl.wire.messages.ask import Answered, PeerReply, PeerRequest
@@ -261,6 +262,8 @@ class Lent(PeerReply, tag=38):
     delay_s: float = 0.0
     waited_s: float = 0.0
     """How long the question waited for this answer: the term counts from the loan, not from when one hears of it."""
+    order: Count = 0
+    """The version of the order under which the delay is the host's; see core.hosts.orders."""
 
 
 class Borrow(PeerRequest[Lent], tag=37):
@@ -271,6 +274,8 @@ class Borrow(PeerRequest[Lent], tag=37):
     delay_s: float
     number: int = 0
     """Of the loan that may come of it. The sender counts them: an earlier one that comes later has been given up."""
+    order: Count = 0
+    """As in :class:`Lent`."""
 
 
 class Repaid(PeerReply, tag=40):
@@ -287,6 +292,31 @@ class Repay(PeerRequest[Repaid], tag=39):
     slow_downs: int
     number: int = 0
     """Of the question."""
+    order: Count = 0
+    """As in :class:`Lent`."""
+
+
+class WireHostOrder(Record):
+    """The word of a person on a host; see core.hosts.orders."""
+
+    host: Annotated[str, Meta(min_length=1, max_length=HOST_CHARS_MAX)]
+    delay_version: Annotated[int, Meta(ge=0, le=ORDER_VERSION_MAX)]
+    delay_s: Annotated[float, Meta(ge=0.0, le=DELAY_MAX_S)] | None
+    pause_version: Annotated[int, Meta(ge=0, le=ORDER_VERSION_MAX)]
+    paused: bool
+
+
+class HostsOrdered(PeerReply, tag=68):
+    """The orders are durable, and in force."""
+
+    mark: bytes
+    """Of all that are known there: see core.hosts.orders."""
+
+
+class OrderHosts(PeerRequest[HostsOrdered], tag=67):
+    """Orders about hosts, for every master to obey."""
+
+    orders: Annotated[list[WireHostOrder], Meta(max_length=ORDERS_MAX)]
 
 
 class CalledIn(PeerReply, tag=66):
@@ -554,6 +584,8 @@ ClusterMessage = (
     | Repay
     | Repaid
     | CallIn
+    | OrderHosts
+    | HostsOrdered
     | CalledIn
     | Offer
     | Offered

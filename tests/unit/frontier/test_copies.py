@@ -196,6 +196,7 @@ def test_everything_is_there_again_after_a_restart(tmp_path: Path) -> None:
 def test_standings_of_an_older_format_are_read_as_they_were_meant(tmp_path: Path) -> None:
     CopyStore(tmp_path).close()
     with sqlite3.connect(tmp_path / LAYOUT.file) as db:
+        db.execute("DROP TABLE host_order")
         db.execute("DROP TABLE account")
         db.execute("ALTER TABLE held DROP COLUMN marks")
         db.execute("ALTER TABLE standing DROP COLUMN pieces")

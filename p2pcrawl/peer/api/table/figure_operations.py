@@ -1,20 +1,76 @@
-"""Operations on the figures of jobs: what failed, what came last."""
+"""Operations on the figures of jobs and hosts: what failed, what came last, which hosts are slow, and why."""
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 
-from p2pcrawl.peer.api.table.operation import JOB, Operation, Parameter, Rank
-from p2pcrawl.peer.figures.newest import ITEMS_MAX
-from p2pcrawl.peer.figures.troubles import EXAMPLES_MAX
+from p2pcrawl.model.cluster.host_order import DELAY_MAX_S, HOST_CHARS_MAX
+from p2pcrawl.peer.api.table.operation import JOB, Operation, Parameter, Rank, RequestPart
+from p2pcrawl.peer.figures.host_changes import SET_HOST, HostChanged
+from p2pcrawl.peer.figures.hosts_told import HostsAnswer
+from p2pcrawl.peer.figures.newest import ITEMS_MAX, LatestAnswer
+from p2pcrawl.peer.figures.standings_of_hosts import FOUND_MAX
+from p2pcrawl.peer.figures.troubles import EXAMPLES_MAX, ErrorsAnswer
 
 _EXAMPLES = Parameter("limit", Annotated[int, msgspec.Meta(ge=1, le=EXAMPLES_MAX)], "how many examples of each kind")
 _KIND = Parameter("kind", Annotated[str, msgspec.Meta(max_length=100)], "the only kind to tell of")
 _ITEMS = Parameter("limit", Annotated[int, msgspec.Meta(ge=1, le=ITEMS_MAX)], "how many items")
 
+_FIND = Parameter("find", Annotated[str, msgspec.Meta(max_length=HOST_CHARS_MAX)], "what the names of hosts hold")
+_SORT = Parameter("sort", Literal["depth", "late", "name"], "which come first: the deepest, the latest, or by name")
+_CHANGED = Parameter("changed", bool, "only those that a person has changed")
+_HOSTS = Parameter("limit", Annotated[int, msgspec.Meta(ge=1, le=FOUND_MAX)], "how many hosts")
+_HOST = Parameter(
+    "host",
+    Annotated[str, msgspec.Meta(min_length=1, max_length=HOST_CHARS_MAX)],
+    "the host's name, as example.org",
+    RequestPart.PATH,
+    required=True,
+)
+
+
+class HostChange(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """A change of a host: seconds between two requests, or null for what its jobs have; whether it is asked at all."""
+
+    delay_s: Annotated[float, msgspec.Meta(ge=0.0, le=DELAY_MAX_S)] | msgspec.UnsetType | None = msgspec.UNSET
+    paused: bool | msgspec.UnsetType = msgspec.UNSET
+
+
 OPERATIONS: Final = (
+    Operation(
+        "listHosts",
+        "GET",
+        "/v1/hosts",
+        "Lists the first hosts of all jobs: what is queued, who owns each, and why it is slow",
+        Rank.READ,
+        "hosts",
+        (_HOSTS, _SORT, _FIND, _CHANGED),
+        answer=HostsAnswer,
+    ),
+    Operation(
+        "listHostsOfJob",
+        "GET",
+        "/v1/jobs/{job}/hosts",
+        "Lists the first hosts of a job",
+        Rank.READ,
+        "hosts",
+        (JOB, _HOSTS, _SORT, _FIND, _CHANGED),
+        answer=HostsAnswer,
+    ),
+    Operation("getHost", "GET", "/v1/hosts/{host}", "Describes one host in detail", Rank.READ, "host", (_HOST,)),
+    Operation(
+        "changeHost",
+        "PATCH",
+        "/v1/hosts/{host}",
+        "Changes how far apart requests to a host are, or pauses it, in all jobs and at all masters",
+        Rank.CHANGE,
+        SET_HOST,
+        (_HOST,),
+        HostChange,
+        answer=HostChanged,
+    ),
     Operation(
         "listErrors",
         "GET",
@@ -23,6 +79,7 @@ OPERATIONS: Final = (
         Rank.READ,
         "errors",
         (JOB, _EXAMPLES, _KIND),
+        answer=ErrorsAnswer,
     ),
     Operation(
         "listLatestItems",
@@ -32,5 +89,6 @@ OPERATIONS: Final = (
         Rank.READ,
         "latest",
         (JOB, _ITEMS),
+        answer=LatestAnswer,
     ),
 )

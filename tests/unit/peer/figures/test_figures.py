@@ -82,3 +82,27 @@ async def test_nothing_is_known_of_a_host_that_nobody_asked(tmp_path: Path) -> N
 
         assert (found["host"], found["known"], found["queued_by_job"]) == ("nowhere.example", False, {})
         assert (await one.ask("hosts", {}))["hosts"] == []
+
+
+async def test_host_is_changed_at_both_masters_by_either_and_goes_on_after_a_restart(tmp_path: Path) -> None:
+    async with site_of() as site:
+        async with AsyncExitStack() as stack:
+            one, two, job = await begun(stack, tmp_path, site)
+            name = "127.0.0.15"
+            answer = await two.tell("set-host", {"host": name, "delay_s": 4.5, "paused": True})
+            detail = [await each.ask("host", {"host": name}) for each in (one, two)]
+            changed = await one.ask("hosts", {"changed": True})
+            with pytest.raises(ConfigurationError, match="say what to change"):
+                await one.tell("set-host", {"host": name})
+
+        async with peer(data=str(tmp_path / "one")) as again:
+            kept = await again.ask("hosts", {"changed": True})
+            await again.tell("set-host", {"host": name, "delay_s": None, "paused": False})
+            end = await ended(PeerJob(again, job.id))
+
+    assert (answer["was"], answer["set"]) == ({"delay_s": None, "paused": False}, {"delay_s": 4.5, "paused": True})
+    assert answer["missing"] == []
+    for row in (*detail, *changed["hosts"], *kept["hosts"]):
+        assert (row["ordered_s"], row["paused"], row["delay_from"]) == (4.5, True, "a person")
+        assert row["why_slow"] == "it is paused by hand"
+    assert end["queued"] == 0

@@ -12,7 +12,7 @@ ONE, TWO = NodeId("1" * 40), NodeId("2" * 40)
 def host(name: str, queued: int, through_s: float | None = None, owner: NodeId = ONE, why: str = "") -> HostAsked:
     return HostAsked(
         host=name, key=hash(name), queued=queued, leased=0, owner=owner, delay_s=0.0, delay_from="none", next_at=None,
-        through_s=through_s, unanswered=0, silent_s=0.0, why_slow=why,
+        through_s=through_s, unanswered=0, silent_s=0.0, ordered_s=None, paused=False, why_slow=why,
     )  # fmt: skip
 
 
