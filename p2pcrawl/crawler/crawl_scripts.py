@@ -12,7 +12,10 @@ from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
 
-from p2pcrawl.crawler.local_crawl import Crawler, WithArguments, interruptible, new_event_loop
+from p2pcrawl.crawler.event_loops import new_event_loop
+from p2pcrawl.crawler.interruption import interruptible
+from p2pcrawl.crawler.local_crawl import Crawler
+from p2pcrawl.crawler.plans import WithArguments
 from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError

@@ -6,19 +6,21 @@ import asyncio
 import logging
 import os
 import shutil
-import signal
 import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
 import msgspec
 
+from p2pcrawl.crawler.event_loops import new_event_loop
 from p2pcrawl.crawler.in_notebooks import frame_of, jobs_as_html
+from p2pcrawl.crawler.interruption import interruptible
+from p2pcrawl.crawler.plans import CrawlPlan, Target, check_shared, described, plan_of, ranked_choice, resolved_targets
 from p2pcrawl.crawler.script_log import script_log, tell_end, told_progress
 from p2pcrawl.crawler.told_end import fruitless
 from p2pcrawl.master.company.company import Alone
@@ -26,7 +28,7 @@ from p2pcrawl.master.jobs.delivery import SinkState
 from p2pcrawl.master.jobs.job import FINISHED, Job
 from p2pcrawl.master.master import Master
 from p2pcrawl.model.choosing.ranked_settings import RankedSettings
-from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
+from p2pcrawl.model.crawl.job import JobId, JobSpec
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError
@@ -35,33 +37,15 @@ from p2pcrawl.private.presence import addresses_here
 from p2pcrawl.slave.archiving import archiving
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.slave.tuning import tune_collector, tune_memory
-from p2pcrawl.spiders.finding.answered_names import scrapy_names_installed
-from p2pcrawl.spiders.loading.chosen import merged_settings
-from p2pcrawl.spiders.loading.load import importing, load_spider, parse_target, reference_of
+from p2pcrawl.spiders.loading.load import importing
 from p2pcrawl.spiders.loading.trial import try_spider
-from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.stores.address import scheme_of
-from p2pcrawl.stores.feeds.start_outputs import SpiderFeeds, StartOutputs, start_outputs
+from p2pcrawl.stores.feeds.start_outputs import StartOutputs, start_outputs
 from p2pcrawl.stores.kinds import read_sink
 from p2pcrawl.stores.warc.mending import mend
 from p2pcrawl.stores.warc.place import SIZE_MAX, WarcPlace, chosen_place
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class WithArguments:
-    """A spider with arguments of its own, among others that are crawled side by side."""
-
-    spider: type[Spider]
-    arguments: Mapping[str, Any]
-
-
-Target = type[Spider] | SpiderRef | WithArguments | str
-
-PATIENCE_S = 60.0
-"""How long pages in hand may take to end once the crawl was told to stop: as long as one may take to be fetched. What
-is given up then is fetched again when the crawl goes on."""
 
 
 class Crawler:
@@ -97,11 +81,11 @@ class Crawler:
         outputs: Sequence[SinkSpec] = (),
         output_to_stderr: bool = False,
     ) -> None:
-        base, typed = _ranked(settings)
+        base, typed = ranked_choice(settings)
         if slaves is not None:
             typed["slaves"] = slaves
-        resolved = _resolved(target)
-        self._plans = [_plan(ref, cls, base, typed, dict(own or arguments or {})) for ref, cls, own in resolved]
+        resolved = resolved_targets(target)
+        self._plans = [plan_of(ref, cls, base, typed, dict(own or arguments or {})) for ref, cls, own in resolved]
         self.settings = self._plans[0].settings
         names = [os.fspath(name) for name in ([output] if isinstance(output, str | os.PathLike) else output)]
         if isinstance(warc, WarcPlace):
@@ -225,14 +209,14 @@ class Crawler:
 
     def _check_together(self) -> None:
         """Refuses spiders that cannot be crawled side by side."""
-        first: dict[str, tuple[_Plan, SinkSpec]] = {}
+        first: dict[str, tuple[CrawlPlan, SinkSpec]] = {}
         for number, plan in enumerate(self._plans):
             if any((plan.ref, plan.arguments) == (other.ref, other.arguments) for other in self._plans[:number]):
                 raise ConfigurationError(f"spider {plan.name} is given twice")
             for spec in self._outputs[number].specs:
                 other, theirs = first.setdefault(spec.url, (plan, spec))
                 if other is not plan:
-                    _check_shared(spec, theirs, plan, other)
+                    check_shared(spec, theirs, plan, other)
 
     async def _open(self, folder: Path) -> None:
         settings = self.settings
@@ -282,12 +266,12 @@ class Crawler:
         others = [j.spec for j in master.jobs.values() if (j.spec.spider, j.spec.arguments) not in known]
         if not others:
             return
-        told = _described(others[0])
+        told = described(others[0])
         if len(others) < len(master.jobs):
             raise ConfigurationError(f"the crawl in the data folder {folder} has another spider ({told}): name it, too")
         raise ConfigurationError(f"the data folder {folder} holds another crawl ({told}); use another --data folder")
 
-    async def _open_job(self, master: Master, plan: _Plan, outputs: StartOutputs) -> Job:
+    async def _open_job(self, master: Master, plan: CrawlPlan, outputs: StartOutputs) -> Job:
         spec = JobSpec(JobId(0), plan.name, plan.ref, plan.arguments, plan.settings.differences())
         for job in master.jobs.values():
             if (job.spec.spider, job.spec.arguments) == (spec.spider, spec.arguments):
@@ -394,6 +378,11 @@ class Crawler:
         return self._master
 
     @property
+    def draining(self) -> bool:
+        """True once it was told to stop."""
+        return self.master.draining
+
+    @property
     def finished(self) -> bool:
         return all(job.state == FINISHED for job in self.jobs)
 
@@ -429,149 +418,8 @@ class Crawler:
             shutil.rmtree(self._temporary, ignore_errors=True)
 
 
-def new_event_loop() -> asyncio.AbstractEventLoop:
-    """Makes an event loop, uvloop's where there is one."""
-    try:
-        import uvloop
-    except ImportError:  # Windows
-        return asyncio.new_event_loop()
-    return uvloop.new_event_loop()
-
-
-class _Plan:
-    """One spider with all that belongs to it."""
-
-    def __init__(
-        self,
-        ref: SpiderRef,
-        cls: type[Spider],
-        settings: Settings,
-        arguments: dict[str, Any],
-        portable: bool,
-        own_feeds: bool,
-    ) -> None:
-        self.ref = ref
-        self.cls = cls
-        self.feeds = SpiderFeeds(settings.feeds, str(cls.name), arguments, own_feeds)
-        self.settings = replace(settings, feeds={})
-        """Without the feeds, which are outputs from here on, and may hold passwords."""
-        self.arguments = arguments
-        self.portable = portable
-        self.name = str(cls.name)
-
-
-def _ranked(settings: Settings | RankedSettings | Mapping[str, Any] | None) -> tuple[RankedSettings, dict[str, Any]]:
-    """Returns what a spider's own settings go over, and what goes over these."""
-    if isinstance(settings, RankedSettings):
-        return settings, {}
-    return RankedSettings(), settings.chosen() if isinstance(settings, Settings) else dict(settings or {})
-
-
-def _plan(
-    ref: SpiderRef | None, cls: type[Spider], base: RankedSettings, typed: dict[str, Any], arguments: dict[str, Any]
-) -> _Plan:
-    settings = merged_settings(base, cls, typed)
-    if not settings.getbool("LOG_ENABLED", True):
-        settings = replace(settings, log_level="CRITICAL")
-    if scrapy_names_installed():
-        settings = replace(settings, scrapy_names=True)
-    own_feeds = all(name.lower() != "feeds" for name in typed)
-    return _Plan(ref or SpiderRef(qualname=cls.__qualname__), cls, settings, arguments, ref is not None, own_feeds)
-
-
-def _resolved(
-    target: Target | Sequence[Target],
-) -> list[tuple[SpiderRef | None, type[Spider], Mapping[str, Any] | None]]:
-    targets = [target] if isinstance(target, str | SpiderRef | WithArguments | type) else list(target)
-    if not targets:
-        raise ConfigurationError("nothing to crawl: give a URL or a spider")
-    found: list[tuple[SpiderRef | None, type[Spider], Mapping[str, Any] | None]] = []
-    urls: list[str] = []
-    for each in targets:
-        if isinstance(each, WithArguments):
-            found.append((reference_of(each.spider), each.spider, each.arguments))
-            continue
-        if isinstance(each, type):
-            found.append((reference_of(each), each, None))
-            continue
-        ref = parse_target(each) if isinstance(each, str) else each
-        if ref.urls:
-            urls.extend(ref.urls)
-        else:
-            found.append((ref, load_spider(ref), None))
-    if urls:
-        ref = SpiderRef(urls=tuple(dict.fromkeys(urls)))
-        found.insert(0, (ref, load_spider(ref), None))
-    return found
-
-
-def _check_shared(spec: SinkSpec, theirs: SinkSpec, plan: _Plan, other: _Plan) -> None:
-    """Refuses an output that two spiders cannot share, in words that name all three."""
-    both, output = f"{other.name} and {plan.name}", spec.url
-    one, two = plan.settings, other.settings
-    if scheme_of(output):
-        if spec.replace:
-            raise ConfigurationError(
-                f"each of {both} would replace what is in {output}: use -o, or run them one by one"
-            )
-    elif (
-        (spec.options, spec.replace) != (theirs.options, theirs.replace)
-        or one.feed_export_fields != two.feed_export_fields
-        or (one.feed_export_indent, one.feed_csv_safe) != (two.feed_export_indent, two.feed_csv_safe)
-    ):
-        raise ConfigurationError(f"{both} want {output} written in different ways: give each an output of its own")
-
-
 def _owed(state: SinkState) -> bool:
     """Tells whether items would be lost with the data folder. What a file has not got yet, when its crawl is aborted,
     goes with the rest of that crawl.
     """
     return bool(state.refused or (state.waiting and scheme_of(state.sink)))
-
-
-def _described(spec: JobSpec) -> str:
-    ref = spec.spider
-    if ref.urls:
-        return ref.urls[0] + (" and others" if len(ref.urls) > 1 else "")
-    return f"{ref.file or ref.module}:{ref.qualname}"
-
-
-class interruptible:
-    """Ctrl-C and SIGTERM: once drains, twice stops at once, as does once after ``PATIENCE_S``: a callback that yields
-    for ever must not keep a service from being stopped. ``told`` is called each time, with 1 or 2.
-    """
-
-    def __init__(self, crawler: Crawler, told: Callable[[int], None] | None = None) -> None:
-        self._crawler = crawler
-        self._told = told
-        self._times = 0
-        self._loop = asyncio.get_running_loop()
-        self._set: list[int] = []
-        self._alarm: asyncio.TimerHandle | None = None
-        self.by = signal.SIGINT
-        """The first signal that came."""
-
-    def __enter__(self) -> Self:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with suppress(NotImplementedError, ValueError, RuntimeError):
-                self._loop.add_signal_handler(number, self._interrupt, number)
-                self._set.append(number)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number in self._set:
-            self._loop.remove_signal_handler(number)
-        if self._alarm is not None:
-            self._alarm.cancel()
-
-    def _interrupt(self, number: signal.Signals) -> None:
-        self._times += 1
-        self.by = number if self._times == 1 else self.by
-        again = self._times > 1 or self._crawler.master.draining
-        if self._told is not None:
-            self._told(2 if again else 1)
-        if again:
-            self._crawler.abort()
-        else:
-            self._crawler.stop()
-            self._alarm = self._loop.call_later(PATIENCE_S, self._interrupt, number)

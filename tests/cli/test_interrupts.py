@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from p2pcrawl.crawler import interruptible, local_crawl
+from p2pcrawl.crawler import interruptible, interruption
 from tests.cli.conftest import Run, Start, lines_in, until, urls_in
 
 
@@ -23,7 +23,6 @@ class Unending:
     def __init__(self) -> None:
         self.stopped = asyncio.Event()
         self.aborted = asyncio.Event()
-        self.master = self
 
     @property
     def draining(self) -> bool:
@@ -95,10 +94,10 @@ def test_second_interrupt_stops_at_once_and_is_resumable(
 async def test_crawl_that_a_callback_keeps_from_ending_stops_at_once_a_while_after_the_first_signal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(local_crawl, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(interruption, "PATIENCE_S", 0.1)
     crawl, told = Unending(), list[int]()
 
-    with interruptible(crawl, told.append) as stopped:  # type: ignore[arg-type]
+    with interruptible(crawl, told.append) as stopped:
         os.kill(os.getpid(), signal.SIGTERM)
         async with asyncio.timeout(20):
             await crawl.aborted.wait()
@@ -108,10 +107,10 @@ async def test_crawl_that_a_callback_keeps_from_ending_stops_at_once_a_while_aft
 
 
 async def test_crawl_that_ends_in_time_is_not_stopped_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_crawl, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(interruption, "PATIENCE_S", 0.1)
     crawl, told = Unending(), list[int]()
 
-    with interruptible(crawl, told.append):  # type: ignore[arg-type]
+    with interruptible(crawl, told.append):
         os.kill(os.getpid(), signal.SIGTERM)
         await crawl.stopped.wait()
     with pytest.raises(TimeoutError):
