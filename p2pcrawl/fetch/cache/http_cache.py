@@ -143,13 +143,18 @@ class HttpCache(Component):
             return self._answer(request, fields, found, now)
         if found is None:
             self._count("httpcache/miss")
-        if (found is None and self._wishes.offline) or self._rules.wants_cached_only(fields):
-            self._count("httpcache/ignore")
-            raise IgnoreRequest(f"not in the HTTP cache: {request.url}")
+        if found is None or self._rules.wants_cached_only(fields):
+            self._check_may_ask(request, fields)
         added = {} if found is None else self._rules.conditions(found.stored)
         request.headers.update(added)
         self._asked[request] = _Question(key, fields, found, now, added)
         return None
+
+    def _check_may_ask(self, request: Request, fields: Fields) -> None:
+        """Raises IgnoreRequest where the host is not to be asked for what is not there."""
+        if self._wishes.offline or self._rules.wants_cached_only(fields):
+            self._count("httpcache/ignore")
+            raise IgnoreRequest(f"not in the HTTP cache: {request.url}")
 
     def _without_ours(self, request: Request, fields: Fields, now: float) -> Fields:
         """Returns the fields without conditions of ours, which the request has when a component between here and the
@@ -188,6 +193,7 @@ class HttpCache(Component):
         if body is None:
             self._count("httpcache/miss")
             self._stock.drop([found.key])
+            self._check_may_ask(request, fields)
             self._asked[request] = _Question(self._key(request), fields, None, now, {})
             return None
         self._count("httpcache/hit")

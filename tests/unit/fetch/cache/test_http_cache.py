@@ -401,3 +401,22 @@ async def test_requests_that_are_one_for_the_crawl_have_one_answer(tmp_path: Pat
         flags = [(await chain.run(Request(f"{URL}?{n}"))).flags for n in range(2)]
 
         assert flags == [[], ["cached"]]
+
+
+async def test_host_is_not_asked_offline_for_an_answer_whose_body_is_gone(tmp_path: Path) -> None:
+    class Bodiless(CacheStore):
+        async def body(self, found: Any, now: float) -> bytes | None:
+            return None
+
+    async with world(tmp_path, httpcache_policy="dummy") as it:
+        await it.keep()
+    store = Bodiless(tmp_path, 1 << 20)
+    await store.open()
+    try:
+        it = World(store, httpcache_policy="dummy", httpcache_ignore_missing=True)
+        with pytest.raises(IgnoreRequest):
+            await it.get()
+    finally:
+        await store.close()
+
+    assert not it.asked and it.counts == {"miss": 1, "ignore": 1}
