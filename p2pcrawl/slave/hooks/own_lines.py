@@ -30,8 +30,7 @@ def told_by_own(handle: CrawlHandle, event: str, *facts: Any) -> bool:
     try:
         said = getattr(formatter, event)(*facts, handle.spider)
         if said:
-            level, text, filled = logformatter_adapter(said)
-            log.log(level, text, filled)
+            log.log(*logformatter_adapter(said))
     except Exception:
         log.exception("LOG_FORMATTER failed at %s", event)
         return False

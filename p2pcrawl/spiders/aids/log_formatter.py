@@ -59,6 +59,10 @@ def _said(level: int, text: str, told: dict[str, Any]) -> Said:
     return {"level": level, "msg": text, "args": told}
 
 
-def logformatter_adapter(said: Said) -> tuple[int, str, Any]:
-    """Returns what ``logger.log`` takes of a line that a formatter returned."""
-    return said.get("level", logging.INFO), said.get("msg") or "", said.get("args") or said
+def logformatter_adapter(said: Said) -> tuple[Any, ...]:
+    """Returns what ``logger.log`` takes of a line that a formatter returned. Without ``args`` places with names are
+    filled by what stands beside the text, and a text without such places is left as it is.
+    """
+    text, args = said.get("msg") or "", said.get("args")
+    filled = args if isinstance(args, tuple) else (args,) if args else (said,) if "%(" in text else ()
+    return said.get("level", logging.INFO), text, *filled

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import zlib
+from gzip import BadGzipFile
 from typing import Any
 
 INFLATED_MAX = 1 << 30
 
 
 def gunzip(data: bytes, *, max_size: int = INFLATED_MAX) -> bytes:
-    """Returns what gzip made ``data`` of; as much as can be had where the end is missing. Raises OSError for what gzip
-    did not make, and for what is more than ``max_size`` bytes.
+    """Returns what gzip made ``data`` of; as much as can be had where the end is missing. Raises BadGzipFile for
+    what gzip did not make, and another OSError for what is more than ``max_size`` bytes.
     """
     parts: list[bytes] = []
     left = max_size or INFLATED_MAX
@@ -21,7 +22,7 @@ def gunzip(data: bytes, *, max_size: int = INFLATED_MAX) -> bytes:
         except zlib.error as error:
             if parts:  # What follows the members of a file is no member: servers pad.
                 break
-            raise OSError(f"gzip did not make this: {error}") from error
+            raise BadGzipFile(f"gzip did not make this: {error}") from error
         parts.append(part)
         left -= len(part)
         if left < 0:

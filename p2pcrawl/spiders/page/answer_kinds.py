@@ -40,7 +40,7 @@ class TextResponse(Response):
         url: str,
         status: int = 200,
         headers: HeadersLike | None = None,
-        body: bytes | str = b"",
+        body: bytes | str | None = b"",
         flags: Iterable[str] | None = None,
         request: Request | None = None,
         certificate: None = None,

@@ -11,6 +11,7 @@ from p2pcrawl.exceptions import DropItem
 from p2pcrawl.http import Request, Response
 from p2pcrawl.logformatter import LogFormatter
 from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.utils.log import logformatter_adapter
 from tests.unit.slave.test_run import Plain, answer_of, pages_of
 
 OWN = "p2pcrawl.slave.hooks.own_lines"
@@ -98,3 +99,22 @@ async def test_dropped_item_is_told_at_that_level_without_a_formatter_too(caplog
     lines = await told("scrapy.logformatter.LogFormatter", caplog, item_pipelines={f"{__name__}.Quietly": 1})
 
     assert [level for _, level, text in lines if "was dropped" in text] == [logging.INFO]
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ({"msg": "90% done"}, "90% done"),
+        ({"msg": "%(pct)d%% done", "args": {"pct": 90}}, "90% done"),
+        ({"msg": "%d%% done", "args": (90,)}, "90% done"),
+        ({"msg": "%(pct)d%% done", "pct": 90}, "90% done"),
+        ({}, ""),
+    ],
+)
+def test_line_is_filled_by_what_it_brings_and_left_alone_without(
+    said: dict[str, Any], line: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        logging.getLogger("theirs").log(*logformatter_adapter(said))
+
+    assert caplog.messages == [line]

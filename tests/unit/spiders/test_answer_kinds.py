@@ -222,3 +222,8 @@ def test_text_has_the_name_that_old_spiders_know() -> None:
 )
 def test_kind_is_chosen_by_what_is_known(known: dict[str, Any], kind: type[Response]) -> None:
     assert responsetypes.from_args(**known) is kind
+
+
+@pytest.mark.parametrize("kind", [Response, HtmlResponse])
+def test_answer_without_a_body_is_empty(kind: type[Response]) -> None:
+    assert kind(URL, body=None).body == kind(URL, body=b"x").replace(body=None).body == b""
