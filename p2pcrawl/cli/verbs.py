@@ -217,6 +217,26 @@ def console(peer_api: str | None, token_file: Path | None, debug: bool) -> int:
 @options.peer
 @options.token
 @click.option(
+    "--every", "every_s", type=click.FloatRange(min=0.2, max=60.0), default=1.0, show_default=True, metavar="SECONDS",
+    help="How often the peer is asked.",
+)  # fmt: skip
+@options.debug
+def top(peer_api: str | None, token_file: Path | None, every_s: float, debug: bool) -> int:
+    """Show a cluster on the terminal, live: masters, jobs, hosts; look into each, let jobs pause and go on.
+
+    \b
+    p2pcrawl top
+    p2pcrawl top --peer 10.0.0.5:7180 --every 5
+    """
+    from p2pcrawl.cli.top.top_verb import run_top
+
+    return run_top(peer_api, token_file, every_s)
+
+
+@p2pcrawl.command()
+@options.peer
+@options.token
+@click.option(
     "--changes", is_flag=True, help="Offer tools that change something, too: crawl, pause, resume, cancel, retry."
 )
 @options.debug

@@ -285,15 +285,25 @@ def jobs(peer_api: str | None, as_json: bool, debug: bool) -> int:
 
 @click.command()
 @_peer
+@click.option(
+    "--watch", "every_s", is_flag=False, flag_value=2.0, type=click.FloatRange(min=0.1, max=3600.0),
+    metavar="[SECONDS]", help="Again and again, every 2 seconds unless told otherwise, until Ctrl-C.",
+)  # fmt: skip
 @options.as_json
 @options.debug
-def status(peer_api: str | None, as_json: bool, debug: bool) -> int:
+def status(peer_api: str | None, every_s: float | None, as_json: bool, debug: bool) -> int:
     """Tell who is in the cluster, in which state, and who does how much.
 
     \b
     p2pcrawl status
+    p2pcrawl status --watch                             # see also top
+    p2pcrawl status --watch 60 --json >> cluster.jsonl
     p2pcrawl status --peer 10.0.0.5:7180 --json
     """
+    if every_s is not None:
+        from p2pcrawl.cli.cluster.watched_status import run_watch
+
+        return run_watch(peer_api, every_s, as_json=as_json)
     from p2pcrawl.cli.cluster.views import run_status
 
     return run_status(peer_api, as_json=as_json)
