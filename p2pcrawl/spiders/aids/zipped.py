@@ -6,28 +6,28 @@ import zlib
 from gzip import BadGzipFile
 from typing import Any
 
+from p2pcrawl.spiders.formats.gzip_members import MAGIC, inflated
+
 INFLATED_MAX = 1 << 30
 
 
 def gunzip(data: bytes, *, max_size: int = INFLATED_MAX) -> bytes:
-    """Returns what gzip made ``data`` of; as much as can be had where the end is missing. Raises BadGzipFile for
-    what gzip did not make, and another OSError for what is more than ``max_size`` bytes.
+    """Returns what gzip made ``data`` of; as much as can be had where the end is missing or damaged. Raises
+    BadGzipFile for what gzip did not make, and another OSError for what is more than ``max_size`` bytes.
     """
+    if data and not data.startswith(MAGIC):
+        raise BadGzipFile("gzip did not make this")
     parts: list[bytes] = []
     left = max_size or INFLATED_MAX
-    while data:
-        member = zlib.decompressobj(wbits=31)
-        try:
-            part = member.decompress(data, left + 1)
-        except zlib.error as error:
-            if parts:  # What follows the members of a file is no member: servers pad.
-                break
+    try:
+        for part in inflated(data):
+            parts.append(part)
+            left -= len(part)
+            if left < 0:
+                raise OSError(f"more than {max_size or INFLATED_MAX} bytes come out of this")
+    except zlib.error as error:
+        if not parts:
             raise BadGzipFile(f"gzip did not make this: {error}") from error
-        parts.append(part)
-        left -= len(part)
-        if left < 0:
-            raise OSError(f"more than {max_size or INFLATED_MAX} bytes come out of this")
-        data = member.unused_data
     return b"".join(parts)
 
 

@@ -10,17 +10,19 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urljoin
 
 from lxml import etree
+
+from p2pcrawl.spiders.formats.gzip_members import MAGIC, inflated
 
 CHUNK_SIZE = 65_536
 FIELD_SIZE = 16_384
 """Characters of one field: more is no URL and no date."""
 FIELDS_MAX = 5_000
 """Fields and alternates of one entry."""
-_GZIP = b"\x1f\x8b"
 _is_url = re.compile(rb"https?://\S+\Z").match
 _SITEMAP_LINE = re.compile(r"\s*sitemap\s*:(.*)", re.IGNORECASE)
 
@@ -147,7 +149,7 @@ def plain_chunks(body: bytes, size_max: int | None = None) -> Iterator[bytes]:
     there.
     """
     size, began = 0, False
-    for chunk in _inflated(body) if body.startswith(_GZIP) else _pieces(body):
+    for chunk in _inflated(body) if body.startswith(MAGIC) else _pieces(body):
         size += len(chunk)
         if size_max is not None and size > size_max:
             raise ValueError(f"more than {size_max:,} bytes")
@@ -195,21 +197,9 @@ def _pieces(body: bytes) -> Iterator[bytes]:
 
 
 def _inflated(body: bytes) -> Iterator[bytes]:
-    """Inflates gzip piece by piece, several members one after the other; what is broken ends it."""
-    while body.startswith(_GZIP):
-        inflater = zlib.decompressobj(31)
-        data = body
-        try:
-            while not inflater.eof:
-                chunk = inflater.decompress(data, CHUNK_SIZE)
-                data = inflater.unconsumed_tail
-                if chunk:
-                    yield chunk
-                elif not data:
-                    break
-        except zlib.error:
-            return
-        body = inflater.unused_data
+    """Inflates gzip piece by piece; what is damaged ends it."""
+    with suppress(zlib.error):
+        yield from inflated(body)
 
 
 def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:

@@ -91,8 +91,8 @@ class SitemapSpider(Spider):
 def _sitemap_of(spider: SitemapSpider, response: Response) -> Sitemap:
     """Reads the sitemap piece by piece, unless the spider has its own way to get its body."""
     if type(spider)._get_sitemap_body is SitemapSpider._get_sitemap_body:
-        return Sitemap(_pieces_of(spider, response))
-    return Sitemap(spider._get_sitemap_body(response) or b"")
+        return limited(Sitemap)(_pieces_of(spider, response))
+    return limited(Sitemap)(spider._get_sitemap_body(response) or b"")
 
 
 def _pieces_of(spider: SitemapSpider, response: Response) -> Iterator[bytes]:

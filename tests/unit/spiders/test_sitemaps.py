@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import logging
+import os
 import tracemalloc
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from p2pcrawl.model.crawl.request import callback_name
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.spiders import SitemapSpider
+from p2pcrawl.spiders.formats.gzip_members import inflated
 from p2pcrawl.spiders.formats.sitemap_entries import FIELDS_MAX, plain_chunks, text_entries
 from p2pcrawl.utils.sitemap import Sitemap, sitemap_urls_from_robots
 from tests.unit.spiders.pages import page
@@ -131,6 +133,18 @@ def test_gzip_is_inflated_piece_by_piece_and_broken_gzip_as_far_as_it_goes() -> 
     assert b"".join(plain_chunks(packed[:200])) == URLSET[: len(b"".join(plain_chunks(packed[:200])))]
     with pytest.raises(ValueError, match="more than 1,000,000 bytes"):
         list(plain_chunks(gzip.compress(bytes([65]) * 10_000_000), 1_000_000))
+
+
+def test_members_without_number_are_read_up_to_a_bound() -> None:
+    packed = gzip.compress(b"a") + gzip.compress(b"", mtime=0) * 1_000_000 + gzip.compress(b"b")
+
+    assert b"".join(plain_chunks(packed)) == b"a"
+
+
+def test_members_are_told_apart_wherever_pieces_end() -> None:
+    members = [os.urandom(n) for n in (1, 70_000, 65_536, 65_000, 500, 200_000)]
+
+    assert b"".join(inflated(b"".join(map(gzip.compress, members)))) == b"".join(members)
 
 
 @pytest.mark.parametrize("as_text", [False, True])
