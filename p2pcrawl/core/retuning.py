@@ -21,10 +21,11 @@ TUNABLE: Final = frozenset(
         *("autothrottle_enabled", "autothrottle_start_delay", "autothrottle_max_delay"),
         "autothrottle_target_concurrency",
         *("retry_after_max", "crawl_delay_max", "host_down_after"),
+        "depth_limit",
         *("closespider_pagecount", "closespider_itemcount", "closespider_errorcount", "closespider_timeout"),
     }
 )
-"""The settings that masters act by, and nobody else keeps a copy of. All others are read when a spider is opened."""
+"""The settings that masters act by, or slaves look up for each page. All others are read when a spider is opened."""
 VERSION_MAX: Final = 1 << 62
 
 Tuned = Mapping[str, tuple[int, Any]]

@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from p2pcrawl.cli.cluster import control_verbs
+from p2pcrawl.cli.cluster import control_verbs, figure_verbs
 from p2pcrawl.cli.screen import options
 from p2pcrawl.model.cluster.placement import GroupPlacement, RingName
 
@@ -394,4 +394,4 @@ def forget(master: str, peer_api: str | None, token_file: Path | None, as_json: 
     return run_forget(master, peer_api, token_file, as_json=as_json)
 
 
-ALL: Final = (peer, keygen, submit, jobs, status, owner, results, *control_verbs.ALL, drain, forget)
+ALL: Final = (peer, keygen, submit, jobs, status, owner, results, *figure_verbs.ALL, *control_verbs.ALL, drain, forget)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -11,7 +11,7 @@ from urllib.parse import quote
 from p2pcrawl.cli.cluster.control import buckets_told
 from p2pcrawl.cli.cluster.sinks_told import unsettled_sinks
 from p2pcrawl.cli.screen.terminal import show, show_json
-from p2pcrawl.cli.screen.words import counted
+from p2pcrawl.cli.screen.words import counted, in_columns
 from p2pcrawl.client.remote import Remote
 from p2pcrawl.core.control import FINISHED
 from p2pcrawl.master.neighbours.absences import absent_told
@@ -90,7 +90,7 @@ def status_words(s: dict[str, Any]) -> Iterator[str]:
         figures = [str(m["weight"]), f"{m['share']:.1%}", str(m["slaves"])]
         done = [f"{load.get('leased', 0):,}", f"{load.get('pages', 0):,}"]
         rows.append((m["id"][:8], m["address"], state, *figures, *done, m["view"] or "?", m["api"] or "-"))
-    yield from _table(rows, right={3, 4, 5, 6, 7})
+    yield from in_columns(rows, right={3, 4, 5, 6, 7})
     views = {m["view"] for m in living if m["view"]}
     if len(views) > 1:
         yield f"the members do not agree, as of what each told last: {len(views)} views"
@@ -114,7 +114,7 @@ def jobs_words(answer: dict[str, Any]) -> Iterator[str]:
     for j in answer["jobs"]:
         figures = [f"{j[name]:,}" for name in ("pages", "queued", "leased", "items", "failed", "dropped")]
         rows.append((str(j["job"]), j["label"] or j["name"], _job_state(j), *figures))
-    yield from _table(rows, right={0, 3, 4, 5, 6, 7, 8})
+    yield from in_columns(rows, right={0, 3, 4, 5, 6, 7, 8})
     yield from unsettled_sinks(answer["jobs"])
     if broken := sorted({bucket for j in answer["jobs"] for bucket in j["not_whole"]}):
         yield f"warning: {buckets_told(broken)}: what was lost with them is in no figure here"
@@ -148,16 +148,6 @@ def owner_words(o: dict[str, Any]) -> Iterator[str]:
     if heard := o.get("directory"):
         epoch, age = heard["epoch"][0], heard["age_s"]
         yield f"  heard   {heard['owner'][:8]} at {heard['address']}, epoch {epoch}, {age:.0f} s ago (directory)"
-
-
-def _table(rows: Sequence[tuple[str, ...]], right: set[int]) -> Iterator[str]:
-    """Columns as wide as they need to be; those in ``right`` are figures."""
-    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
-    for row in rows:
-        cells = (
-            cell.rjust(w) if n in right else cell.ljust(w) for n, (cell, w) in enumerate(zip(row, widths, strict=True))
-        )
-        yield "  ".join(cells).rstrip()
 
 
 def _short(digest: Any) -> str:

@@ -91,11 +91,43 @@ def test_urls_of_a_file_are_put_into_a_finished_job_and_crawled(
     assert before <= pages(alone, finished)
 
 
-def test_setting_is_changed_and_told_with_what_it_was(alone: Cluster, finished: str) -> None:
-    result = alone.run("set", finished, "CLOSESPIDER_PAGECOUNT=5000")
+def test_setting_is_changed_and_told_with_what_it_was(alone: Cluster, site: dict[str, Any]) -> None:
+    alone.told("submit", site["start"], *ALLOWED, "-s", "DOWNLOAD_DELAY=30", "--name", "slow")
+
+    result = alone.run("set", "slow", "CLOSESPIDER_PAGECOUNT=5000", "DEPTH_LIMIT=7")
 
     assert (result.returncode, result.stderr) == (0, "")
-    assert "CLOSESPIDER_PAGECOUNT 5000 (was 0)" in result.stdout
+    assert "CLOSESPIDER_PAGECOUNT 5000 (was 0)" in result.stdout and "DEPTH_LIMIT 7 (was 0)" in result.stdout
+    assert alone.run("cancel", "slow").returncode == 0
+
+
+def test_finished_job_refuses_settings_and_says_what_to_do(alone: Cluster, finished: str) -> None:
+    result = alone.run("set", finished, "CLOSESPIDER_PAGECOUNT=5000")
+
+    assert result.returncode == 2 and "it is finished; `p2pcrawl retry` or `inject`" in result.stderr
+
+
+def test_what_failed_is_told_in_words_and_as_json(alone: Cluster, site: dict[str, Any]) -> None:
+    alone.run("submit", f"{site['start']}?gone", *ALLOWED, "--name", "gone", "--wait")
+
+    errors, hosts = alone.run("errors", "gone"), alone.run("hosts", "gone")
+
+    assert errors.stdout.startswith("http-4xx: 1 page of 1 host\n") and "?gone, " in errors.stdout
+    assert hosts.stdout == "no host has anything queued\n"
+    assert [kind["count"] for kind in alone.told("errors", "gone")["errors"]] == [1]
+
+
+def test_host_is_changed_and_shown_and_given_back(alone: Cluster) -> None:
+    changed = alone.run("host", "slow.example", "--delay", "2.5", "--pause")
+    shown = alone.run("host", "slow.example")
+    listed = alone.told("hosts", "--changed")["hosts"]
+    back = alone.run("host", "slow.example", "--default", "--resume")
+
+    assert changed.stdout == "slow.example: a delay of 2.5 s, paused; it was the delay of its jobs\n", changed.stderr
+    assert "a person has set its delay to 2.5 s" in shown.stdout and "until --resume" in shown.stdout
+    assert [(row["host"], row["ordered_s"], row["paused"]) for row in listed] == [("slow.example", 2.5, True)]
+    assert "it was a delay of 2.5 s, paused" in back.stdout
+    assert alone.told("hosts", "--changed")["hosts"] == []
 
 
 @pytest.mark.parametrize(
@@ -106,9 +138,14 @@ def test_setting_is_changed_and_told_with_what_it_was(alone: Cluster, finished: 
         (["inject", "small", "example.com"], "did you mean https://example.com?"),
         (["inject", "small", "-i", "nothing.txt"], "cannot read nothing.txt"),
         (["set", "small"], "say what to change"),
-        (["set", "small", "DEPTH_LIMIT=3"], "DEPTH_LIMIT cannot be changed while a job runs"),
+        (["set", "small", "USER_AGENT=x"], "USER_AGENT cannot be changed while a job runs"),
         (["set", "small", "DOWNLOAD_DELAY"], "needs the form NAME=VALUE"),
         (["delete", "nobody"], "there is no job nobody"),
+        (["errors", "nobody"], "there is no job nobody"),
+        (["hosts", "nobody"], "there is no job nobody"),
+        (["host", "http://a.example/", "--delay", "5"], "is not the name of a host"),
+        (["host", "a.example", "--delay", "-1"], "the body is not what changeHost takes"),
+        (["host", "a.example", "--delay", "5", "--default"], "give either --delay or --default"),
         (["forget", "12345678"], "no other master is called '12345678'"),
     ],
 )

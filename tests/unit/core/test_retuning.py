@@ -46,7 +46,7 @@ def test_typed_changes_are_read_by_the_type_of_their_setting() -> None:
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ({"DEPTH_LIMIT": "3"}, "DEPTH_LIMIT cannot be changed while a job runs; these can: .*DOWNLOAD_DELAY"),
+        ({"USER_AGENT": "x"}, "USER_AGENT cannot be changed while a job runs; these can: .*DOWNLOAD_DELAY"),
         ({"DOWNLOAD_DELAY": "fast"}, "DOWNLOAD_DELAY"),
         ({"DOWNLOAD_DELAY": "-1"}, "DOWNLOAD_DELAY"),
         ({}, "say what to change"),
