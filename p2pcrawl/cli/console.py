@@ -29,9 +29,9 @@ Do = Callable[[list[str]], int]
 class Console:
     """Reads lines, and does each as the verb of that name would, at one peer. ``names``: those of the jobs, now."""
 
-    def __init__(self, place: list[str], token: list[str], do: Do = run, names: Callable[[], list[str]] = list) -> None:
+    def __init__(self, place: list[str], do: Do = run, names: Callable[[], list[str]] = list) -> None:
+        """``place``: the options that say which peer, and with which token."""
         self._place = place
-        self._token = token
         self._do = do
         self._names = names
         self._last = "status"
@@ -55,7 +55,7 @@ class Console:
         else:
             # Steering twice by a slip of the finger would be one time too many.
             self._last = line if words[0] in LOOKS else self._last
-            self.code = self._do([*words, *self._place, *(self._token if words[0] in STEERS else ())])
+            self.code = self._do([*words, *self._place])
         return True
 
     def completions(self, line: str) -> list[str]:
@@ -83,7 +83,7 @@ def run_console(peer: str | None, token_file: Path | None) -> int:
             return []
         return sorted({str(job.get("label") or job["job"]) for job in jobs})
 
-    console = Console(["--peer", remote.address], token, names=names)
+    console = Console(["--peer", remote.address, *token], names=names)
     interactive = sys.stdin.isatty()
     if interactive:
         _complete_with(console)

@@ -148,9 +148,10 @@ def crawl(
     "--data", type=click.Path(path_type=Path), metavar="DIR", help="The folder of a crawl; else a peer is asked."
 )
 @options.peer
+@options.token
 @options.as_json
 @options.debug
-def why(url: str, data: Path | None, peer_api: str | None, as_json: bool, debug: bool) -> int:
+def why(url: str, data: Path | None, peer_api: str | None, token_file: Path | None, as_json: bool, debug: bool) -> int:
     """Tell what became of a URL, and why; also while the crawl goes on.
 
     With --data it looks into that folder. Without, it asks a peer, which lets the owner of the URL answer: any
@@ -164,7 +165,7 @@ def why(url: str, data: Path | None, peer_api: str | None, as_json: bool, debug:
     """
     from p2pcrawl.cli.why import run_why
 
-    return run_why(url, data, peer_api, as_json=as_json)
+    return run_why(url, data, peer_api, token_file, as_json=as_json)
 
 
 @p2pcrawl.command()

@@ -17,12 +17,14 @@ from p2pcrawl.peer.answers.history import history
 from p2pcrawl.spiders.page.typed_urls import checked_url
 
 
-def run_why(text: str, folder: Path | None, peer: str | None = None, *, as_json: bool) -> int:
+def run_why(
+    text: str, folder: Path | None, peer: str | None = None, token_file: Path | None = None, *, as_json: bool
+) -> int:
     """Prints what the folder, or without one the cluster, knows of the URL. 1 when it knows nothing."""
     url = checked_url(text)
     if folder is None:
         found: dict[str, Any] = Remote.find(
-            peer, otherwise="; a crawl of this machine is looked into with --data DIR"
+            peer, token_file, otherwise="; a crawl of this machine is looked into with --data DIR"
         ).get("/v1/urls/why", url=url)
     else:
         with Inquiry(folder) as inquiry:

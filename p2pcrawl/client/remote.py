@@ -45,6 +45,10 @@ def job_path(called: str | int, *rest: str) -> str:
     return "/".join(("/v1/jobs", quote(str(called), safe=""), *rest))
 
 
+class _NeedsToken(ConfigurationError):
+    """Raised where a peer wants a token for a question, too."""
+
+
 class Remote:
     """One connection for each call."""
 
@@ -52,6 +56,8 @@ class Remote:
         self.address = address
         self._token_file = token_file
         self._patience_s = patience_s
+        self._signs = False
+        """Whether questions are signed, too: only where the peer wants it, for it costs a call more."""
 
     @classmethod
     def find(
@@ -75,13 +81,19 @@ class Remote:
             )
         if len(here) > 1:
             return cls(
-                peer_of_the_one(here, lambda at: cls(at, patience_s=LOOK_S)._call("GET", "/v1/status")), token_file
+                peer_of_the_one(here, lambda at: cls(at, token_file, patience_s=LOOK_S).get("/v1/status")), token_file
             )
         return cls(here[0], token_file)
 
     def get(self, path: str, **query: object) -> Any:
         """Asks a question, and returns the JSON answer. Raises P2PCrawlError when there is none."""
-        return self._call("GET", path + ("?" + urlencode(query) if query else ""))
+        target = path + ("?" + urlencode(query) if query else "")
+        if not self._signs:
+            try:
+                return self._call("GET", target)
+            except _NeedsToken:
+                self._signs = True
+        return self._call("GET", target, None, self._signed("GET", target))
 
     def job(self, called: str) -> int:
         """Returns the number of the job that is called so. Raises ConfigurationError when none is, or several are."""
@@ -94,18 +106,14 @@ class Remote:
     def change(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         """Makes a call that changes something, by any method, and returns the JSON answer."""
         data = json.dumps(body).encode() if body is not None else b""
-        told = self.get("/v1/nonce")
-        if not isinstance(nonce := told.get("nonce"), str):
-            raise self._stranger()
-        said = authorization(self._token(str(told.get("token_file"))), nonce, method, path, data)
-        headers = {"Authorization": said, "Content-Type": "application/json"}
+        headers = {**self._signed(method, path, data), "Content-Type": "application/json"}
         return self._call(method, path, data, headers)
 
     def lines(self, path: str) -> Generator[list[bytes]]:
         """Yields the lines of an answer, in batches as they come. Raises P2PCrawlError when it is cut short."""
         connection = self._connection()
         try:
-            response = self._send(connection, "GET", path)
+            response = self._begin_lines(connection, path)
             rest = b""
             while piece := response.read1(PIECE):
                 *lines, rest = (rest + piece).split(b"\n")
@@ -122,6 +130,23 @@ class Remote:
             connection.close()
 
     # -- inside -------------------------------------------------------------------------------
+
+    def _begin_lines(self, connection: http.client.HTTPConnection, path: str) -> http.client.HTTPResponse:
+        if not self._signs:
+            try:
+                return self._send(connection, "GET", path)
+            except _NeedsToken:
+                self._signs = True
+                connection.close()
+        return self._send(connection, "GET", path, None, self._signed("GET", path))
+
+    def _signed(self, method: str, target: str, body: bytes = b"") -> dict[str, str]:
+        """Returns the headers of a call that is signed with the token."""
+        told = self._call("GET", "/v1/nonce")
+        if not isinstance(nonce := told.get("nonce"), str):
+            raise self._stranger()
+        token = self._token(str(told.get("token_file")))
+        return {"Authorization": authorization(token, nonce, method, target, body)}
 
     def _connection(self) -> http.client.HTTPConnection:
         host, port = parse_address(self.address)
@@ -166,8 +191,11 @@ class Remote:
         text = _error_text(response.read(PIECE))
         if response.status in _OF_THE_CALLER:
             raise _OF_THE_CALLER[response.status](text)
-        if response.status == 401:
-            raise ConfigurationError(f"the peer at {self.address} refuses the token: {text}")
+        if response.status == 401 and not headers:
+            raise _NeedsToken(text)
+        if response.status in (401, 403) and headers:
+            what = "token" if response.status == 401 else "call"
+            raise ConfigurationError(f"the peer at {self.address} refuses the {what}: {text}")
         raise P2PCrawlError(text or f"the peer at {self.address} answered with status {response.status}")
 
     def _unreachable(self, error: Exception) -> P2PCrawlError:

@@ -48,7 +48,7 @@ from p2pcrawl.peer.answers.results import Gathering
 from p2pcrawl.peer.answers.submission import Submission, submission_of
 from p2pcrawl.peer.api.last_port import keep_port, last_port
 from p2pcrawl.peer.api.routes import Api
-from p2pcrawl.peer.api.tokens import TOKEN_FILE, load_or_make_token
+from p2pcrawl.peer.api.tokens import TOKEN_FILE, load_or_make_tokens
 from p2pcrawl.peer.config import (
     ANY_HOST,
     CHOICES,
@@ -145,7 +145,7 @@ class Peer:
             self._caller = Caller(self._credentials.client)
             self._opened.callback(self._caller.close)
             self._opened.push_async_callback(self._close_role)
-            self.token = load_or_make_token(self.folder)
+            self.token, read_token = load_or_make_tokens(self.folder)
             self._listen = (host, port)
             keys = [BotKey.read(path.expanduser()) for path in config.bot_keys]
             self._api = Api(
@@ -153,6 +153,7 @@ class Peer:
                 self.token,
                 (self.folder / TOKEN_FILE).absolute(),
                 KeyDirectory(keys, config.bot_agent) if keys else None,
+                read_token=read_token,
             )
             self._opened.push_async_callback(self._api.close)
             await self._api.open(*config.api_on(last_port(self.folder)))

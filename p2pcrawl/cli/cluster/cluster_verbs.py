@@ -269,9 +269,10 @@ def submit(
 
 @click.command()
 @_peer
+@_token
 @options.as_json
 @options.debug
-def jobs(peer_api: str | None, as_json: bool, debug: bool) -> int:
+def jobs(peer_api: str | None, token_file: Path | None, as_json: bool, debug: bool) -> int:
     """List the cluster's jobs.
 
     \b
@@ -280,18 +281,19 @@ def jobs(peer_api: str | None, as_json: bool, debug: bool) -> int:
     """
     from p2pcrawl.cli.cluster.views import run_jobs
 
-    return run_jobs(peer_api, as_json=as_json)
+    return run_jobs(peer_api, token_file, as_json=as_json)
 
 
 @click.command()
 @_peer
+@_token
 @click.option(
     "--watch", "every_s", is_flag=False, flag_value=2.0, type=click.FloatRange(min=0.1, max=3600.0),
     metavar="[SECONDS]", help="Again and again, every 2 seconds unless told otherwise, until Ctrl-C.",
 )  # fmt: skip
 @options.as_json
 @options.debug
-def status(peer_api: str | None, every_s: float | None, as_json: bool, debug: bool) -> int:
+def status(peer_api: str | None, token_file: Path | None, every_s: float | None, as_json: bool, debug: bool) -> int:
     """Tell who is in the cluster, in which state, and who does how much.
 
     \b
@@ -303,22 +305,23 @@ def status(peer_api: str | None, every_s: float | None, as_json: bool, debug: bo
     if every_s is not None:
         from p2pcrawl.cli.cluster.watched_status import run_watch
 
-        return run_watch(peer_api, every_s, as_json=as_json)
+        return run_watch(peer_api, token_file, every_s, as_json=as_json)
     from p2pcrawl.cli.cluster.views import run_status
 
-    return run_status(peer_api, as_json=as_json)
+    return run_status(peer_api, token_file, as_json=as_json)
 
 
 @click.command()
 @click.argument("url")
 @_peer
+@_token
 @click.option(
     "--key", type=click.Choice(["host", "domain", "url"]), default="host", show_default=True,
     help="By what the job spreads its URLs over masters (its setting SHARD_KEY).",
 )  # fmt: skip
 @options.as_json
 @options.debug
-def owner(url: str, peer_api: str | None, key: str, as_json: bool, debug: bool) -> int:
+def owner(url: str, peer_api: str | None, token_file: Path | None, key: str, as_json: bool, debug: bool) -> int:
     """Tell which master a URL belongs to, and why. Every peer gives the same answer.
 
     \b
@@ -327,7 +330,7 @@ def owner(url: str, peer_api: str | None, key: str, as_json: bool, debug: bool) 
     """
     from p2pcrawl.cli.cluster.views import run_owner
 
-    return run_owner(url, key, peer_api, as_json=as_json)
+    return run_owner(url, key, peer_api, token_file, as_json=as_json)
 
 
 @click.command()
@@ -340,8 +343,9 @@ def owner(url: str, peer_api: str | None, key: str, as_json: bool, debug: bool) 
     help="Where to; what is in FILE is replaced. - is standard output. A URL is a database, an object store ...",
 )
 @_peer
+@_token
 @options.debug
-def results(job: str, output: str, peer_api: str | None, debug: bool) -> int:
+def results(job: str, output: str, peer_api: str | None, token_file: Path | None, debug: bool) -> int:
     """Fetch the items that a job has brought so far, from all masters, each once.
 
     The format is that of the file's name: .jsonl, .json, .csv or .xml, each also with .gz or .zst, or .parquet. When
@@ -354,7 +358,7 @@ def results(job: str, output: str, peer_api: str | None, debug: bool) -> int:
     """
     from p2pcrawl.cli.cluster.results_verb import run_results
 
-    return run_results(job, output, peer_api)
+    return run_results(job, output, peer_api, token_file)
 
 
 @click.command()

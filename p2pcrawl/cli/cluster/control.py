@@ -109,9 +109,9 @@ def _urls_in(file: Path) -> list[str]:
     return [checked_url(line, f"{file}, line {number}") for number, line in lines if line and not line.startswith("#")]
 
 
-def run_certificate(called: str, peer: str | None, *, as_json: bool) -> int:
+def run_certificate(called: str, peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
     """Prints a job's certificate. Returns 0 for one that is sound and final."""
-    remote = Remote.find(peer)
+    remote = Remote.find(peer, token_file)
     job = remote.job(called)
     status = remote.get(job_path(job))
     certificate = status["certificate"]

@@ -108,9 +108,10 @@ def retry_verb(
 @click.command()
 @options.job
 @options.peer
+@options.token
 @options.as_json
 @options.debug
-def certificate(job: str, peer_api: str | None, as_json: bool, debug: bool) -> int:
+def certificate(job: str, peer_api: str | None, token_file: Path | None, as_json: bool, debug: bool) -> int:
     """Show how a job ended, as all its masters have signed it, and check that here.
 
     The exit code is 0 when the certificate is sound and final: everything discovered is accounted for, and
@@ -122,7 +123,7 @@ def certificate(job: str, peer_api: str | None, as_json: bool, debug: bool) -> i
     """
     from p2pcrawl.cli.cluster.control import run_certificate
 
-    return run_certificate(job, peer_api, as_json=as_json)
+    return run_certificate(job, peer_api, token_file, as_json=as_json)
 
 
 @click.command()

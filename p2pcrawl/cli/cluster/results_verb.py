@@ -6,6 +6,7 @@ import os
 import secrets
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from p2pcrawl.cli.cluster.brought import BroughtItems, bring
@@ -19,16 +20,16 @@ from p2pcrawl.stores.files.opening import STANDARD_OUTPUT, open_local_sink
 from p2pcrawl.stores.kinds import read_sink
 
 
-def run_results(called: str, output: str, peer: str | None) -> int:
+def run_results(called: str, output: str, peer: str | None, token_file: Path | None) -> int:
     """Fetches what there is so far into a file, or brings it into a sink."""
     if scheme_of(output):
         sink = read_sink(output)
-        remote = Remote.find(peer)
+        remote = Remote.find(peer, token_file)
         job = remote.job(called)
         told = _brought_told(bring(remote, job, sink), sink.url)
     else:
         open_local_sink(output, replace=True)
-        remote = Remote.find(peer)
+        remote = Remote.find(peer, token_file)
         job = remote.job(called)
         told = fetched(fetch(remote, job, output), output)
     print(f"p2pcrawl: {told}", file=sys.stderr)

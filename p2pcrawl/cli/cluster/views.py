@@ -25,19 +25,19 @@ _FIGURES = (
 """What ``status`` shows of how copies stand, when it is not nothing."""
 
 
-def run_status(peer: str | None, *, as_json: bool) -> int:
+def run_status(peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
     """Prints the cluster as one peer sees it."""
-    return _print_answer(Remote.find(peer).get("/v1/status"), status_words, as_json)
+    return _print_answer(Remote.find(peer, token_file).get("/v1/status"), status_words, as_json)
 
 
-def run_jobs(peer: str | None, *, as_json: bool) -> int:
+def run_jobs(peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
     """Prints all jobs, each over all masters."""
-    return _print_answer(Remote.find(peer).get("/v1/jobs"), jobs_words, as_json)
+    return _print_answer(Remote.find(peer, token_file).get("/v1/jobs"), jobs_words, as_json)
 
 
-def run_owner(url: str, key: str, peer: str | None, *, as_json: bool) -> int:
+def run_owner(url: str, key: str, peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
     """Prints who has a URL."""
-    return _print_answer(Remote.find(peer).get("/v1/urls/owner", url=url, key=key), owner_words, as_json)
+    return _print_answer(Remote.find(peer, token_file).get("/v1/urls/owner", url=url, key=key), owner_words, as_json)
 
 
 def run_drain(peer: str | None, token_file: Path | None) -> int:

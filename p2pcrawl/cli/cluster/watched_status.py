@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 from p2pcrawl.cli.cluster.views import status_words
@@ -23,9 +24,9 @@ class AnsweringPeer(Protocol):
         """Asks a question. Raises P2PCrawlError when there is no answer."""
 
 
-def run_watch(peer: str | None, every_s: float, *, as_json: bool) -> NoReturn:
+def run_watch(peer: str | None, token_file: Path | None, every_s: float, *, as_json: bool) -> NoReturn:
     """Prints the status of the cluster for ever; Ctrl-C ends it."""
-    watch_status(Remote.find(peer), every_s, as_json=as_json)
+    watch_status(Remote.find(peer, token_file), every_s, as_json=as_json)
 
 
 def watch_status(

@@ -73,7 +73,7 @@ peer = click.option(
 )  # fmt: skip
 token = click.option(
     "--token-file", type=click.Path(path_type=Path), metavar="FILE",
-    help="The peer's token. Default: P2PCRAWL_TOKEN, or the file that the peer names, if it is on this machine.",
+    help="The peer's token. Default: P2PCRAWL_TOKEN, or what a peer of yours on this machine has noted.",
 )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from aiohttp import web
 from p2pcrawl.model.errors import ConfigurationError, NotNow, NotThere, P2PCrawlError
 from p2pcrawl.peer.api.listener import BODY_S, Handler
 from p2pcrawl.peer.api.table.operation import Rank
-from p2pcrawl.peer.api.tokens import Doorkeeper, body_digest
+from p2pcrawl.peer.api.tokens import READ_TOKEN_FILE, Doorkeeper, body_digest
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +34,8 @@ class Gate:
         self._doorkeeper = doorkeeper
         self._token_path = token_path
         self._for_everybody = for_everybody
+        self.reading_is_free = False
+        """Where nobody but this machine's users can come."""
 
     @web.middleware
     async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -50,6 +52,8 @@ class Gate:
             response = error_answer(error.status, error.text or error.reason)
             if allowed := error.headers.get("Allow"):
                 response.headers["Allow"] = allowed
+            if error.status == 401:
+                response.headers["WWW-Authenticate"] = "Bearer"
             return response
         except NotThere as error:
             return error_answer(404, str(error))
@@ -67,14 +71,22 @@ class Gate:
             return error_answer(500, "the call failed; see the peer's log")
 
     def check(self, request: web.Request, rank: Rank) -> None:
-        """Raises HTTPUnauthorized for who may not make this call."""
-        if rank is not Rank.CHANGE:
-            return
+        """Raises HTTPUnauthorized for who has no token for this call, and HTTPForbidden where it is for reading only.
+
+        A token that is wrong is refused where none is asked for, too: whoever sends it believes something else.
+        """
         said = request.headers.get("Authorization", "")
-        digest = self._doorkeeper.admits(said, request.method, request.raw_path)
-        if digest is None:
-            raise web.HTTPUnauthorized(text=f"this call needs the bearer token in {self._token_path}")
-        request[_DIGEST] = digest
+        if rank is Rank.OPEN or (rank is Rank.READ and self.reading_is_free and not said):
+            return
+        reading = rank is Rank.READ
+        digest = self._doorkeeper.admits(said, request.method, request.raw_path, reading=reading)
+        if digest is not None:
+            request[_DIGEST] = digest
+            return
+        if not reading and self._doorkeeper.admits(said, request.method, request.raw_path, reading=True) is not None:
+            raise web.HTTPForbidden(text=f"this token is for reading only; a change needs that in {self._token_path}")
+        also = f", or that in {READ_TOKEN_FILE} beside it" if reading else ""
+        raise web.HTTPUnauthorized(text=f"this call needs the bearer token in {self._token_path}{also}")
 
     async def body(self, request: web.Request) -> bytes:
         """Reads the body of a call that was let pass. Raises HTTPRequestTimeout, and HTTPUnauthorized for another one

@@ -1,5 +1,5 @@
-"""The HTTP API of a peer, made from the table of its operations: questions are free to ask on this machine, changes
-need the token.
+"""The HTTP API of a peer, made from the table of its operations: questions are free to ask where it listens on this
+machine only, and need a token elsewhere; changes need the token everywhere.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -69,11 +70,19 @@ class ApiPeer(Protocol):
 class Api:
     """Listens until closed."""
 
-    def __init__(self, desk: ApiPeer, token: str, token_path: Path, directory: KeyDirectory | None = None) -> None:
+    def __init__(
+        self,
+        desk: ApiPeer,
+        token: str,
+        token_path: Path,
+        directory: KeyDirectory | None = None,
+        *,
+        read_token: str | None = None,
+    ) -> None:
         """``directory``: of the keys that requests are signed with. Raises ValueError for what is no token."""
         self._directory = directory
         self._desk = desk
-        self._doorkeeper = Doorkeeper(token)
+        self._doorkeeper = Doorkeeper(token, read_token=read_token)
         self._token_path = token_path
         self._gate = Gate(self._doorkeeper, token_path, {DIRECTORY_PATH} if directory is not None else ())
         self._runner: web.AppRunner | None = None
@@ -100,6 +109,7 @@ class Api:
             raise ConfigurationError(f"the API cannot listen on {where} ({reason}): choose another --api") from error
         bound = self._server.sockets[0].getsockname()
         self.address = format_address(str(bound[0]), int(bound[1]))
+        self._gate.reading_is_free = ip_address(str(bound[0])).is_loopback
         return self.address
 
     async def _listen(self, listener: HttpListener, host: str, ports: Sequence[int]) -> asyncio.Server:

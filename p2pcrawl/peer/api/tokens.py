@@ -1,6 +1,7 @@
-"""The token of a peer's API, and how somebody shows that he has it without saying it.
+"""The tokens of a peer's API, and how somebody shows that he has one without saying it.
 
-A token is 32 random bytes as 64 hex digits, in a file of the data folder. Programs that keep it to themselves *sign*
+There are two: with ``token`` one may change things, and read; with ``token-read`` one may read. A token is 32 random
+bytes as 64 hex digits, in a file of the data folder. Programs that keep it to themselves *sign*
 each call with it: they take a nonce from the peer, and send HMAC-SHA256(token, nonce, method, target, digest of the
 body). Whoever answers at the address in place of the peer learns nothing that would be good for another call, and each
 nonce is good for one. Saying the token itself, as ``curl`` does, is accepted too. The Authorization header is ``Bearer
@@ -26,6 +27,7 @@ from p2pcrawl.model.errors import ConfigurationError, StorageError
 from p2pcrawl.private.secrets import make_secret, read_secret
 
 TOKEN_FILE: Final = "token"
+READ_TOKEN_FILE: Final = "token-read"
 WHAT: Final = "token file"
 NONCE_S: Final = 60.0
 USED_MAX: Final = 10_000
@@ -55,9 +57,9 @@ def read_token(path: Path, *, named: bool = False) -> str:
     return _text(read_secret(path, WHAT, _SIZE_MAX, lambda content: _check(content, path), named=named)).strip()
 
 
-def load_or_make_token(folder: Path) -> str:
-    """Reads the token of a data folder, made when it has none. Raises ConfigurationError for a file that is none."""
-    path = folder / TOKEN_FILE
+def load_or_make_token(folder: Path, file: str = TOKEN_FILE) -> str:
+    """Reads a token of a data folder, made when it has none. Raises ConfigurationError for a file that is none."""
+    path = folder / file
     try:
         try:
             return read_token(path)
@@ -66,6 +68,18 @@ def load_or_make_token(folder: Path) -> str:
         return read_token(path)
     except OSError as error:
         raise StorageError(f"cannot use the token file {path}: {error.strerror or error}") from error
+
+
+def load_or_make_tokens(folder: Path) -> tuple[str, str]:
+    """Reads both tokens of a data folder, that for changes first. Raises ConfigurationError, also where they are one
+    and the same: whoever was to read only could change things.
+    """
+    token, read_token = load_or_make_token(folder), load_or_make_token(folder, READ_TOKEN_FILE)
+    if _same(token, read_token):
+        raise ConfigurationError(
+            f"{folder / READ_TOKEN_FILE} has the token of {TOKEN_FILE}: remove it, and the peer makes another one"
+        )
+    return token, read_token
 
 
 def body_digest(body: bytes) -> str:
@@ -84,13 +98,18 @@ def _signature(token: str, nonce: str, method: str, target: str, digest: str) ->
 
 
 class Doorkeeper:
-    """Says who may change anything."""
+    """Says who may change anything, and who may read."""
 
-    def __init__(self, token: str, clock: Callable[[], float] = time.monotonic) -> None:
-        """Raises ValueError for what is no token: an empty one would open to everybody."""
-        if not is_token(token):
+    def __init__(
+        self, token: str, clock: Callable[[], float] = time.monotonic, *, read_token: str | None = None
+    ) -> None:
+        """``read_token``: opens reading only. Raises ValueError for what is no token: an empty one would open to
+        everybody.
+        """
+        if not is_token(token) or not (read_token is None or is_token(read_token)):
             raise ValueError("a token has 64 hex digits")
         self._token = token
+        self._readers = (token,) if read_token is None else (token, read_token)
         self._clock = clock
         self._secret = os.urandom(32)
         self._used: dict[str, float] = {}
@@ -100,22 +119,21 @@ class Doorkeeper:
         head = f"{int(self._clock() * 1000) & (1 << 64) - 1:016x}{os.urandom(8).hex()}"
         return head + self._seal(head)
 
-    def admits(self, authorization: str, method: str, target: str) -> str | None:
+    def admits(self, authorization: str, method: str, target: str, *, reading: bool = False) -> str | None:
         """Returns what the digest of the body has to be if this header allows this call, "" if any; None when it does
-        not.
+        not. ``reading``: the call changes nothing, and either token will do.
 
         A nonce that was good is used up. Never raises.
         """
+        tokens = self._readers if reading else (self._token,)
         match authorization.split(" "):
-            case [scheme, token] if scheme.lower() == "bearer":
-                return "" if _same(token, self._token) else None
+            case [scheme, said] if scheme.lower() == "bearer":
+                return "" if any([_same(said, token) for token in tokens]) else None
             case [scheme, nonce, digest, signed] if scheme.lower() == "p2pcrawl" and self._is_ours(nonce):
-                if (
-                    _DIGEST.match(digest)
-                    and _same(signed, _signature(self._token, nonce, method, target, digest))
-                    and self._use(nonce)
-                ):
-                    return digest
+                if _DIGEST.match(digest) is None:
+                    return None
+                shown = any([_same(signed, _signature(token, nonce, method, target, digest)) for token in tokens])
+                return digest if shown and self._use(nonce) else None
         return None
 
     def _is_ours(self, nonce: str) -> bool:

@@ -19,17 +19,17 @@ class Verbs:
 
 
 def console_of(verbs: Verbs) -> Console:
-    return Console(["--peer", "here:1"], ["--token-file", "t"], verbs, lambda: ["news", "night", "shop"])
+    return Console(["--peer", "here:1", "--token-file", "t"], verbs, lambda: ["news", "night", "shop"])
 
 
-def test_each_line_is_a_verb_at_one_peer_and_only_steering_takes_the_token() -> None:
+def test_each_line_is_a_verb_at_one_peer_with_its_token() -> None:
     verbs = Verbs()
     console = console_of(verbs)
 
     assert console.take("why 'http://a.example/x y'") and console.take("pause news")
 
     assert verbs.done == [
-        ["why", "http://a.example/x y", "--peer", "here:1"],
+        ["why", "http://a.example/x y", "--peer", "here:1", "--token-file", "t"],
         ["pause", "news", "--peer", "here:1", "--token-file", "t"],
     ]
     assert console.code == 1
