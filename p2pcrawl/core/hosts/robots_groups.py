@@ -19,35 +19,38 @@ def lines_for(body: str, agent: str, rule: re.Pattern[str]) -> tuple[Lines | Non
     groups: dict[str, Lines] = {}
     best, score = "", 0
     outside: Lines = []
-    named: list[Lines] = []
+    named: dict[str, Lines] = {}
+    """Those that the lines at hand belong to: by tokens, which an agent has few of, however many lines name it."""
     in_names = begun = False
     agent = agent.strip().lower()
     for line in _lines(body):
         if match := _AGENT_LINE.match(line):
             if not in_names:
-                named, in_names, begun = [], True, True
-            name = match[1].strip().lower()
-            if points := _score(name, agent):
-                group = groups.setdefault(name, [])
-                if not any(group is known for known in named):
-                    named.append(group)
+                named, in_names, begun = {}, True, True
+            token = _token(match[1].strip().lower())
+            if points := _score(token, agent):
+                named[token] = groups.setdefault(token, [])
                 if points > score:
-                    best, score = name, points
+                    best, score = token, points
         elif match := rule.match(line):
             in_names = False
             entry = (match[1].lower(), match[2].strip())
-            for group in named:
+            for group in named.values():
                 group.append(entry)
             if not begun:
                 outside.append(entry)
     return (groups[best] if score else None), outside
 
 
-def _score(name: str, agent: str) -> int:
+def _token(name: str) -> str:
+    """Returns the part of a group's name that counts: without a version."""
+    return name if name == "*" else name.partition("/")[0].strip(" *")
+
+
+def _score(token: str, agent: str) -> int:
     """Returns how well a group's name fits an agent: 0 not at all, 1 for ``*``, else by length."""
-    if name == "*":
+    if token == "*":
         return 1
-    token = name.partition("/")[0].strip(" *")
     at = agent.find(token) if token else -1
     while at >= 0:
         after = at + len(token)

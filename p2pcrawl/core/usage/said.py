@@ -20,6 +20,8 @@ Verdicts = Mapping[Purpose, bool]
 SAID_MAX: Final = 500
 """Characters of a statement that are kept."""
 POLICY_MAX: Final = 500
+STATEMENTS_MAX: Final = 20
+"""Statements whose words an item carries; all of them count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ def told(signals: Sequence[Statement]) -> dict[str, Any]:
         for purpose, allowed in signal.verdicts.items():
             usage[purpose.value] = allowed and usage.get(purpose.value, True)
     if signals:
-        usage["said"] = [signal.words for signal in signals]
+        usage["said"] = list(dict.fromkeys(signal.words for signal in signals))[:STATEMENTS_MAX]
     if policy := next((signal.policy for signal in signals if signal.policy), ""):
         usage["policy"] = policy
     return usage

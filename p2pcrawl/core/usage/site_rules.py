@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
@@ -115,34 +115,54 @@ def site_usage(body: str, agent: str) -> SiteUsage | None:
     tdm: list[SiteRule] = []
     for field, value in [*outside, *(own or ())]:
         if field == "tdm-rule":
-            tdm += _tdm_rule(value)
+            if len(tdm) <= RULES_MAX:
+                tdm += _tdm_rule(value, full=len(tdm) == RULES_MAX)
         elif kind := _KINDS.get(field):
             by, read = kind
             rules = longest.setdefault(by, [])
-            rules += _rule(by, field, value, read, full=len(rules) >= RULES_MAX)
+            rules += _rule(by, field, value, read, rules)
     return SiteUsage(longest, tdm) if longest or tdm else None
 
 
 def _rule(
-    by: Drop, field: str, value: str, read: Callable[[str], dict[Purpose, bool]], *, full: bool
+    by: Drop, field: str, value: str, read: Callable[[str], dict[Purpose, bool]], known: list[SiteRule]
 ) -> Iterator[SiteRule]:
+    """Yields the rule that a line is. Where there are too many, one that forbids holds for the whole site, and those
+    that forbid nothing new are left out.
+    """
     path, words = "/", value
     if value.startswith("/"):
         path, _, words = value.replace("\t", " ").partition(" ")
     verdicts = read(words)
-    if not verdicts or (full and all(verdicts.values())):
+    if not verdicts:
         return
-    if full:
-        path = "/"
+    if len(known) >= RULES_MAX:
+        path, verdicts = "/", {purpose: False for purpose in _forbidden(verdicts) - _forbidden_beyond(known)}
+        if not verdicts:
+            return
     signal = Statement(by, "robots.txt", f"{field.title()}: {value}", verdicts)
     pattern = _bounded(path, forbids=not all(verdicts.values()))
     if pattern is not None:
         yield SiteRule(pattern, signal)
 
 
-def _tdm_rule(value: str) -> Iterator[SiteRule]:
+def _forbidden(verdicts: Mapping[Purpose, bool]) -> set[Purpose]:
+    return {purpose for purpose, allowed in verdicts.items() if not allowed}
+
+
+def _forbidden_beyond(rules: list[SiteRule]) -> set[Purpose]:
+    """Returns what is forbidden by rules that are too many already."""
+    return {purpose for rule in rules[RULES_MAX:] for purpose in rule.signal.verdicts}
+
+
+def _tdm_rule(value: str, *, full: bool) -> Iterator[SiteRule]:
+    """Yields the rule that a line is. ``full``: there are too many, so that one that reserves is for the whole site."""
     if match := _TDM_LINE(value):
         reserved, location, policy = match[1] == "1", match[2], match[3] or ""
+        if full:
+            if not reserved:
+                return
+            location = "/"
         said = f"tdm-reservation {match[1]} for {location}"
         signal = Statement(Drop.TDM, TDM_FILE, said, dict.fromkeys(TDM_PURPOSES, not reserved), policy)
         if pattern := _bounded(location, forbids=reserved):

@@ -142,6 +142,25 @@ def test_too_many_rules_reserve_all():
     assert forbidden("User-agent: *\n" + "\n".join(lines), "/elsewhere") == "content-usage"
 
 
+@pytest.mark.parametrize("line", ["Content-Usage: /a train-ai=n", "TDM-Rule: 1 /a*", "Content-Signal: ai-train=no"])
+def test_rules_without_number_are_few_statements_about_a_page(line: str):
+    usage = site_usage("User-agent: *\n" + f"{line}\n" * 5_000, "p2pcrawl")
+
+    assert usage is not None
+    assert 0 < len(usage.signals("/a")) <= RULES_MAX + len(Purpose)
+    assert forbidding(usage.signals("/elsewhere"), TRAIN)
+
+
+def test_rule_beyond_those_that_are_kept_forbids_what_no_other_does():
+    lines = [f"Content-Usage: /{n}/ search=y" for n in range(RULES_MAX)]
+    lines += ["Content-Usage: /b/ train-ai=n", "Content-Usage: /c/ search=n, train-ai=n"]
+
+    body = "User-agent: *\n" + "\n".join(lines)
+
+    assert forbidden(body, "/elsewhere") == "content-usage"
+    assert forbidden(body, "/elsewhere", (Purpose.SEARCH,)) == "content-usage"
+
+
 def test_pattern_out_of_bounds_forbids_what_begins_as_it_does():
     body = f"User-agent: *\nContent-Usage: /a{'*b' * 50} train-ai=n\nContent-Usage: /c{'*b' * 50} train-ai=y\n"
 

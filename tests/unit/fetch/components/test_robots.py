@@ -229,6 +229,12 @@ def test_an_unreachable_robots_txt_forbids_and_a_missing_one_allows():
     assert RobotsRules(RobotsText("allow"), "p2pcrawl").allowed(A + "/x")
 
 
+def test_groups_for_several_versions_of_an_agent_are_one():
+    asked = rules("User-agent: p2pcrawl/1\nDisallow: /a\n\nUser-agent: p2pcrawl/2\nDisallow: /b")
+
+    assert [asked.allowed(A + path) for path in ("/a", "/b", "/c")] == [False, False, True]
+
+
 def test_a_robots_txt_itself_may_be_fetched_whatever_it_says():
     assert rules("User-agent: *\nDisallow: /").allowed(A + "/robots.txt")
     assert not rules("User-agent: *\nDisallow: /").allowed(A + "/x/robots.txt")
@@ -241,6 +247,7 @@ HOSTILE = {
     "plain rules": "User-agent: *\n" + "".join(f"Disallow: /{i:x}\n" for i in range(28_000)),
     "agents": "".join(f"User-agent: a{i}\n" for i in range(14_000)) + "Disallow: /x\n" * 18_000,
     "agents that fit": "User-agent: p2pcrawl\n" * 12_000 + "Disallow: /x\n" * 18_000,
+    "versions that fit": "".join(f"User-agent: p2pcrawl/{i}\n" for i in range(13_000)) + "Disallow: /x\n" * 18_000,
     "groups": "User-agent: p2pcrawl\nDisallow: /x\n" * 14_000,
     "one line": "User-agent: *\nDisallow: /" + "a" * 500_000,
     "spaces": "User-agent: *\nDisallow" + " " * 500_000 + ":",
