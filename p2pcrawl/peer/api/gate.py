@@ -29,11 +29,16 @@ _DIGEST: Final = web.RequestKey("digest", str)
 class Gate:
     """Stands before all handlers, and turns their errors into answers."""
 
-    def __init__(self, doorkeeper: Doorkeeper, token_path: Path, for_everybody: Container[str] = ()) -> None:
-        """``for_everybody``: the paths that are answered under whatever name they are asked for."""
+    def __init__(
+        self, doorkeeper: Doorkeeper, token_path: Path, for_everybody: Container[str] = (), led_to: Container[str] = ()
+    ) -> None:
+        """``for_everybody``: the paths that are answered under whatever name they are asked for; ``led_to``: those that
+        a link on another page may lead to.
+        """
         self._doorkeeper = doorkeeper
         self._token_path = token_path
         self._for_everybody = for_everybody
+        self._led_to = led_to
         self.reading_is_free = False
         """Where nobody but this machine's users can come."""
 
@@ -44,7 +49,7 @@ class Gate:
             return await handler(request)
         if not _is_address(request.host or ""):
             return error_answer(403, f"this API does not answer to the name {request.host!r:.200}; use its address")
-        if _is_of_another_page(request):
+        if _is_of_another_page(request) and not (request.path in self._led_to and _follows_link(request)):
             return error_answer(403, "this API does not answer to pages of other sites")
         try:
             return await handler(request)
@@ -124,3 +129,13 @@ def _is_of_another_page(request: web.Request) -> bool:
     """Tells whether a browser says that a page from elsewhere wants this, be it as an image or a script."""
     origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site", "none")
     return (origin is not None and origin != f"http://{request.host}") or site not in ("none", "same-origin")
+
+
+def _follows_link(request: web.Request) -> bool:
+    """Tells whether somebody goes to this address: what comes is shown alone, and no script elsewhere sees it."""
+    headers = request.headers
+    return (
+        request.method == "GET"
+        and "Origin" not in headers
+        and (headers.get("Sec-Fetch-Mode"), headers.get("Sec-Fetch-Dest")) == ("navigate", "document")
+    )

@@ -25,6 +25,8 @@ from p2pcrawl.model.cluster.node import Address, format_address
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.model.redaction import redacted
 from p2pcrawl.peer.api.arguments import body_arguments, head_arguments
+from p2pcrawl.peer.api.dashboard_pages import PATH as DASHBOARD_PATH
+from p2pcrawl.peer.api.dashboard_pages import DashboardPages
 from p2pcrawl.peer.api.gate import Gate
 from p2pcrawl.peer.api.listener import Handler, HttpListener
 from p2pcrawl.peer.api.openapi import openapi_document
@@ -84,7 +86,9 @@ class Api:
         self._desk = desk
         self._doorkeeper = Doorkeeper(token, read_token=read_token)
         self._token_path = token_path
-        self._gate = Gate(self._doorkeeper, token_path, {DIRECTORY_PATH} if directory is not None else ())
+        for_everybody = {DIRECTORY_PATH} if directory is not None else set()
+        self._gate = Gate(self._doorkeeper, token_path, for_everybody, {DASHBOARD_PATH})
+        self._dashboard = DashboardPages(self._others)
         self._runner: web.AppRunner | None = None
         self._server: asyncio.Server | None = None
         self._listener: HttpListener | None = None
@@ -93,7 +97,7 @@ class Api:
     async def open(self, host: str, ports: Sequence[int]) -> Address:
         """Listens on the first of these ports that nobody has. Raises ConfigurationError when it cannot."""
         app = web.Application(client_max_size=BODY_MAX, middlewares=[self._watch, self._gate.middleware])
-        app.add_routes([*self._routes(), *reference_routes()])
+        app.add_routes([*self._routes(), *reference_routes(), *self._dashboard.routes()])
         if self._directory is not None:
             app.router.add_get(DIRECTORY_PATH, self._bot_keys)
         # A body is small and comes as it is: nothing of a stranger is inflated, not even to be thrown away.
@@ -192,6 +196,15 @@ class Api:
 
     def _nonce(self) -> dict[str, Any]:
         return {"p2pcrawl": 1, "token_file": str(self._token_path), "nonce": self._doorkeeper.nonce()}
+
+    async def _others(self) -> list[Address]:
+        """Lists the APIs of the other members, for the dashboard. Beyond loopback nobody is told who has shown no
+        token.
+        """
+        if not self._gate.reading_is_free:
+            return []
+        told = await self._desk.ask("members", {})
+        return [each["api"] for each in told["members"] if each["api"] != self.address]
 
     async def _bot_keys(self, request: web.Request) -> web.Response:
         assert self._directory is not None
