@@ -24,6 +24,7 @@ UNHEARD: Final[Mapping[str, str]] = {
     "ftp_password": "only http and https are fetched",  # nosec B105  # It is no password.
     "ftp_user": "only http and https are fetched",
     "give_up_log_level": "what failed is in the summary, and `why URL` tells of it",
+    "http_user": "write the request's Authorization header, which stays with its host when it is redirected",
     "playwright": _RENDERED,
     "selenium": _RENDERED,
     "splash": _RENDERED,

@@ -98,7 +98,7 @@ class Response:
         """Makes an answer that no host gave, for a test or a cache. ``certificate`` is here for those that name it."""
         if not isinstance(url, str):
             raise TypeError(f"the URL of a response is text, not {type(url).__name__}")
-        body = body or b""
+        body = b"" if body is None else body
         if not isinstance(body, bytes):
             raise TypeError(f"the body of a response is bytes, not {type(body).__name__} (TextResponse takes text)")
         held = Headers.lenient(headers)

@@ -225,5 +225,11 @@ def test_kind_is_chosen_by_what_is_known(known: dict[str, Any], kind: type[Respo
 
 
 @pytest.mark.parametrize("kind", [Response, HtmlResponse])
+def test_body_that_is_neither_is_refused_though_it_be_empty(kind: type[Response]) -> None:
+    with pytest.raises(TypeError, match="is bytes, not dict"):
+        kind(URL, body={})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [Response, HtmlResponse])
 def test_answer_without_a_body_is_empty(kind: type[Response]) -> None:
     assert kind(URL, body=None).body == kind(URL, body=b"x").replace(body=None).body == b""
