@@ -11,7 +11,7 @@ that goes on with its account, also when it has lost the copies beside it; witho
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -75,13 +75,13 @@ def bereft(accounts: Iterable[Account], speaking: Mapping[NodeId, str]) -> list[
 
 
 def keepers(master: NodeId, members: Sequence[NodeId], copies: int, *, speaks: bool) -> list[NodeId]:
-    """Returns who is to keep an account of a master: those that come after it in the ring of the ``members``' ids, so
-    many that as many have it as there are to be copies. ``speaks``: the master is there, with the disk that it is of,
-    and is one of them.
+    """Returns who is to keep an account of a master: those that come after it in the ring of the ``members``, whose ids
+    are in order, so many that as many have it as there are to be copies. ``speaks``: the master is there, with the disk
+    that it is of, and is one of them.
     """
-    others = sorted(set(members) - {master}) if speaks else sorted(members)
-    here = bisect_left(others, master)
-    return [others[(here + place) % len(others)] for place in range(min(copies - speaks, len(others)))]
+    first = (bisect_right if speaks else bisect_left)(members, master)
+    count = min(copies, len(members)) - speaks
+    return [members[(first + place) % len(members)] for place in range(count)]
 
 
 def told_figures(counts: Mapping[str, int]) -> dict[str, Any]:

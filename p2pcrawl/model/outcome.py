@@ -1,7 +1,7 @@
 """The ways in which a page can end: the vocabulary of failures and drops.
 
-A ``Failure`` may be retried, by the policy of :mod:`p2pcrawl.core.hosts.retry`. A ``DropCopies`` is a decision
-not to fetch or not to keep, and never is. Their values are what people read in summaries.
+A ``Failure`` may be retried, by the policy of :mod:`p2pcrawl.core.hosts.retry`. A ``Drop`` is a decision not to fetch
+or not to keep, and never is. What is done has a reason only where it is no page. The values are what people read.
 """
 
 from __future__ import annotations
@@ -77,6 +77,20 @@ class Drop(StrEnum):
     """It forbids the purpose by X-Robots-Tag or ``<meta name="robots">``."""
     INVALID = "invalid"
     """What was to be fetched is no request: only a broken slave or master can have told of it."""
+
+
+class NoPage(StrEnum):
+    """The reason why a record is done that is no page for a callback."""
+
+    START = "start"
+    """The spider's start has come to its end."""
+    REDIRECT = "redirect"
+    REQUEUED = "requeued"
+    """A middleware had another request made in its place."""
+    REQUEUED_UNANSWERED = "requeued-unanswered"
+    """It had, after its host was asked and did not answer."""
+    STORED = "stored"
+    """A file that was kept already."""
 
 
 class Filter(StrEnum):

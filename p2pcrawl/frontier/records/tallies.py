@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.model.outcome import NoPage
 
 
 def write(db: sqlite3.Connection, tallies: Mapping[int, Counter[str]]) -> None:
@@ -24,5 +25,5 @@ def count(tally: Counter[str], phase: int, reason: str, by: int) -> None:
         tally[f"{name}:{reason}"] += by
     elif phase == Phase.DONE and not reason:
         tally["pages"] += by
-    elif phase == Phase.DONE and reason == "redirect":
+    elif phase == Phase.DONE and reason == NoPage.REDIRECT:
         tally["redirects"] += by

@@ -54,9 +54,10 @@ class AccountKeeping:
     async def tell(self) -> None:
         """Tells all keepers at once what they do not know; returns when each has it on disk, or has not answered."""
         lives = {member.id: member.store.hex() for member in self._peers.members() if not member.leaving}
+        members = sorted(lives)
         lacking: dict[NodeId, list[AccountKey]] = {}
         for key, version in self._versions().items():
-            for node in keepers(key.master, list(lives), self._copies, speaks=lives.get(key.master) == key.life):
+            for node in keepers(key.master, members, self._copies, speaks=lives.get(key.master) == key.life):
                 if node != self._peers.me and self._told.get(node, {}).get(key, 0) < version:
                     lacking.setdefault(node, []).append(key)
         await asyncio.gather(*(self._bring(node, keys) for node, keys in lacking.items()))

@@ -34,7 +34,7 @@ from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
 from p2pcrawl.model.crawl.job import CUT_SHORT, IDLE_END
 from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
 from p2pcrawl.model.crawl.record import GIVEN_UP, Phase
-from p2pcrawl.model.outcome import Drop, Failure
+from p2pcrawl.model.outcome import Drop, Failure, NoPage
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.wire.messages.slave_messages import LinkColumns, Outcome, Page, RobotsResult
 
@@ -238,7 +238,7 @@ class Intake:
             tally[f"retries:{outcome.reason}"] += 1
         elif outcome.phase == Phase.DONE and not outcome.reason:
             tally["pages"] += 1
-        elif outcome.reason == "redirect":
+        elif outcome.reason == NoPage.REDIRECT:
             tally["redirects"] += 1
 
     def _leave(self, record: int, phase: Phase, reason: str, tally: dict[str, int]) -> None:
@@ -383,23 +383,8 @@ class Intake:
         self.aftermath.retries.append((lease.candidate, now))
 
 
-_UNFETCHED = frozenset(
-    {
-        *(
-            "robots",
-            "robots-unreachable",
-            "crawl-delay",
-            "private-network",
-            "ignored",
-            "invalid",
-            "middleware",
-            "requeued",
-            "stored",
-            "given-up",
-            "store",
-        ),
-        *("content-signal", "content-usage", "tdm-reservation", "robots-tag"),
-    }
+_UNFETCHED: frozenset[str] = frozenset(
+    {*Drop, Failure.MIDDLEWARE, Failure.GIVEN_UP, Failure.STORE, NoPage.REQUEUED, NoPage.STORED}
 )
 """Ends that came about without a request to the host, unless it has answered."""
 

@@ -9,7 +9,7 @@ import logging
 from collections import Counter
 
 from p2pcrawl.model.crawl.record import Phase
-from p2pcrawl.model.outcome import Failure
+from p2pcrawl.model.outcome import Failure, NoPage
 from p2pcrawl.wire.messages.slave_messages import Outcome
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class PageLog:
                 log.debug("%.2083s: %s%s; attempt %d, again in %.1f s", url, reason, detail, attempt, wait_s)
             case Phase.DROPPED:
                 log.debug("%.2083s is left alone: %s%s", url, reason, detail)
-            case Phase.DONE if reason == "redirect":
+            case Phase.DONE if reason == NoPage.REDIRECT:
                 log.debug("Redirecting (%s) from %.2083s to %.2083s", outcome.status, url, outcome.detail)
 
     def _tell_failed(self, url: str, reason: str, detail: str) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 from p2pcrawl.model.crawl.record import GIVEN_UP, Phase
 from p2pcrawl.model.crawl.referrer import ReferrerPolicy
 from p2pcrawl.model.errors import CloseSpider, ConfigurationError
-from p2pcrawl.model.outcome import Failure
+from p2pcrawl.model.outcome import Failure, NoPage
 from p2pcrawl.slave.link.fence import Fence
 from p2pcrawl.slave.link.outbox import Outbox
 from p2pcrawl.slave.pages.errands import Errand, Errands
@@ -19,8 +19,6 @@ from p2pcrawl.slave.pages.travel import request_of
 from p2pcrawl.stores.sink import SinkAway
 from p2pcrawl.wire.messages.slave_messages import Outcome
 
-STORED: Final = "stored"
-"""The end of a file that nobody had to be asked for."""
 STORE_TRIES: Final = 12
 """Attempts at a file whose place cannot be reached, over half an hour."""
 
@@ -63,7 +61,7 @@ class FileWork:
             errand.away = error
             return Outcome(Phase.FAILED, Failure.STORE, str(error))
         if there:
-            return Outcome(Phase.DONE, STORED)
+            return Outcome(Phase.DONE, NoPage.STORED)
         if harvest.task.attempt > GIVEN_UP:
             return Outcome(Phase.FAILED, Failure.GIVEN_UP, "its host is down, or slaves died of it")
         return await self._pages.page(harvest, outbox, fence)

@@ -14,7 +14,7 @@ from p2pcrawl.fetch.connection.guard import Blocked, is_private
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.errors import FetchError, TooSlow
-from p2pcrawl.model.outcome import Drop, Failure
+from p2pcrawl.model.outcome import Drop, Failure, NoPage
 from p2pcrawl.slave.pages.harvest import Harvest
 from p2pcrawl.slave.pages.traces import trace_of
 from p2pcrawl.stores.sink import SinkAway
@@ -35,7 +35,7 @@ def redirected_end(redirect: Redirected) -> Outcome:
     """Returns the end of a page that leads to another one."""
     return Outcome(
         Phase.DONE,
-        "redirect",
+        NoPage.REDIRECT,
         redirect.request.url,
         redirect.status,
         answered=redirect.answered,

@@ -14,7 +14,7 @@ from p2pcrawl.model.crawl.request import Request, callback_name
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import FetchError
 from p2pcrawl.model.http.headers import Headers
-from p2pcrawl.model.outcome import Drop, Failure
+from p2pcrawl.model.outcome import Drop, Failure, NoPage
 from p2pcrawl.slave.middlewares.peoples import Requeued
 from p2pcrawl.slave.pages.harvest import Harvest
 from p2pcrawl.wire.messages.slave_messages import Outcome
@@ -40,12 +40,12 @@ class RequeueEnds:
         """Returns the end of a page whose request was ``before``; ``attempt``: its number."""
         request, settings, error = requeued.request, self._settings, requeued.error
         if self.snapshot(request) == before:
-            reason = error.kind if isinstance(error, FetchError) else Failure.MIDDLEWARE
+            failed = error.kind if isinstance(error, FetchError) else Failure.MIDDLEWARE
             if not request.dont_filter and attempt > settings.retry_times:
                 told = f"{requeued.by} returned its request more often than RETRY_TIMES allows"
-                return Outcome(Phase.FAILED, reason, told)
+                return Outcome(Phase.FAILED, failed, told)
             pause_s = min(settings.retry_backoff_max, settings.retry_backoff * 2.0 ** min(attempt - 1, 64))
-            return Outcome(Phase.QUEUED, reason, f"{requeued.by} returned its request", retry_in_s=pause_s)
+            return Outcome(Phase.QUEUED, failed, f"{requeued.by} returned its request", retry_in_s=pause_s)
         request.headers = self._own_headers(request)
         if _print(request) == before[0]:
             request = request.replace(dont_filter=True)
@@ -53,7 +53,8 @@ class RequeueEnds:
         if not harvest.gathered:
             return Outcome(Phase.DROPPED, Drop.IGNORED, f"{requeued.by} returned {request.url}, which was left out")
         # Its host was asked, and has not answered: that counts, as where nothing was asked it does not.
-        return Outcome(Phase.DONE, "requeued-unanswered" if isinstance(error, FetchError) else "requeued", request.url)
+        reason = NoPage.REQUEUED_UNANSWERED if isinstance(error, FetchError) else NoPage.REQUEUED
+        return Outcome(Phase.DONE, reason, request.url)
 
     def _own_headers(self, request: Request) -> Headers:
         """Returns the headers that the request brought along: what components added is theirs to add again."""

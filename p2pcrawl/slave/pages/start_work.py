@@ -8,6 +8,7 @@ from typing import Final
 from p2pcrawl.model.crawl.job import CUT_SHORT
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.model.errors import CloseSpider
+from p2pcrawl.model.outcome import NoPage
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.slave.link.outbox import Outbox
 from p2pcrawl.slave.middlewares.spider_side import SpiderSide
@@ -30,7 +31,7 @@ class StartWork:
 
     async def run(self, harvest: Harvest, outbox: Outbox) -> Outcome:
         """Takes all that the start yields; returns how its record ends."""
-        outcome = Outcome(Phase.DONE, "start")
+        outcome = Outcome(Phase.DONE, NoPage.START)
         if self._closing:
             return _cut_short()
         try:

@@ -22,8 +22,8 @@ def csviter(
 ) -> Iterator[dict[str, str]]:
     """Yields each row as a dict, by ``headers``, or by the first row where none are given.
 
-    A row that has more or fewer fields is left out and told of. ``encoding`` is that of bytes (utf-8); a response has
-    its own.
+    A row that has more or fewer fields is left out, and the first one is told of. ``encoding`` is that of bytes
+    (utf-8); a response has its own.
     """
     text = _text_of(obj, encoding or "utf-8")
     dialect: dict[str, Any] = {}
@@ -33,11 +33,14 @@ def csviter(
         dialect["quotechar"] = quotechar
     rows = csv.reader(StringIO(text.removeprefix("\ufeff"), newline=""), **dialect)
     names = list(headers) if headers else next(rows, [])
+    level = logging.WARNING
     for row in rows:
         if len(row) == len(names):
             yield dict(zip(names, row, strict=True))
         elif row:
-            log.warning("row in line %d has %d fields, not %d: it is left out", rows.line_num, len(row), len(names))
+            told = "row in line %d has %d fields, not %d: it is left out; others like it are told at level DEBUG"
+            log.log(level, told, rows.line_num, len(row), len(names))
+            level = logging.DEBUG
 
 
 def _text_of(source: Response | str | bytes, encoding: str) -> str:

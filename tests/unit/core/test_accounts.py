@@ -68,8 +68,8 @@ def test_master_of_which_no_life_is_known_speaks_for_itself() -> None:
 def test_as_many_masters_have_an_account_as_there_are_to_be_copies_if_there_are_so_many(
     master: NodeId, members: list[NodeId], copies: int
 ) -> None:
-    beside = keepers(master, [*{*members, master}], copies, speaks=True)
-    instead = keepers(master, members, copies, speaks=False)
+    beside = keepers(master, sorted({*members, master}), copies, speaks=True)
+    instead = keepers(master, sorted(members), copies, speaks=False)
 
     assert len({*beside, master}) == 1 + len(beside) == min(copies, len({*members, master}))
     assert len({*instead}) == len(instead) == min(copies, len(members))
