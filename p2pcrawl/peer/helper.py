@@ -15,7 +15,7 @@ import random
 import socket
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from typing import Any, TypedDict
 
@@ -122,6 +122,11 @@ class Helper:
         if leaving:
             await asyncio.wait(leaving, timeout=LEAVE_S + GRACE_S)
         await end([*self._tasks, *([self._informed] if self._informed is not None else [])])
+
+    def reasons(self) -> Iterator[str]:
+        """Yields why this peer does not help anybody yet."""
+        if not self.master:
+            yield "not joined yet: no master was found to help"
 
     def abort(self) -> None:
         """Kills the slave processes, when this process is about to end without :meth:`close`."""

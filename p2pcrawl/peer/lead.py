@@ -38,6 +38,7 @@ from p2pcrawl.overlay.node import Credentials, OverlayNode
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.peer.acceptance import Acceptance, told_refusal
 from p2pcrawl.peer.acquaintances import AGES_S, Acquaintances
+from p2pcrawl.peer.answers.cluster_parts import ClusterParts
 from p2pcrawl.peer.answers.letters import Letters
 from p2pcrawl.peer.answers.questions import Questions
 from p2pcrawl.peer.answers.results import GatheredPage
@@ -46,6 +47,7 @@ from p2pcrawl.peer.config import Partition, PeerConfig
 from p2pcrawl.peer.dismissal import Dismissal
 from p2pcrawl.peer.figures.figure_questions import QUESTIONS, FigureQuestions
 from p2pcrawl.peer.figures.host_changes import SET_HOST, HostChanges
+from p2pcrawl.peer.watching.readiness import Readiness, reasons_of_disk, reasons_of_master
 from p2pcrawl.peer.watching.watch import Watch
 from p2pcrawl.private.folders import private
 from p2pcrawl.private.presence import addresses_here
@@ -167,6 +169,10 @@ class Lead:
             self._credentials.cluster,
         )
         self.host_changes = HostChanges(self.cluster)
+        self.parts = ClusterParts(self.cluster)
+        self.readiness = Readiness(
+            partial(reasons_of_master, self.cluster, self._unmet), partial(reasons_of_disk, self._folder)
+        )
         self.figures = FigureQuestions(self.cluster, self.questions, self._folder)
         self.watch = Watch(
             self.cluster,
@@ -325,6 +331,9 @@ class Lead:
         known = [each for member in members for each in (member.address, member.api) if each]
         self.master.slaves.close_ports([*known, self.node.address, self.bound, self._api])
 
+    def _unmet(self) -> Sequence[str]:
+        return self._config.join if len(self.node.membership.members) < 2 else ()
+
     def _crawling(self) -> bool:
         return bool(self.master.jobs.running)
 
@@ -374,6 +383,8 @@ class Lead:
         """Answers what faces and other peers ask. Raises P2PCrawlError."""
         if what in QUESTIONS:
             return await self.figures.ask(what, arguments)
+        if what in ClusterParts.WORDS:
+            return await self.parts.ask(what, arguments)
         if what in Watch.WORDS:
             return await self.watch.ask(what, arguments)
         return await self.questions.ask(what, arguments)

@@ -61,6 +61,7 @@ from p2pcrawl.peer.config import (
 )
 from p2pcrawl.peer.helper import Helper, members_at
 from p2pcrawl.peer.lead import Lead
+from p2pcrawl.peer.watching.readiness import Readiness, ReadinessAnswer, reasons_of_disk
 from p2pcrawl.private.folders import make_folder
 from p2pcrawl.private.presence import Presence, addresses_here
 from p2pcrawl.slave.slave import Slave
@@ -254,6 +255,8 @@ class Peer:
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
         """Answers a question of a face; a slave passes it on to its master."""
+        if what == "ready":
+            return self._ready()
         if self._lead is not None:
             answer = await self._lead.ask(what, arguments)
         else:
@@ -320,6 +323,16 @@ class Peer:
     async def _pages_of(self, address: Address, arguments: dict[str, Any]) -> dict[str, Any]:
         what = "ask:pages"
         return decoded(address, what, await self._caller.query(address, what, json.dumps(arguments).encode()), _PAGE)
+
+    def _ready(self) -> ReadinessAnswer:
+        """Tells whether this peer does its part of the work."""
+        if self._stopped.is_set():
+            return {"ready": False, "reasons": ["this peer leaves the cluster"]}
+        if self._lead is not None:
+            return self._lead.readiness.answer()
+        if self._helper is None:
+            return {"ready": False, "reasons": ["this peer is starting"]}
+        return Readiness(self._helper.reasons, partial(reasons_of_disk, self.folder)).answer()
 
     # -- roles --------------------------------------------------------------------------------
 
@@ -450,7 +463,8 @@ class Peer:
             self._stopped.set()
 
     async def _pass_on(self, what: str, arguments: dict[str, Any]) -> bytes:
-        assert self._helper is not None
+        if self._helper is None:
+            raise P2PCrawlError("this peer is starting; ask again in a moment")
         return await self._caller.query(self._helper.master, what, json.dumps(arguments).encode(), timeout_s=30.0)
 
     # -- inside -------------------------------------------------------------------------------

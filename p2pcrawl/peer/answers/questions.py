@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from p2pcrawl.master.steering import Steering
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.record import ShardKey
 from p2pcrawl.model.crawl.url import canonical, host_of
-from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from p2pcrawl.model.errors import ConfigurationError, NotNow, P2PCrawlError
 from p2pcrawl.model.packing import in_text
 from p2pcrawl.overlay.node import OverlayNode
 from p2pcrawl.peer.answers.asking import ASK_S
@@ -75,6 +76,8 @@ class Questions:
             case "job":
                 (counted,) = await self.counts.of_jobs([self.job_of(arguments)])
                 return counted
+            case "certificate":
+                return self._certificate(self.job_of(arguments))
             case "known":
                 job = self.job_of(arguments)
                 return {"job": job.id, "name": job.spec.name, "label": job.spec.label, "state": job.state}
@@ -94,6 +97,11 @@ class Questions:
             case "pages":
                 return await self._pages(int(arguments["job"]), int(arguments["after"]))
         raise ConfigurationError(f"there is no question {what!r}")
+
+    def _certificate(self, job: Job) -> Any:
+        if not job.signed:
+            raise NotNow(f"job {job.id} is {job.state}: it has no certificate")
+        return json.loads(job.signed)
 
     async def _figures(self) -> dict[str, int]:
         return {**self._status.figures(), "undelivered": await self._carrying.waiting()}

@@ -73,6 +73,8 @@ def _operation(
         },
         "security": _security(operation.rank),
     }
+    if operation.unready:
+        told["responses"]["503"] = {**told["responses"]["200"], "description": "It is not ready; the reasons say why."}
     if operation.parameters:
         told["parameters"] = [_parameter(each) for each in operation.parameters]
     if operation.body is not None:

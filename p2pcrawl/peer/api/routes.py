@@ -145,6 +145,7 @@ class Api:
         own: dict[str, Callable[[], Any]] = {
             "getNonce": self._nonce,
             "getDocument": partial(openapi_document, OPERATIONS),
+            "getHealth": lambda: {"status": "ok"},
         }
         routes = []
         for each in OPERATIONS:
@@ -167,7 +168,9 @@ class Api:
             return await self._streamed(operation, arguments, request)
         if own is not None:
             return web.json_response(own())
-        return web.json_response(text=redacted(json.dumps(await self._desk.ask(operation.what, arguments))))
+        answer = await self._desk.ask(operation.what, arguments)
+        status = 503 if operation.unready and not answer["ready"] else 200
+        return web.json_response(text=redacted(json.dumps(answer)), status=status)
 
     async def _streamed(
         self, operation: Operation, arguments: dict[str, Any], request: web.Request

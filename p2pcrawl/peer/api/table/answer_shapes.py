@@ -177,6 +177,36 @@ class IdentifiedJob(TypedDict):
     state: str
 
 
+class SignedPart(TypedDict):
+    """The statement of one master: JSON as text, its key, and its signature of the text."""
+
+    body: str
+    key: str
+    signature: str
+
+
+class CertificateAnswer(TypedDict):
+    """The certificate of a job's end. What it says can be added up again from its parts, which are signed."""
+
+    job: int
+    counts: dict[str, Any]
+    conserved: bool
+    view: str
+    members: list[str]
+    missing: list[str]
+    since: NotRequired[dict[str, float]]
+    copies: dict[str, int]
+    incomplete: list[int]
+    final: bool
+    parts: list[SignedPart]
+
+
+class HealthAnswer(TypedDict):
+    """The process lives, and answers."""
+
+    status: str
+
+
 class SubmittedJob(TypedDict):
     """The number of a new job, which is durable in the cluster."""
 
@@ -285,6 +315,42 @@ class OwnerAnswer(TypedDict):
     directory: NotRequired[HeardOwner | None]
 
 
+class FailedAttempt(TypedDict):
+    """A fetch that went wrong."""
+
+    number: int
+    ended: float
+    reason: str
+    status: int
+    latency_s: float
+    detail: str
+
+
+class LeasedUrl(TypedDict):
+    """The slave that has the URL in hand."""
+
+    session: int
+    pid: int
+    at: str
+    attempt: int
+    since_s: float
+
+
+class NextRequest(TypedDict):
+    """The next request to the URL's host: what it waits for, and for how long."""
+
+    waits_for: str
+    seconds: float
+
+
+class CopyHeld(TypedDict):
+    """A copy of the URL's record at another master."""
+
+    holder: str
+    agrees: bool
+    state: str
+
+
 class UrlRecord(TypedDict):
     """A URL in one job: where it stands, where it was found, what went wrong, and who has copies."""
 
@@ -293,12 +359,34 @@ class UrlRecord(TypedDict):
     job_state: str
     url: str
     phase: str
+    leased: bool
     reason: str
     status: int
-    owner: str
+    bytes: int
+    items: int
+    depth: int
+    priority: int
+    kind: str
+    callback: str
+    start_url: bool
+    found: float
+    ended: float
     found_on: list[str]
-    troubles: list[dict[str, Any]]
-    copies: list[dict[str, Any]]
+    visit: int
+    attempts: int
+    losses: int
+    troubles: list[FailedAttempt]
+    queue: dict[str, int] | None
+    host: dict[str, Any]
+    owner: str
+    address: str
+    bucket: int
+    epoch: list[Any]
+    serving: bool
+    whole: bool
+    lease: LeasedUrl | None
+    next: NextRequest | None
+    copies: list[CopyHeld]
 
 
 class WhyAnswer(TypedDict):

@@ -6,9 +6,11 @@ from typing import Annotated, Final
 
 import msgspec
 
+from p2pcrawl.peer.answers.cluster_parts import BucketsAnswer, GroupsAnswer
 from p2pcrawl.peer.api.table.answer_shapes import (
     ForgottenMaster,
     FreshNonce,
+    HealthAnswer,
     LeavingPeer,
     MembersAnswer,
     OwnerAnswer,
@@ -17,6 +19,7 @@ from p2pcrawl.peer.api.table.answer_shapes import (
     WhyAnswer,
 )
 from p2pcrawl.peer.api.table.operation import Operation, Parameter, Rank, RequestPart
+from p2pcrawl.peer.watching.readiness import ReadinessAnswer
 
 URL_MAX: Final = 8_000
 
@@ -33,6 +36,17 @@ _KEY = Parameter("key", str, "by what a job spreads its URLs: host (the default)
 
 OPERATIONS: Final = (
     Operation("getDocument", "GET", "/openapi.json", "Describes this API, by OpenAPI 3.1", Rank.OPEN),
+    Operation("getHealth", "GET", "/healthz", "Tells that the peer lives", Rank.OPEN, answer=HealthAnswer),
+    Operation(
+        "getReadiness",
+        "GET",
+        "/readyz",
+        "Tells whether the peer does its part of the work now, or why not",
+        Rank.OPEN,
+        "ready",
+        answer=ReadinessAnswer,
+        unready=True,
+    ),
     Operation("getNonce", "GET", "/v1/nonce", "Makes a nonce to sign a call with", Rank.OPEN, answer=FreshNonce),
     Operation(
         "getStatus",
@@ -45,6 +59,24 @@ OPERATIONS: Final = (
     ),
     Operation(
         "listMembers", "GET", "/v1/members", "Lists the masters that count", Rank.READ, "members", answer=MembersAnswer
+    ),
+    Operation(
+        "listGroups",
+        "GET",
+        "/v1/groups",
+        "Lists the masters with the slaves that each leads",
+        Rank.READ,
+        "groups",
+        answer=GroupsAnswer,
+    ),
+    Operation(
+        "getBuckets",
+        "GET",
+        "/v1/buckets",
+        "Tells which masters have which buckets, and what is moving",
+        Rank.READ,
+        "buckets",
+        answer=BucketsAnswer,
     ),
     Operation(
         "forgetMember",

@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from p2pcrawl.peer.api.table.answer_shapes import (
+    CertificateAnswer,
     ChangedJob,
     FedJob,
     IdentifiedJob,
@@ -101,6 +102,17 @@ OPERATIONS: Final = (
         "delete",
         (JOB, Parameter("force", bool, "also when items of it wait for a sink")),
         answer=SteeredJob,
+    ),
+    Operation(
+        "getCertificate",
+        "GET",
+        "/v1/jobs/{job}/certificate",
+        "Shows how a job ended, as its masters have signed it",
+        Rank.READ,
+        "certificate",
+        (JOB,),
+        answer=CertificateAnswer,
+        conflicts=True,
     ),
     _steering("pause", "Begins nothing new of a job"),
     _steering("resume", "Goes on with a job"),

@@ -67,6 +67,10 @@ class Operation:
     """The type of the JSON object that a change may bring; None where it brings none."""
     answer: Any = Mapping[str, Any]
     """The type of the JSON answer."""
+    unready: bool = False
+    """Whether an answer that says that it is not ``ready`` has the status 503."""
+    conflicts: bool = False
+    """Whether a question can be one that has no answer yet."""
     stream: str = ""
     """The media type, where pieces are sent as they come in place of one JSON answer."""
 
@@ -82,6 +86,10 @@ class Operation:
             found.add(401)
         if self.changes:
             found |= {408, 409, 413}
+        if self.conflicts:
+            found.add(409)
+        if self.unready:
+            found.remove(503)
         if any(each.part is RequestPart.PATH for each in self.parameters):
             found.add(404)
         return sorted(found)
