@@ -37,11 +37,12 @@ MEASURES = {
     "start_page": "a start page on loopback with 50,000 links, over masters and slave peers: none is dropped",
     "sink_memory": "1,000,000 items into files, Parquet and parts: peak memory below 300 MB",
     "copies_cost": "CPU and pages/s with 1, 2 and 3 copies",
+    "onlooker": "10 masters, 5,000 hosts, 50 jobs: the CPU that the asked peer needs for whoever looks",
     "false_deaths": "stalls and loss by simulation, 1,000 runs of each: how often a living master is taken for dead",
 }
 OF_PEERS = {"cluster", "one_site", "joins", "detection", "idle", "stalls", "loss"}
 """Those that benchmarks.masters.cluster measures."""
-OF_MASTERS = {"partition", "rehoming", "hostile_bytes", "heirs", "start_page", "false_deaths"}
+OF_MASTERS = {"partition", "rehoming", "hostile_bytes", "heirs", "start_page", "onlooker", "false_deaths"}
 """Those that have a module of their own in benchmarks.masters."""
 OF_FAILOVER = {"churn", "rolling", "power"}
 """Those that benchmarks.failover measures."""

@@ -93,7 +93,7 @@ class Cluster:
         if roll is not None:
             told = self.caution.agreed, ground.loading.serve_buckets, master.slaves.halt, ground.fate.fail
             self.mandate = Mandate(peers, port, self.ownership, roll, *told)
-        self.views = Views(peers, self.ownership, self.caution, self._take_view)
+        self.views = Views(peers, self.ownership, self.caution, ground.journal, self._take_view)
         self.mirroring = Mirroring(ground.jobs, master.admission, peers, self.ownership)
         self.farewell = Farewell(neighbours, master.handover, self.takeover, self.mirroring)
         self.own_standing = OwnStanding(neighbours, master.exchange, self.takeover)

@@ -80,12 +80,13 @@ class Master:
             on_orphans=company.adopt,
             fenced=company.sessions_end_by_time,
             ending=ground.fate.ending,
+            journal=ground.journal,
         )
         intake = Intake(company)
-        self.reports = Reports(self.jobs, self.sessions, self.slaves.gone, intake)
+        self.reports = Reports(self.jobs, self.sessions, self.slaves.gone, intake, ground.journal)
         self.exchange = Exchange(company)
         self.granting = Granting(company, self.sessions, placing_of(ground.settings.group_placement))
-        self.outputs = Outputs(self.recorder, ground.fate.fail, shared=company.others_bring_jobs)
+        self.outputs = Outputs(self.recorder, ground.journal, ground.fate.fail, shared=company.others_bring_jobs)
         self.handover = Handover(company, self.sessions, intake.held_in)
         self.aside = Aside(company, intake.down)
         self.admission = Admission(

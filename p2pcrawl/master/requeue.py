@@ -15,6 +15,7 @@ from p2pcrawl.fetch.connection.guard import opened_by
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.company.company import Company
 from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.outcome import Drop, Failure
 
 log = logging.getLogger(__name__)
@@ -30,6 +31,7 @@ class Aside:
         ground = company.ground
         self._company = company
         self._down = down
+        self._journal = ground.journal
         self._jobs = ground.jobs
         self._orders = ground.lifecycle.orders
         self._reopened = ground.openings.reopened
@@ -112,4 +114,7 @@ class Aside:
                 self._bench.reload_job(number)
                 self._loading.sweep_all()
         if changes["failed"]:
-            log.warning("%d pages failed: %s, their host does not answer", changes["failed"], Failure.HOST_DOWN)
+            seat = self._bench.seats.get(host)
+            noted = self._journal.note(Notable.HOST_DOWN, job=number, host=seat.host.name if seat is not None else "")
+            text = "%d pages failed: %s, their host does not answer"
+            log.warning(text, changes["failed"], Failure.HOST_DOWN, extra=noted)

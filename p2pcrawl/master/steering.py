@@ -24,6 +24,7 @@ from p2pcrawl.master.jobs.certificate import Part, certificate_of, members_diges
 from p2pcrawl.master.jobs.job import FINISHED, INCOMPLETE, Job, plain_account
 from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.model.cluster.node import Member
+from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.errors import NotNow, P2PCrawlError
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.wire.sealed.identity import Identity
@@ -58,6 +59,7 @@ class Steering:
         self._peers = cluster.peers
         self._absences = absences
         self._identity = identity
+        self._journal = cluster.neighbours.ground.journal
         self._task: asyncio.Task[None] | None = None
         self._news: Counter[int] = Counter()
         self._final: dict[int, tuple[bytes, bool]] = {}
@@ -86,7 +88,6 @@ class Steering:
         after = steered(job.control, verb)
         if after is not None and after != job.control and not idle:
             self._master.lifecycle.steer(job, after)
-            log.info("job %d: %s, was %s", job.id, job.state, was)
         try:
             async with asyncio.timeout(STORE_S):
                 await self._master.handover.stored()
@@ -143,6 +144,8 @@ class Steering:
         signed = json.dumps(certificate, sort_keys=True, separators=(",", ":")).encode()
         reason = job.closing if job.state == RUNNING else job.reason
         self._master.lifecycle.steer(job, job.control.then(state, reason, signed))
+        told = self._journal.note(Notable.JOB_CERTIFIED, job=job.id, state=state, final=certificate["final"])
+        log.info("job %d is certified%s", job.id, "" if certificate["final"] else ", not as final", extra=told)
         await self._master.handover.stored()
         await self._cluster.spread(job)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import time
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from p2pcrawl.core.control import ENDS
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.master.jobs.job import Job, job_of
 from p2pcrawl.master.jobs.sink_secrets import SinkSecrets, unsealed_sinks
+from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.crawl.job import JobId, JobSpec
 from p2pcrawl.model.crawl.sink_spec import SinkSpec
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
@@ -19,6 +21,8 @@ from p2pcrawl.peer.answers.submission import Submission, module_digest
 from p2pcrawl.stores.kinds import SinkPlace, address_of, make_sink
 from p2pcrawl.stores.sink_trial import empty_sinks, try_sinks
 from p2pcrawl.wire.sealed.at_rest import RestSeal
+
+log = logging.getLogger(__name__)
 
 SUBMIT_S = 15.0
 
@@ -31,6 +35,7 @@ class Acceptance:
         self._secrets = secrets
         self._copies = copies
         self._outputs = cluster.master.outputs
+        self._journal = cluster.master.ground.journal
 
     async def take(self, submission: Submission) -> int:
         """Makes a job durable here and on as many others as the copies ask for, and begins it at the owner of its
@@ -50,9 +55,14 @@ class Acceptance:
             await self._spread(job)
             await self._empty(job, [sink for sink in submission.sinks if sink.replace])
             await self._begin(job)
+            self._tell(job)
         finally:
             starting.discard(spec.id)
         return job.id
+
+    def _tell(self, job: Job) -> None:
+        noted = self._journal.note(Notable.JOB_SUBMITTED, job=job.id, name=job.spec.name, label=job.spec.label)
+        log.info("job %d, %s, was submitted", job.id, job.spec.label or job.spec.name, extra=noted)
 
     def _check_label(self, label: str) -> None:
         """Refuses a name that a job has which is not over: whoever calls it so would mean the other one."""

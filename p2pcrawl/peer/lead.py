@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from p2pcrawl.core.control import DELETE, RETRY, VERBS
+from p2pcrawl.core.membership.output import Event
 from p2pcrawl.frontier.copies.set_aside import STORES, note_missing, set_aside
 from p2pcrawl.master.carrying import Carrying
 from p2pcrawl.master.cluster import Cluster
@@ -30,8 +31,9 @@ from p2pcrawl.master.service import Service
 from p2pcrawl.master.slaves.processes import RunHere
 from p2pcrawl.master.steering import Steering
 from p2pcrawl.model.cluster.node import INCARNATION_MAX, Address, NodeId, Status, format_address, parse_address
+from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.crawl.settings import Settings
-from p2pcrawl.model.errors import ConfigurationError, DamagedError, NotNow, P2PCrawlError, StorageError
+from p2pcrawl.model.errors import ConfigurationError, DamagedError, DiskFullError, NotNow, P2PCrawlError, StorageError
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.door import Door
 from p2pcrawl.overlay.node import Credentials, OverlayNode
@@ -47,6 +49,8 @@ from p2pcrawl.peer.config import Partition, PeerConfig
 from p2pcrawl.peer.dismissal import Dismissal
 from p2pcrawl.peer.figures.figure_questions import QUESTIONS, FigureQuestions
 from p2pcrawl.peer.figures.host_changes import SET_HOST, HostChanges
+from p2pcrawl.peer.watching.events import Events
+from p2pcrawl.peer.watching.member_notes import MemberNotes
 from p2pcrawl.peer.watching.readiness import Readiness, reasons_of_disk, reasons_of_master
 from p2pcrawl.peer.watching.watch import Watch
 from p2pcrawl.private.folders import private
@@ -124,13 +128,14 @@ class Lead:
                 self.node.port,
                 roll=Roll(self._folder, self.node.me) if self._majority else None,
             )
+            self._member_notes = MemberNotes(self._door, self.master.ground.journal)
             self._incarnation = read_incarnation(self._folder)
             await self.node.open(
                 host,
                 port,
                 Service(self.cluster, self._answer).answers(),
                 self.master.slaves.take,
-                self.cluster.happened,
+                self._happened,
                 advertise=self._config.reached_at(),
                 api=str(self._api),
                 incarnation=self._incarnation + 1,
@@ -179,9 +184,14 @@ class Lead:
             self.node.membership,
             self.absences,
             self.questions.counts,
+            Events(self._door, self.master.ground.journal, self._credentials.boot),
             self._folder,
             self._credentials.cluster,
         )
+
+    def _happened(self, event: Event) -> None:
+        self.cluster.happened(event)
+        self._member_notes.happened(event)
 
     async def _open_stores(self) -> None:
         """Opens them. One that is damaged is set aside before, if there may be others with copies of what was in it."""
@@ -242,6 +252,7 @@ class Lead:
         self.steering.start()
         self.deletion.start()
         self.watch.start()
+        self._member_notes.came(self.node.membership.me)
         self._close_ports()
         runs = self._run(), self._gossip_load(), self.carrying.run()
         self._tasks = [asyncio.create_task(run) for run in runs]
@@ -297,7 +308,9 @@ class Lead:
         except asyncio.CancelledError:
             raise
         except P2PCrawlError as error:
-            log.error("the master failed: %s", error, exc_info=log.isEnabledFor(logging.DEBUG))
+            full = isinstance(error, DiskFullError)
+            noted = self.master.ground.journal.note(Notable.DISK_FULL, why=str(error)) if full else None
+            log.error("the master failed: %s", error, exc_info=log.isEnabledFor(logging.DEBUG), extra=noted)
             self.failed.set_exception(error)
         except BaseException as error:
             log.exception("the master failed")

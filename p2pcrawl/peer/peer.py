@@ -61,6 +61,7 @@ from p2pcrawl.peer.config import (
 )
 from p2pcrawl.peer.helper import Helper, members_at
 from p2pcrawl.peer.lead import Lead
+from p2pcrawl.peer.watching.event_stream import Listeners
 from p2pcrawl.peer.watching.readiness import Readiness, ReadinessAnswer, reasons_of_disk
 from p2pcrawl.private.folders import make_folder
 from p2pcrawl.private.presence import Presence, addresses_here
@@ -112,6 +113,7 @@ class Peer:
         self._presence = Presence()
         self._opened = AsyncExitStack()
         """What was opened is closed in the opposite order, however far the opening came."""
+        self._listeners = Listeners(self.ask)
         self._watches: list[asyncio.Task[None]] = []
         self._stopped = asyncio.Event()
         self._failure: BaseException | None = None
@@ -308,6 +310,8 @@ class Peer:
                 pieces = self.results(arguments["job"])
             case "pages":
                 pieces = self.pages(arguments["job"])
+            case "events":
+                pieces = self._listeners.stream(str(arguments.get("after", "")))
             case _:
                 raise ConfigurationError(f"there is no question {what!r}")
         async for piece in pieces:

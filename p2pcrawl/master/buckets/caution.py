@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
+from typing import Any
 
 from p2pcrawl.master.buckets.takeover import Takeover
 from p2pcrawl.master.company.neighbours import Neighbours
 from p2pcrawl.model.cluster.node import Member
+from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.model.timings import TIMINGS
 
@@ -31,6 +34,7 @@ class Caution:
         self._excess = neighbours.excess
         self._loading = neighbours.ground.loading
         self._takeover = takeover
+        self._journal = neighbours.ground.journal
         self.looking = False
         """Others are being looked for: till they are found, or it is clear that nobody is there, nothing is granted."""
         self._apart = majority
@@ -83,9 +87,9 @@ class Caution:
         self._apart = not agreed
         self._pause()
         if not agreed:
-            log.warning("%s", why)
+            log.warning("%s", why, extra=self._journal.note(Notable.MAJORITY_LOST, why=why))
         elif not self.looking:
-            self._claim_anew("most of the masters agree")
+            self._claim_anew("most of the masters agree", self._journal.note(Notable.MAJORITY_BACK))
 
     async def watch_clock(self) -> None:
         """Notices that this process stood still; for ever."""
@@ -103,9 +107,9 @@ class Caution:
                 # Standings could not be written down, which ends the master; whoever keeps its books is told.
                 log.debug("nothing is served again: %s", error)
 
-    def _claim_anew(self, why: str) -> None:
+    def _claim_anew(self, why: str, noted: Mapping[str, Any] | None = None) -> None:
         """Claims all buckets again: others may have taken over what we take for our own."""
-        log.warning("%s: all buckets are claimed anew", why)
+        log.warning("%s: all buckets are claimed anew", why, extra=noted)
         change = self._ownership.claim_anew()
         self._excess.moved(change.gained)
         self._loading.buckets_changed(change.gained, change.lost)

@@ -27,6 +27,7 @@ from p2pcrawl.master.company.neighbours import Neighbours
 from p2pcrawl.master.copies.row_forms import copy_of_row
 from p2pcrawl.master.jobs.admission import Admission
 from p2pcrawl.model.cluster.node import NodeId, Status
+from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.overlay.peers import SOON_S
 from p2pcrawl.overlay.tasks import Tasks, end
@@ -81,6 +82,9 @@ class Takeover:
         self._beginnings = Tasks()
         self._let_go_of: dict[NodeId, frozenset[int]] = {}
         """What each claimer may tell us to give up."""
+        self._handing: Counter[NodeId] = Counter()
+        """How many they have taken since they began to."""
+        self._journal = neighbours.ground.journal
         self._unclaimed: frozenset[int] = frozenset()
         """Buckets that we had and that nobody has taken from us yet."""
         self._offer_at = 0.0
@@ -99,6 +103,10 @@ class Takeover:
         new = not self._admission.knows_jobs and self._holdings.new
         self._unclaimed = (self._unclaimed - change.gained) | (frozenset() if new else change.lost)
         self._offer_at = monotonic() + OFFER_S
+        if gone and change.gained:
+            noted = self._journal.note(Notable.TAKEOVER, buckets=len(change.gained), peers=sorted(gone))
+            names = ", ".join(node[:8] for node in sorted(gone))
+            log.info("takes over %d buckets of %s", len(change.gained), names, extra=noted)
         self.claim(change)
 
     def meet(self, back: Collection[NodeId]) -> None:
@@ -367,12 +375,20 @@ class Takeover:
             await self._demote(free)
             await self._handover.forget(free)
         self.given += len(free)
+        self._told(claimer, len(free))
         epochs = dict(zip(taken, zip(request.counters, request.since, strict=True), strict=True))
         self._ownership.handed_over({bucket: epochs[bucket] for bucket in free})
         await self._holdings.note(self._ownership.standings(free))
         self._unclaimed -= free
         strange = [bucket for bucket in taken if self._peers.me not in self._ownership.holders(bucket)]
         return Forgotten(0, not await self._holdings.has_rows(strange))
+
+    def _told(self, claimer: NodeId, buckets: int) -> None:
+        """Notes that another master has taken all that it claimed of ours."""
+        self._handing[claimer] += buckets
+        if not self._let_go_of[claimer] and (count := self._handing.pop(claimer)):
+            noted = self._journal.note(Notable.HANDOVER, buckets=count, peer=claimer)
+            log.info("%d buckets are handed over to %s", count, claimer[:8], extra=noted)
 
     def offered(self, request: Offer, sender: NodeId) -> Offered:
         buckets = buckets_of(request.buckets)

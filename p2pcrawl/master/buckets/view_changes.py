@@ -10,14 +10,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 
 from p2pcrawl.core.buckets.ownership import Change, Ownership
+from p2pcrawl.core.journal import Journal
 from p2pcrawl.core.membership.output import Event, EventKind
 from p2pcrawl.master.buckets.caution import Caution
 from p2pcrawl.model.cluster.node import Member, NodeId
+from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.timings import TIMINGS
 from p2pcrawl.overlay.peers import Peers
 
@@ -52,11 +55,17 @@ class Views:
     """Takes views when they have come to rest. ``taken`` is called with each, when the ownership knows of it."""
 
     def __init__(
-        self, peers: Peers, ownership: Ownership, caution: Caution, taken: Callable[[ViewChange], None]
+        self,
+        peers: Peers,
+        ownership: Ownership,
+        caution: Caution,
+        journal: Journal,
+        taken: Callable[[ViewChange], None],
     ) -> None:
         self._peers = peers
         self._ownership = ownership
         self._caution = caution
+        self._journal = journal
         self._taken = taken
         self.boots: dict[NodeId, bytes] = {}
         """The members of the view that was taken last, and the life that each is in."""
@@ -132,8 +141,15 @@ class Views:
                 len(members),
                 len(change.gained),
                 len(change.lost),
+                extra=self._noted(members, view),
             )
         self._taken(ViewChange(members, restarted, wiped, gone, change))
+
+    def _noted(self, members: list[Member], view: int) -> Mapping[str, Any] | None:
+        """Notes the view, where it falls to this master: all others take the same."""
+        if min(member.id for member in members) != self._peers.me:
+            return None
+        return self._journal.note(Notable.VIEW_CHANGED, view=f"{view:016x}", members=len(members))
 
     def _meet(self, members: list[Member]) -> tuple[list[NodeId], bool]:
         """Returns who has restarted, or is new; and whether any has another disk than before."""

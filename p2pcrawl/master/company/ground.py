@@ -5,11 +5,13 @@ turn.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.hosts.politeness import Host
+from p2pcrawl.core.journal import Journal
 from p2pcrawl.core.meters.meters import Meters
 from p2pcrawl.frontier.records.recorder import Recorder
 from p2pcrawl.master.company.fate import Fate
@@ -43,10 +45,11 @@ class Ground:
         self.fate = Fate(self.wake.set)
         self.jobs = KnownJobs()
         self.meters = Meters()
+        self.journal = Journal(time.time)
         self.workbench = Workbench(settings.frontier_memory, remark=remark, seated=seated)
         self.keys = Keys()
         self.mailbox = Mailbox(self.wake.set)
         self.recorder = Recorder(folder, clustered=clustered)
         self.openings = Openings(self.jobs)
         self.loading = Loading(self.jobs, self.workbench, self.recorder, self.wake.set)
-        self.lifecycle = Lifecycle(self.jobs, self.workbench, self.loading, self.wake.set)
+        self.lifecycle = Lifecycle(self.jobs, self.workbench, self.loading, self.journal, self.wake.set)

@@ -166,7 +166,7 @@ class Admission:
             self._lifecycle.save_spec(job)
             await self._stored()
         if merged(job.control, control) != job.control:
-            self._lifecycle.steer(job, control)
+            self._lifecycle.steer(job, control, heard=True)
             await self._stored()
         return ""
 

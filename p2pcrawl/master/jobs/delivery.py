@@ -16,7 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from p2pcrawl.core.journal import Journal
 from p2pcrawl.master.jobs.job import Job
+from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.errors import ConfigurationError, StorageError
 from p2pcrawl.model.printable import on_one_line
 from p2pcrawl.stores.sink import BatchLimits, Position, RefusedItem, Sink, SinkAway, SinkPage
@@ -88,6 +90,7 @@ class Delivery:
         refuse: Callable[[Sequence[RefusedItem]], Awaitable[None]],
         told: Callable[[Delivery, bool], None],
         fail: Callable[[Exception], None],
+        journal: Journal,
         turn: asyncio.Lock | None = None,
     ) -> None:
         self.url = url
@@ -102,6 +105,7 @@ class Delivery:
         self._refuse = refuse
         self._told = told
         self._fail = fail
+        self._journal = journal
         self._open = False
         self._place = cursor.last
         """All up to here was looked at."""
@@ -307,7 +311,9 @@ class Delivery:
 
     def _tell_away(self, error: Exception) -> None:
         if self.away_since is None:
-            log.warning("%s is away, its items wait: %s", self.url, on_one_line(str(error)))
+            why = on_one_line(str(error))
+            noted = self._journal.note(Notable.SINK_AWAY, job=self.job.id, sink=self.url, why=why)
+            log.warning("%s is away, its items wait: %s", self.url, why, extra=noted)
         self.leave_alone(error)
 
     async def _wait_for_it(self) -> None:
@@ -316,5 +322,7 @@ class Delivery:
 
     def _here(self) -> None:
         if self.away_since is not None:
-            log.info("%s is back after %.0f s", self.url, time.time() - self.away_since)
+            seconds = round(time.time() - self.away_since, 1)
+            noted = self._journal.note(Notable.SINK_BACK, job=self.job.id, sink=self.url, seconds=seconds)
+            log.info("%s is back after %.0f s", self.url, seconds, extra=noted)
         self.away_since, self.why, self._pause_s = None, "", AWAY_S

@@ -11,8 +11,10 @@ from collections.abc import Callable
 
 from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.control import CANCELLED, FINISHED, RUNNING, Control
+from p2pcrawl.core.journal import Journal
 from p2pcrawl.master.jobs.job import Job, KnownJobs, pack_job
 from p2pcrawl.master.jobs.loading import Loading
+from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.crawl.record import Order
 from p2pcrawl.model.crawl.settings import Settings
 
@@ -27,11 +29,13 @@ class Lifecycle:
         jobs: KnownJobs,
         workbench: Workbench,
         loading: Loading,
+        journal: Journal,
         wake: Callable[[], None],
     ) -> None:
         self._jobs = jobs
         self._bench = workbench
         self._loading = loading
+        self._journal = journal
         self._wake = wake
         self.orders: dict[int, Order] = {}
         """How each job's queues are ordered."""
@@ -80,9 +84,14 @@ class Lifecycle:
 
     # -- states -------------------------------------------------------------------------------
 
-    def steer(self, job: Job, control: Control) -> None:
-        """Puts a job into another state: on disk after the next turn."""
-        job.control = control
+    def steer(self, job: Job, control: Control, *, heard: bool = False) -> None:
+        """Puts a job into another state: on disk after the next turn. ``heard``: another master has done that, and
+        told it.
+        """
+        was, job.control = job.state, control
+        if job.state != was and not heard:
+            noted = self._journal.note(Notable.JOB_STATE, job=job.id, was=was, state=job.state, reason=job.reason)
+            log.info("job %d: %s, was %s", job.id, job.state, was, extra=noted)
         if job.is_deleted:
             job.bury()
             self._bench.drop_job(job.id)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 
+from p2pcrawl.core.journal import Journal
 from p2pcrawl.frontier.records.recorder import Recorder
 from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.jobs.dead_letters import DeadLetters
@@ -30,11 +31,14 @@ STORE_S = 1.0
 class Outputs:
     """The sinks of all jobs. What is to be stored of them waits for the master's next commit."""
 
-    def __init__(self, recorder: Recorder, fail: Callable[[Exception], None], *, shared: bool) -> None:
+    def __init__(
+        self, recorder: Recorder, journal: Journal, fail: Callable[[Exception], None], *, shared: bool
+    ) -> None:
         """``fail`` is given what makes going on impossible. ``shared``: other masters bring items of the jobs, too."""
         self._recorder = recorder
         self._shared = shared
         self._fail = fail
+        self._journal = journal
         self._letters = DeadLetters(recorder.folder)
         self._deliveries: list[Delivery] = []
         self._running: dict[Delivery, asyncio.Task[None]] = {}
@@ -159,7 +163,16 @@ class Outputs:
 
         turn = sink.turn if isinstance(sink, SharedSink) else asyncio.Lock()
         return Delivery(
-            url, sink, job, cursor, read=read, refuse=refuse, told=self._take, fail=self._give_up, turn=turn
+            url,
+            sink,
+            job,
+            cursor,
+            read=read,
+            refuse=refuse,
+            told=self._take,
+            fail=self._give_up,
+            journal=self._journal,
+            turn=turn,
         )
 
     async def _open_one(self, delivery: Delivery, spec: SinkSpec, *, known: bool) -> None:

@@ -11,10 +11,12 @@ from __future__ import annotations
 import logging
 from collections import deque
 
+from p2pcrawl.core.journal import Journal
 from p2pcrawl.frontier.records.batch import Batch
 from p2pcrawl.master.jobs.job import KnownJobs
 from p2pcrawl.master.slaves.outcomes import Intake
 from p2pcrawl.master.slaves.session import Session
+from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.wire.messages.slave_messages import Report, ReportsDurable, Returned
 
 log = logging.getLogger(__name__)
@@ -30,11 +32,14 @@ class Reports:
     ``gone``: sessions that have ended, and are still among ``sessions``.
     """
 
-    def __init__(self, jobs: KnownJobs, sessions: dict[int, Session], gone: deque[Session], intake: Intake) -> None:
+    def __init__(
+        self, jobs: KnownJobs, sessions: dict[int, Session], gone: deque[Session], intake: Intake, journal: Journal
+    ) -> None:
         self.sessions = sessions
         self._jobs = jobs
         self._gone = gone
         self._intake = intake
+        self._journal = journal
         self._acks: list[tuple[Session, int]] = []
         self._parts_left = 0
         """Links in parts that this turn may still take."""
@@ -98,8 +103,10 @@ class Reports:
         self.take(session, batch, now, all_of_it=True)
         died = "died" if session.hung is None else "was ended"
         how = f"slave {session.pid} {died}" if session.blamed else f"the session of slave {session.pid} ended"
-        if session.leases:
-            log.warning("%s with %d pages in hand", how, len(session.leases))
+        if session.ready and not session.parted:
+            pages = len(session.leases)
+            noted = self._journal.note(Notable.SLAVE_LOST, slave=session.id, pid=session.pid, pages=pages)
+            log.log(logging.WARNING if pages else logging.INFO, "%s with %d pages in hand", how, pages, extra=noted)
         for lease in session.leases.values():
             if session.hung is None:
                 self._intake.lost(lease, batch, now, how, blamed=session.blamed)

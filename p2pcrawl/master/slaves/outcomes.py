@@ -31,6 +31,7 @@ from p2pcrawl.master.jobs import job_stats
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.links.dispatch import Hold, Parcel
 from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
+from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.crawl.job import CUT_SHORT, IDLE_END
 from p2pcrawl.model.crawl.page_link import FILE_CALLBACK
 from p2pcrawl.model.crawl.record import GIVEN_UP, Phase
@@ -81,6 +82,7 @@ class Intake:
         self._keys = ground.keys
         self._openings = ground.openings
         self._answers_s = ground.meters.answers_s
+        self._journal = ground.journal
         self._ready: list[_Ended] = []
         self.held_in: Counter[int] = Counter()
         """Pages whose end waits for their links, by the bucket that they are in."""
@@ -164,6 +166,7 @@ class Intake:
             self._note_hearing(answered=outcome.answered, reason=outcome.reason, now=now)
             if outcome.answered:
                 self._answers_s.note(outcome.latency_s)
+            was_down = host.down
             host.end(
                 now,
                 job.pace,
@@ -177,6 +180,8 @@ class Intake:
             )
             if host.down:
                 self.down[(job.id, candidate.host)] = None
+            elif was_down:
+                log.info("%s answers again", host.name, extra=self._journal.note(Notable.HOST_BACK, host=host.name))
             if outcome.host_pause_s:
                 batch.pauses.append((host.key, min(outcome.host_pause_s, job.pace.retry_after_max_s)))
         else:

@@ -34,8 +34,10 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from time import monotonic
 
+from p2pcrawl.core.journal import Journal
 from p2pcrawl.master.slaves.processes import Group, RunHere
 from p2pcrawl.master.slaves.session import Session
+from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.model.timings import TIMINGS
@@ -94,6 +96,7 @@ class Slaves:
         fenced: bool = False,
         on_orphans: OnOrphans | None = None,
         ending: asyncio.Event | None = None,
+        journal: Journal,
     ) -> None:
         """``left`` is called with the Bye of a slave that reports a fatal error, ``close_job`` with the job that a
         component of its spider wants to end, and why. Without ``on_orphans`` what slaves
@@ -105,6 +108,7 @@ class Slaves:
         self._wake = wake
         self._left = left
         self._close_job = close_job
+        self._journal = journal
         self._fenced = fenced
         self.on_orphans = on_orphans
         self._session_last = 0
@@ -289,6 +293,9 @@ class Slaves:
             old, session = session, self._welcome(session.link)
             session.process, session.remote = old.process, old.remote
         session.pid, session.ready = hello.pid, True
+        where = session.link.remote_host or "here"
+        noted = self._journal.note(Notable.SLAVE_ATTACHED, slave=session.id, pid=hello.pid, at=where)
+        log.info("slave %d is attached, from %s", hello.pid, where, extra=noted)
         # Not before: a slave that takes its time to start must not count from later than its master.
         session.renewed_at = monotonic()
         self.group.greeted(hello.pid)

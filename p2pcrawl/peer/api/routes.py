@@ -90,6 +90,8 @@ class Api:
         self._gate = Gate(self._doorkeeper, token_path, for_everybody, {DASHBOARD_PATH})
         self._dashboard = DashboardPages(self._others)
         self._runner: web.AppRunner | None = None
+        self._streams: set[asyncio.Task[Any]] = set()
+        """What is being answered in pieces."""
         self._server: asyncio.Server | None = None
         self._listener: HttpListener | None = None
         self.address = Address("")
@@ -126,6 +128,9 @@ class Api:
     async def close(self) -> None:
         if self._server is not None:
             self._server.close()
+        for stream in self._streams:
+            # Some have no end of their own.
+            stream.cancel()
         if self._runner is not None:
             await self._runner.cleanup()
 
@@ -176,6 +181,9 @@ class Api:
         self, operation: Operation, arguments: dict[str, Any], request: web.Request
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": operation.stream})
+        task = asyncio.current_task()
+        assert task is not None
+        self._streams.add(task)
         try:
             async for piece in self._desk.stream(operation.what, arguments):
                 if not response.prepared:
@@ -190,6 +198,8 @@ class Api:
             if request.transport is not None:
                 request.transport.abort()
             return response
+        finally:
+            self._streams.discard(task)
         if not response.prepared:
             await response.prepare(request)
         await response.write_eof()

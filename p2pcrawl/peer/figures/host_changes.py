@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any, Final, TypedDict
 
@@ -9,7 +10,10 @@ from p2pcrawl.core.ring.rendezvous import bucket_of_hash, key_hash
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.model.cluster.host_order import HostOrder
 from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.errors import ConfigurationError
+
+log = logging.getLogger(__name__)
 
 SET_HOST: Final = "set-host"
 
@@ -37,6 +41,7 @@ class HostChanges:
     def __init__(self, cluster: Cluster) -> None:
         self._orders = cluster.orders
         self._ownership = cluster.ownership
+        self._journal = cluster.master.ground.journal
 
     async def change(self, arguments: Mapping[str, Any]) -> HostChanged:
         """Changes a host in the whole cluster: ``delay_s`` in seconds, or None to leave it to the jobs; ``paused``.
@@ -57,11 +62,14 @@ class HostChanges:
             delayed="delay_s" in arguments,
             paused=paused,
         )
+        now = self._orders.of(host)
+        noted = self._journal.note(Notable.HOST_CHANGED, host=host, delay_s=now.delay_s, paused=now.paused)
+        log.info("%s is changed: delay %s, paused %s", host, now.delay_s, now.paused, extra=noted)
         return HostChanged(
             host=host,
             owner=self._ownership.owner_id(bucket_of_hash(key_hash(host))),
             was=order_told(was),
-            set=order_told(self._orders.of(host)),
+            set=order_told(now),
             missing=missing,
         )
 

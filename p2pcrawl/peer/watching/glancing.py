@@ -8,11 +8,12 @@ import resource
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from p2pcrawl.core.bench.seat import Seat, host_state
 from p2pcrawl.core.bench.slowness import delay_in_force
+from p2pcrawl.core.control import RUNNING
 from p2pcrawl.core.hosts.politeness import Pace
 from p2pcrawl.core.membership.swim import Membership
 from p2pcrawl.core.meters.meters import ENDED, ERRORS
@@ -56,8 +57,11 @@ class Glancing:
     async def run(self) -> None:
         """Takes a sample from time to time, for ever."""
         while True:
-            self._meters.keep(job.id for job in self._master.jobs.shown)
-            self._record.add(self._sample(self._master.jobs.running))
+            shown = self._master.jobs.shown
+            self._meters.keep(job.id for job in shown)
+            self._record.add(
+                self._sample([job for job in shown if job.state == RUNNING or job.id in self._meters.jobs])
+            )
             await asyncio.sleep(STEP_S)
 
     async def glance(self, jobs: Sequence[int], hosts: int) -> Glance:
@@ -90,18 +94,16 @@ class Glancing:
         )
 
     def _sample(self, jobs: Iterable[Job]) -> PaceSample:
-        work = self._meters.jobs
         return PaceSample(
             asyncio.get_running_loop().time(),
             dict(self._meters.whole),
-            {
-                job.id: JobWork(
-                    work[job.id]["pages"], sum(work[job.id][name] for name in ENDED), job.counts["discovered"]
-                )
-                for job in jobs
-            },
+            {job.id: self._work(job) for job in jobs},
             {0: time.process_time(), **{s.id: s.cpu_s for s in self._master.sessions.values()}},
         )
+
+    def _work(self, job: Job) -> JobWork:
+        work: Mapping[str, int] = self._meters.jobs.get(job.id, {})
+        return JobWork(work.get("pages", 0), sum(work.get(name, 0) for name in ENDED), job.counts["discovered"])
 
     def _heard(self) -> dict[str, float]:
         now = asyncio.get_running_loop().time()

@@ -28,6 +28,7 @@ from p2pcrawl.overlay.tasks import end
 from p2pcrawl.peer.answers.asking import whole_number
 from p2pcrawl.peer.answers.cluster_status import warnings_of
 from p2pcrawl.peer.answers.counts import SETTLING, Stamps, at_rest
+from p2pcrawl.peer.watching.events import EventLine, Events
 from p2pcrawl.peer.watching.glance import HOSTS_MAX, JOBS_MAX, Glance, HostGlance, JobGlance
 from p2pcrawl.peer.watching.glancing import Glancing
 from p2pcrawl.peer.watching.rest_of_job import RestOfJob, estimate
@@ -40,6 +41,7 @@ KEPT_S: Final = 15.0
 """For so long what a master said last stands for what it does not say."""
 JOBS_SHOWN: Final = 50
 HOSTS_SHOWN: Final = 20
+EVENTS_SHOWN: Final = 30
 _GLANCE = Decoder(Glance)
 
 
@@ -144,13 +146,21 @@ class OverviewAnswer(TypedDict):
     hosts: list[HostLine]
     hosts_total: int
     warnings: list[str]
+    events: list[EventLine]
+    """The last ones."""
 
 
 class Overview:
     """Puts the glances of all masters together."""
 
     def __init__(
-        self, cluster: Cluster, membership: Membership, absences: Absences, glancing: Glancing, name: str
+        self,
+        cluster: Cluster,
+        membership: Membership,
+        absences: Absences,
+        glancing: Glancing,
+        events: Events,
+        name: str,
     ) -> None:
         """``name`` is the cluster's."""
         self._cluster = cluster
@@ -159,6 +169,7 @@ class Overview:
         self._membership = membership
         self._absences = absences
         self._glancing = glancing
+        self._events = events
         self._name = name
         self._said: dict[NodeId, tuple[float, Glance]] = {}
         """What each other master said last, and when."""
@@ -201,6 +212,7 @@ class Overview:
             hosts=host_lines(glances.values(), hosts, time.time()),
             hosts_total=sum(glance.hosts_total for glance in glances.values()),
             warnings=self._warnings(glances.values(), missing),
+            events=(await self._events.answer({"limit": EVENTS_SHOWN}))["events"],
         )
 
     async def close(self) -> None:

@@ -17,27 +17,38 @@ from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.peer.answers.asking import whole_number
 from p2pcrawl.peer.answers.counts import Counts
+from p2pcrawl.peer.watching.events import Events
 from p2pcrawl.peer.watching.glance import HOSTS_MAX
 from p2pcrawl.peer.watching.glancing import Glancing
 from p2pcrawl.peer.watching.overview import HOSTS_SHOWN, Overview
+from p2pcrawl.peer.watching.own_looks import OwnLooks
 
 
 class Watch:
     """Answers the questions about how things go."""
 
-    WORDS: Final = frozenset({"overview", "glance"})
+    WORDS: Final = frozenset({"overview", "glance", "events", "events-here"})
     """The questions that are answered here."""
 
     def __init__(
-        self, cluster: Cluster, membership: Membership, absences: Absences, counts: Counts, folder: Path, name: str
+        self,
+        cluster: Cluster,
+        membership: Membership,
+        absences: Absences,
+        counts: Counts,
+        events: Events,
+        folder: Path,
+        name: str,
     ) -> None:
         """``name`` is the cluster's."""
         self._glancing = Glancing(cluster, membership, counts, folder)
-        self._overview = Overview(cluster, membership, absences, self._glancing, name)
+        self._overview = Overview(cluster, membership, absences, self._glancing, events, name)
+        self._events = events
+        self._looks = OwnLooks(cluster.ownership, cluster.master.ground.journal)
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        self._tasks = [asyncio.create_task(self._glancing.run())]
+        self._tasks = [asyncio.create_task(run) for run in (self._glancing.run(), self._looks.run())]
 
     async def close(self) -> None:
         await end(self._tasks)
@@ -52,4 +63,8 @@ class Watch:
                 jobs = [int(job) for job in arguments["jobs"]]
                 hosts = whole_number(arguments, "hosts", HOSTS_SHOWN, HOSTS_MAX)
                 return to_builtins(await self._glancing.glance(jobs, hosts))
+            case "events":
+                return await self._events.answer(arguments)
+            case "events-here":
+                return to_builtins(self._events.here(arguments))
         raise ConfigurationError(f"there is no question {what!r}")

@@ -6,11 +6,26 @@ from typing import Annotated, Final
 
 import msgspec
 
-from p2pcrawl.peer.api.table.operation import Operation, Parameter, Rank
+from p2pcrawl.core.journal import KEPT
+from p2pcrawl.peer.api.table.operation import Operation, Parameter, Rank, RequestPart
+from p2pcrawl.peer.watching.cursor import CURSOR_MAX
+from p2pcrawl.peer.watching.event_stream import EVENT_STREAM
+from p2pcrawl.peer.watching.events import EventsAnswer
 from p2pcrawl.peer.watching.glance import HOSTS_MAX, JOBS_MAX
 from p2pcrawl.peer.watching.overview import OverviewAnswer
 
 _JOBS = Parameter("jobs", Annotated[int, msgspec.Meta(ge=1, le=JOBS_MAX)], "how many jobs to show")
+_EVENTS = Parameter("limit", Annotated[int, msgspec.Meta(ge=1, le=KEPT)], "how many events")
+_AFTER = Parameter(
+    "after", Annotated[str, msgspec.Meta(max_length=CURSOR_MAX)], "the id of the last event that was read"
+)
+_LAST_EVENT_ID = Parameter(
+    "Last-Event-ID",
+    Annotated[str, msgspec.Meta(max_length=CURSOR_MAX)],
+    "the same, as browsers say it when they come again; it counts before `after`",
+    RequestPart.HEADER,
+    argument="after",
+)
 _HOSTS = Parameter("hosts", Annotated[int, msgspec.Meta(ge=1, le=HOSTS_MAX)], "how many hosts to show")
 
 OPERATIONS: Final = (
@@ -23,5 +38,25 @@ OPERATIONS: Final = (
         "overview",
         (_JOBS, _HOSTS),
         answer=OverviewAnswer,
+    ),
+    Operation(
+        "streamEvents",
+        "GET",
+        "/v1/events",
+        "Tells what happens as server-sent events, from a place on: what came while nobody listened included",
+        Rank.READ,
+        "events",
+        (_AFTER, _LAST_EVENT_ID),
+        stream=EVENT_STREAM,
+    ),
+    Operation(
+        "listLatestEvents",
+        "GET",
+        "/v1/events/latest",
+        "Lists the last events, the oldest first, or those after a place",
+        Rank.READ,
+        "events",
+        (_AFTER, _EVENTS),
+        answer=EventsAnswer,
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from p2pcrawl.core.journal import Journal
 from p2pcrawl.master.jobs.delivery import Cursor, Delivery, Reading
 from p2pcrawl.master.jobs.job import job_of
 from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
@@ -33,6 +34,7 @@ def test_delivery_that_outlives_its_loop_comes_to_its_end() -> None:
         refuse=refuse,
         told=lambda delivery, moved: None,
         fail=lambda error: None,
+        journal=Journal(float),
     )
     run = delivery.run()
     task = loop.create_task(run)

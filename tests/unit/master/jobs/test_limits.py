@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from p2pcrawl.core.control import FINISHED, PAUSED, RUNNING, Control
+from p2pcrawl.core.journal import Journal
 from p2pcrawl.master.jobs.job import Job, JobId, KnownJobs, SpiderRef, job_of
 from p2pcrawl.master.jobs.lifecycle import Lifecycle
 from p2pcrawl.model.crawl.job import JobSpec
@@ -26,7 +27,7 @@ def begun(**settings: float) -> tuple[Lifecycle, Job]:
     """A job that a master has looked at once, having run for a day before."""
     spec = JobSpec(JobId(7), "quotes", SpiderRef(file="a.py", qualname="A"), settings=settings)
     job, fake = job_of(spec, Control()), FakeBench()
-    lifecycle = Lifecycle(KnownJobs({7: job}), fake, fake, lambda: None)  # type: ignore[arg-type]
+    lifecycle = Lifecycle(KnownJobs({7: job}), fake, fake, Journal(float), lambda: None)  # type: ignore[arg-type]
     look(lifecycle, 0)
     return lifecycle, job
 

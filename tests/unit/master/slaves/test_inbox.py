@@ -10,6 +10,7 @@ import pytest
 from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.core.bench.seat import Seat
 from p2pcrawl.core.hosts.politeness import Host
+from p2pcrawl.core.journal import Journal
 from p2pcrawl.frontier.records.batch import Batch
 from p2pcrawl.master.slaves.inbox import PART_LINKS_MAX, Reports
 from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
@@ -75,7 +76,7 @@ def end(sequence: int, record: int) -> Report:
 
 def reports_of(*sessions: Session) -> tuple[Reports, FakeIntake]:
     intake = FakeIntake()
-    return Reports({}, {s.id: s for s in sessions}, deque(), intake), intake  # type: ignore[arg-type]
+    return Reports({}, {s.id: s for s in sessions}, deque(), intake, Journal(float)), intake  # type: ignore[arg-type]
 
 
 def session_of(number: int, *reports: Report) -> Session:

@@ -14,6 +14,7 @@ import pytest
 from p2pcrawl.core.bench.candidate import Candidate
 from p2pcrawl.core.bench.seat import Seat
 from p2pcrawl.core.hosts.politeness import Host
+from p2pcrawl.core.journal import Journal
 from p2pcrawl.master.slaves import slaves as slaves_module
 from p2pcrawl.master.slaves.session import Lease, RobotsLease, Session
 from p2pcrawl.master.slaves.slaves import OnOrphans, Slaves
@@ -70,7 +71,16 @@ async def unused(stream: socket.socket) -> None:
 
 
 def slaves_of(*, fenced: bool = True, on_orphans: OnOrphans | None = None) -> Slaves:
-    return Slaves(Settings(), 1, unused, lambda: None, lambda bye: None, fenced=fenced, on_orphans=on_orphans)
+    return Slaves(
+        Settings(),
+        1,
+        unused,
+        lambda: None,
+        lambda bye: None,
+        fenced=fenced,
+        on_orphans=on_orphans,
+        journal=Journal(float),
+    )
 
 
 @asynccontextmanager
@@ -399,7 +409,7 @@ async def test_only_what_concerns_a_job_or_this_machine_is_taken_to_heart_when_a
     remote: bool, job: int, heard: bool
 ) -> None:
     angry: list[Bye] = []
-    slaves = Slaves(Settings(), 1, unused, lambda: None, angry.append, fenced=True)
+    slaves = Slaves(Settings(), 1, unused, lambda: None, angry.append, fenced=True, journal=Journal(float))
     async with here(slaves) as slave:
         slave.say(Hello(PROTOCOL, 1))
         await until(lambda: only(slaves).ready)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from p2pcrawl.peer.watching.glance import HostGlance
 from p2pcrawl.peer.watching.overview import host_lines
 from tests.unit.peer.test_control import at_rest, seen_all, until
 from tests.unit.peer.test_peer import HOSTS, Site, peer, site_of, spider
+
+NUMBERS = ("pages", "items", "queued", "leased", "state")
 
 pytestmark = [pytest.mark.filterwarnings("ignore::ResourceWarning"), pytest.mark.usefixtures("impatient")]
 
@@ -56,17 +59,32 @@ async def test_any_master_shows_the_whole_cluster(tmp_path: Path) -> None:
 
         for told, asked in zip(shown, (one, two), strict=True):
             assert told["asked"] == {"id": asked.id, "role": "master", "api": asked.api}
-            assert told["agreed"] and len(told["views"]) == 1
             assert {member["id"]: member["slaves"] for member in told["members"]} == {one.id: 1, two.id: 1}
-            assert sum(member["share"] for member in told["members"]) == pytest.approx(1.0)
-            assert sum(member["queued"] for member in told["members"]) == counts["queued"] == told["health"]["frontier"]
-            (line,) = told["jobs"]
-            assert {name: line[name] for name in ("pages", "items", "queued", "leased", "state")} == {
-                name: counts[name] for name in ("pages", "items", "queued", "leased", "state")
-            }
-            assert line["left"] == {"pages": counts["queued"], "seconds": None, "why": "it is paused"}
-            assert told["health"]["up"] == 2 and not told["health"]["finished"]
-            assert sum(host["queued"] for host in told["hosts"]) == counts["queued"]
+            check_sums(told, counts)
+        assert await replayed(two, after=shown[0]["events"][0]["id"]) >= len(shown[0]["events"]) - 1
+
+
+def check_sums(told: dict[str, Any], counts: dict[str, Any]) -> None:
+    """What is told of a job that is paused is what ``status`` tells of it, in whatever way it is added up."""
+    queued = counts["queued"]
+    assert told["agreed"] and len(told["views"]) == 1
+    assert sum(member["share"] for member in told["members"]) == pytest.approx(1.0)
+    assert {told["health"]["frontier"], sum(m["queued"] for m in told["members"])} == {queued}
+    assert sum(host["queued"] for host in told["hosts"]) == queued
+    (line,) = told["jobs"]
+    assert [line[name] for name in NUMBERS] == [counts[name] for name in NUMBERS]
+    assert line["left"] == {"pages": queued, "seconds": None, "why": "it is paused"}
+    assert told["health"]["up"] == 2 and not told["health"]["finished"]
+    kinds = Counter(event["kind"] for event in told["events"])
+    assert (kinds["member-joined"], kinds["job-submitted"], kinds["job-state"]) == (2, 1, 1)
+
+
+async def replayed(asked: Peer, after: str) -> int:
+    """Returns how many events a stream begins with."""
+    stream = asked.stream("events", {"after": after})
+    first = await anext(stream)
+    await stream.aclose()  # type: ignore[attr-defined]
+    return first.count(b"\nevent: ")
 
 
 @pytest.mark.slow
