@@ -267,7 +267,7 @@ class Lead:
         # Once the others know that we have left they ask our hosts.
         self.master.slaves.abort()
         # Pages that were still in hand are nobody's now: what waited for them can go.
-        if works and not handed_over:
+        if works and not handed_over and self._takes_turns():
             handed_over = await self.cluster.drain(TIMINGS.drain_on_s, self.node.say_leaving)
         if works and not handed_over and self.cluster.heirs():
             log.warning("not everything could be handed over: what is left here is missing till this master is back")
@@ -323,6 +323,11 @@ class Lead:
         """
         self.master.drain()
         await asyncio.wait(self._tasks[:1], timeout=PAGES_S)
+
+    def _takes_turns(self) -> bool:
+        """Tells whether what is asked of the master is still done. Else nothing can be handed over any more, also to
+        one that has come while the last pages ended."""
+        return not self._tasks[0].done()
 
     async def _gossip_load(self) -> None:
         while True:

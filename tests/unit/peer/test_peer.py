@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -153,6 +153,30 @@ async def test_last_peer_that_ends_lets_pages_in_hand_end_first(tmp_path: Path) 
 
         assert in_hand
         assert len(site.visits) == PAGES and max(site.visits.values()) == 1
+
+
+async def test_peer_that_ends_its_last_pages_does_not_wait_for_one_that_comes_meanwhile_to_take_over(
+    tmp_path: Path,
+) -> None:
+    """It takes no turns any more then, and so can hand over nothing."""
+    async with site_of() as site, AsyncExitStack() as stack:
+        site.gate.clear()
+        own = await stack.enter_async_context(AsyncExitStack())
+        last = await own.enter_async_context(peer())
+        await last.submit(spider(tmp_path, site))
+        async with asyncio.timeout(10):
+            while not site.waiting:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        contact, leading = last.address, lead_of(last)
+
+        leaving = asyncio.create_task(own.aclose())
+        await stack.enter_async_context(peer(contact))
+        async with asyncio.timeout(20):
+            while not leading.cluster.heirs():  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            site.gate.set()
+
+            await leaving
 
 
 async def test_peer_that_joins_in_mid_crawl_takes_part(tmp_path: Path) -> None:

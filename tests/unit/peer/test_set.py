@@ -26,6 +26,11 @@ def delay_at(one, job: int) -> float | None:  # type: ignore[no-untyped-def]
     return known.pace.delay_s if known is not None else None
 
 
+def limit_at(one, job: int) -> int | None:  # type: ignore[no-untyped-def]
+    known = lead_of(one).master.jobs.get(job)
+    return known.settings.closespider_pagecount if known is not None else None
+
+
 async def test_change_reaches_all_masters_and_lasts_through_a_restart(tmp_path: Path) -> None:
     async with site_of() as site:
         async with AsyncExitStack() as stack:
@@ -42,22 +47,24 @@ async def test_change_reaches_all_masters_and_lasts_through_a_restart(tmp_path: 
 
 
 async def test_changes_on_both_sides_while_one_is_away_both_count(tmp_path: Path) -> None:
-    async with site_of() as site, AsyncExitStack() as stack:
-        async with AsyncExitStack() as second:
+    async with site_of() as site:
+        async with AsyncExitStack() as stack, AsyncExitStack() as second:
             one, two, job = await begun(stack, tmp_path, site, second=second)
             await job.pause()
             await until(lambda: at_rest("paused", job, one, two))
-        await job.set({"CLOSESPIDER_PAGECOUNT": 1000})
+            await second.aclose()
+            await job.set({"CLOSESPIDER_PAGECOUNT": 1000})
 
+        # One that it knows and that is there would be found, and told of the change before the other is back.
         async with peer(data=str(tmp_path / "two")) as alone:
+            assert lead_of(alone).master.jobs[job.id].settings.closespider_pagecount == 0
             await PeerJob(alone, job.id).set({"DOWNLOAD_DELAY": 0.5})
-        again = await stack.enter_async_context(peer(one.address, data=str(tmp_path / "two")))
-        await until(lambda: seen_all(one, again))
 
-        for each in (one, again):
-            await until(lambda each=each: delay_at(each, job.id) == 0.5)  # type: ignore[misc]
-            limit = lead_of(each).master.jobs[job.id].settings.closespider_pagecount
-            assert limit == 1000
+        async with peer(data=str(tmp_path / "one")) as one, peer(one.address, data=str(tmp_path / "two")) as again:
+            await until(lambda: seen_all(one, again))
+            for each in (one, again):
+                await until(lambda each=each: delay_at(each, job.id) == 0.5)  # type: ignore[misc]
+                await until(lambda each=each: limit_at(each, job.id) == 1000)  # type: ignore[misc]
 
 
 async def test_limit_that_is_set_closes_the_job(tmp_path: Path) -> None:
