@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Generator
 
 import pytest
@@ -11,6 +12,11 @@ import pytest
 # No test trusts a public authority. Every process that imports aiohttp reads their list, which takes some 30 ms, and
 # the tests start more than a thousand.
 os.environ["SSL_CERT_FILE"] = os.devnull
+
+# Where the environment wants no bytecode, each of these processes compiles the package anew, a third of what it costs,
+# and each worker of the tests all test modules.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 @pytest.hookimpl(wrapper=True)
