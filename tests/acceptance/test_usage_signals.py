@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -28,8 +29,9 @@ class Told(Spider):
         yield response.follow_all()
 
 
-async def crawl(**settings: Any) -> tuple[list[dict[str, Any]], dict[str, Any], list[str]]:
-    """Returns the items by path, the certificate, and what was asked for."""
+@asynccontextmanager
+async def site() -> AsyncIterator[tuple[str, list[str]]]:
+    """Serves the pages. Gives the URL of the first, and what is asked for."""
     targets: list[str] = []
 
     def answer(asked: Asked) -> TimedReply:
@@ -38,12 +40,19 @@ async def crawl(**settings: Any) -> tuple[list[dict[str, Any]], dict[str, Any], 
         return TimedReply(site_answer(page[0], headers=page[1]) if page else site_answer("not here", 404))
 
     server = Server(answer, ["127.0.0.1"])
-    url = f"http://127.0.0.1:{await server.start()}/"
     try:
-        async with Crawler(Told, slaves=0, settings=settings, arguments={"start_urls": url}) as crawler:
-            items = [item async for item in crawler.items()]
+        yield f"http://127.0.0.1:{await server.start()}/", targets
     finally:
         await server.stop()
+
+
+async def crawl(**settings: Any) -> tuple[list[dict[str, Any]], dict[str, Any], list[str]]:
+    """Returns the items by path, the certificate, and what was asked for."""
+    async with (
+        site() as (url, targets),
+        Crawler(Told, slaves=0, settings=settings, arguments={"start_urls": url}) as crawler,
+    ):
+        items = [item async for item in crawler.items()]
     return sorted(items, key=lambda item: str(item["path"])), crawler.certificate(), targets
 
 
@@ -86,22 +95,13 @@ class Trained(Told):
 
 
 async def test_two_spiders_of_one_crawl_each_have_the_rules_of_their_own_purpose() -> None:
-    targets: list[str] = []
-
-    def answer(asked: Asked) -> TimedReply:
-        targets.append(asked.target)
-        page = PAGES.get(asked.target)
-        return TimedReply(site_answer(page[0], headers=page[1]) if page else site_answer("not here", 404))
-
-    server = Server(answer, ["127.0.0.1"])
-    url = f"http://127.0.0.1:{await server.start()}/"
     found: dict[str, list[str]] = {"told": [], "trained": []}
-    try:
-        async with Crawler([Told, Trained], slaves=0, arguments={"start_urls": url}) as crawler:
-            async for item in crawler.items():
-                found[str(item["of"])].append(str(item["path"]))
-    finally:
-        await server.stop()
+    async with (
+        site() as (url, targets),
+        Crawler([Told, Trained], slaves=0, arguments={"start_urls": url}) as crawler,
+    ):
+        async for item in crawler.items():
+            found[str(item["of"])].append(str(item["path"]))
 
     assert sorted(found["trained"]) == ["/", "/open"]
     assert len(found["told"]) == 6
