@@ -15,12 +15,13 @@ from p2pcrawl.fetch.connection.client import Client
 from p2pcrawl.fetch.connection.fetcher import Fetcher
 from p2pcrawl.fetch.connection.guard import Blocked, Networks, endpoints_of, opened_by
 from p2pcrawl.fetch.proxies.pooled_fetcher import proxy_pool
+from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.request import Request
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.url import origin_of
 from p2pcrawl.model.errors import FetchError, IgnoreRequest, P2PCrawlError
 from p2pcrawl.private.presence import addresses_here
-from p2pcrawl.spiders.page.answer_kinds import response_of
+from p2pcrawl.slave.middlewares.peoples import Requeued, seen_response
 from p2pcrawl.spiders.page.response import Response
 
 Assemble = Callable[[list[Component]], list[Component]]
@@ -44,6 +45,7 @@ class PageGetter:
         self._components = assemble(defaults)
         self._client = Client(settings, self._networks)
         self._fetcher: Fetcher = self._client
+        self._chain = Chain(self._components, self._fetched)
         self._opened = AsyncExitStack()
 
     async def open(self) -> None:
@@ -59,28 +61,39 @@ class PageGetter:
         """Fetches a URL, and returns the page where the redirects end, whatever its status. Raises P2PCrawlError when
         there is none.
         """
-        chain = Chain(self._components, self._fetcher.fetch)
-        here = request
         self._welcome(request.url)
         self._home.welcome(request.url)
+        for _ in range(self._settings.redirect_max_times + 1):
+            found = await self._step(request, told)
+            if isinstance(found, Response):
+                return found
+            request = found
+        raise P2PCrawlError(f"{request.url} leads elsewhere more than {self._settings.redirect_max_times} times")
+
+    async def _step(self, request: Request, told: Callable[[str], None]) -> Response | Request:
+        """Fetches one request. Returns the page, or the request that is to be made in its place."""
         try:
-            while True:
-                try:
-                    answer = await chain.run(here)
-                    break
-                except Redirected as redirect:
-                    told(f"  {redirect.status}, on to {redirect.request.url}")
-                    here = redirect.request
-                except StatusError as error:
-                    answer = error.answer
-                    break
+            answer = await self._chain.run(request)
+        except Redirected as redirect:
+            told(f"  {redirect.status}, on to {redirect.request.url}")
+            return redirect.request
+        except Requeued as requeued:
+            told(f"  {requeued.by} returned a request, on to {requeued.request.url}")
+            return requeued.request
+        except StatusError as error:
+            answer = error.answer
         except FetchError as error:
-            raise P2PCrawlError(f"{here.url} could not be fetched: {error.kind}: {error}") from error
+            raise P2PCrawlError(f"{request.url} could not be fetched: {error.kind}: {error}") from error
         except Blocked as error:
-            raise P2PCrawlError(f"{here.url} is out of bounds: {error}") from error
+            raise P2PCrawlError(f"{request.url} is out of bounds: {error}") from error
         except IgnoreRequest as error:
-            raise P2PCrawlError(f"{here.url} is left alone: {error}") from error
-        return response_of(answer, here)
+            raise P2PCrawlError(f"{request.url} is left alone: {error}") from error
+        # As callbacks would have it: a middleware may have made another one of it.
+        page: Response = seen_response(answer, request)
+        return page
+
+    async def _fetched(self, request: Request) -> Answer:
+        return await self._fetcher.fetch(request)
 
     async def robots(self, url: str) -> str:
         """Says in words what robots.txt allows of a URL."""

@@ -115,6 +115,50 @@ def test_parse_shows_items_and_requests_of_each_level(
     ]
 
 
+MIDDLEWARES = """
+class Led:
+    def process_request(self, request, spider):
+        if request.url.endswith("/one"):
+            return request.replace(url=request.url.replace("/one", "/two"))
+        if request.url.endswith("/round"):
+            return request.replace(meta={"n": request.meta.get("n", 0) + 1})
+
+    def process_response(self, request, response, spider):
+        made = response.replace(body=b"<title>made anew</title>")
+        made.note = "ours"
+        return made
+
+
+class Noted(Titles):
+    custom_settings = {"DOWNLOADER_MIDDLEWARES": {__file__ + ":Led": 500}}
+
+    def parse(self, response):
+        yield {"url": response.url, "title": response.title, "note": response.note}
+"""
+
+
+@pytest.fixture
+def noted(spider: str) -> str:
+    with Path(spider).open("a") as file:
+        file.write(MIDDLEWARES)
+    return f"{spider}:Noted"
+
+
+def test_page_is_what_middlewares_make_of_it(pages: str, noted: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["parse", f"{pages}/one", "--spider", noted, "--json"])
+
+    (item,) = json.loads(capsys.readouterr().out)["items"]
+    assert (code, item) == (0, {"url": f"{pages}/two", "title": "made anew", "note": "ours"})
+
+
+def test_middleware_that_leads_round_and_round_is_told_of(
+    pages: str, noted: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["parse", f"{pages}/round", "--spider", noted, "--json"]) == 1
+
+    assert "leads elsewhere more than 20 times" in capsys.readouterr().err
+
+
 def test_parse_fails_with_one_line_where_the_callback_is_not_there(
     pages: str, spider: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
