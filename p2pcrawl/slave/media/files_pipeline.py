@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import mimetypes
 import posixpath
 import time
@@ -17,6 +18,8 @@ from p2pcrawl.slave.media.media_pipeline import MediaInfo, MediaPipeline, accept
 from p2pcrawl.slave.media.media_store import MediaStore, open_media_store
 from p2pcrawl.spiders.loading.parked import FileException
 from p2pcrawl.stores.sink import SinkAway
+
+log = logging.getLogger(__name__)
 
 _CREDENTIALS = (
     "AWS_ACCESS_KEY_ID",
@@ -38,6 +41,7 @@ class FilesPipeline(MediaPipeline):
     """Days for which a file is fresh."""
     DEFAULT_FILES_URLS_FIELD: ClassVar[str] = "file_urls"
     DEFAULT_FILES_RESULT_FIELD: ClassVar[str] = "files"
+    _told_inline = False
     FILES_URLS_FIELD: str
     FILES_RESULT_FIELD: str
 
@@ -80,7 +84,15 @@ class FilesPipeline(MediaPipeline):
         urls = ItemAdapter(item).get(self.files_urls_field, [])
         if isinstance(urls, str):
             raise TypeError(f"{self.files_urls_field} is a list of URLs, not text: {urls[:200]!r}")
-        return [Request(url) for url in urls or ()]
+        return [Request(url) for url in urls or () if not self._is_inline(url)]
+
+    def _is_inline(self, url: Any) -> bool:
+        """Tells whether a URL is the file itself, as pages have it for tiny pictures; says once that it is left out."""
+        inline = isinstance(url, str) and url[:5].lower() == "data:"
+        if inline and not self._told_inline:
+            self._told_inline = True
+            log.warning("%s: data: URLs among the %s are left out", type(self).__name__, self.files_urls_field)
+        return inline
 
     def file_path(self, request: Request, response: Any = None, info: Any = None, *, item: Any = None) -> str:
         """Returns the path at which a file is kept."""

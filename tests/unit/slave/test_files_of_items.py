@@ -71,6 +71,22 @@ async def test_item_comes_out_with_its_files_whichever_slaves_fetched_them(tmp_p
     assert (tmp_path / path_of(PDF)).read_bytes() == b"pdf"
 
 
+async def test_item_keeps_its_files_beside_a_url_that_is_a_file_itself(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Inline(Books):
+        files = ("data:image/gif;base64,R0lGODlhAQABAAAAACw=", PDF, "DATA:,x")
+
+    site = Site({"http://a.example/": b"page", PDF: b"pdf"})
+
+    crawled = await crawl(Inline, site, item_pipelines=FILES, FILES_STORE=str(tmp_path))
+
+    assert crawled.items[1]["files"] == [told(PDF, b"pdf")]
+    assert [r.message for r in caplog.records if "data:" in r.message] == [
+        "FilesPipeline: data: URLs among the file_urls are left out"
+    ]
+
+
 async def test_file_that_is_fresh_is_asked_for_by_nobody(tmp_path: Path) -> None:
     site = Site({"http://a.example/": b"page", PDF: b"pdf", PNG: b"png"})
     settings = {"item_pipelines": FILES, "FILES_STORE": str(tmp_path)}
