@@ -11,7 +11,7 @@ export function tell(text, bad = false) {
   said.className = bad ? 'bad' : '';
   say(said, text);
   clearTimeout(quiet);
-  if (!bad) quiet = setTimeout(() => say(said, ''), 12000);
+  if (!bad) quiet = setTimeout(() => say(said, ''), 6000);
 }
 
 /** Does what a person wants, once more after asking for a token if it was refused for want of one. True: it is done. */

@@ -27,7 +27,12 @@ export class Chart {
   take({ from, step_s, series }) {
     this.from = from;
     this.step_s = step_s;
-    this.figures = this.lines.map((line) => line.of(series, step_s));
+    const figures = this.lines.map((line) => line.of(series, step_s));
+    // A young cluster knows little of these hours: what was before it is left out.
+    const known = figures.map((list) => list.findIndex(Number.isFinite)).filter((i) => i >= 0);
+    const first = known.length ? Math.min(...known) : 0;
+    this.from += first * step_s;
+    this.figures = figures.map((list) => list.slice(first));
     this.length = Math.max(0, ...this.figures.map((list) => list.length));
     this.draw();
     this.read();

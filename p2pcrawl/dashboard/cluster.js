@@ -7,7 +7,7 @@ import { hostTable } from './hosts.js';
 import { jobTable, showEmpty } from './jobs.js';
 import { ask } from './remote.js';
 import { RingPicture } from './ring.js';
-import { at, count, lasting, megabytes, NONE, percent, plural, rate, short } from './words.js';
+import { at, called, count, lasting, megabytes, NONE, percent, plural, rate, short } from './words.js';
 
 const EVENTS_MAX = 40;
 const EVENTS_FIRST = 6;
@@ -100,10 +100,10 @@ export class ClusterView {
     const hosts = overview.hosts.slice(0, HOSTS_SHOWN);
     this.hosts.update(hosts);
     showEmpty($('hosts-now'), !hosts.length);
-    this.events(overview.events ?? []);
+    this.events(overview.events ?? [], overview.jobs);
     this.ring.draw(members, overview.at);
     const now = performance.now();
-    const moved = overview.view !== this.view || this.app.stirred || this.ring.moving || this.ring.moves.length;
+    const moved = overview.view !== this.view || this.app.stirred || this.ring.moving.length;
     if (moved && now - this.buckets_at >= MOVING_MS) await this.app.apart('buckets', () => this.buckets(overview, now));
     if (now - this.history_at >= HISTORY_MS) await this.app.apart('history', () => this.history(now));
   }
@@ -135,10 +135,10 @@ export class ClusterView {
     showEmpty(list, !warnings.length);
   }
 
-  events(list) {
+  events(list, jobs) {
     const newest = [...list].sort((a, b) => b.at - a.at).slice(0, this.every ? EVENTS_MAX : EVENTS_FIRST);
-    keyed($('events'), newest, (e) => `${e.at} ${e.peer ?? ''} ${e.seq ?? ''} ${e.kind}`, madeLine, (li, e) => {
-      showLine(li, e.at, e.kind.replaceAll('-', ' '), fieldsTold(e), GRAVE.has(e.kind) ? 'bad' : WARY.has(e.kind) ? 'warn' : null);
+    keyed($('events'), newest, (e) => e.id, madeLine, (li, e) => {
+      showLine(li, e.at, e.kind.replaceAll('-', ' '), eventTold(e, jobs), GRAVE.has(e.kind) ? 'bad' : WARY.has(e.kind) ? 'warn' : null);
     });
     showEmpty($('events'), !newest.length);
     $('more-events').hidden = this.every || list.length <= EVENTS_FIRST;
@@ -163,12 +163,27 @@ function showLine(li, seconds, what, rest, how) {
   attr(li, 'class', how);
 }
 
-/** Tells the fields of an event in a line; ids of peers are cut short, as everywhere. */
-export function fieldsTold(event) {
-  return Object.entries(event.fields ?? {}).filter(([, value]) => value !== null && value !== '').map(([name, value]) => {
-    const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
-    return `${name} ${/^[0-9a-f]{32,}$/.test(text) ? short(text) : text}`;
-  }).join(' · ');
+/** Tells the details of an event in a line, in words where there are some for its kind. */
+function eventTold({ kind, peer: teller, details = {} }, jobs) {
+  const { peer, peers, address, buckets, job, slave, pid, ...others } = details;
+  // Of itself a master tells without a name; what becomes of others all see alike.
+  const parts = kind.startsWith('member-') || kind === 'view-changed' || kind.startsWith('job-') ? [] : [`${teller}:`];
+  if (buckets !== undefined) parts.push(plural(buckets, 'bucket'));
+  if (peers) parts.push(`of ${peers.map(short).join(', ')}`);
+  if (peer) parts.push(`${kind === 'handover' ? 'to ' : ''}${short(peer)}`);
+  if (address) parts.push(address);
+  if (job !== undefined) {
+    const known = jobs.find((each) => each.job === job);
+    parts.push(known ? called(known) : others.label || others.name || `job ${job}`);
+  }
+  if (slave !== undefined) parts.push(`slave ${slave}, process ${pid}`);
+  const { was, state, api, name, label, view, ...rest } = others;
+  if (view) parts.push(short(view));
+  if (rest.at === 'here') delete rest.at;
+  if (state) parts.push(was ? `${was} → ${state}` : state);
+  const told = Object.entries(rest).filter(([, value]) => value !== null && value !== '');
+  return [parts.join(' '), ...told.map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)]
+    .filter(Boolean).join(' · ');
 }
 
 // -- peers

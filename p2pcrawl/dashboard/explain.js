@@ -60,9 +60,9 @@ function whyTold(found) {
 
 function recordTold(r) {
   const waits = r.next?.waits_for ? `${r.next.waits_for}${r.next.seconds ? `, ${lasting(r.next.seconds)} more` : ''}` : '';
-  const box = el('div', { class: 'record' }, el('h3', {}, `${fate(r)}`), pairs([
+  return el('div', { class: 'record' }, el('h3', {}, fate(r)), pairs([
     ['Job', `${r.name} (${r.job_state})`],
-    ['As', r.url === found(r) ? '' : [linked(r.url)]],
+    ['As', [linked(r.url)]],
     ['Kind', `${r.kind}, depth ${r.depth}, priority ${r.priority}`],
     ['Found', `${r.start_url ? 'as a start URL ' : ''}at ${at(r.found)}`],
     ['On', (r.found_on ?? []).slice(0, 5).flatMap((url) => [linked(url), el('br')])],
@@ -72,10 +72,7 @@ function recordTold(r) {
     ['Host waits for', waits],
     ['Copies', (r.copies ?? []).flatMap((copy) => peer(copy.holder, copy.agrees ? ' agrees ' : ` ${copy.state} `))],
   ]));
-  return box;
 }
-
-const found = (r) => r.asked ?? '';
 
 function fate(r) {
   const ended = r.ended ? ` at ${at(r.ended)}` : '';

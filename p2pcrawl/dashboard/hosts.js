@@ -45,7 +45,7 @@ async function alter(row, button, refresh) {
   const box = $('host-box');
   const { delay, paused } = box.querySelector('form').elements;
   say($('host-head'), row.host);
-  delay.value = row.delay_from === 'hand' ? row.delay_s : '';
+  delay.value = row.delay_from === 'a person' ? row.delay_s : '';
   paused.checked = !!row.paused;
   const before = { delay: delay.value, paused: paused.checked };
   if ((await opened(box)) !== 'yes') return;

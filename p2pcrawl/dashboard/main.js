@@ -183,6 +183,7 @@ class App {
       try {
         await hear(this.cursor, listening.signal, (event) => {
           this.cursor = event.id || this.cursor;
+          if (!event.data) return;
           this.stirred = true;
           this.tick();
         });

@@ -98,11 +98,8 @@ function read(block) {
     else if (field === 'event') event.kind = value;
     else if (field === 'data') event.data += value;
   }
-  try {
-    return event.data ? { id: event.id, kind: event.kind, told: JSON.parse(event.data) } : null;
-  } catch {
-    return null;
-  }
+  // A place without an event only says where the stream goes on from.
+  return event.id || event.data ? event : null;
 }
 
 /** Tells whether somebody answers at another peer's address, whatever the answer. */

@@ -1,11 +1,13 @@
-// The ring: an arc for each master's share, the copies of it inside, and buckets as they change hands.
+// The ring: an arc for each master's share, the copies of it inside, and outside the buckets that have just come, in
+// the colour of who had them.
 
 import { attr, keyed, say, svg } from './dom.js';
 import { colourOf } from './colours.js';
 import { count, percent, plural, short } from './words.js';
 
-const FLOW_S = 15;
+const NEW_S = 20;
 const OUTER = [150, 168];
+const NEWS = [172, 180];
 const COPY = { from: 143, width: 9, gap: 3 };
 const GAP = 0.022;
 const TURN = 2 * Math.PI;
@@ -13,16 +15,16 @@ const TURN = 2 * Math.PI;
 export class RingPicture {
   constructor(root, title) {
     this.title = title;
-    this.flows = svg('g', { class: 'flows' });
+    this.news = svg('g', { class: 'news' });
     this.arcs = svg('g');
+    this.waiting = svg('g', { class: 'waiting' });
     this.copies = svg('g', { class: 'copies' });
     this.labels = svg('g', { class: 'labels' });
     this.middle = [svg('text', { class: 'big', y: -8 }), svg('text', { y: 14 }), svg('text', { y: 32 })];
-    root.append(this.flows, this.copies, this.arcs, this.labels, svg('g', { class: 'middle' }, ...this.middle));
+    root.append(this.news, this.copies, this.arcs, this.waiting, this.labels, svg('g', { class: 'middle' }, ...this.middle));
     this.owners = [];
     this.holders = [];
-    this.moving = 0;
-    this.places = new Map();
+    this.moving = [];
     this.moves = [];
   }
 
@@ -32,7 +34,7 @@ export class RingPicture {
     if (this.owners.length === owners.length) this.notice(owners, now);
     this.owners = owners;
     this.holders = unrolled(told.copies_of ?? []).map((indices) => indices.map((index) => told.owners[index]));
-    this.moving = Array.isArray(told.moving) ? told.moving.length : told.moving ?? 0;
+    this.moving = told.moving;
   }
 
   notice(owners, now) {
@@ -43,8 +45,7 @@ export class RingPicture {
     });
     for (const [pair, buckets] of counts) {
       const [from, to] = pair.split(' ');
-      const start = this.places.get(from) ?? 0;
-      this.moves.push({ key: `${pair} ${now}`, from, to, buckets, start, until: now + FLOW_S });
+      this.moves.push({ key: `${pair} ${now}`, from, to, buckets, until: now + NEW_S });
     }
   }
 
@@ -54,12 +55,20 @@ export class RingPicture {
     const present = [...shares.keys()].sort();
     const gap = present.length > 1 ? GAP : 0;
     const scale = (TURN - gap * present.length) / Math.max(1, this.owners.length);
-    const [arcs, copies] = [[], []];
+    this.moves = this.moves.filter((move) => move.until > now).slice(-60);
+    const waiting = tally(this.moving.map((bucket) => this.owners[bucket]));
+    const [arcs, copies, news] = [[], [], []];
     let angle = -TURN / 4 + gap / 2;
     for (const id of present) {
       const end = angle + shares.get(id) * scale;
-      this.places.set(id, (angle + end) / 2);
-      arcs.push({ id, from: angle, to: end, share: shares.get(id) / this.owners.length, state: states.get(id) });
+      const pale = Math.min(end, angle + (waiting.get(id) ?? 0) * scale);
+      arcs.push({ id, from: angle, to: end, pale, share: shares.get(id) / this.owners.length, state: states.get(id) });
+      let at = angle;
+      for (const move of this.moves.filter((each) => each.to === id)) {
+        const to = Math.min(end, at + move.buckets * scale);
+        news.push({ ...move, start: at, end: to });
+        at = to;
+      }
       copies.push(...this.copiesIn(id, angle, scale));
       angle = end + gap;
     }
@@ -68,13 +77,21 @@ export class RingPicture {
       attr(path, 'class', `arc ${colourOf(a.id)} ${a.state ?? 'gone'}`);
       say(path.firstChild, `${short(a.id)} owns ${percent(a.share)}`);
     });
+    keyed(this.waiting, arcs.filter((a) => a.pale > a.from), (a) => a.id, () => svg('path', {}, svg('title')), (path, a) => {
+      attr(path, 'd', sector(...OUTER, a.from, a.pale));
+      say(path.firstChild, `${plural(waiting.get(a.id), 'bucket')} are being taken over by ${short(a.id)}`);
+    });
+    keyed(this.news, news, (m) => m.key, () => svg('path', {}, svg('title')), (path, m) => {
+      attr(path, 'd', sector(...NEWS, m.start, m.end));
+      attr(path, 'class', colourOf(m.from));
+      say(path.firstChild, `${plural(m.buckets, 'bucket')} came to ${short(m.to)} from ${short(m.from)}`);
+    });
     keyed(this.copies, copies, (c) => c.key, () => svg('path', {}, svg('title')), (path, c) => {
       attr(path, 'd', sector(c.inner, c.outer, c.from, c.to));
       attr(path, 'class', colourOf(c.holder));
       say(path.firstChild, `${short(c.holder)} keeps copies of ${plural(c.buckets, 'bucket')} of ${short(c.owner)}`);
     });
     this.label(arcs);
-    this.flow(now);
     this.tell(members, present);
   }
 
@@ -105,7 +122,7 @@ export class RingPicture {
   label(arcs) {
     keyed(this.labels, arcs, (a) => a.id, () => svg('text', {}, svg('tspan', { class: 'id' }), svg('tspan')), (text, a) => {
       const middle = (a.from + a.to) / 2;
-      const [x, y] = polar(OUTER[1] + 12, middle);
+      const [x, y] = polar(NEWS[1] + 9, middle);
       const side = Math.cos(middle);
       attr(text, 'text-anchor', Math.abs(side) < 0.2 ? 'middle' : side > 0 ? 'start' : 'end');
       const [first, second] = text.children;
@@ -118,24 +135,11 @@ export class RingPicture {
     });
   }
 
-  flow(now) {
-    this.moves = this.moves.filter((move) => move.until > now).slice(-60);
-    keyed(this.flows, this.moves, (m) => m.key, () => svg('path', {}, svg('title')), (path, m) => {
-      const radius = COPY.from - 30;
-      const [x0, y0] = polar(radius, m.start);
-      const [x1, y1] = polar(radius, this.places.get(m.to) ?? 0);
-      attr(path, 'd', `M${x0} ${y0}Q0 0 ${x1} ${y1}`);
-      attr(path, 'class', colourOf(m.to));
-      attr(path, 'stroke-width', fixed(1.5 + 10 * Math.sqrt(m.buckets / Math.max(1, this.owners.length))));
-      say(path.firstChild, `${plural(m.buckets, 'bucket')} went from ${short(m.from)} to ${short(m.to)}`);
-    });
-  }
-
   tell(members, present) {
     const copies = Math.max(0, ...this.holders.map((held) => held.length));
     say(this.middle[0], plural(present.length, 'master'));
     say(this.middle[1], `${count(this.owners.length)} buckets`);
-    say(this.middle[2], this.moving ? `${count(this.moving)} moving` : copies > 1 ? `${copies} copies of each` : 'no copies');
+    say(this.middle[2], this.moving.length ? `${count(this.moving.length)} on their way` : copies > 1 ? `${copies} copies of each` : 'no copies');
     const shares = tally(this.owners);
     const text = present.map((id) => `${short(id)} ${percent(shares.get(id) / this.owners.length)}`).join(', ');
     say(this.title, `The ring: ${plural(present.length, 'master')} own ${count(this.owners.length)} buckets: ${text}.`);

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.dashboard.browser import Browser, Tab, chromium
+from benchmarks.page.browser import Browser, Tab, chromium
 
 WANTED = "P2PCRAWL_TEST_BROWSER"
 """Set where a browser has to be there: then it is a failure if none is."""

@@ -196,7 +196,13 @@ def overview(nodes: list[str], *, jobs: int = 3, hosts: int = 20) -> dict[str, A
         "hosts_total": hosts,
         "warnings": [],
         "events": [
-            {"seq": n, "at": time.time() - 7 * n, "kind": kind, "fields": {"peer": nodes[n % len(nodes)]}}
+            {
+                "id": f"0-{n}",
+                "at": time.time() - 7 * n,
+                "kind": kind,
+                "peer": nodes[0][:8],
+                "details": {"peer": nodes[0]},
+            }
             for n, kind in enumerate(kinds)
         ],
     }

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.dashboard.browser import Tab
+from benchmarks.page.browser import Tab
 from tests.dashboard.conftest import violations
 from tests.dashboard.recorded import RecordedPeer, answers, ids, job, overview
 
@@ -227,5 +227,5 @@ def _hostile(told: dict[str, Any]) -> dict[str, Any]:
         each["label"] = HOSTILE + str(each["job"])
     told["warnings"] = [HOSTILE]
     told["members"][1]["api"] = "x/javascript:alert(5)"
-    told["events"].append({"seq": 99, "at": 5, "kind": "host-down", "fields": {"host": HOSTILE}})
+    told["events"].append({"id": "9", "at": 5, "kind": "host-down", "peer": "x", "details": {"host": HOSTILE}})
     return told

@@ -1,4 +1,4 @@
-"""A real Chromium, driven by its own protocol over a pipe: what people see of the dashboard, in tests.
+"""A real Chromium, driven by its own protocol over a pipe: it sees the dashboard as people do.
 
 Debian's package is enough, and no driver comes between: each call is one message of the DevTools protocol.
 """
