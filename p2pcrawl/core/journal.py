@@ -44,7 +44,7 @@ class Journal:
         self.last += 1
         told = {name: value[:TEXT_MAX] if isinstance(value, str) else value for name, value in fields.items()}
         self._events.append(NotedEvent(self.last, at, kind, told))
-        return {"event": kind.value, "details": told}
+        return {"event": kind.value, "fields": told}
 
     def after(self, seq: int, limit: int = KEPT) -> list[NotedEvent]:
         """Returns the events after this one, the oldest first, as many as there are or the newest of them."""

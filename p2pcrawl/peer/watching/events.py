@@ -47,7 +47,7 @@ class EventLine(TypedDict):
     at: float
     kind: str
     peer: str
-    details: dict[str, Any]
+    fields: dict[str, Any]
 
 
 class EventsAnswer(TypedDict):
@@ -63,7 +63,7 @@ class EventHere(Struct):
     seq: int
     at: float
     kind: str
-    details: dict[str, Detail]
+    fields: dict[str, Detail]
 
 
 class EventsHere(Struct):
@@ -208,5 +208,5 @@ def _gap(seq: int, at: float, lost: int | None) -> EventHere:
 
 def _line(master: str, event: EventHere, reached: Mapping[str, ReadPlace]) -> EventLine:
     return EventLine(
-        id=cursor_text(reached), at=round(event.at, 3), kind=event.kind, peer=master, details=dict(event.details)
+        id=cursor_text(reached), at=round(event.at, 3), kind=event.kind, peer=master, fields=dict(event.fields)
     )

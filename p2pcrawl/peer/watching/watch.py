@@ -22,12 +22,13 @@ from p2pcrawl.peer.watching.glance import HOSTS_MAX
 from p2pcrawl.peer.watching.glancing import Glancing
 from p2pcrawl.peer.watching.overview import HOSTS_SHOWN, Overview
 from p2pcrawl.peer.watching.own_looks import OwnLooks
+from p2pcrawl.peer.watching.past import Past
 
 
 class Watch:
     """Answers the questions about how things go."""
 
-    WORDS: Final = frozenset({"overview", "glance", "events", "events-here"})
+    WORDS: Final = frozenset({"overview", "glance", "events", "events-here", "history", "history-here"})
     """The questions that are answered here."""
 
     def __init__(
@@ -45,10 +46,12 @@ class Watch:
         self._overview = Overview(cluster, membership, absences, self._glancing, events, name)
         self._events = events
         self._looks = OwnLooks(cluster.ownership, cluster.master.ground.journal)
+        self._past = Past(cluster.peers, cluster.master.ground.meters, cluster.master.jobs)
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        self._tasks = [asyncio.create_task(run) for run in (self._glancing.run(), self._looks.run())]
+        runs = self._glancing.run(), self._looks.run(), self._past.run()
+        self._tasks = [asyncio.create_task(run) for run in runs]
 
     async def close(self) -> None:
         await end(self._tasks)
@@ -67,4 +70,8 @@ class Watch:
                 return await self._events.answer(arguments)
             case "events-here":
                 return to_builtins(self._events.here(arguments))
+            case "history":
+                return await self._past.answer(arguments)
+            case "history-here":
+                return to_builtins(self._past.here(arguments))
         raise ConfigurationError(f"there is no question {what!r}")

@@ -69,4 +69,4 @@ def test_of_a_crowd_some_are_noted_and_the_rest_is_counted() -> None:
 def test_line_of_the_log_says_what_was_noted() -> None:
     noted = Journal(Clock()).note(Notable.HANDOVER, buckets=3, peer="abc")
 
-    assert noted == {"event": "handover", "details": {"buckets": 3, "peer": "abc"}}
+    assert noted == {"event": "handover", "fields": {"buckets": 3, "peer": "abc"}}

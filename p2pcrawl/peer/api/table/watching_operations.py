@@ -13,6 +13,7 @@ from p2pcrawl.peer.watching.event_stream import EVENT_STREAM
 from p2pcrawl.peer.watching.events import EventsAnswer
 from p2pcrawl.peer.watching.glance import HOSTS_MAX, JOBS_MAX
 from p2pcrawl.peer.watching.overview import OverviewAnswer
+from p2pcrawl.peer.watching.past import FINE_MINUTES, MINUTES_MAX, HistoryAnswer
 
 _JOBS = Parameter("jobs", Annotated[int, msgspec.Meta(ge=1, le=JOBS_MAX)], "how many jobs to show")
 _EVENTS = Parameter("limit", Annotated[int, msgspec.Meta(ge=1, le=KEPT)], "how many events")
@@ -25,6 +26,11 @@ _LAST_EVENT_ID = Parameter(
     "the same, as browsers say it when they come again; it counts before `after`",
     RequestPart.HEADER,
     argument="after",
+)
+_MINUTES = Parameter(
+    "minutes",
+    Annotated[int, msgspec.Meta(ge=1, le=MINUTES_MAX)],
+    f"how far back; up to {FINE_MINUTES} in steps of ten seconds, beyond that in minutes",
 )
 _HOSTS = Parameter("hosts", Annotated[int, msgspec.Meta(ge=1, le=HOSTS_MAX)], "how many hosts to show")
 
@@ -58,5 +64,15 @@ OPERATIONS: Final = (
         "events",
         (_AFTER, _EVENTS),
         answer=EventsAnswer,
+    ),
+    Operation(
+        "getHistory",
+        "GET",
+        "/v1/history",
+        "Tells the figures of the last minutes or hours over time, for charts, added up over all masters",
+        Rank.READ,
+        "history",
+        (_MINUTES,),
+        answer=HistoryAnswer,
     ),
 )

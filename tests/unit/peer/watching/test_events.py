@@ -45,7 +45,7 @@ class Town:
     async def read(self, name: str, after: str = "", limit: int = 100) -> tuple[list[Any], str]:
         """Returns the jobs of the events that are read there, or their kinds where they have none, and the place."""
         told = await self.here[name].answer({"after": after, "limit": limit})
-        return [line["details"].get("job", line["kind"]) for line in told["events"]], told["cursor"]
+        return [line["fields"].get("job", line["kind"]) for line in told["events"]], told["cursor"]
 
     async def _answer(self, node: NodeId, request: Any) -> Answered:
         if node[0] in self.silent:
@@ -128,8 +128,8 @@ async def test_what_fell_out_of_a_journal_is_told_as_a_gap() -> None:
     told = await town.here["c"].answer({"after": place, "limit": 3})
 
     assert [line["kind"] for line in told["events"]] == ["gap", "job-state", "job-state"]
-    assert told["events"][0]["details"] == {"lost": 10}
-    assert told["events"][1]["details"]["job"] == 11
+    assert told["events"][0]["fields"] == {"lost": 10}
+    assert told["events"][1]["fields"]["job"] == 11
 
 
 async def test_master_that_began_anew_has_lost_what_it_knew() -> None:
@@ -231,6 +231,6 @@ async def test_too_many_listeners_are_refused_and_one_that_goes_makes_room() -> 
 
 
 def test_password_in_an_event_is_not_sent() -> None:
-    line = {"id": "x", "at": 1.0, "kind": "sink-away", "peer": "a", "details": {"sink": "postgresql://ada:secret@db/x"}}
+    line = {"id": "x", "at": 1.0, "kind": "sink-away", "peer": "a", "fields": {"sink": "postgresql://ada:secret@db/x"}}
 
     assert "secret" not in server_sent(line)  # type: ignore[arg-type]
