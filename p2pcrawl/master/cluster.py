@@ -161,7 +161,7 @@ class Cluster:
         else:
             self._change_view(view, view.change)
             if back:
-                self.takeover.meet(back)
+                self.takeover.meet()
 
     def _change_view(self, view: ViewChange, change: Change) -> None:
         for step in self._steps():

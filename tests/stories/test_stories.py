@@ -314,6 +314,14 @@ STORIES = {
             limit_s=1200,
         ),
     ),
+    "what-the-other-side-had-of-a-host": Story(
+        "When two parts met, whoever went on with a host knew neither of a page that was open at the other part, nor "
+        "of the Retry-After that the host had told it.",
+        Plan(
+            Options(scenario="partition-isolated", seed=7, masters=5, replicas=2, key="url", limit_s=1200),
+            web=WebPlan(pages=150, hosts=25, flaky=0.4),
+        ),
+    ),
     "slaves-that-outlive-the-power": Story(
         "All masters lost power and came back while a slave on another machine still had a page in hand.",
         Options(scenario="power-loss", seed=6230, masters=4, slaves=1, pages=60, hosts=5, latency_s=0.0005),

@@ -18,7 +18,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Masters and their overlay look again soon, for on one machine nothing takes long."""
     for name, seconds in {
         "master.buckets.takeover.CLAIM_RETRY_S": 0.01,
-        "master.buckets.takeover.OFFER_S": 0.1,
+        "master.buckets.offering.OFFER_S": 0.1,
         "master.cluster.HEIRS_LOOK_S": 0.01,
         "master.cluster.ROUND_S": 0.05,
         "master.steering.LOOK_S": 0.05,

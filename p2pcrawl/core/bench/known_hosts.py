@@ -5,7 +5,7 @@ A host that has no seat yet is told of it when it gets one. What is known only e
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from p2pcrawl.core.bench.seat import Seat
@@ -94,8 +94,12 @@ class KnownHosts:
         """
         # Who has just come back may have to wait for longer than that.
         self.resumed_at = now = max(now, self.resumed_at or now)
-        for key, seat in self._seats.items():
-            if bucket_of_hash(key) in buckets:
+        self.rest((key for key in self._seats if bucket_of_hash(key) in buckets), now)
+
+    def rest(self, keys: Iterable[int], now: float) -> None:
+        """Makes these hosts wait their delay from now: another master asked them a moment ago."""
+        for key in keys:
+            if (seat := self._seats.get(key)) is not None:
                 delays = [seat.host.delay_s(pace) for pace in self._paces_of(seat)]
                 seat.host.space(now, max(delays, default=0.0))
 

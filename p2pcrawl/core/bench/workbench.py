@@ -319,6 +319,10 @@ class Workbench:
         """
         self.known.came_over(buckets, now)
 
+    def rest(self, hosts: Iterable[int], now: float) -> None:
+        """Makes these hosts wait their delay from now: another master asked them a moment ago."""
+        self.known.rest(hosts, now)
+
     def abandon(self, job: int, host: int) -> None:
         """Forgets what is in memory of a host's queues of one job; the caller takes the rest off the disk.
 

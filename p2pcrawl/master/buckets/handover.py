@@ -101,18 +101,24 @@ class Handover:
         if not releasing:
             return
         closed = monotonic() < self.closed_until
-        open_ = {*self._open(), *self.held_in, *self._company.lent_of()}
+        open_ = {*self._open(), *self.held_in}
         for buckets, answer in releasing:
             if not answer.done():
                 answer.set_result(not closed and buckets.isdisjoint(open_))
 
+    def asked(self) -> set[int]:
+        """Returns the hosts, by their keys, that our slaves are asking, and those that we have lent to others."""
+        asked = set(self._company.lent())
+        for session in self._sessions.values():
+            asking = (lease for lease in session.leases.values() if not lease.candidate.asks_nobody)
+            asked.update(lease.seat.host.key for lease in asking)
+            asked.update(robots.seat.host.key for robots in session.robots.values())
+        return asked
+
     def _open(self) -> Iterator[int]:
-        """Yields the buckets of what slaves have in hand: of the pages, and of the hosts that are being asked."""
+        """Yields the buckets of the pages that slaves have in hand, and of the hosts that are being asked."""
         for session in self._sessions.values():
             for lease in session.leases.values():
                 yield lease.candidate.bucket
-                if not lease.candidate.asks_nobody:
-                    # With a key other than the host it may be another's bucket by now: nobody else asks the host yet.
-                    yield bucket_of_hash(lease.seat.host.key)
-            for robots in session.robots.values():
-                yield bucket_of_hash(robots.seat.host.key)
+        # With a key other than the host it may be another's bucket by now: nobody else asks the host yet.
+        yield from map(bucket_of_hash, self.asked())

@@ -20,8 +20,10 @@ from time import monotonic
 from p2pcrawl.core.buckets.bitmaps import bitmap_of, buckets_of
 from p2pcrawl.core.buckets.ownership import Change
 from p2pcrawl.core.buckets.standings import Standing, dropped
+from p2pcrawl.core.hosts.politeness import HostNote
 from p2pcrawl.core.ring.rendezvous import BUCKETS, bucket_of_hash
 from p2pcrawl.master.buckets.handover import Handover
+from p2pcrawl.master.buckets.offering import Offering
 from p2pcrawl.master.buckets.taking import Taking
 from p2pcrawl.master.company.neighbours import Neighbours
 from p2pcrawl.master.copies.row_forms import copy_of_row
@@ -29,7 +31,6 @@ from p2pcrawl.master.jobs.admission import Admission
 from p2pcrawl.model.cluster.node import NodeId, Status
 from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
-from p2pcrawl.overlay.peers import SOON_S
 from p2pcrawl.overlay.tasks import Tasks, end
 from p2pcrawl.wire.messages import peer_messages as wire
 from p2pcrawl.wire.messages.peer_messages import (
@@ -51,8 +52,6 @@ CLAIM_RETRY_S = 0.25
 CLAIM_PATIENCE = 4
 """The pause grows to so many times its length until the view changes: while many meet, their views differ."""
 PULL_ROWS = 2_000
-OFFER_S = 2.0
-"""After a change of the view, before what nobody claimed of us is offered; and between offers."""
 DEMOTE_ROWS = 1_000
 
 Served = Callable[[frozenset[int]], Awaitable[None]]
@@ -73,6 +72,7 @@ class Takeover:
         self._own = neighbours.own_rows
         self._host_notes = neighbours.host_notes
         self._bench = neighbours.ground.workbench
+        self._budgets = neighbours.budgets
         self._admission = admission
         self._handover = handover
         self._served = served
@@ -87,7 +87,7 @@ class Takeover:
         self._journal = neighbours.ground.journal
         self._unclaimed: frozenset[int] = frozenset()
         """Buckets that we had and that nobody has taken from us yet."""
-        self._offer_at = 0.0
+        self._offering = Offering(neighbours, handover)
         self._taking = Taking(neighbours)
         self.given = 0
         """Buckets that others have taken, as often as they have."""
@@ -102,28 +102,22 @@ class Takeover:
         # What a newcomer called its own, before it heard of the others, is nothing that they could claim.
         new = not self._admission.knows_jobs and self._holdings.new
         self._unclaimed = (self._unclaimed - change.gained) | (frozenset() if new else change.lost)
-        self._offer_at = monotonic() + OFFER_S
+        self._offering.view_changed()
         if gone and change.gained:
             noted = self._journal.note(Notable.TAKEOVER, buckets=len(change.gained), peers=sorted(gone))
             names = ", ".join(node[:8] for node in sorted(gone))
             log.info("takes over %d buckets of %s", len(change.gained), names, extra=noted)
         self.claim(change)
 
-    def meet(self, back: Collection[NodeId]) -> None:
+    def meet(self) -> None:
         """Takes care of hosts that we and others served at the same time, for each took the other for dead.
 
         Whoever goes on with a bucket lets its hosts wait their delay: from now on, from when it hears who else served
-        it, and from when that one has let go of it. What is open there for longer than the delay is not waited for.
+        it, and from when that one has let go of it; and those that are asked there still, until that has ended.
         """
         self._bench.came_over({b for b in range(BUCKETS) if self._ownership.in_service(b)}, monotonic())
         # Those go on with what they have, and may have taken this view before us.
-        self._beginnings.start(self._offer_at_once(back))
-
-    async def _offer_at_once(self, back: Collection[NodeId]) -> None:
-        try:
-            await self._offer(back)
-        except P2PCrawlError as error:
-            log.debug("what is left over is offered again: %s", error)
+        self._offering.offer_now(self._unclaimed)
 
     def claim(self, change: Change) -> None:
         """Begins to take over what a change has made ours, or what is claimed anew."""
@@ -154,20 +148,10 @@ class Takeover:
         """Offers what is not ours to its owners: one whose own view did not change does not know that there is
         something to claim.
         """
-        if not self._unclaimed or monotonic() < self._offer_at:
-            return
-        self._offer_at = monotonic() + OFFER_S
-        await self._offer(self._ownership.weights)
-
-    async def _offer(self, owners: Collection[NodeId]) -> None:
-        by_owner: dict[NodeId, list[int]] = {}
-        for bucket in self._unclaimed:
-            by_owner.setdefault(self._ownership.owner_id(bucket), []).append(bucket)
-        for node, buckets in sorted(by_owner.items()):
-            if node in owners and node != self._peers.me and self._peers.living(node) is not None:
-                await self._peers.ask(node, Offer(0, bitmap_of(buckets)), SOON_S)
+        await self._offering.offer_due(self._unclaimed)
 
     async def close(self) -> None:
+        await self._offering.close()
         await end([*self._claims.values(), *self._beginnings])
 
     def _claim_from(self, node: NodeId) -> None:
@@ -299,6 +283,7 @@ class Takeover:
             self._copier.copying.doubt(changed)
         if served := frozenset(b for b in standings if self._ownership.in_service(b)):
             # It may have asked their hosts a moment ago, and what was open there has ended.
+            self._budgets.elsewhere.let_go(node, served)
             self._bench.came_over(served, monotonic())
             await self._announce_served(node, served)
             # The former owner may have had copies of them made anywhere.
@@ -393,10 +378,16 @@ class Takeover:
     def offered(self, request: Offer, sender: NodeId) -> Offered:
         buckets = buckets_of(request.buckets)
         first = buckets - self._ownership.awaited(sender)
-        if self._ownership.offered(sender, buckets):
-            # Whoever offers what is served here may have served it as well until now; its hosts wait for that once.
-            self._bench.came_over({b for b in first if self._ownership.in_service(b)}, monotonic())
-            self._claim_from(sender)
+        if not self._ownership.offered(sender, buckets):
+            return Offered(0, False)
+        # Whoever offers what is served here may have served it as well until now; its hosts wait for that once.
+        self._bench.came_over({b for b in first if self._ownership.in_service(b)}, monotonic())
+        served = {bucket for bucket in buckets if self._ownership.in_service(bucket)}
+        told = [note for note in request.notes if bucket_of_hash(note.key) in served]
+        self._host_notes.learn({note.key: HostNote(note.delay_s, note.penalty_s, note.pause_s) for note in told})
+        asked = [key for key in request.open if bucket_of_hash(key) in served]
+        self._budgets.met(sender, asked, [note.key for note in told if note.pause_s])
+        self._claim_from(sender)
         return Offered(0)
 
     async def _demote(self, buckets: frozenset[int]) -> None:

@@ -59,8 +59,8 @@ class Company(Terms, Protocol):
     def withdraw(self, buckets: Collection[int]) -> None:
         """Begins nothing more of hosts in these buckets that others have lent to us."""
 
-    def lent_of(self) -> Iterable[int]:
-        """Returns the buckets of hosts that are lent to others."""
+    def lent(self) -> Iterable[int]:
+        """Returns the hosts that are lent to others, by their keys."""
 
     # -- links --------------------------------------------------------------------------------
 
@@ -144,7 +144,7 @@ class Alone(Unshared):
     def withdraw(self, buckets: Collection[int]) -> None:
         """Does nothing: nothing is borrowed."""
 
-    def lent_of(self) -> Iterable[int]:
+    def lent(self) -> Iterable[int]:
         """Returns none."""
         return ()
 

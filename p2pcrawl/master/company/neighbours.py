@@ -60,7 +60,7 @@ class Neighbours:
         self.budgets = Budgets(ground.workbench, ground.jobs, self.ownership, peers)
         # A company's answers that one part alone knows are that part's own.
         self.serves, self.permit, self.ended = self.ownership.serves, self.budgets.permit, self.budgets.ended
-        self.withdraw, self.lent_of = self.budgets.borrowing.withdraw, self.budgets.lending.lent_of
+        self.withdraw, self.lent = self.budgets.borrowing.withdraw, self.budgets.lending.lent
         self.send, self.flush, self.pending = self.dispatch.add, self.dispatch.flush, self.dispatch.pending
         self.replicate, self.when_safe = replication.replicate, self.copier.when_safe
         self.when_copied = self.copier.when_copied

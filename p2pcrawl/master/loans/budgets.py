@@ -22,6 +22,7 @@ from p2pcrawl.core.ring.rendezvous import bucket_of_hash
 from p2pcrawl.master.jobs.job import KnownJobs
 from p2pcrawl.master.loans.boots import Lives
 from p2pcrawl.master.loans.borrowing import Borrowing
+from p2pcrawl.master.loans.elsewhere import Elsewhere
 from p2pcrawl.master.loans.lending import Lending
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.errors import P2PCrawlError
@@ -41,11 +42,13 @@ class Budgets:
         self._peers = peers
         self._lives = Lives()
         self.borrowing = Borrowing(workbench, jobs, router, self._lives, peers)
-        self.lending = Lending(workbench, jobs, router, self._lives, self._call_in)
+        self.elsewhere = Elsewhere(workbench)
+        self.lending = Lending(workbench, jobs, router, self._lives, self.elsewhere, self._call_in)
         self._calls = Tasks()
         """Loans that are being called in."""
         self._waiting: set[int] = set()
-        """Hosts that want to be asked: ours, but not ours alone yet, or with something owed to their owner."""
+        """Hosts that want to be asked: ours, but not ours alone yet or asked elsewhere, or with something owed to their
+        owner."""
 
     def permit(self, seat: Seat, job: int) -> bool:
         """Tells whether a request of this job may begin now, as far as other masters are concerned; counts it if so."""
@@ -53,7 +56,7 @@ class Budgets:
         bucket = bucket_of_hash(host.key)
         owner = self._router.owner(bucket)
         if owner is None:
-            if self._router.serves(bucket):
+            if self._router.serves(bucket) and not self.lending.is_asked_elsewhere(host):
                 return self.lending.permit(host)
         elif not self.borrowing.owes(host.key, owner):
             return self.borrowing.permit(seat, owner, job)
@@ -70,6 +73,7 @@ class Budgets:
         a turn may come to nothing.
         """
         self.borrowing.tend()
+        self.elsewhere.tend()
         waiting, self._waiting = self._waiting, set()
         for key in sorted(waiting):
             if (seat := self._bench.seats.get(key)) is not None:
@@ -81,6 +85,12 @@ class Budgets:
         self._lives.change(living)
         self.borrowing.members_changed()
         self.lending.members_changed()
+
+    def met(self, node: NodeId, asked: Collection[int], told: Collection[int]) -> None:
+        """Takes in what a master says that served the same buckets: all hosts of ours that are asked there, and those
+        that have asked something of it. What we have lent of them is called in.
+        """
+        self.lending.call_in([*self.elsewhere.said(node, asked), *told], node)
 
     def is_back(self, node: NodeId, life: bytes) -> bool:
         """Tells whether a master that comes was only out of reach: it may have served what we did meanwhile."""

@@ -17,9 +17,7 @@ Who does not serve the host's bucket lends nothing of it. An owner lets go of a 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
 from time import monotonic
 
 from p2pcrawl.core.bench.workbench import Workbench
@@ -28,6 +26,8 @@ from p2pcrawl.core.hosts.politeness import Host, HostNote
 from p2pcrawl.core.ring.rendezvous import bucket_of_hash, key_hash
 from p2pcrawl.master.jobs.job import KnownJobs, lasting_delay_s
 from p2pcrawl.master.loans.boots import Lives
+from p2pcrawl.master.loans.elsewhere import Elsewhere
+from p2pcrawl.master.loans.host_ledger import Asker, HostLedger, answer_in_vain
 from p2pcrawl.master.loans.written_off import MadeLoan, WrittenOff
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.timings import TIMINGS
@@ -37,34 +37,6 @@ COUNT_MAX = 16
 FREE_COUNT = 1 << 20
 WAIT_S = 20.0
 """How long a borrower waits in line before it asks again."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Asker:
-    """One that waits for a loan."""
-
-    node: NodeId
-    request: Borrow
-    since: float
-    answer: asyncio.Future[Lent]
-
-
-@dataclass(slots=True)
-class _Ledger:
-    """The loans that this master, the owner, has made of one host, and those that wait for one."""
-
-    lent: dict[NodeId, MadeLoan] = field(default_factory=dict)
-    """By borrower; on a host with a delay one slot is all."""
-    line: deque[_Asker] = field(default_factory=deque)
-    own_next: bool = False
-    """After a loan it is our own turn first, so that we do not starve on our own host."""
-
-    def refuse(self, whom: Callable[[_Asker], bool] = lambda asker: True) -> None:
-        """Answers those of the waiting borrowers with "not granted"."""
-        for asker in self.line:
-            if whom(asker):
-                _give_up(asker.answer)
-        self.line = deque(asker for asker in self.line if not asker.answer.done())
 
 
 class Lending:
@@ -78,14 +50,16 @@ class Lending:
         jobs: KnownJobs,
         router: Router,
         lives: Lives,
+        elsewhere: Elsewhere,
         call_in: Callable[[NodeId, CallIn], None],
     ) -> None:
         self._bench = workbench
         self._jobs = jobs
         self._router = router
         self._lives = lives
+        self._elsewhere = elsewhere
         self._call_in = call_in
-        self._ledgers: dict[int, _Ledger] = {}
+        self._ledgers: dict[int, HostLedger] = {}
         self._written_off = WrittenOff(lives)
         self._heard: dict[NodeId, int] = {}
         """The last number of each that has asked here."""
@@ -102,14 +76,14 @@ class Lending:
             answer.set_result(Lent(0, False))
             return answer
         host = self._bench.host(key, request.host, job.id)
-        ledger = self._ledgers.setdefault(key, _Ledger())
+        ledger = self._ledgers.setdefault(key, HostLedger())
         if sender in ledger.lent:
             # The borrower would not ask if it knew of the loan that it has.
             self._write_off(key, sender)
-        ledger.line.append(_Asker(sender, request, monotonic(), answer))
+        ledger.line.append(Asker(sender, request, monotonic(), answer))
         host.told_on_loan(request.delay_s, request.order)
         self._serve_line(host)
-        asyncio.get_running_loop().call_later(WAIT_S, _give_up, answer)
+        asyncio.get_running_loop().call_later(WAIT_S, answer_in_vain, answer)
         return answer
 
     def repaid(self, request: Repay, sender: NodeId) -> Repaid:
@@ -146,9 +120,20 @@ class Lending:
                 return True
         return self._written_off.repaid(key, borrower, number)
 
-    def lent_of(self) -> Iterator[int]:
-        """Returns the buckets of hosts of which others have loans."""
-        return (bucket_of_hash(key) for key, ledger in self._ledgers.items() if ledger.lent)
+    def lent(self) -> Iterator[int]:
+        """Returns the hosts of which others have loans, by their keys."""
+        return (key for key, ledger in self._ledgers.items() if ledger.lent)
+
+    def call_in(self, hosts: Iterable[int], back: NodeId) -> None:
+        """Calls in what is lent of these hosts to others than ``back``, who asks them or knows more of them. What is
+        open goes on.
+        """
+        for key in hosts:
+            seat, ledger = self._bench.seats.get(key), self._ledgers.get(key)
+            if seat is not None and ledger is not None and self._spaced(seat.host):
+                for borrower, lent in ledger.lent.items():
+                    if borrower != back:
+                        self._call_in(borrower, CallIn(0, seat.host.name, lent.number))
 
     def _is_new(self, node: NodeId, number: int) -> bool:
         """Tells whether nothing that the borrower asked later was heard before."""
@@ -168,6 +153,10 @@ class Lending:
             return False
         ledger.own_next = False
         return True
+
+    def is_asked_elsewhere(self, host: Host) -> bool:
+        """Tells whether a master that served it, too, is asking a host still that one asks at a time."""
+        return self._elsewhere.is_asked(host.key) and self._spaced(host)
 
     def ended(self, host: Host) -> None:
         """Serves those in line: a request of this host ended here."""
@@ -192,12 +181,9 @@ class Lending:
         """Loans of the dead end, a little later; those of masters that were taken for dead and are back count again."""
         for key, borrower, lent in self._written_off.returned():
             if (seat := self._bench.seats.get(key)) is not None:
-                ledger = self._ledgers.setdefault(key, _Ledger())
-                if self._spaced(seat.host):
-                    # Somebody else's by now: what is open there goes on, but nothing begins beside what came back.
-                    for other, made in ledger.lent.items():
-                        self._call_in(other, CallIn(0, seat.host.name, made.number))
-                ledger.lent[borrower] = lent
+                # Somebody else's by now: nothing begins beside what came back.
+                self.call_in([key], borrower)
+                self._ledgers.setdefault(key, HostLedger()).lent[borrower] = lent
                 seat.host.lent += lent.slots
         self._end_later(lambda node: node not in self._lives)
 
@@ -252,7 +238,7 @@ class Lending:
         ledger = self._ledgers[host.key]
         if not self._lends(host.key):
             ledger.refuse()
-        while ledger.line and not ledger.own_next and not host.halted:
+        while self._may_lend(host, ledger):
             asker = ledger.line[0]
             job = self._jobs.get(asker.request.job)
             if asker.answer.done() or job is None:
@@ -280,6 +266,10 @@ class Lending:
         if not ledger.lent and not ledger.line:
             del self._ledgers[host.key]
 
+    def _may_lend(self, host: Host, ledger: HostLedger) -> bool:
+        """Tells whether anybody waits for the host, and may have it before we do."""
+        return bool(ledger.line) and not (ledger.own_next or host.halted or self.is_asked_elsewhere(host))
+
     def _count(self, host: Host) -> int:
         delay = self._delay_s(host)
         return max(1, min(COUNT_MAX, int(TIMINGS.loan_spaced_s / delay))) if delay > 0.0 else COUNT_MAX
@@ -290,8 +280,3 @@ class Lending:
 
     def _delay_s(self, host: Host) -> float:
         return lasting_delay_s(host, self._jobs.values())
-
-
-def _give_up(answer: asyncio.Future[Lent]) -> None:
-    if not answer.done():
-        answer.set_result(Lent(0, False))

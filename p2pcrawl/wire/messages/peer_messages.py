@@ -331,16 +331,6 @@ class CallIn(PeerRequest[CalledIn], tag=65):
     """Of the question that the loan came of."""
 
 
-class Offered(PeerReply, tag=42):
-    """The offer was heard."""
-
-
-class Offer(PeerRequest[Offered], tag=41):
-    """The sender had these buckets and thinks that they are the receiver's: it is to claim them, if so."""
-
-    buckets: bytes
-
-
 class WireHostNote(Record):
     """The facts about a host that whoever asks it next must know."""
 
@@ -351,6 +341,26 @@ class WireHostNote(Record):
     penalty_s: Seconds
     pause_s: Seconds
     """As in core.politeness.HostNote."""
+
+
+class Offered(PeerReply, tag=42):
+    """An answer to an offer."""
+
+    heard: bool = True
+    """Not by whoever acts in another view."""
+
+
+OPEN_MAX = 1 << 16
+
+
+class Offer(PeerRequest[Offered], tag=41):
+    """The sender had these buckets and thinks that they are the receiver's: it is to claim them, if so."""
+
+    buckets: bytes
+    open: Annotated[list[HostHash], Meta(max_length=OPEN_MAX)] = []
+    """The hosts in them that the sender is asking still, or those that have borrowed them from it."""
+    notes: list[WireHostNote] = []
+    """What hosts in them have asked for, as far as the receiver was not told."""
 
 
 class CopyRow(Record):

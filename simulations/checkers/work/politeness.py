@@ -31,13 +31,9 @@ def check(evidence: Evidence) -> Iterator[str]:
     for host, visits in by_host.items():
         patience = _Patience.of(evidence.web.hosts.get(host))
         for visit in sorted(visits, key=lambda v: v.began_s):
-            agreements = [agreed_s for began_s, agreed_s in split if began_s <= visit.began_s <= agreed_s]
-            if not agreements:
+            if not any(began_s <= visit.began_s <= agreed_s for began_s, agreed_s in split):
                 yield from patience.broken_by(visit)
-            end_s = _end(visit, evidence.incidents)
-            # Of what the other side still had open when both agreed again the owner knows that it may be there.
-            if not agreements or end_s <= max(agreements) + patience.usual_s * TOLERANCE:
-                patience.spaced_at = max(patience.spaced_at, end_s)
+            patience.spaced_at = max(patience.spaced_at, _end(visit, evidence.incidents))
             if visit.failure != "cut" and not _died_with(visit, evidence):
                 patience.learn(visit)
 

@@ -353,8 +353,8 @@ async def test_bucket_of_a_host_that_is_lent_is_not_let_go_of(tmp_path: Path) ->
             super().__init__(folder, settings)
             self.budgets = Budgets(self.ground.workbench, self.ground.jobs, self.router, FakePeers(NodeId("1" * 40)))
 
-        def lent_of(self) -> Iterable[int]:
-            return self.budgets.lending.lent_of()
+        def lent(self) -> Iterable[int]:
+            return self.budgets.lending.lent()
 
     slaves = Slaves(Site([]), lambda task: None)
     async with Master(company := Lender(tmp_path, Settings()), slaves=0, run_here=slaves) as master:

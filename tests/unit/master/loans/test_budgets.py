@@ -18,7 +18,7 @@ from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.hosts.politeness import Pace
 from p2pcrawl.core.ring.rendezvous import bucket_of, key_hash
 from p2pcrawl.master.jobs.job import RUNNING
-from p2pcrawl.master.loans import borrowing, lending
+from p2pcrawl.master.loans import borrowing, elsewhere, lending
 from p2pcrawl.master.loans.budgets import Budgets
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.page_link import Link
@@ -301,14 +301,14 @@ async def test_bucket_that_is_lost_refuses_those_that_wait_for_its_hosts() -> No
         await until(lambda: it.lent == 0)
 
 
-async def test_owner_knows_the_buckets_of_which_hosts_are_lent() -> None:
+async def test_owner_knows_which_hosts_are_lent() -> None:
     async with town() as it:
-        before = set(it.owner.budgets.lending.lent_of())
+        before = set(it.owner.budgets.lending.lent())
 
         await it.borrow(it.borrower)
 
         assert before == set()
-        assert set(it.owner.budgets.lending.lent_of()) == {bucket_of(NAME)}
+        assert set(it.owner.budgets.lending.lent()) == {key_hash(NAME)}
 
 
 async def test_nothing_more_is_begun_under_a_loan_of_a_bucket_that_is_claimed() -> None:
@@ -353,7 +353,7 @@ async def test_loan_that_was_written_off_counts_again_when_its_borrower_was_not_
         it.owner.seat.host.next_at = 0.0
         waiting = it.owner.budgets.lending.lend(Borrow(0, NAME, 1, 1.0, 1), OTHER)
         assert it.lent == 1
-        assert set(it.owner.budgets.lending.lent_of()) == {bucket_of(NAME)}
+        assert set(it.owner.budgets.lending.lent()) == {key_hash(NAME)}
         assert not it.owner.seat.host.may_begin(1e9, Pace.of(Settings()))
         assert not waiting.done()
         it.borrower.end()
@@ -390,6 +390,54 @@ async def test_loan_made_while_another_was_written_off_is_called_in_when_that_on
         # The one that came back is left.
         await until(lambda: it.lent == 1)
         assert not it.owner.seat.host.may_begin(1e9, Pace.of(Settings()))
+
+
+async def test_host_that_another_master_asks_still_is_neither_asked_nor_lent_until_its_delay_after_that() -> None:
+    async with town() as it:
+        it.owner.budgets.met(OTHER, {key_hash(NAME)}, ())
+        waiting = it.owner.budgets.lending.lend(Borrow(0, NAME, 1, 1.0, 1), BORROWER)
+        before = it.owner.permit(), waiting.done()
+
+        it.owner.budgets.met(OTHER, (), ())
+        it.owner.budgets.tend()
+
+        assert before == (False, False)
+        assert (await waiting).wait_s == pytest.approx(1.0, abs=0.2)
+
+
+async def test_host_that_nobody_says_any_more_is_asked_elsewhere_is_asked_here(monkeypatch) -> None:
+    async with town() as it:
+        it.owner.budgets.met(OTHER, {key_hash(NAME)}, ())
+        before = it.owner.permit()
+
+        later = monotonic() + 60.0
+        monkeypatch.setattr(elsewhere, "monotonic", lambda: later)
+        it.owner.budgets.tend()
+
+        assert not before
+        assert it.owner.permit()
+
+
+async def test_host_without_a_delay_waits_for_nobody() -> None:
+    async with town() as it:
+        it.owner.seat.host.private = True
+
+        it.owner.budgets.met(OTHER, {key_hash(NAME)}, ())
+
+        assert it.owner.permit()
+
+
+@pytest.mark.parametrize("asked", [True, False], ids=["open", "told"])
+async def test_loan_of_a_host_of_which_another_master_knows_more_is_called_in(asked: bool) -> None:
+    async with town() as it:
+        await it.borrow(it.borrower)
+        known = {key_hash(NAME)}
+
+        it.owner.budgets.met(OTHER, known if asked else (), () if asked else known)
+        await until(lambda: any(isinstance(message, CallIn) for message in it.heard))
+        it.borrower.seat.host.release(0.0, None)
+
+        assert not it.borrower.permit()
 
 
 async def test_nobody_but_its_owner_calls_a_loan_in() -> None:
