@@ -19,6 +19,7 @@ STYLE = (
 )
 
 FIRST, LAST = "<!-- rooms, drawn by docs/draw.py -->", "<!-- end of rooms -->"
+FIRST_CALL, LAST_CALL = "<!-- operations, drawn by docs/draw.py -->", "<!-- end of operations -->"
 
 Graph = dict[str, set[str]]
 """Who imports whom."""
@@ -36,7 +37,22 @@ def main() -> int:
 def drawn() -> dict[str, str]:
     """Returns the texts of all files that are drawn, whole or in part, by their names."""
     page = (DOCS / "architecture.md").read_text(encoding="utf-8")
-    return {"rooms.svg": rooms(), "job-states.svg": job_states(), "architecture.md": with_rooms(page)}
+    pages = {"architecture.md": with_rooms(page), "api.md": with_operations((DOCS / "api.md").read_text("utf-8"))}
+    return {"rooms.svg": rooms(), "job-states.svg": job_states(), **pages}
+
+
+def with_operations(page: str) -> str:
+    """Returns the page with the table of the operations of the API; as it is where the libraries are not installed."""
+    try:
+        from p2pcrawl.peer.api.table.every_operation import OPERATIONS
+    except ModuleNotFoundError as error:
+        print(f"docs/api.md stays as it is: {error}; .venv/bin/python has it", file=sys.stderr)
+        return page
+    before, rest = page.split(FIRST_CALL)
+    _, after = rest.split(LAST_CALL)
+    rows = ["| call | rank | what it does |", "|---|---|---|"]
+    rows += [f"| `{each.method} {each.path}` | {each.rank} | {each.summary} |" for each in OPERATIONS]
+    return "\n".join([f"{before}{FIRST_CALL}", "", *rows, "", f"{LAST_CALL}{after}"])
 
 
 def with_rooms(page: str) -> str:

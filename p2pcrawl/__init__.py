@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from p2pcrawl.client.peer_client import Client
     from p2pcrawl.crawler import Crawler
     from p2pcrawl.model.crawl.request import Request
     from p2pcrawl.model.crawl.settings import Settings
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Client": "p2pcrawl.client.peer_client",
     "CloseSpider": "p2pcrawl.model.errors",
     "Crawler": "p2pcrawl.crawler",
     "DropItem": "p2pcrawl.model.errors",
@@ -51,6 +53,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Client",
     "CloseSpider",
     "Crawler",
     "DropItem",

@@ -1,40 +1,27 @@
-"""A peer's API as the verbs of the command line use it: blocking calls, and errors as one line.
-
-A token is read from where the user says, or from the data folder of a peer of this user that runs here, as that peer
-has noted it for this user alone; never from where somebody at the other end says. It is not sent: calls are signed
-with it (:mod:`p2pcrawl.peer.api.tokens`), so that whoever answers in place of a peer learns nothing.
-"""
+"""A peer's API as the verbs of the command line use it: blocking calls, and errors as one line."""
 
 from __future__ import annotations
 
 import http.client
 import json
-import os
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote, urlencode
 
 from p2pcrawl.client.clusters_here import peer_of_the_one
-from p2pcrawl.model.cluster.node import Address, format_address, parse_address
-from p2pcrawl.model.errors import ConfigurationError, NotNow, NotThere, P2PCrawlError
-from p2pcrawl.peer.api.tokens import authorization, read_token, token_of
-from p2pcrawl.private.presence import peers_here, token_file_of
+from p2pcrawl.client.peer_access import NONCE_PATH, NeedsToken, PeerAccess, api_address
+from p2pcrawl.model.cluster.node import Address, parse_address
+from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
+from p2pcrawl.private.presence import peers_here
 
-TOKEN_VARIABLE = "P2PCRAWL_TOKEN"  # nosec B105  # the name of a variable, not what is in it
 PEER_VARIABLE = "P2PCRAWL_PEER"
 CALL_S = 60.0
 LOOK_S = 5.0
 """For how long a peer is waited for that nobody has named."""
 PIECE = 256 * 1024
-_OF_THE_CALLER = {400: ConfigurationError, 404: NotThere, 409: NotNow, 413: ConfigurationError}
 ANSWER_MAX = 64 * 1024 * 1024
 """Of what is not read piece by piece; a line of items is no longer."""
-
-
-def with_host(address: str) -> str:
-    """Completes ``:7118``, which is on this machine."""
-    return f"127.0.0.1{address}" if address.startswith(":") and address.count(":") == 1 else address
 
 
 def job_path(called: str | int, *rest: str) -> str:
@@ -45,16 +32,12 @@ def job_path(called: str | int, *rest: str) -> str:
     return "/".join(("/v1/jobs", quote(str(called), safe=""), *rest))
 
 
-class _NeedsToken(ConfigurationError):
-    """Raised where a peer wants a token for a question, too."""
-
-
 class Remote:
     """One connection for each call."""
 
     def __init__(self, address: Address, token_file: Path | None = None, *, patience_s: float = CALL_S) -> None:
         self.address = address
-        self._token_file = token_file
+        self._access = PeerAccess(address, token_file)
         self._patience_s = patience_s
         self._signs = False
         """Whether questions are signed, too: only where the peer wants it, for it costs a call more."""
@@ -67,8 +50,7 @@ class Remote:
         ``itself`` is meant, it has to be the only one. Raises ConfigurationError, with what else could be typed.
         """
         if typed:
-            host, port = parse_address(with_host(typed.removeprefix("http://").rstrip("/")))
-            return cls(format_address(host, port), token_file)
+            return cls(api_address(typed), token_file)
         here = peers_here()
         if not here:
             raise ConfigurationError(
@@ -91,7 +73,7 @@ class Remote:
         if not self._signs:
             try:
                 return self._call("GET", target)
-            except _NeedsToken:
+            except NeedsToken:
                 self._signs = True
         return self._call("GET", target, None, self._signed("GET", target))
 
@@ -118,14 +100,14 @@ class Remote:
             while piece := response.read1(PIECE):
                 *lines, rest = (rest + piece).split(b"\n")
                 if len(rest) > ANSWER_MAX:
-                    raise self._stranger()
+                    raise self._access.stranger()
                 if lines:
                     yield lines
             # A chunked answer that was cut looks like its end to read1; only the last chunk says which it was.
             if rest or (response.chunked and response.chunk_left):
                 raise http.client.IncompleteRead(rest)
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise P2PCrawlError(f"the answer of the peer at {self.address} was cut short; try again") from error
+            raise self._access.cut_short() from error
         finally:
             connection.close()
 
@@ -135,18 +117,14 @@ class Remote:
         if not self._signs:
             try:
                 return self._send(connection, "GET", path)
-            except _NeedsToken:
+            except NeedsToken:
                 self._signs = True
                 connection.close()
         return self._send(connection, "GET", path, None, self._signed("GET", path))
 
     def _signed(self, method: str, target: str, body: bytes = b"") -> dict[str, str]:
         """Returns the headers of a call that is signed with the token."""
-        told = self._call("GET", "/v1/nonce")
-        if not isinstance(nonce := told.get("nonce"), str):
-            raise self._stranger()
-        token = self._token(str(told.get("token_file")))
-        return {"Authorization": authorization(token, nonce, method, target, body)}
+        return self._access.signed(self._call("GET", NONCE_PATH), method, target, body)
 
     def _connection(self) -> http.client.HTTPConnection:
         host, port = parse_address(self.address)
@@ -160,18 +138,9 @@ class Remote:
             raise self._unreachable(error) from error
         finally:
             connection.close()
-        try:
-            answer = json.loads(said) if len(said) <= ANSWER_MAX else None
-        except (ValueError, RecursionError) as error:
-            raise self._stranger() from error
-        if not isinstance(answer, dict):
-            raise self._stranger()
-        return answer
-
-    def _stranger(self) -> ConfigurationError:
-        return ConfigurationError(
-            f"what answers at {self.address} is no peer's API, or of another version (--peer takes the API's address)"
-        )
+        if len(said) > ANSWER_MAX:
+            raise self._access.stranger()
+        return self._access.answer(said)
 
     def _send(
         self,
@@ -188,47 +157,11 @@ class Remote:
             raise self._unreachable(error) from error
         if response.status == 200:
             return response
-        text = _error_text(response.read(PIECE))
-        if response.status in _OF_THE_CALLER:
-            raise _OF_THE_CALLER[response.status](text)
-        if response.status == 401 and not headers:
-            raise _NeedsToken(text)
-        if response.status in (401, 403) and headers:
-            what = "token" if response.status == 401 else "call"
-            raise ConfigurationError(f"the peer at {self.address} refuses the {what}: {text}")
-        raise P2PCrawlError(text or f"the peer at {self.address} answered with status {response.status}")
+        raise self._access.refusal(response.status, response.read(PIECE), signed=bool(headers))
 
     def _unreachable(self, error: Exception) -> P2PCrawlError:
         if isinstance(error, TimeoutError):
-            return P2PCrawlError(f"the peer at {self.address} did not answer in {self._patience_s:g} s")
-        if isinstance(error, http.client.HTTPException):
-            return P2PCrawlError(f"what answers at {self.address} is no peer's API (--peer takes the API's address)")
-        reason = getattr(error, "strerror", None) or str(error)
-        return P2PCrawlError(f"no peer answers at {self.address} ({reason}): is it running, and is this its API?")
-
-    def _token(self, told: str) -> str:
-        """Finds the token of the peer. ``told``: where the peer says that its token is, for people."""
-        if self._token_file is not None:
-            return _read(self._token_file, named=True)
-        if text := os.environ.get(TOKEN_VARIABLE):
-            return token_of(text, TOKEN_VARIABLE)
-        if (path := token_file_of(self.address)) is not None:
-            return _read(path, named=False)
-        raise ConfigurationError(
-            f"the peer at {self.address} is none that you run on this machine; it says that its token is in "
-            f"{told[:200]!r}: copy that file and name it with --token-file, or put its text into {TOKEN_VARIABLE}"
+            return self._access.silent(self._patience_s)
+        return (
+            self._access.no_http() if isinstance(error, http.client.HTTPException) else self._access.unreachable(error)
         )
-
-
-def _read(path: Path, *, named: bool) -> str:
-    try:
-        return read_token(path, named=named)
-    except OSError as error:
-        raise ConfigurationError(f"cannot read the token file {path}: {error.strerror}") from error
-
-
-def _error_text(body: bytes) -> str:
-    try:
-        return str(json.loads(body)["error"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return ""

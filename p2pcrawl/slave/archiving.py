@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-from p2pcrawl.fetch.connection.client import Client
+from p2pcrawl.fetch.connection.client import HttpClient
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
 from p2pcrawl.stores.warc.place import WarcPlace
 from p2pcrawl.stores.warc.warc_folder import WarcFolder
@@ -19,11 +19,11 @@ async def archiving(place: WarcPlace | None) -> AsyncIterator[OpenFetcher]:
     Leaving ends the file that is written. Files of slaves that were killed are ended meanwhile.
     """
     if place is None:
-        yield Client
+        yield HttpClient
         return
     pages = WarcFolder(place)
     pages.mend()
     try:
-        yield partial(Client, raw_pages=pages)
+        yield partial(HttpClient, raw_pages=pages)
     finally:
         await pages.close()

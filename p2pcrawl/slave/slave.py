@@ -17,7 +17,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from p2pcrawl.fetch.connection.client import Client
+from p2pcrawl.fetch.connection.client import HttpClient
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
 from p2pcrawl.model.errors import LinkError, StorageError
 from p2pcrawl.model.printable import LogLines
@@ -52,7 +52,7 @@ class Slave:
     def __init__(
         self,
         classes: dict[str, type[Spider]] | None = None,
-        open_fetcher: OpenFetcher = Client,
+        open_fetcher: OpenFetcher = HttpClient,
         new_loop: Callable[[], asyncio.AbstractEventLoop] | None = None,
         peers_here: PeersHere | None = None,
         desk: Desk | None = None,

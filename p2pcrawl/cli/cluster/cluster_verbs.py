@@ -127,7 +127,7 @@ def peer(
     after SIGTERM and drain, 130 after Ctrl-C.
     """
     from p2pcrawl.cli.cluster.peer_verb import PeerOptions, run_peer
-    from p2pcrawl.client.remote import with_host
+    from p2pcrawl.client.peer_access import with_host
     from p2pcrawl.peer.config import Partition
     from p2pcrawl.stores.warc.place import chosen_place
 

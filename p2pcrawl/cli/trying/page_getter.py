@@ -11,7 +11,7 @@ from p2pcrawl.fetch.components.plain_fetcher import PlainFetcher
 from p2pcrawl.fetch.components.robots import RobotsRules, fetch_robots
 from p2pcrawl.fetch.components.standard import default_components
 from p2pcrawl.fetch.components.status import StatusError
-from p2pcrawl.fetch.connection.client import Client
+from p2pcrawl.fetch.connection.client import HttpClient
 from p2pcrawl.fetch.connection.fetcher import Fetcher
 from p2pcrawl.fetch.connection.guard import Blocked, Networks, endpoints_of, opened_by
 from p2pcrawl.fetch.proxies.pooled_fetcher import proxy_pool
@@ -43,7 +43,7 @@ class PageGetter:
             home=self._home,
         )
         self._components = assemble(defaults)
-        self._client = Client(settings, self._networks)
+        self._client = HttpClient(settings, self._networks)
         self._fetcher: Fetcher = self._client
         self._chain = Chain(self._components, self._fetched)
         self._opened = AsyncExitStack()

@@ -38,7 +38,7 @@ _FOR_PROXY: Final = "Proxy-Authorization"
 _PROTOCOLS: Final[dict[HttpVersion | None, str]] = {HttpVersion10: "HTTP/1.0", HttpVersion11: "HTTP/1.1"}
 
 
-class Client:
+class HttpClient:
     """Fetches pages over pooled connections; an async context manager.
 
     How many requests are open at once is the caller's business. ``raw_pages`` is given each answer as it came, before

@@ -1,6 +1,6 @@
 """The port between a slave and the web: who brings the answer to a request.
 
-:class:`p2pcrawl.fetch.connection.client.Client` does so over HTTP. Whatever stands in its place (a web that is made
+:class:`p2pcrawl.fetch.connection.client.HttpClient` does so over HTTP. Whatever stands in its place (a web that is made
 up, a store
 of pages kept from earlier) keeps the same promises.
 """

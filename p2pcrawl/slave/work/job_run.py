@@ -14,7 +14,7 @@ from p2pcrawl.fetch.components.plain_fetcher import PlainFetcher
 from p2pcrawl.fetch.components.robots import RobotsText, fetch_robots
 from p2pcrawl.fetch.components.standard import default_components
 from p2pcrawl.fetch.components.status import Retry
-from p2pcrawl.fetch.connection.client import Client
+from p2pcrawl.fetch.connection.client import HttpClient
 from p2pcrawl.fetch.connection.fetcher import OpenFetcher
 from p2pcrawl.fetch.connection.guard import Blocked, Networks
 from p2pcrawl.fetch.proxies.pooled_fetcher import proxy_pool
@@ -75,7 +75,7 @@ class JobRun:
         arguments: dict[str, Any],
         settings: Settings,
         networks: Networks,
-        open_fetcher: OpenFetcher = Client,
+        open_fetcher: OpenFetcher = HttpClient,
         close_job: Callable[[str], None] = lambda reason: None,
     ) -> None:
         """``close_job`` asks the master to end the job."""

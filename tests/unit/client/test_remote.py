@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from p2pcrawl.client.remote import TOKEN_VARIABLE, Remote
+from p2pcrawl.client.peer_access import TOKEN_VARIABLE
+from p2pcrawl.client.remote import Remote
 from p2pcrawl.model.cluster.node import Address
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.peer.api.tokens import Doorkeeper, load_or_make_token

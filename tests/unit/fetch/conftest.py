@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 import uvloop
 
-from p2pcrawl.fetch.connection.client import Client
+from p2pcrawl.fetch.connection.client import HttpClient
 from p2pcrawl.fetch.connection.guard import Networks
 from p2pcrawl.model.crawl.settings import Settings
 
@@ -88,13 +88,13 @@ async def serve() -> AsyncIterator[Callable[..., Awaitable[RawServer]]]:
 
 
 @pytest.fixture
-async def new_client() -> AsyncIterator[Callable[..., Awaitable[Client]]]:
+async def new_client() -> AsyncIterator[Callable[..., Awaitable[HttpClient]]]:
     """``await new_client(setting=value, ...)``: an open client; loopback is open unless ``networks`` says otherwise."""
     async with contextlib.AsyncExitStack() as stack:
 
-        async def start(networks: Networks | None = None, **settings: object) -> Client:
+        async def start(networks: Networks | None = None, **settings: object) -> HttpClient:
             opened = Networks((), ["127.0.0.0/8"]) if networks is None else networks
-            return await stack.enter_async_context(Client(Settings().updated(settings), opened))
+            return await stack.enter_async_context(HttpClient(Settings().updated(settings), opened))
 
         yield start
 

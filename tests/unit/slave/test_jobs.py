@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from p2pcrawl.fetch.connection.client import Client
+from p2pcrawl.fetch.connection.client import HttpClient
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.slave.work.doors import Doors
 from p2pcrawl.slave.work.jobs import Jobs
@@ -29,7 +29,7 @@ def same_path(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def whose(specs: list[WireJob]) -> list[str]:
     failures: list[Bye] = []
-    jobs = Jobs({}, Client, failures.append, Doors())
+    jobs = Jobs({}, HttpClient, failures.append, Doors())
     try:
         for spec in specs:
             jobs.open(spec)
@@ -76,7 +76,7 @@ async def test_pipeline_that_cannot_be_opened_is_told_whatever_it_raises(tmp_pat
         f"import asyncio\nclass Pipe:\n    def open_spider(self, spider):\n        raise {error}\n"
     )
     failures: list[Bye] = []
-    jobs = Jobs({}, Client, failures.append, Doors())
+    jobs = Jobs({}, HttpClient, failures.append, Doors())
     settings = {"item_pipelines": {f"{tmp_path / 'pipe.py'}:Pipe": 1}}
 
     try:

@@ -12,7 +12,7 @@ from p2pcrawl.fetch.components.redirect import Redirect
 from p2pcrawl.fetch.components.robots import fetch_robots
 from p2pcrawl.fetch.components.signed_requests import SignedRequests, signer_of
 from p2pcrawl.fetch.components.standard import default_components
-from p2pcrawl.fetch.connection.client import Client
+from p2pcrawl.fetch.connection.client import HttpClient
 from p2pcrawl.fetch.connection.guard import Networks
 from p2pcrawl.fetch.signing.bot_key import BotKey
 from p2pcrawl.model.choosing.signature_form import SignWhen
@@ -123,7 +123,7 @@ async def test_proxy_is_not_told_what_is_signed_for_a_host_behind_its_tunnel(ser
     request = Request("https://93.184.216.34/", meta={"proxy": proxy.url})
     component(settings).process_request(request)
 
-    async with Client(settings, Networks((), ["127.0.0.0/8"])) as client:
+    async with HttpClient(settings, Networks((), ["127.0.0.0/8"])) as client:
         with pytest.raises(FetchError):
             await client.fetch(request)
 

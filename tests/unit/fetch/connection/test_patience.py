@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from p2pcrawl.fetch.connection.client import Client
+from p2pcrawl.fetch.connection.client import HttpClient
 from p2pcrawl.fetch.connection.guard import Networks
 from p2pcrawl.fetch.connection.patience import Patience, Standstill
 from p2pcrawl.model.crawl.request import Request
@@ -92,7 +92,7 @@ def port() -> Iterator[int]:
 @pytest.mark.parametrize("limit", ["download_timeout", "first_byte_timeout", "connect_timeout"])
 async def test_answer_that_came_while_the_loop_stood_still_is_taken(port: int, limit: str) -> None:
     settings = Settings(**{limit: LIMIT_S})
-    async with Client(settings, Networks(["127.0.0.1"])) as client:
+    async with HttpClient(settings, Networks(["127.0.0.1"])) as client:
         fetching = asyncio.create_task(client.fetch(Request(f"http://127.0.0.1:{port}/")))
         await asyncio.sleep(0)
         block(4 * LIMIT_S)

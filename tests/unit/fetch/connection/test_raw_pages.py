@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack
 import brotli
 import pytest
 
-from p2pcrawl.fetch.connection.client import Client
+from p2pcrawl.fetch.connection.client import HttpClient
 from p2pcrawl.fetch.connection.guard import Networks
 from p2pcrawl.model.crawl.raw_page import RawPage
 from p2pcrawl.model.crawl.request import Request
@@ -38,13 +38,13 @@ def kept() -> Kept:
 
 
 @pytest.fixture
-async def new_client(kept: Kept) -> AsyncIterator[Callable[..., Awaitable[Client]]]:
+async def new_client(kept: Kept) -> AsyncIterator[Callable[..., Awaitable[HttpClient]]]:
     """``await new_client(setting=value, ...)``: an open client whose raw pages are in ``kept``."""
     async with AsyncExitStack() as stack:
 
-        async def start(**settings: object) -> Client:
+        async def start(**settings: object) -> HttpClient:
             networks = Networks((), ["127.0.0.0/8"])
-            return await stack.enter_async_context(Client(Settings().updated(settings), networks, raw_pages=kept))
+            return await stack.enter_async_context(HttpClient(Settings().updated(settings), networks, raw_pages=kept))
 
         yield start
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from p2pcrawl.client.remote import TOKEN_VARIABLE, Remote
+from p2pcrawl.client.peer_access import TOKEN_VARIABLE
+from p2pcrawl.client.remote import Remote
 from p2pcrawl.model.cluster.node import Address
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.peer.api.routes import Api
