@@ -97,7 +97,9 @@ class Cluster:
         self.mirroring = Mirroring(ground.jobs, master.admission, peers, self.ownership)
         self.farewell = Farewell(neighbours, master.handover, self.takeover, self.mirroring)
         self.own_standing = OwnStanding(neighbours, master.exchange, self.takeover)
-        self.accounts = AccountKeeping(peers, self.holdings, ground.jobs, ground.recorder, self.ownership.copies)
+        self.accounts = AccountKeeping(
+            peers, self.holdings, ground.jobs, ground.recorder, self.ownership.copies, ground.slices
+        )
         self.orders = HostOrders(peers, self.holdings, ground.workbench, ground.wake.set)
         self.completion = Completion(peers, self.own_standing.of, ground.lifecycle.close)
         self._idle_pages = IdlePages()

@@ -7,6 +7,7 @@ no other writer and no other order, so nothing needs a lock.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -71,6 +72,8 @@ class Cycle:
         batch, now = Batch(orders=ground.lifecycle.orders), monotonic()
         await self._gather(batch, now)
         ground.meters.count(batch.tallies)
+        if self.company.others_bring_jobs:
+            ground.slices.count_turn(batch.tallies, time.time())
         aftermath, self.intake.aftermath = self.intake.aftermath, Aftermath()
         grew = bool(batch.items) or any(ending.staged for ending in batch.endings)
         committed = Committed()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from p2pcrawl.core.membership.output import MembershipOutput
 from p2pcrawl.core.membership.swim import Membership
+from p2pcrawl.core.slices import Slice
 from p2pcrawl.frontier.records.batch import Batch
 from p2pcrawl.master.copies.account_keeping import AccountKeeping
 from p2pcrawl.master.jobs import certificate, job_stats
@@ -14,6 +15,7 @@ from p2pcrawl.master.jobs.completion import Completion
 from p2pcrawl.master.jobs.job import Job
 from p2pcrawl.master.links.dispatch import Hold
 from p2pcrawl.master.slaves.outcomes import Intake
+from p2pcrawl.model.cluster.account import AccountKey
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.wire.messages.slave_messages import LinkColumns
 
@@ -91,7 +93,36 @@ async def _tell_nobody(self: AccountKeeping) -> None:
     pass
 
 
+# -- slices-kept-to-itself: nobody is told what a master has done in which hour and at which host
+
+
+_owe = AccountKeeping._owe
+
+
+def _owe_no_slices(self: AccountKeeping, keys: Iterable[AccountKey], lives: dict[NodeId, str]) -> None:
+    _owe(self, [key for key in keys if not key.slice], lives)
+
+
+# -- slices-of-a-start: a master that comes back does not know what it had told of its work ------
+
+
+def _recall_nothing(self: AccountKeeping, slices: Sequence[Slice]) -> None:
+    pass
+
+
 CONTROLS = {
+    "slices-kept-to-itself": Control(
+        "the slices of what a master has done are told to nobody",
+        "statements",
+        Options(scenario="wiped", masters=3, pages=200, hosts=30, limit_s=LIMIT_S),
+        (swap(AccountKeeping._owe, _owe_no_slices),),
+    ),
+    "slices-of-a-start": Control(
+        "a master that comes back with its disk counts its work from nothing, under the same life",
+        "statements",
+        Options(scenario="rolling", masters=3, pages=200, hosts=30, limit_s=LIMIT_S),
+        (swap(AccountKeeping.recall, _recall_nothing),),
+    ),
     "account-of-a-start": Control(
         "what a master counted is of its start, and not of its disk: it comes back, and counts twice",
         "statements",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.master.jobs.job import FINISHED
 from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.peer.figures.statistics_told import ROWS_MAX
 
 from ..kernel.life import NodeDown
 from ..observe.folders import Print, read_phases
@@ -117,7 +118,8 @@ class Observer:
         """Asks all that are up how the job stands, as a person would."""
         stage = self._stage
         for machine in stage.up:
-            self.answers[machine.name] = await machine.ask("job", {"job": stage.job})
+            statistics = await machine.ask("statistics", {"job": stage.job, "by": "host", "limit": ROWS_MAX})
+            self.answers[machine.name] = {**await machine.ask("job", {"job": stage.job}), "statistics": statistics}
 
     async def question(self) -> None:
         """Asks all that are up how the job stands, in the middle of a run. Who does not answer is passed over."""

@@ -105,4 +105,32 @@ def host(
     return run_host(name, changes, peer_api, token_file, as_json=as_json)
 
 
-ALL: Final = (errors, hosts, host)
+@click.command()
+@options.job_or_none
+@click.option(
+    "--by", type=click.Choice(["hour", "day", "host", "error"]), default="hour", show_default=True,
+    help="What each row stands for.",
+)  # fmt: skip
+@click.option(
+    "-n", "--limit", type=click.IntRange(min=1, max=1_000), default=24, show_default=True, metavar="N",
+    help="How many rows: the latest hours or days, the hosts or errors with most.",
+)  # fmt: skip
+@options.peer
+@options.as_json
+@options.debug
+def stats(job: str | None, by: str, limit: int, peer_api: str | None, as_json: bool, debug: bool) -> int:
+    """Show what was done when and where: for a JOB, or for all.
+
+    Work is counted, so a page that was fetched twice is counted twice. Hours and days are those of UTC.
+
+    \b
+    p2pcrawl stats                       # the last hours of all jobs
+    p2pcrawl stats 1234 --by host -n 50
+    p2pcrawl stats --last --by error
+    """
+    from p2pcrawl.cli.cluster.figures_told import run_stats
+
+    return run_stats(job, by, limit, peer_api, as_json=as_json)
+
+
+ALL: Final = (errors, hosts, host, stats)

@@ -1,4 +1,4 @@
-"""The verbs ``errors``, ``hosts`` and ``host``: what failed, and which hosts are slow, and why."""
+"""The verbs ``errors``, ``hosts``, ``host`` and ``stats``: what failed, which hosts are slow, what was done when."""
 
 from __future__ import annotations
 
@@ -45,6 +45,13 @@ def run_host(name: str, changes: dict[str, Any], peer: str | None, token_file: P
     if not changes:
         return _print_figures(remote.get(path), host_words, as_json)
     return _print_figures(remote.change("PATCH", path, changes), change_words, as_json)
+
+
+def run_stats(called: str | None, by: str, limit: int, peer: str | None, *, as_json: bool) -> int:
+    """Prints what was done when, and where."""
+    remote = Remote.find(peer)
+    answer = remote.get(job_path(called, "statistics") if called else "/v1/statistics", by=by, limit=limit)
+    return _print_figures(answer, stats_words, as_json)
 
 
 def _print_figures(answer: dict[str, Any], in_words: Any, as_json: bool) -> int:
@@ -114,6 +121,28 @@ def host_words(host: dict[str, Any]) -> Iterator[str]:
     for rules in host["robots"]:
         wants = f", wants {rules['crawl_delay_s']:g} s between requests" if rules["crawl_delay_s"] else ""
         yield f"  robots   {rules['origin']} for {rules['agent']}: {rules['verdict']}{wants}"
+
+
+def stats_words(answer: dict[str, Any]) -> Iterator[str]:
+    """Tells of statistics in words."""
+    total, by = answer["total"], answer["by"]
+    if not total["fetches"]:
+        yield "nothing has been fetched"
+        return
+    if by == "error":
+        kinds = [(row["name"], f"{row['failed']:,}", f"{row['retries']:,}") for row in answer["rows"]]
+        yield from in_columns([("ERROR", "FAILED", "TRIED AGAIN"), *kinds], right={1, 2})
+        return
+    rows = [(by.upper(), "PAGES", "ITEMS", "BYTES", "FAILED", "TRIED AGAIN", "" if by == "host" else "MOST")]
+    form = {"hour": "%Y-%m-%d %H:00", "day": "%Y-%m-%d"}.get(by, "")
+    for row in [*answer["rows"], {**total, "name": "total"}]:
+        name = time.strftime(form, time.gmtime(row["at"])) if row["at"] is not None else row["name"]
+        pages, items, bytes_, failed, retries = (
+            f"{row[each]:,}" for each in ("pages", "items", "bytes", "failed", "retries")
+        )
+        most = next(iter(row["errors"]), "") if by != "host" else ""
+        rows.append((name, pages, items, bytes_, failed, retries, most))
+    yield from in_columns(rows, right={1, 2, 3, 4, 5})
 
 
 def change_words(answer: dict[str, Any]) -> Iterator[str]:

@@ -20,7 +20,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from p2pcrawl.core.buckets.standings import Standing
-from p2pcrawl.frontier.copies.account_rows import TABLE, read_accounts, write_accounts
+from p2pcrawl.frontier.copies.account_rows import (
+    SLICED,
+    TABLE,
+    WITHOUT_SLICES,
+    drop_accounts,
+    read_accounts,
+    write_accounts,
+)
 from p2pcrawl.frontier.copies.order_rows import ORDERS_TABLE, read_orders, write_orders
 from p2pcrawl.frontier.database import digest
 from p2pcrawl.frontier.database.digest import Range, Rows
@@ -30,7 +37,7 @@ from p2pcrawl.frontier.database.statements import run_many
 from p2pcrawl.frontier.database.tables import Layout, run_script
 from p2pcrawl.frontier.records.columns import named
 from p2pcrawl.frontier.records.known import Key
-from p2pcrawl.model.cluster.account import Account
+from p2pcrawl.model.cluster.account import Account, AccountKey
 from p2pcrawl.model.cluster.epoch import Span
 from p2pcrawl.model.cluster.host_order import HostOrder
 from p2pcrawl.model.crawl.fingerprint import halves, pack_halves
@@ -65,10 +72,11 @@ _UPGRADES = {
     1: ("ALTER TABLE standing ADD COLUMN base INTEGER NOT NULL DEFAULT 0",),
     2: ("ALTER TABLE standing ADD COLUMN pieces TEXT NOT NULL DEFAULT ''",),
     3: ("ALTER TABLE held ADD COLUMN marks INTEGER NOT NULL DEFAULT 0",),
-    4: (TABLE,),
+    4: (WITHOUT_SLICES,),
     5: (ORDERS_TABLE,),
+    6: SLICED,
 }
-LAYOUT = Layout("copies.db", 0x70327062, 6, lambda db: run_script(db, _TABLES, TABLE, ORDERS_TABLE), _UPGRADES)
+LAYOUT = Layout("copies.db", 0x70327062, 7, lambda db: run_script(db, _TABLES, TABLE, ORDERS_TABLE), _UPGRADES)
 HELD = Rows("held", "stamp")
 _COLUMNS = "h.bucket, h.hi, h.lo, h.job, h.stamp, h.marks, b.row, b.items, b.data"
 _AFTER = struct.Struct(">qqqq")
@@ -310,6 +318,11 @@ class CopyStore:
         """Replaces those with these keys."""
         with self._errors, self._transaction:
             write_accounts(self._db, accounts)
+
+    def drop_accounts(self, keys: Iterable[AccountKey]) -> None:
+        """Deletes these."""
+        with self._errors, self._transaction:
+            drop_accounts(self._db, keys)
 
     # -- orders about hosts -------------------------------------------------------------------
 

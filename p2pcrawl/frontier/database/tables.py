@@ -63,6 +63,12 @@ CREATE TABLE host (
 CREATE TABLE pause (key INTEGER PRIMARY KEY, until INTEGER NOT NULL, seconds REAL NOT NULL);
 """
 
+_STATISTIC = """
+CREATE TABLE statistic (
+    job INTEGER, name TEXT, version INTEGER NOT NULL, figures BLOB NOT NULL, PRIMARY KEY (job, name)
+) WITHOUT ROWID
+"""
+
 _GENERATION = """
 CREATE TABLE seen{0} (
     hi INTEGER, lo INTEGER, job INTEGER, id INTEGER NOT NULL, PRIMARY KEY (hi, lo, job)
@@ -89,7 +95,7 @@ END
 
 
 def _fill(connection: sqlite3.Connection) -> None:
-    run_script(connection, _TABLES, _GENERATION.format(""), _GENERATION.format("_young"), _LEAVE)
+    run_script(connection, _TABLES, _STATISTIC, _GENERATION.format(""), _GENERATION.format("_young"), _LEAVE)
     connection.execute(_LEAVE_TRIGGER)
     connection.execute("INSERT INTO meta VALUES ('store', ?), ('created', ?)", (os.urandom(16).hex(), int(time.time())))
 
@@ -105,11 +111,12 @@ def run_script(connection: sqlite3.Connection, *scripts: str) -> None:
 FRONTIER = Layout(
     "frontier.db",
     0x70327063,
-    3,
+    4,
     _fill,
     {
         1: ("ALTER TABLE record ADD COLUMN visit INTEGER NOT NULL DEFAULT 0",),
         2: ("ALTER TABLE item ADD COLUMN marks INTEGER", "ALTER TABLE sink ADD COLUMN place INTEGER"),
+        3: (_STATISTIC,),
     },
 )
 READ_AS_UPGRADED = {1: "CREATE TEMP VIEW record AS SELECT *, 0 AS visit FROM main.record"}

@@ -127,7 +127,7 @@ class Buckets:
             with Transaction(self._db):
                 self._delete(rows, {job: order}, defaultdict(Counter))
         with Transaction(self._db):
-            for table in ("lease", "staged", "item", "sink", "tally", *QUEUES):
+            for table in ("lease", "staged", "item", "sink", "tally", "statistic", *QUEUES):
                 self._db.execute(f"DELETE FROM {table} WHERE job = ?", (job,))
 
     def _delete(self, rows: list[sqlite3.Row], orders: Mapping[int, Order], changes: dict[int, Counter[str]]) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from p2pcrawl.core.bench.candidate import Candidate, Want, rank_of
+from p2pcrawl.core.slices import Slice
 from p2pcrawl.frontier.database.digest import Range
 from p2pcrawl.frontier.database.integrity import stored_phase
 from p2pcrawl.frontier.database.schema import FolderLock, MappedErrors, Transaction, open_database
@@ -25,6 +26,7 @@ from p2pcrawl.frontier.records.endings import write_endings
 from p2pcrawl.frontier.records.item_table import ITEM_BYTES_MAX, BroughtPage, DurablePage, ItemTable
 from p2pcrawl.frontier.records.known import Key, numbers_of
 from p2pcrawl.frontier.records.seen import SeenFilter
+from p2pcrawl.frontier.records.statistic_rows import read_slices, write_slices
 from p2pcrawl.model.crawl.fingerprint import halves
 from p2pcrawl.model.crawl.record import Order, Phase
 from p2pcrawl.wire.messages.peer_messages import Row
@@ -494,6 +496,16 @@ class Store:
         """Returns the job's counters, as of the last commit."""
         with self._errors:
             return dict(self._db.execute("SELECT name, count FROM tally WHERE job = ?", (job,)).fetchall())
+
+    def slices(self) -> list[Slice]:
+        """Returns the slices of the work that was done here."""
+        with self._errors:
+            return read_slices(self._db)
+
+    def set_slices(self, slices: Sequence[Slice], gone: Sequence[tuple[int, str]] = ()) -> None:
+        """Replaces slices, and deletes those of which a job and a name are given."""
+        with self._errors, self._transaction:
+            write_slices(self._db, slices, gone)
 
     def census(self, job: int) -> dict[str, int]:
         """Counts the records of a job by phase, one by one: what the counters must equal."""

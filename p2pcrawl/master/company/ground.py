@@ -13,6 +13,7 @@ from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.hosts.politeness import Host
 from p2pcrawl.core.journal import Journal
 from p2pcrawl.core.meters.meters import Meters
+from p2pcrawl.core.slices import WorkSlices
 from p2pcrawl.frontier.records.recorder import Recorder
 from p2pcrawl.master.company.fate import Fate
 from p2pcrawl.master.jobs.job import KnownJobs
@@ -46,6 +47,7 @@ class Ground:
         self.jobs = KnownJobs()
         self.meters = Meters()
         self.journal = Journal(time.time)
+        self.slices = WorkSlices()
         self.workbench = Workbench(settings.frontier_memory, remark=remark, seated=seated)
         self.keys = Keys()
         self.mailbox = Mailbox(self.wake.set)

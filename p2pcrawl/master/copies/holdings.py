@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from p2pcrawl.core.accounts import Accounts, joined_accounts
+from p2pcrawl.core.accounts import joined_accounts
 from p2pcrawl.core.buckets.standings import Standing
 from p2pcrawl.core.hosts.politeness import HostNote
 from p2pcrawl.frontier.copies.copy_store import LAYOUT, CopyStore, Mark, NoteRow, SpoolRow
 from p2pcrawl.frontier.database.digest import Range
 from p2pcrawl.master.copies.copier import BYTES_MAX, ROWS_MAX
 from p2pcrawl.master.copies.looking import Looking
-from p2pcrawl.model.cluster.account import Account
+from p2pcrawl.model.cluster.account import Account, AccountKey
 from p2pcrawl.model.cluster.host_order import HostOrder
 from p2pcrawl.model.crawl.fingerprint import SIZE, halves, pack_halves
 from p2pcrawl.model.errors import LinkError, StorageError
@@ -55,8 +55,10 @@ class Holdings:
         """What is here of each bucket of which anything was ever known here, as it is on the disk."""
         self.orders: list[HostOrder] = []
         """What people had said of hosts, as it was on the disk when this was opened."""
-        self.accounts: Accounts = {}
-        """What other masters have counted, as it is on the disk."""
+        self.accounts: dict[AccountKey, Account] = {}
+        """What other masters have counted, as it is on the disk;"""
+        self.slices: dict[AccountKey, Account] = {}
+        """and the slices of that."""
 
     async def open(self) -> None:
         """Raises as the frontier's store does."""
@@ -65,7 +67,7 @@ class Holdings:
         try:
             self._store: CopyStore = await self._in_thread(lambda: CopyStore(self._folder))
             self.standings = await self._in_thread(self._store.standings)
-            self.accounts = joined_accounts(await self._in_thread(self._store.accounts))
+            self._note_accounts(await self._in_thread(self._store.accounts))
             self.orders = await self._in_thread(self._store.orders)
         except BaseException:
             self._thread.shutdown()
@@ -101,18 +103,38 @@ class Holdings:
 
     async def drop_job(self, job: int) -> int:
         """Deletes the copies of a job that was deleted, durably when this returns; returns how many there were."""
-        self.accounts = {key: account for key, account in self.accounts.items() if key.job != job}
+        for accounts in (self.accounts, self.slices):
+            for key in [key for key in accounts if key.job == job]:
+                del accounts[key]
         return await self._in_thread(self._store.drop_job, job)
 
     async def keep_accounts(self, accounts: Sequence[Account]) -> None:
         """Keeps accounts of other masters, durably when this returns; those that are known here as they are, or as they
         were later, change nothing."""
         async with self._keeping:
-            after = joined_accounts([*self.accounts.values(), *accounts])
-            news = [account for key, account in after.items() if self.accounts.get(key) != account]
+            told = joined_accounts(accounts)
+            here = [account for key in told if (account := self.account(key)) is not None]
+            after = joined_accounts([*here, *told.values()])
+            news = [account for key, account in after.items() if self.account(key) != account]
             if news:
                 await self._in_thread(self._store.set_accounts, news)
-                self.accounts = joined_accounts([*self.accounts.values(), *news])
+                self._note_accounts(news)
+
+    def account(self, key: AccountKey) -> Account | None:
+        """Returns an account of another master, or a slice of one, as it is on the disk."""
+        return (self.slices if key.slice else self.accounts).get(key)
+
+    def _note_accounts(self, accounts: Iterable[Account]) -> None:
+        for account in accounts:
+            (self.slices if account.key.slice else self.accounts)[account.key] = account
+
+    async def drop_accounts(self, keys: Collection[AccountKey]) -> None:
+        """Deletes accounts, durably when this returns."""
+        async with self._keeping:
+            await self._in_thread(self._store.drop_accounts, keys)
+            for key in keys:
+                self.accounts.pop(key, None)
+                self.slices.pop(key, None)
 
     async def keep_orders(self, orders: Sequence[HostOrder]) -> None:
         """Keeps orders about hosts, durably when this returns."""

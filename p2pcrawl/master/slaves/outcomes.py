@@ -83,6 +83,7 @@ class Intake:
         self._openings = ground.openings
         self._answers_s = ground.meters.answers_s
         self._journal = ground.journal
+        self._slices = ground.slices if company.others_bring_jobs else None
         self._ready: list[_Ended] = []
         self.held_in: Counter[int] = Counter()
         """Pages whose end waits for their links, by the bucket that they are in."""
@@ -215,6 +216,16 @@ class Intake:
         job.leased -= 1
         self._count_outcome(job, outcome, tally)
         phase = Phase(outcome.phase)
+        if fetched and self._slices is not None:
+            self._slices.count_page(
+                job.id,
+                candidate.host,
+                lease.seat.host.name,
+                page=phase is Phase.DONE and not outcome.reason,
+                items=count,
+                bytes_=outcome.size,
+                failure=_FAILURES.get(phase, ""),
+            )
         if phase is Phase.QUEUED:
             self.aftermath.retries.append((candidate, now + outcome.retry_in_s))
         else:
@@ -388,6 +399,8 @@ class Intake:
         self.aftermath.retries.append((lease.candidate, now))
 
 
+_FAILURES = {Phase.FAILED: "failed", Phase.QUEUED: "retries"}
+"""The figures of a host that the end of a fetch raises."""
 _UNFETCHED: frozenset[str] = frozenset(
     {*Drop, Failure.MIDDLEWARE, Failure.GIVEN_UP, Failure.STORE, NoPage.REQUEUED, NoPage.STORED}
 )

@@ -8,16 +8,20 @@ from typing import Final, NamedTuple
 from p2pcrawl.model.cluster.node import NodeId
 
 FIGURES_MAX: Final = 4_096
-NAME_CHARS_MAX: Final = 256
+NAME_CHARS_MAX: Final = 300
+SLICE_CHARS_MAX: Final = 16
 VALUE_MAX: Final = 1 << 62
 
 
 class AccountKey(NamedTuple):
-    """The master of an account, its life, which is the name of its store, and the job."""
+    """The master of an account, its life, which is the name of its store, the job, and the slice of the account; the
+    account itself has none.
+    """
 
     master: NodeId
     life: str
     job: int
+    slice: str = ""
 
 
 class Account(NamedTuple):

@@ -13,12 +13,14 @@ from p2pcrawl.peer.figures.depths import Depths
 from p2pcrawl.peer.figures.hosts_told import HostsTold
 from p2pcrawl.peer.figures.newest import ITEMS, ITEMS_MAX, Newest
 from p2pcrawl.peer.figures.standings_of_hosts import StandingsOfHosts
+from p2pcrawl.peer.figures.statistics_told import StatisticsTold
 from p2pcrawl.peer.figures.troubles import Troubles
 
 QUESTIONS: Final = frozenset(
     {
         *("errors", "errors-here", "latest", "latest-here"),
         *("hosts", "hosts-here", "hosts-these", "host", "host-here"),
+        *("statistics", "statistics-here"),
     }
 )
 
@@ -32,6 +34,7 @@ class FigureQuestions:
         self._troubles = Troubles(cluster.peers, folder)
         self._newest = Newest(cluster.peers, folder)
         self._standings = StandingsOfHosts(cluster, Depths(folder))
+        self._statistics = StatisticsTold(cluster)
         self._hosts = HostsTold(cluster, self._standings)
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
@@ -52,6 +55,10 @@ class FigureQuestions:
                 return await self._hosts.here(arguments)
             case "hosts-these":
                 return await self._hosts.these(arguments)
+            case "statistics":
+                return await self._statistics.of(self._job_of(arguments) if arguments.get("job") else None, arguments)
+            case "statistics-here":
+                return await self._statistics.here(arguments)
             case "host":
                 return await self._hosts.host(str(arguments.get("host", "")))
             case "host-here":

@@ -119,8 +119,13 @@ def merged_hosts(parts: Mapping[NodeId, Iterable[HostAsked]]) -> list[HostAsked]
                 rows[row["key"]] = row
                 continue
             base = row if node == row["owner"] else known
-            queued, leased = row["queued"] + known["queued"], row["leased"] + known["leased"]
-            rows[row["key"]] = {**base, "queued": queued, "leased": leased}
+            rows[row["key"]] = {
+                **base,
+                "queued": row["queued"] + known["queued"],
+                "leased": row["leased"] + known["leased"],
+                "done": row["done"] + known["done"],
+                "failed": row["failed"] + known["failed"],
+            }
     return list(rows.values())
 
 

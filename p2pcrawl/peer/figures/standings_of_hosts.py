@@ -34,6 +34,9 @@ class HostAsked(TypedDict):
     key: int
     queued: int
     leased: int
+    done: int
+    failed: int
+    """Pages that masters have fetched, and those that failed; of masters that live."""
     owner: NodeId
     delay_s: float
     delay_from: str
@@ -81,6 +84,7 @@ class StandingsOfHosts:
         self._seats = cluster.master.workbench.seats
         self._ownership = cluster.ownership
         self._orders = cluster.orders
+        self._slices = cluster.master.ground.slices
         self._depths = depths
 
     async def here(self, job: int | None, limit: int, sort: str, find: str, *, changed: bool = False) -> HostsHere:
@@ -99,11 +103,11 @@ class StandingsOfHosts:
             deepest = nlargest(max(limit, LATE_AMONG if sort == "late" else 0), queued.items(), key=lambda row: row[1])
             keys = list(dict.fromkeys([*(key for key, _ in deepest), *leased]))
         told = await self._told(job, keys, depths, leased)
-        return HostsHere(hosts=first_hosts(told, limit, sort), total=total)
+        return HostsHere(hosts=self._with_work(first_hosts(told, limit, sort), job), total=total)
 
     async def these(self, job: int | None, keys: Sequence[int]) -> list[HostAsked]:
         """Describes hosts by their keys, as far as anything is known of them here."""
-        return await self._told(job, keys, await self._depths.now(), self._leased(job))
+        return self._with_work(await self._told(job, keys, await self._depths.now(), self._leased(job)), job)
 
     async def one(self, key: int) -> HostInDetail:
         """Describes one host in detail."""
@@ -145,6 +149,8 @@ class StandingsOfHosts:
             key=host.key,
             queued=queued,
             leased=leased,
+            done=0,
+            failed=0,
             owner=self._ownership.owner_id(bucket_of_hash(host.key)),
             delay_s=stands.delay.seconds,
             delay_from=str(stands.delay.source),
@@ -156,6 +162,15 @@ class StandingsOfHosts:
             paused=host.halted,
             why_slow=stands.why or self._resting(stands, job, queued),
         )
+
+    def _with_work(self, rows: list[HostAsked], job: int | None) -> list[HostAsked]:
+        """Adds what this master has done at these hosts, for a job or for all."""
+        jobs = [job] if job is not None else [known.id for known in self._master.jobs.shown]
+        for row in rows:
+            for work in (self._slices.of_host(number, row["key"], row["host"]) for number in jobs):
+                row["done"] += work.get("pages", 0)
+                row["failed"] += work.get("failed", 0)
+        return rows
 
     def _resting(self, stands: Slowness, job: int | None, queued: int) -> str:
         known = self._master.jobs.get(job) if job is not None else None

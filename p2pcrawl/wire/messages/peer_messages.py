@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from p2pcrawl.model.cluster.account import FIGURES_MAX, NAME_CHARS_MAX
+from p2pcrawl.model.cluster.account import FIGURES_MAX, NAME_CHARS_MAX, SLICE_CHARS_MAX
 from p2pcrawl.model.cluster.consent import SEAT_BYTES, VOTERS_MAX
 from p2pcrawl.model.cluster.epoch import PIECES_MAX
 from p2pcrawl.model.cluster.host_order import DELAY_MAX_S, HOST_CHARS_MAX, ORDER_VERSION_MAX, ORDERS_MAX
@@ -31,8 +31,8 @@ from p2pcrawl.wire.messages.bounds import (
 from p2pcrawl.wire.messages.slave_messages import Record, WireJob
 
 TUNED_MAX = 64
-ACCOUNTS_MAX = 16
-"""In one message: an account may be long."""
+ACCOUNTS_MAX = 256
+"""In one message."""
 Opened = dict[int, OpenedHosts]
 """The hosts that the start URLs of jobs have opened, by job: durable at a receiver before anything that needs it."""
 
@@ -395,6 +395,7 @@ class WireAccount(Record):
         dict[Annotated[str, Meta(max_length=NAME_CHARS_MAX)], Number],
         Meta(max_length=FIGURES_MAX),
     ]
+    slice: Annotated[str, Meta(max_length=SLICE_CHARS_MAX)] = ""
 
 
 class Copied(PeerReply, tag=44):

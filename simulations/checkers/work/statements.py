@@ -32,6 +32,7 @@ def check(evidence: Evidence) -> Iterator[str]:
     left = _left(evidence) | evidence.forgotten
     for name, answer in sorted(evidence.answers.items()):
         yield from _wrong(f"{name} says of the job", answer, truth, evidence)
+        yield from _wrong_statistics(name, answer, evidence)
         open_ = {what: answer[what] for what in ("missing", "not_whole", "moving") if answer[what]}
         if open_:
             yield f"{name} says of the job that {open_} while nothing is"
@@ -73,6 +74,9 @@ def _forgotten(evidence: Evidence) -> Iterator[str]:
     for name, answer in sorted(evidence.answers.items()):
         if answer["fetches"] < least:
             yield f"{name} says of the job fetches {answer['fetches']}, and masters had counted {least} in good time"
+        if answer["statistics"]["total"]["fetches"] < least:
+            told = answer["statistics"]["total"]["fetches"]
+            yield f"{name} says in its statistics fetches {told}, and masters had counted {least} in good time"
 
 
 def _deaths_one_by_one(evidence: Evidence) -> bool:
@@ -107,6 +111,17 @@ def _truth(evidence: Evidence) -> dict[str, int]:
         "items": evidence.items.total(),
         "pages": len(answered - redirects),
     }
+
+
+def _wrong_statistics(name: str, answer: dict[str, Any], evidence: Evidence) -> Iterator[str]:
+    """Yields what is wrong with the statistics that a master tells: they count work, and none of it twice."""
+    statistics, calm = answer["statistics"], not evidence.incidents
+    fetches, made = statistics["total"]["fetches"], len(evidence.pages)
+    if fetches > made or (calm and fetches != made):
+        yield f"{name} says in its statistics fetches {fetches}, and the web saw {made}"
+    pages, of_hosts = statistics["total"]["pages"], sum(row["pages"] for row in statistics["rows"])
+    if calm and pages != of_hosts:
+        yield f"{name} says in its statistics {pages} pages by day, and {of_hosts} by host"
 
 
 def _wrong(who: str, told: dict[str, Any], truth: dict[str, int], evidence: Evidence) -> Iterator[str]:

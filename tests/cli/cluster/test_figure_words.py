@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from p2pcrawl.cli.cluster.figures_told import change_words, errors_words, host_words, hosts_words
+from p2pcrawl.cli.cluster.figures_told import change_words, errors_words, host_words, hosts_words, stats_words
 
 HOST: dict[str, Any] = {
     "host": "slow.example", "known": True, "queued": 600, "leased": 1, "owner": "a" * 40, "delay_s": 2.0,
@@ -65,3 +65,27 @@ def test_change_of_a_host_says_what_it_was() -> None:
     answer = {"host": "a", "set": {"delay_s": 5.0, "paused": True}, "was": {"delay_s": None, "paused": False}}
 
     assert list(change_words(answer)) == ["a: a delay of 5 s, paused; it was the delay of its jobs"]
+
+
+def row(name: str, pages: int, at: int | None = None, **figures: Any) -> dict[str, Any]:
+    return {
+        "name": name, "at": at, "pages": pages, "items": 7, "bytes": 12_345, "fetches": pages + 1, "failed": 1,
+        "retries": 2, "errors": {"dns": 3}, **figures,
+    }  # fmt: skip
+
+
+def test_statistics_are_a_table_with_a_total() -> None:
+    said = list(stats_words({"by": "hour", "rows": [row("0", 5, 0)], "total": row("total", 1_005)}))
+
+    assert said[0].split() == ["HOUR", "PAGES", "ITEMS", "BYTES", "FAILED", "TRIED", "AGAIN", "MOST"]
+    assert said[1].split() == ["1970-01-01", "00:00", "5", "7", "12,345", "1", "2", "dns"]
+    assert said[2].split() == ["total", "1,005", "7", "12,345", "1", "2", "dns"]
+
+
+def test_statistics_by_error_say_how_often_it_was_tried_again() -> None:
+    said = list(stats_words({"by": "error", "rows": [row("dns", 0)], "total": row("total", 5)}))
+
+    assert [line.split() for line in said] == [["ERROR", "FAILED", "TRIED", "AGAIN"], ["dns", "1", "2"]]
+    assert list(stats_words({"by": "day", "rows": [], "total": row("total", 0, fetches=0)})) == [
+        "nothing has been fetched"
+    ]

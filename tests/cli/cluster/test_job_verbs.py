@@ -112,6 +112,7 @@ def test_what_failed_is_told_in_words_and_as_json(alone: Cluster, site: dict[str
 
     errors, hosts = alone.run("errors", "gone"), alone.run("hosts", "gone")
 
+    assert alone.run("stats", "gone", "--by", "host").returncode == alone.run("stats").returncode == 0
     assert errors.stdout.startswith("http-4xx: 1 page of 1 host\n") and "?gone, " in errors.stdout
     assert hosts.stdout == "no host has anything queued\n"
     assert [kind["count"] for kind in alone.told("errors", "gone")["errors"]] == [1]
@@ -141,6 +142,7 @@ def test_host_is_changed_and_shown_and_given_back(alone: Cluster) -> None:
         (["set", "small", "USER_AGENT=x"], "USER_AGENT cannot be changed while a job runs"),
         (["set", "small", "DOWNLOAD_DELAY"], "needs the form NAME=VALUE"),
         (["delete", "nobody"], "there is no job nobody"),
+        (["stats", "nobody"], "there is no job nobody"),
         (["errors", "nobody"], "there is no job nobody"),
         (["hosts", "nobody"], "there is no job nobody"),
         (["host", "http://a.example/", "--delay", "5"], "is not the name of a host"),

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from msgspec.structs import replace
 
 from p2pcrawl.core.buckets.standings import Standing
 from p2pcrawl.frontier.copies import copy_store as copies
+from p2pcrawl.frontier.copies.account_rows import WITHOUT_SLICES
 from p2pcrawl.frontier.copies.copy_store import LAYOUT, CopyStore, NoteRow, SpoolRow
 from p2pcrawl.frontier.database.digest import Range
 from p2pcrawl.model.cluster.account import Account, AccountKey
@@ -190,6 +192,23 @@ def test_everything_is_there_again_after_a_restart(tmp_path: Path) -> None:
     assert store.notes([1]) == [NoteRow(7, 1, 2.5, 1.0, 0.0)]
     assert store.standings() == {1: Standing(4), 2: Standing(10), 3: Standing(9, 7, 3, ((4, 5), (6, 7)))}
     assert [row for _, row in store.spooled(0, 10)] == [link]
+    store.close()
+
+
+def test_accounts_of_a_format_without_slices_are_kept(tmp_path: Path) -> None:
+    account = Account(AccountKey(NodeId("a" * 40), "1" * 32, 7), 4, {"fetches": 30})
+    CopyStore(tmp_path).close()
+    with sqlite3.connect(tmp_path / LAYOUT.file) as db:
+        db.execute("DROP TABLE account")
+        db.execute(WITHOUT_SLICES)
+        row = (7, "a" * 40, "1" * 32, 4, msgspec.msgpack.encode(account.figures))
+        db.execute("INSERT INTO account VALUES (?, ?, ?, ?, ?)", row)
+        db.execute("PRAGMA user_version=6")
+    db.close()
+
+    store = CopyStore(tmp_path)
+
+    assert store.accounts() == [account]
     store.close()
 
 

@@ -51,6 +51,7 @@ def test_folder_of_another_version_is_refused(tmp_path: Path) -> None:
 def of_format_1(folder: Path) -> None:
     """A folder as the first version left it."""
     with sqlite3.connect(folder / FILE) as db:
+        db.execute("DROP TABLE statistic")
         db.execute("ALTER TABLE record DROP COLUMN visit")
         db.execute("ALTER TABLE item DROP COLUMN marks")
         db.execute("ALTER TABLE sink DROP COLUMN place")

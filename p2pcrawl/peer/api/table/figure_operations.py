@@ -12,6 +12,7 @@ from p2pcrawl.peer.figures.host_changes import SET_HOST, HostChanged
 from p2pcrawl.peer.figures.hosts_told import HostsAnswer
 from p2pcrawl.peer.figures.newest import ITEMS_MAX, LatestAnswer
 from p2pcrawl.peer.figures.standings_of_hosts import FOUND_MAX
+from p2pcrawl.peer.figures.statistics_told import ROWS_MAX, StatisticsAnswer
 from p2pcrawl.peer.figures.troubles import EXAMPLES_MAX, ErrorsAnswer
 
 _EXAMPLES = Parameter("limit", Annotated[int, msgspec.Meta(ge=1, le=EXAMPLES_MAX)], "how many examples of each kind")
@@ -22,6 +23,8 @@ _FIND = Parameter("find", Annotated[str, msgspec.Meta(max_length=HOST_CHARS_MAX)
 _SORT = Parameter("sort", Literal["depth", "late", "name"], "which come first: the deepest, the latest, or by name")
 _CHANGED = Parameter("changed", bool, "only those that a person has changed")
 _HOSTS = Parameter("limit", Annotated[int, msgspec.Meta(ge=1, le=FOUND_MAX)], "how many hosts")
+_BY = Parameter("by", Literal["hour", "day", "host", "error"], "what the rows stand for")
+_ROWS = Parameter("limit", Annotated[int, msgspec.Meta(ge=1, le=ROWS_MAX)], "how many rows")
 _HOST = Parameter(
     "host",
     Annotated[str, msgspec.Meta(min_length=1, max_length=HOST_CHARS_MAX)],
@@ -58,6 +61,26 @@ OPERATIONS: Final = (
         "hosts",
         (JOB, _HOSTS, _SORT, _FIND, _CHANGED),
         answer=HostsAnswer,
+    ),
+    Operation(
+        "getStatistics",
+        "GET",
+        "/v1/statistics",
+        "Adds up the work on all jobs, by hour, day, host, or kind of failure",
+        Rank.READ,
+        "statistics",
+        (_BY, _ROWS),
+        answer=StatisticsAnswer,
+    ),
+    Operation(
+        "getStatisticsOfJob",
+        "GET",
+        "/v1/jobs/{job}/statistics",
+        "Adds up the work on a job",
+        Rank.READ,
+        "statistics",
+        (JOB, _BY, _ROWS),
+        answer=StatisticsAnswer,
     ),
     Operation("getHost", "GET", "/v1/hosts/{host}", "Describes one host in detail", Rank.READ, "host", (_HOST,)),
     Operation(

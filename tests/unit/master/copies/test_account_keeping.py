@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from msgspec.structs import replace as with_fields
 
 from p2pcrawl.core.accounts import account_of
+from p2pcrawl.core.slices import WorkSlices
 from p2pcrawl.frontier.records.recorder import Recorder
+from p2pcrawl.frontier.records.store import Store
 from p2pcrawl.master.copies.account_keeping import AccountKeeping
 from p2pcrawl.master.copies.holdings import Holdings
 from p2pcrawl.master.jobs.job import DELETED, Job, KnownJobs, job_of
@@ -33,9 +36,10 @@ class Kept:
         self.peers = FakePeers(ME, [member(ME), member(NEXT), member(LAST)], self._answer)
         self.holdings = Holdings(folder, _never)
         self.job: Job = job_of(JobSpec(JobId(7), "a", SpiderRef()))
-        recorder = Recorder(folder, clustered=True)
+        self.recorder = recorder = Recorder(folder, clustered=True)
         recorder.life = bytes(16).hex()
-        self.accounts = AccountKeeping(self.peers, self.holdings, KnownJobs({7: self.job}), recorder, 2)
+        self.slices = WorkSlices()
+        self.accounts = AccountKeeping(self.peers, self.holdings, KnownJobs({7: self.job}), recorder, 2, self.slices)
 
     async def _answer(self, node: NodeId, request: object) -> PeerReply:
         assert isinstance(request, Copy)
@@ -134,4 +138,83 @@ async def test_accounts_of_a_deleted_job_are_neither_taken_nor_told(tmp_path: Pa
 
     assert kept.brought == []
     assert not kept.holdings.accounts
+    await kept.holdings.close()
+
+
+def hour_of(now_s: float) -> str:
+    return f"h{int(now_s // 3600)}"
+
+
+async def test_slice_is_on_the_disk_before_it_is_told_and_told_once(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    await kept.holdings.open()
+    await kept.recorder.open()
+    now_s = time.time()
+    kept.slices.count_turn({7: {"pages": 3}}, now_s)
+
+    await kept.accounts.tell()
+    kept.slices.count_turn({7: {"pages": 1}}, now_s)
+    on_disk = await kept.recorder.run(Store.slices)
+    told = [(account.slice, account.figures) for _, account in kept.brought]
+    await kept.accounts.tell()
+    await kept.accounts.tell()
+
+    assert sorted(told) == sorted((each.name, each.figures) for each in on_disk)
+    assert [account.figures for _, account in kept.brought if account.slice == hour_of(now_s)] == [
+        {"pages": 3},
+        {"pages": 4},
+    ]
+    await kept.recorder.close()
+    await kept.holdings.close()
+
+
+async def test_master_that_comes_back_goes_on_with_its_slices(tmp_path: Path) -> None:
+    before = Kept(tmp_path)
+    await before.holdings.open()
+    await before.recorder.open()
+    before.slices.count_turn({7: {"pages": 3}}, time.time())
+    await before.accounts.tell()
+    await before.recorder.close()
+    await before.holdings.close()
+
+    kept = Kept(tmp_path)
+    await kept.holdings.open()
+    await kept.recorder.open()
+    kept.accounts.recall(await kept.recorder.run(Store.slices))
+    kept.slices.count_turn({7: {"pages": 1}}, time.time())
+    await kept.accounts.tell()
+
+    assert {each.figures["pages"] for each in kept.accounts.own_slices if each.name[0] == "d"} == {4}
+    assert max(account.version for _, account in kept.brought) == 2
+    await kept.recorder.close()
+    await kept.holdings.close()
+
+
+async def test_slices_of_a_master_that_is_gone_are_kept_and_those_that_are_too_old_are_not(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    await kept.holdings.open()
+    hour = hour_of(time.time())
+
+    await kept.accounts.take([with_fields(OF_GONE, slice=name) for name in (hour, "h1", "x1", "s64", "s3")])
+    await kept.accounts.tell()
+
+    assert sorted(account.key.slice for account in kept.accounts.slices_of_gone()) == sorted([hour, "s3"])
+    assert kept.accounts.of_gone(7) == []
+    assert sorted(account.slice for _, account in kept.brought) == sorted([hour, "s3"])
+    await kept.holdings.close()
+
+
+async def test_deleted_job_takes_its_slices_with_it(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    await kept.holdings.open()
+    await kept.recorder.open()
+    kept.slices.count_turn({7: {"pages": 3}}, time.time())
+    await kept.accounts.tell()
+
+    kept.job.state = DELETED
+    kept.slices.count_turn({7: {"pages": 1}}, time.time())
+    await kept.accounts.tell()
+
+    assert kept.accounts.own_slices == [] == await kept.recorder.run(Store.slices)
+    await kept.recorder.close()
     await kept.holdings.close()

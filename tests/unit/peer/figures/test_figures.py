@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -30,6 +31,13 @@ async def all_wait(one: Peer, job: PeerJob) -> bool:
     """Tells whether nothing is in anybody's hands, and all hosts with a queue are to be asked later."""
     told = (await one.ask("hosts", {"job": job.id, "limit": 100}))["hosts"]
     return all(not row["leased"] and (not row["queued"] or row["next_at"] > time.time() + 60) for row in told)
+
+
+async def until_equal(what: Callable[[], Awaitable[int]], count: int) -> None:
+    async def equal() -> bool:
+        return await what() == count
+
+    await until(equal)
 
 
 async def test_either_master_tells_what_failed_and_what_came_last_at_both(tmp_path: Path) -> None:
@@ -106,3 +114,27 @@ async def test_host_is_changed_at_both_masters_by_either_and_goes_on_after_a_res
         assert (row["ordered_s"], row["paused"], row["delay_from"]) == (4.5, True, "a person")
         assert row["why_slow"] == "it is paused by hand"
     assert end["queued"] == 0
+
+
+async def test_statistics_are_the_same_by_each_measure_at_both_masters(tmp_path: Path) -> None:
+    async with site_of() as site, AsyncExitStack() as stack:
+        site.broken = set(range(40, PAGES))
+        one, two, job = await begun(stack, tmp_path, site)
+        site.slow_s = 0.0
+        await ended(job)
+
+        async def fetched() -> int:
+            return int((await one.ask("statistics", {"job": job.id, "by": "day"}))["total"]["fetches"])
+
+        await until_equal(fetched, PAGES)
+        told = {by: await two.ask("statistics", {"job": job.id, "by": by}) for by in ("hour", "day", "host", "error")}
+        cluster = await one.ask("statistics", {"by": "host", "limit": 5})
+        with pytest.raises(ConfigurationError, match="statistics are by hour, day, host, error"):
+            await one.ask("statistics", {"by": "week"})
+
+    assert {by: sum(row["pages"] for row in told[by]["rows"]) for by in ("hour", "day")} == {"hour": 40, "day": 40}
+    hosts = told["host"]["rows"]
+    assert (len(hosts), sum(row["pages"] for row in hosts), sum(row["failed"] for row in hosts)) == (20, 40, 20)
+    assert [(row["name"], row["failed"]) for row in told["error"]["rows"]] == [("http-4xx", 20)]
+    assert len(cluster["rows"]) == 6 and cluster["rows"][-1]["name"] == "other"
+    assert sum(row["pages"] for row in cluster["rows"]) == 40

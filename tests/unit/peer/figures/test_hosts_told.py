@@ -11,15 +11,16 @@ ONE, TWO = NodeId("1" * 40), NodeId("2" * 40)
 
 def host(name: str, queued: int, through_s: float | None = None, owner: NodeId = ONE, why: str = "") -> HostAsked:
     return HostAsked(
-        host=name, key=hash(name), queued=queued, leased=0, owner=owner, delay_s=0.0, delay_from="none", next_at=None,
-        through_s=through_s, unanswered=0, silent_s=0.0, ordered_s=None, paused=False, why_slow=why,
+        host=name, key=hash(name), queued=queued, leased=0, done=1, failed=0, owner=owner, delay_s=0.0,
+        delay_from="none", next_at=None, through_s=through_s, unanswered=0, silent_s=0.0,
+        ordered_s=None, paused=False, why_slow=why,
     )  # fmt: skip
 
 
 def test_host_at_several_masters_is_added_up_and_its_owner_says_why_it_is_slow() -> None:
     (merged,) = merged_hosts({ONE: [host("a", 3, owner=TWO, why="?")], TWO: [host("a", 4, owner=TWO, why="robots")]})
 
-    assert (merged["queued"], merged["why_slow"]) == (7, "robots")
+    assert (merged["queued"], merged["done"], merged["why_slow"]) == (7, 2, "robots")
 
 
 def test_first_hosts_are_the_deepest_or_the_latest_or_by_name() -> None:
