@@ -38,12 +38,15 @@ MEASURES = {
     "sink_memory": "1,000,000 items into files, Parquet and parts: peak memory below 300 MB",
     "copies_cost": "CPU and pages/s with 1, 2 and 3 copies",
     "onlooker": "10 masters, 5,000 hosts, 50 jobs: the CPU that the asked peer needs for whoever looks",
+    "looked_at": "10 masters, 5,000 hosts, 50 jobs: the CPU that the asked peer needs for the dashboard in a real Chromium",
     "false_deaths": "stalls and loss by simulation, 1,000 runs of each: how often a living master is taken for dead",
 }
 OF_PEERS = {"cluster", "one_site", "joins", "detection", "idle", "stalls", "loss"}
 """Those that benchmarks.masters.cluster measures."""
 OF_MASTERS = {"partition", "rehoming", "hostile_bytes", "heirs", "start_page", "onlooker", "false_deaths"}
 """Those that have a module of their own in benchmarks.masters."""
+OF_PAGE = {"looked_at"}
+"""Those that look at the dashboard in a browser."""
 OF_FAILOVER = {"churn", "rolling", "power"}
 """Those that benchmarks.failover measures."""
 
@@ -66,6 +69,8 @@ def main() -> int:
     for name in names:
         began_s = time.monotonic()
         module = [f"benchmarks.masters.{name}" if name in OF_MASTERS else f"benchmarks.{name}"]
+        if name in OF_PAGE:
+            module = [f"benchmarks.page.{name}"]
         if name in OF_PEERS or name in OF_FAILOVER:
             module = ["benchmarks.masters.cluster" if name in OF_PEERS else "benchmarks.failover", name]
         if subprocess.run([sys.executable, "-m", *module, *more], cwd=ROOT).returncode:

@@ -13,6 +13,8 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -64,9 +66,13 @@ class EverywhereTheSame:
         return TimedReply(site_answer(self._body))
 
 
-def onlooker(folder: Path, masters: int, hosts: int, jobs: int, every_s: float, seconds: float, ask: str) -> Claims:
-    """Measures the asked peer while it is polled and while it is not, three times each."""
-    claims = Claims(f"{masters} masters, {hosts} hosts, {jobs} jobs: /{ask} every {every_s:g} s")
+@contextmanager
+def waiting_cluster(
+    folder: Path, masters: int, hosts: int, jobs: int
+) -> Iterator[tuple[PeerProcess, Callable[[], None]]]:
+    """Starts a cluster that crawls, each of its hosts already asked once. Yields the peer that is to be asked, and what
+    brings all to rest with the hosts' queues as they are.
+    """
     spider = folder / "waiting.py"
     spider.write_text(SPIDER)
     settings = {"DOWNLOAD_DELAY": FIRST_S, "ROBOTSTXT_OBEY": 0, "ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8"}
@@ -80,12 +86,23 @@ def onlooker(folder: Path, masters: int, hosts: int, jobs: int, every_s: float, 
             told = {"first": str(first), "hosts": str(of_this), "port": str(site.ready["port"])}
             begun.append(peers.submit(spider, told, settings))
         until(lambda: _pages(asked) >= hosts, CRAWL_S, "all hosts were asked", every_s=2.0)
-        for job in reversed(begun):
-            peers.run("set", job, "DOWNLOAD_DELAY=36000")
-        until(lambda: _at_rest(asked), CRAWL_S, "no host is asked any more", every_s=2.0)
+
+        def rest() -> None:
+            for job in reversed(begun):
+                peers.run("set", job, "DOWNLOAD_DELAY=36000")
+            until(lambda: _at_rest(asked), CRAWL_S, "no host is asked any more", every_s=2.0)
+
+        yield asked, rest
+
+
+def onlooker(folder: Path, masters: int, hosts: int, jobs: int, every_s: float, seconds: float, ask: str) -> Claims:
+    """Measures the asked peer while it is polled and while it is not, three times each."""
+    claims = Claims(f"{masters} masters, {hosts} hosts, {jobs} jobs: /{ask} every {every_s:g} s")
+    with waiting_cluster(folder, masters, hosts, jobs) as (asked, rest):
+        rest()
         quiet, polled, took, size = [], [], [], 0
         for _ in range(3):
-            quiet.append(_share(asked, seconds))
+            quiet.append(share_of(asked, seconds))
             shares, times, size = _polled(asked, ask, every_s, seconds)
             polled.append(shares)
             took += times
@@ -110,8 +127,8 @@ def _at_rest(asked: PeerProcess) -> bool:
     return not health["pages_per_s"] and not health["in_flight"]
 
 
-def _share(asked: PeerProcess, seconds: float) -> float:
-    """Returns how much of a core the peer takes while nobody looks."""
+def share_of(asked: PeerProcess, seconds: float) -> float:
+    """Returns how much of a core the peer takes in the next seconds."""
     before, began = cpu_s([asked.pid]), time.monotonic()
     time.sleep(seconds)
     return (cpu_s([asked.pid]) - before) / (time.monotonic() - began)
