@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 WORKERS := -n 3 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: setup demo test check bench soak clean help
+.PHONY: setup demo test check pictures bench soak clean help
 
 setup: $(STAMP)  ## make .venv and install p2pcrawl with its development tools
 
@@ -46,6 +46,9 @@ check: $(STAMP)  ## format, lint, known weaknesses, types, the layer law, the fa
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_layers.py
 	$(BIN)/python -m pytest -q $(WORKERS) -m 'not slow and not soak'
+
+pictures: $(STAMP)  ## take the pictures of the dashboard in docs/ anew, in a real Chromium
+	P2PCRAWL_PICTURES=docs P2PCRAWL_TEST_BROWSER=1 $(BIN)/python -m pytest -q tests/dashboard/test_real_peers.py
 
 bench: $(STAMP)  ## measure speed and memory
 	$(BIN)/python benchmarks/run.py

@@ -38,7 +38,7 @@ MEASURES = {
     "sink_memory": "1,000,000 items into files, Parquet and parts: peak memory below 300 MB",
     "copies_cost": "CPU and pages/s with 1, 2 and 3 copies",
     "onlooker": "10 masters, 5,000 hosts, 50 jobs: the CPU that the asked peer needs for whoever looks",
-    "looked_at": "10 masters, 5,000 hosts, 50 jobs: the CPU that the asked peer needs for the dashboard in a real Chromium",
+    "looked_at": "10 masters, 5,000 hosts, 50 jobs: the CPU that the asked peer needs for an open dashboard",
     "false_deaths": "stalls and loss by simulation, 1,000 runs of each: how often a living master is taken for dead",
 }
 OF_PEERS = {"cluster", "one_site", "joins", "detection", "idle", "stalls", "loss"}

@@ -11,7 +11,7 @@ import { at, called, count, lasting, megabytes, NONE, percent, plural, rate, sho
 
 const EVENTS_MAX = 40;
 const EVENTS_FIRST = 6;
-const HISTORY_MS = 15000;
+const HISTORY_MS = 10000;
 const MOVING_MS = 2000;
 const JOBS_SHOWN = 10;
 const HOSTS_SHOWN = 8;
@@ -86,7 +86,7 @@ export class ClusterView {
     this.buckets_at = -MOVING_MS;
     $('span').addEventListener('change', () => { this.history_at = -HISTORY_MS; app.refresh(); });
     $('more-events').addEventListener('click', () => { this.every = true; app.refresh(); });
-    $('lines').addEventListener('toggle', () => this.logLines());
+    $('lines').addEventListener('toggle', () => { this.history_at = -HISTORY_MS; app.refresh(); });
   }
 
   async show(overview) {
@@ -121,7 +121,7 @@ export class ClusterView {
     this.history_at = now;
     const told = await ask(`history?minutes=${$('span').value}`);
     for (const chart of this.charts) chart.take(told);
-    await this.logLines();
+    await this.app.apart('warnings in the logs', () => this.logLines());
   }
 
   async logLines() {
@@ -164,8 +164,8 @@ function showLine(li, seconds, what, rest, how) {
 }
 
 /** Tells the details of an event in a line, in words where there are some for its kind. */
-function eventTold({ kind, peer: teller, details = {} }, jobs) {
-  const { peer, peers, address, buckets, job, slave, pid, ...others } = details;
+function eventTold({ kind, peer: teller, fields = {} }, jobs) {
+  const { peer, peers, address, buckets, job, slave, pid, ...others } = fields;
   // Of itself a master tells without a name; what becomes of others all see alike.
   const parts = kind.startsWith('member-') || kind === 'view-changed' || kind.startsWith('job-') ? [] : [`${teller}:`];
   if (buckets !== undefined) parts.push(plural(buckets, 'bucket'));

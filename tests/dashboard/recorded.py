@@ -201,7 +201,7 @@ def overview(nodes: list[str], *, jobs: int = 3, hosts: int = 20) -> dict[str, A
                 "at": time.time() - 7 * n,
                 "kind": kind,
                 "peer": nodes[0][:8],
-                "details": {"peer": nodes[0]},
+                "fields": {"peer": nodes[0]},
             }
             for n, kind in enumerate(kinds)
         ],

@@ -227,5 +227,5 @@ def _hostile(told: dict[str, Any]) -> dict[str, Any]:
         each["label"] = HOSTILE + str(each["job"])
     told["warnings"] = [HOSTILE]
     told["members"][1]["api"] = "x/javascript:alert(5)"
-    told["events"].append({"id": "9", "at": 5, "kind": "host-down", "peer": "x", "details": {"host": HOSTILE}})
+    told["events"].append({"id": "9", "at": 5, "kind": "host-down", "peer": "x", "fields": {"host": HOSTILE}})
     return told
