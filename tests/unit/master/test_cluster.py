@@ -132,7 +132,7 @@ async def test_master_that_joins_takes_its_share_under_each_ring(tmp_path: Path,
         await eventually(lambda: len(web.visits) > 40)
 
         newcomer = await arrive(town, "3", web)
-        await finished([*houses, newcomer], limit_s=10.0)
+        await finished([*houses, newcomer])
 
         await assert_whole(web, [*houses, newcomer])
 

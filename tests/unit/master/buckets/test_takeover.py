@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections import Counter
+from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import msgspec
 import pytest
 
 from p2pcrawl.master.buckets import taking
+from p2pcrawl.master.buckets.taking import Taking
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.wire.messages.peer_messages import PullCopies, Row, Taken
@@ -91,13 +93,26 @@ async def test_newcomer_serves_the_first_buckets_before_the_last_have_come(tmp_p
         assert {url for url in urls if _owner(new, url) == new.id} == await planted(new)
 
 
-async def test_heir_serves_the_first_buckets_before_its_last_copies_are_promoted(tmp_path: Path) -> None:
+async def test_heir_serves_the_first_buckets_before_its_last_copies_are_promoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Taking.from_here
+
+    async def when_the_other_has_let_go(
+        self: Taking, buckets: frozenset[int], generation: int
+    ) -> AsyncIterator[frozenset[int]]:
+        """If that came last, all buckets could be served at once."""
+        await eventually(lambda: not houses[1].cluster.ownership.awaited(houses[2].id))
+        async for portion in real(self, buckets, generation):
+            yield portion
+
     async with town_of(tmp_path, "1", "2", "3", answer=answer) as (town, houses):
         await eventually(lambda: settled(houses))
         urls = await plant(houses)
         heir = houses[1]
         before = full_and_served(heir, urls)
         town.before = gate = Gate(heir.id, Taken, 3)
+        monkeypatch.setattr(Taking, "from_here", when_the_other_has_let_go)
 
         await houses[0].crash()
         await eventually(lambda: bool(full_and_served(heir, urls) - before))

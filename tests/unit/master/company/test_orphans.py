@@ -52,7 +52,7 @@ async def test_page_that_a_slave_brings_is_not_fetched_again(tmp_path: Path) -> 
         await submit(houses[0], robotstxt_obey=False)
 
         await take(houses[1], *(orphan(web, url) for url in brought))
-        await finished(houses, limit_s=10)
+        await finished(houses)
 
         assert not set(brought) & set(web.visits)
         web.visits.update(brought)

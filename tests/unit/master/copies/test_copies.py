@@ -274,7 +274,7 @@ async def test_copies_that_do_not_get_through_hold_up_the_ends_of_pages_at_the_h
         town.before = lose
         await submit(houses[0])
 
-        await finished(houses, limit_s=12)
+        await finished(houses)
 
         town.before = None
         await assert_nothing_lost(web, houses, refetched=0)
@@ -328,7 +328,7 @@ async def test_one_that_dies_after_others_came_leaves_all_buckets_whole(tmp_path
         await eventually(lambda: synced(houses))
         for name in ("3", "4"):
             houses.append(await arrive(town, name, web))
-            await eventually(lambda: synced(houses), 8)
+            await eventually(lambda: synced(houses))
 
         await houses[1].crash()
         living = [houses[0], *houses[2:]]
