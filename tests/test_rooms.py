@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -80,21 +81,26 @@ FACES = {
     or (name.startswith("p2pcrawl.spiders.") and is_face(path.read_text(encoding="utf-8")))
 }
 PACKAGES = {name for name, path in MODULES.items() if path.name == "__init__.py"}
-IMPORTS = {
-    (module, target if target in MODULES else target.rpartition(".")[0])
-    for module, path in MODULES.items()
-    for _, _, target in arrows_of(path.read_text(encoding="utf-8"), module, path.name == "__init__.py")
-    if module not in PACKAGES | FACES  # A package's face may show what its rooms hold.
-}
 ROOMS = {
     package: {room.rpartition(".")[2] for room in PACKAGES if room.rpartition(".")[0] == package}
     for package in PACKAGES - {"p2pcrawl"}  # Its rooms are the layers.
 }
 
 
+@cache
+def imports() -> frozenset[Edge]:
+    """Returns which modules import which: read when a test asks, for every worker of a run collects all tests."""
+    return frozenset(
+        (module, target if target in MODULES else target.rpartition(".")[0])
+        for module, path in MODULES.items()
+        for _, _, target in arrows_of(path.read_text(encoding="utf-8"), module, path.name == "__init__.py")
+        if module not in PACKAGES | FACES  # A package's face may show what its rooms hold.
+    )
+
+
 @pytest.mark.parametrize("package", sorted(package for package, rooms in ROOMS.items() if rooms))
 def test_rooms_of_a_package_import_each_other_in_one_direction_only(package: str) -> None:
-    edges = edges_between_rooms(package, IMPORTS, ROOMS[package])
+    edges = edges_between_rooms(package, imports(), ROOMS[package])
 
     wrong = edges_in_circles(edges)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import ALLOWED, urls_in
-from tests.cli.peers import Cluster
+from tests.cli.conftest import ALLOWED, until, urls_in
+from tests.cli.peers import Cluster, asked
 from tests.cli.raw_files import answers_in
 
 pytestmark = pytest.mark.slow
@@ -19,12 +19,13 @@ def test_each_page_of_a_job_is_kept_by_the_peer_that_fetched_it(tmp_path: Path, 
     with Cluster(tmp_path) as cluster:
         for role, slaves in (("master", 0), ("slave", 1)):
             cluster.start("--role", role, "--slaves", slaves, "--warc", f"raw-{role}", "--warc-size", "30kB")
+        master = cluster.peers[0].api
+        # Else the master's own slave may be through before the other one has come.
+        until(lambda: len(asked(master, "status")["here"]["slaves"]) == 2, "both slaves are there")
         domains = ["-a", f"allowed_domains={','.join(site['hosts'])}", *ALLOWED, "-s", "RETRY_BACKOFF=0.01"]
         domains += ["-s", "DOWNLOAD_DELAY=0.01"]
 
-        done = cluster.run(
-            "submit", site["start"], *domains, "--wait", "-o", "pages.jsonl", "--peer", cluster.peers[0].api
-        )
+        done = cluster.run("submit", site["start"], *domains, "--wait", "-o", "pages.jsonl", "--peer", master)
         ends = [peer.end(signal.SIGTERM) for peer in reversed(cluster.peers)]
 
     assert done.returncode == 0, done.stderr
