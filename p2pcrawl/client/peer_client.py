@@ -34,7 +34,7 @@ from p2pcrawl.peer.answers.submission import submission_of
 from p2pcrawl.peer.api.table.answer_shapes import JobAnswer, KnownMember, OwnerAnswer, StatusAnswer, WhyAnswer
 from p2pcrawl.peer.figures.host_changes import HostChanged
 from p2pcrawl.peer.figures.hosts_told import HostsAnswer
-from p2pcrawl.peer.watching.events import EventLine
+from p2pcrawl.peer.news.events import EventLine
 from p2pcrawl.peer.watching.overview import OverviewAnswer
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.stores.kinds import read_sink

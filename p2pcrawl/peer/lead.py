@@ -49,8 +49,8 @@ from p2pcrawl.peer.config import Partition, PeerConfig
 from p2pcrawl.peer.dismissal import Dismissal
 from p2pcrawl.peer.figures.figure_questions import QUESTIONS, FigureQuestions
 from p2pcrawl.peer.figures.host_changes import SET_HOST, HostChanges
-from p2pcrawl.peer.watching.events import Events
-from p2pcrawl.peer.watching.member_notes import MemberNotes
+from p2pcrawl.peer.news.events import Events
+from p2pcrawl.peer.news.member_notes import MemberNotes
 from p2pcrawl.peer.watching.readiness import Readiness, reasons_of_disk, reasons_of_master
 from p2pcrawl.peer.watching.watch import Watch
 from p2pcrawl.private.folders import private
@@ -446,6 +446,15 @@ class Lead:
             raise NotNow(
                 f"{count:,} items of job {job.id} wait for {sink}, and would go with it: --force deletes them, too"
             )
+
+    async def metrics(self, version: str) -> bytes:
+        """Returns its metrics, as Prometheus reads them."""
+        # Loaded when somebody asks for them.
+        from p2pcrawl.peer.watching.metering import figures_of
+        from p2pcrawl.peer.watching.metrics import rendered
+
+        figures = await figures_of(self.cluster, self.node.membership, self.carrying, self._folder)
+        return rendered("master", version, figures)
 
     def results(self, job: int | str) -> AsyncIterator[bytes]:
         """Gathers the items of a job, from all masters, in pieces of whole lines."""

@@ -20,6 +20,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from functools import partial
+from importlib.metadata import version as package_version
 from pathlib import Path
 from typing import Any, Self
 
@@ -61,7 +62,7 @@ from p2pcrawl.peer.config import (
 )
 from p2pcrawl.peer.helper import Helper, members_at
 from p2pcrawl.peer.lead import Lead
-from p2pcrawl.peer.watching.event_stream import Listeners
+from p2pcrawl.peer.news.event_stream import Listeners
 from p2pcrawl.peer.watching.readiness import Readiness, ReadinessAnswer, reasons_of_disk
 from p2pcrawl.private.folders import make_folder
 from p2pcrawl.private.presence import Presence, addresses_here
@@ -310,12 +311,25 @@ class Peer:
                 pieces = self.results(arguments["job"])
             case "pages":
                 pieces = self.pages(arguments["job"])
+            case "metrics":
+                pieces = self._metrics()
             case "events":
                 pieces = self._listeners.stream(str(arguments.get("after", "")))
             case _:
                 raise ConfigurationError(f"there is no question {what!r}")
         async for piece in pieces:
             yield piece
+
+    async def _metrics(self) -> AsyncIterator[bytes]:
+        """Yields the metrics of this peer, in one piece."""
+        version = package_version("p2pcrawl")
+        if self._lead is not None:
+            yield await self._lead.metrics(version)
+        else:
+            # Loaded when somebody asks for them.
+            from p2pcrawl.peer.watching.metrics import rendered
+
+            yield rendered("slave", version, None)
 
     async def _masters(self) -> list[Address]:
         """Returns the addresses of all masters, for a slave, which asks every one itself."""

@@ -28,7 +28,7 @@ from p2pcrawl.overlay.tasks import end
 from p2pcrawl.peer.answers.asking import whole_number
 from p2pcrawl.peer.answers.cluster_status import warnings_of
 from p2pcrawl.peer.answers.counts import SETTLING, Stamps, at_rest
-from p2pcrawl.peer.watching.events import EventLine, Events
+from p2pcrawl.peer.news.events import EventLine, Events
 from p2pcrawl.peer.watching.glance import HOSTS_MAX, JOBS_MAX, Glance, HostGlance, JobGlance
 from p2pcrawl.peer.watching.glancing import Glancing
 from p2pcrawl.peer.watching.rest_of_job import RestOfJob, estimate

@@ -17,11 +17,11 @@ from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.peer.answers.asking import whole_number
 from p2pcrawl.peer.answers.counts import Counts
-from p2pcrawl.peer.watching.events import Events
+from p2pcrawl.peer.news.events import Events
+from p2pcrawl.peer.news.own_looks import OwnLooks
 from p2pcrawl.peer.watching.glance import HOSTS_MAX
 from p2pcrawl.peer.watching.glancing import Glancing
 from p2pcrawl.peer.watching.overview import HOSTS_SHOWN, Overview
-from p2pcrawl.peer.watching.own_looks import OwnLooks
 from p2pcrawl.peer.watching.past import Past
 
 

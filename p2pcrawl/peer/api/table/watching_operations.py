@@ -8,13 +8,14 @@ import msgspec
 
 from p2pcrawl.core.journal import KEPT
 from p2pcrawl.peer.api.table.operation import Operation, Parameter, Rank, RequestPart
-from p2pcrawl.peer.watching.cursor import CURSOR_MAX
-from p2pcrawl.peer.watching.event_stream import EVENT_STREAM
-from p2pcrawl.peer.watching.events import EventsAnswer
+from p2pcrawl.peer.news.cursor import CURSOR_MAX
+from p2pcrawl.peer.news.event_stream import EVENT_STREAM
+from p2pcrawl.peer.news.events import EventsAnswer
 from p2pcrawl.peer.watching.glance import HOSTS_MAX, JOBS_MAX
 from p2pcrawl.peer.watching.overview import OverviewAnswer
 from p2pcrawl.peer.watching.past import FINE_MINUTES, MINUTES_MAX, HistoryAnswer
 
+METRICS_TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
 _JOBS = Parameter("jobs", Annotated[int, msgspec.Meta(ge=1, le=JOBS_MAX)], "how many jobs to show")
 _EVENTS = Parameter("limit", Annotated[int, msgspec.Meta(ge=1, le=KEPT)], "how many events")
 _AFTER = Parameter(
@@ -74,5 +75,14 @@ OPERATIONS: Final = (
         "history",
         (_MINUTES,),
         answer=HistoryAnswer,
+    ),
+    Operation(
+        "getMetrics",
+        "GET",
+        "/metrics",
+        "Tells the figures of this peer alone, in the form that Prometheus reads",
+        Rank.READ,
+        "metrics",
+        stream=METRICS_TEXT,
     ),
 )

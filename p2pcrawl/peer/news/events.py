@@ -26,7 +26,7 @@ from p2pcrawl.model.cluster.notable import Detail, Notable
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.overlay.peers import Peers
 from p2pcrawl.peer.answers.asking import whole_number
-from p2pcrawl.peer.watching.cursor import ReadPlace, cursor_text, read_cursor
+from p2pcrawl.peer.news.cursor import ReadPlace, cursor_text, read_cursor
 
 FRESH_S: Final = 0.5
 """What was collected is news for so long."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.model.redaction import redacted
-from p2pcrawl.peer.watching.events import EventLine
+from p2pcrawl.peer.news.events import EventLine
 
 EVENT_STREAM: Final = "text/event-stream"
 LISTENERS_MAX: Final = 32

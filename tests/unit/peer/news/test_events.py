@@ -12,9 +12,9 @@ from p2pcrawl.core.journal import KEPT, Journal
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.cluster.notable import Notable
 from p2pcrawl.model.errors import ConfigurationError, LinkError, P2PCrawlError
-from p2pcrawl.peer.watching.cursor import ReadPlace, cursor_text, read_cursor
-from p2pcrawl.peer.watching.event_stream import LISTENERS_MAX, Listeners, server_sent
-from p2pcrawl.peer.watching.events import Events
+from p2pcrawl.peer.news.cursor import ReadPlace, cursor_text, read_cursor
+from p2pcrawl.peer.news.event_stream import LISTENERS_MAX, Listeners, server_sent
+from p2pcrawl.peer.news.events import Events
 from p2pcrawl.wire.messages.ask import Answered
 from tests.peers import FakePeers, member
 
@@ -59,7 +59,7 @@ def id_of(name: str) -> NodeId:
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("p2pcrawl.peer.watching.events.FRESH_S", 0.0)
+    monkeypatch.setattr("p2pcrawl.peer.news.events.FRESH_S", 0.0)
 
 
 async def test_events_of_all_masters_come_in_their_order_at_any_of_them() -> None:
@@ -178,7 +178,7 @@ def test_place_is_read_as_it_was_written() -> None:
 
 
 async def test_listener_hears_what_happens_from_then_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("p2pcrawl.peer.watching.event_stream.EVERY_S", 0.0)
+    monkeypatch.setattr("p2pcrawl.peer.news.event_stream.EVERY_S", 0.0)
     town = Town()
     town.note("a", 0)
 
@@ -198,8 +198,8 @@ async def test_listener_hears_what_happens_from_then_on(monkeypatch: pytest.Monk
 
 
 async def test_stream_shows_that_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("p2pcrawl.peer.watching.event_stream.EVERY_S", 0.001)
-    monkeypatch.setattr("p2pcrawl.peer.watching.event_stream.QUIET_S", 0.002)
+    monkeypatch.setattr("p2pcrawl.peer.news.event_stream.EVERY_S", 0.001)
+    monkeypatch.setattr("p2pcrawl.peer.news.event_stream.QUIET_S", 0.002)
     town = Town()
     town.note("a", 0)
 

@@ -8,8 +8,8 @@ from p2pcrawl.core.buckets.ownership import Ownership
 from p2pcrawl.core.journal import Journal
 from p2pcrawl.core.membership.output import Event, EventKind
 from p2pcrawl.model.cluster.node import Member, NodeId, Status
-from p2pcrawl.peer.watching.member_notes import MemberNotes
-from p2pcrawl.peer.watching.own_looks import OwnLooks
+from p2pcrawl.peer.news.member_notes import MemberNotes
+from p2pcrawl.peer.news.own_looks import OwnLooks
 from tests.peers import FakePeers, member
 
 A, B, C = (member(NodeId(name * 40)) for name in "abc")
