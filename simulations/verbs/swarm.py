@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from ..kernel.own_name import COMMAND
 from ..report.telling import shortened
 from ..whole.outcome import Report
+from ..whole.processes import in_processes
 from ..whole.simulation import Simulation
 from .asked import count
-from .processes import in_processes
 from .run import drawn
 
 EXAMPLES = f"""\

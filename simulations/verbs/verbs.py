@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..journey import verb as journey
 from ..kernel.own_name import COMMAND
-from . import asked, controls, growth, report, rings, run, swarm
+from . import asked, controls, growth, mutants, report, rings, run, swarm
 
 
 class Verb(NamedTuple):
@@ -35,6 +35,12 @@ VERBS: dict[str, Verb] = {
         controls.add_options,
         controls.run,
         controls.EXAMPLES,
+    ),
+    "mutants": Verb(
+        "small slips in the protocol, and how many of them the swarm notices",
+        mutants.add_options,
+        mutants.run,
+        mutants.EXAMPLES,
     ),
     "journey": Verb(
         "one URL, or one death, followed through the code",

@@ -39,7 +39,7 @@ def in_processes(work: Callable[[T], R], over: Sequence[T], jobs: int) -> Iterat
             workers[here] = process
         yield from _done(list(workers), over)
     finally:
-        _end_all(list(workers.values()))
+        end_all(list(workers.values()))
         for here in workers:
             here.close()
 
@@ -73,7 +73,7 @@ def _serve(work: Callable[[T], R], there: Connection, here: Connection) -> None:
     here.close()
     # Ctrl-C reaches all processes of a terminal: the first says so, and ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _end)
+    end_at_signals()
     while True:
         try:
             index, each = there.recv()
@@ -87,13 +87,19 @@ def _serve(work: Callable[[T], R], there: Connection, here: Connection) -> None:
             there.send((index, False, made))
 
 
+def end_at_signals() -> None:
+    """Lets this process end in order when another ends it."""
+    signal.signal(signal.SIGTERM, _end)
+
+
 def _end(number: int, frame: FrameType | None) -> None:
     """Ends this process, once, as an exception does: what it had opened is put away."""
     signal.signal(number, signal.SIG_IGN)
     raise SystemExit
 
 
-def _end_all(processes: Sequence[BaseProcess]) -> None:
+def end_all(processes: Sequence[BaseProcess]) -> None:
+    """Ends processes, and waits until they have put away what they had opened; not for ever."""
     for process in processes:
         process.terminate()
     for process in processes:

@@ -1,0 +1,1 @@
+"""The catalogue of mutants, a module for each area of the protocol."""

@@ -1,0 +1,95 @@
+"""Runs each of many seeds in a process of its own, with a mutant put in, and ends what takes too long.
+
+A mutant may loop for ever, fill the memory, or leave its marks in caches that the next run would read: so nothing that
+ran with one runs on. Ending a process takes its folders with it.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import NamedTuple
+
+from ...whole.processes import end_all, end_at_signals
+from .hunt import ENDED, HUNG, Amiss, Hunt, Run
+
+HANG_S = 300.0
+"""Real seconds for one run: seeds of the swarm take a few of them, the longest about fifty."""
+
+
+Work = Callable[[Run], dict[str, str]]
+"""Runs a seed and returns what is amiss, by checker."""
+
+
+class _Lone(NamedTuple):
+    hunt: Hunt
+    run: Run
+    process: BaseProcess
+    began_s: float
+
+
+def hunted(hunts: Iterable[Hunt], jobs: int, work: Work, hang_s: float = HANG_S) -> Iterator[Hunt]:
+    """Goes through all hunts, so many at a time, and yields each when it is over. However this ends, its processes
+    end, and what they had opened is put away.
+    """
+    waiting = iter(hunts)
+    running: dict[Connection, _Lone] = {}
+    try:
+        while True:
+            while len(running) < jobs and (hunt := next(waiting, None)) is not None:
+                yield from _go_on(hunt, work, running)
+            if not running:
+                return
+            soonest_s = min(lone.began_s for lone in running.values()) + hang_s
+            ready = wait(list(running), max(0.0, soonest_s - time.monotonic()))
+            for here in list(running):
+                lone = running[here]
+                took_s = time.monotonic() - lone.began_s
+                if here in ready:
+                    said = _heard(here)
+                elif took_s >= hang_s:
+                    said = {HUNG: f"it is not over after {hang_s:.0f} s"}
+                else:
+                    continue
+                end_all([lone.process])
+                here.close()
+                del running[here]
+                lone.hunt.take(lone.run, Amiss(said, took_s))
+                yield from _go_on(lone.hunt, work, running)
+    finally:
+        end_all([lone.process for lone in running.values()])
+        for here in running:
+            here.close()
+
+
+def _go_on(hunt: Hunt, work: Work, running: dict[Connection, _Lone]) -> Iterator[Hunt]:
+    """Begins the next run of a hunt; yields it when there is none."""
+    run = hunt.next_run()
+    if run is None:
+        yield hunt
+        return
+    here, there = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.Process(target=_tell, args=(work, run, there), daemon=True)
+    process.start()
+    there.close()
+    running[here] = _Lone(hunt, run, process, time.monotonic())
+
+
+def _heard(here: Connection) -> dict[str, str]:
+    try:
+        said: dict[str, str] = here.recv()
+    except EOFError:
+        return {ENDED: "its process ended without a word"}
+    return said
+
+
+def _tell(work: Work, run: Run, there: Connection) -> None:
+    """Tells, in a process of its own, what is amiss in a run."""
+    # Ctrl-C reaches all processes of a terminal: the first says so, and ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_at_signals()
+    there.send(work(run))

@@ -1,0 +1,292 @@
+"""Mutants: each of the catalogue fits the code, is in force for one run, and is hunted until a checker notices it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, wraps
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from p2pcrawl.model.errors import ConfigurationError
+from simulations.mutants import Mutant, Slip, mutants
+from simulations.mutants.hunting.hunt import ENDED, HUNG, Amiss, Hunt, Run
+from simulations.mutants.hunting.lone_runs import hunted
+from simulations.mutants.making.edits import NotApplicable, edit_of
+from simulations.verbs import mutants as verb
+from simulations.verbs.verbs import parser
+
+ROOT = Path(__file__).parents[3]
+MODULE_LINES_MAX = 250
+FEWEST = 80
+
+
+# -- the catalogue --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", mutants())
+def test_mutant_of_the_catalogue_fits_the_code(name: str) -> None:
+    edit = edit_of(mutants()[name])
+
+    assert edit.broken != edit.sound
+
+
+def test_catalogue_is_large_and_says_of_each_what_it_does() -> None:
+    kinds = Counter(mutant.kind for mutant in mutants().values())
+
+    assert len(mutants()) >= FEWEST
+    assert set(kinds) == set(Slip)
+    assert [m.name for m in mutants().values() if not m.harm.endswith(".") or len(m.harm) < 30] == []
+    assert [m.name for m in mutants().values() if m.equivalent and not m.equivalent.endswith(".")] == []
+
+
+def test_no_two_mutants_are_the_same_edit() -> None:
+    edits = Counter((m.where, m.old, m.new) for m in mutants().values())
+
+    assert [edit for edit, count in edits.items() if count > 1] == []
+
+
+def test_modules_of_the_catalogue_can_be_read_at_a_sitting() -> None:
+    areas = (ROOT / "simulations/mutants/catalogue").glob("of_*.py")
+
+    assert [path.name for path in areas if len(path.read_text().splitlines()) > MODULE_LINES_MAX] == []
+
+
+# -- edits of running code ------------------------------------------------------------------------
+
+
+def doubling(function: Callable[[int], int]) -> Callable[[int], int]:
+    @wraps(function)
+    def doubled(number: int) -> int:
+        return 2 * function(number)
+
+    return doubled
+
+
+@doubling
+def decorated(number: int) -> int:
+    return number + 100
+
+
+@contextmanager
+def opened() -> Iterator[str]:
+    yield "one hundred"
+
+
+async def awaited() -> int:
+    return 100
+
+
+def outer(number: int) -> int:
+    def inner() -> int:
+        return number + 100
+
+    return inner()
+
+
+@dataclass(frozen=True, slots=True)
+class Toy:
+    size: int = 1
+
+    def method(self, extra: int = 7) -> int:
+        return self.size + extra + 100
+
+    @property
+    def shown(self) -> int:
+        return self.size + 100
+
+    @staticmethod
+    def fixed() -> int:
+        return 100
+
+    @classmethod
+    def made(cls) -> int:
+        return cls().size + 100
+
+
+class Kept:
+    @cached_property
+    def once(self) -> int:
+        return 100
+
+
+def mutant(path: str, old: str = "100", new: str = "200") -> Mutant:
+    return Mutant(name="toy", kind=Slip.EDGE, where=f"{__name__}:{path}", old=old, new=new, harm="It is larger.")
+
+
+def run_to_end(coroutine: Any) -> Any:
+    with pytest.raises(StopIteration) as stopped:
+        coroutine.send(None)
+    return stopped.value.value
+
+
+@pytest.mark.parametrize(
+    ("path", "call", "sound", "broken"),
+    [
+        ("decorated", lambda: decorated(1), 202, 402),
+        ("awaited", lambda: run_to_end(awaited()), 100, 200),
+        ("outer.inner", lambda: outer(1), 101, 201),
+        ("Toy.method", lambda: Toy().method(), 108, 208),
+        ("Toy.shown", lambda: Toy().shown, 101, 201),
+        ("Toy.fixed", Toy.fixed, 100, 200),
+        ("Toy.made", Toy.made, 101, 201),
+        ("Kept.once", lambda: Kept().once, 100, 200),
+    ],
+)
+def test_function_of_any_sort_is_edited_in_place_and_put_back(
+    path: str, call: Callable[[], int], sound: int, broken: int
+) -> None:
+    before = Toy.method
+
+    with edit_of(mutant(path)).put_in():
+        inside = call()
+
+    assert (inside, call()) == (broken, sound)
+    assert Toy.method is before
+
+
+def test_what_wraps_a_generator_is_kept() -> None:
+    with edit_of(mutant("opened", "one hundred", "two hundred")).put_in(), opened() as said:
+        assert said == "two hundred"
+
+
+def test_function_is_put_back_however_the_run_ended() -> None:
+    with pytest.raises(RuntimeError, match="the run broke"), edit_of(mutant("Toy.fixed")).put_in():
+        raise RuntimeError("the run broke")
+
+    assert Toy.fixed() == 100
+
+
+def test_one_function_is_not_edited_twice() -> None:
+    with edit_of(mutant("Toy.fixed")).put_in(), pytest.raises(NotApplicable, match="not as its source says"):
+        edit_of(mutant("Toy.fixed", new="300")).put_in().__enter__()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (mutant("Toy.gone"), "there is no"),
+        (mutant("Toy.fixed", "101"), "occurs 0 times"),
+        (mutant("Toy.method", "self"), "occurs 2 times"),
+        (mutant("Toy.fixed", "100", "1 +"), "does not compile"),
+        (mutant("Toy.fixed", "100", "100  # as it is"), "changes nothing"),
+        (mutant("Toy.method", "extra: int = 7", "more: int, extra: int = 7"), "other arguments"),
+    ],
+)
+def test_mutant_that_does_not_fit_is_an_error(wrong: Mutant, why: str) -> None:
+    with pytest.raises(NotApplicable, match=why):
+        edit_of(wrong)
+
+
+# -- the hunt -------------------------------------------------------------------------------------
+
+
+def hunt_of(name: str = "toy", seeds: int = 3) -> Hunt:
+    return Hunt(name, iter(range(1, 1 + seeds)), {})
+
+
+def through(hunt: Hunt, work: Callable[[Run], dict[str, str]]) -> list[Run]:
+    """Runs a hunt to its end in this process, and returns what it asked for."""
+    runs = []
+    while (run := hunt.next_run()) is not None:
+        runs.append(run)
+        hunt.take(run, Amiss(work(run), 1.0))
+    return runs
+
+
+def test_hunt_ends_at_the_first_seed_that_is_amiss_with_the_mutant_only() -> None:
+    hunt = hunt_of()
+
+    runs = through(hunt, lambda run: {"coverage": "lost"} if run == Run("toy", 2) else {})
+
+    assert runs == [Run("toy", 1), Run("toy", 2), Run("", 2)]
+    assert (hunt.caught_in, hunt.caught_by, hunt.tried) == (2, {"coverage": "lost"}, 2)
+
+
+def test_seed_that_fails_without_the_mutant_too_proves_nothing() -> None:
+    hunt = hunt_of()
+
+    through(hunt, lambda run: {"coverage": "lost"} if run.seed == 1 else {})
+
+    assert (hunt.caught_in, hunt.passed_over, hunt.tried) == (None, [1], 3)
+
+
+def test_sound_run_of_a_seed_is_made_once_for_all_hunts() -> None:
+    sound: dict[int, Amiss] = {}
+    first, second = Hunt("one", iter([1]), sound), Hunt("two", iter([1]), sound)
+
+    through(first, lambda run: {"copies": "few"} if run.mutant else {})
+    runs = through(second, lambda run: {"copies": "few"} if run.mutant else {})
+
+    assert runs == [Run("two", 1)]
+    assert second.caught_in == 1
+
+
+def work_of_all_sorts(run: Run) -> dict[str, str]:
+    match run.mutant:
+        case "loops":
+            time.sleep(60)
+        case "dies":
+            os._exit(1)
+        case "found":
+            return {"items": "missing"} if run.seed == 2 else {}
+    return {}
+
+
+def test_each_run_has_a_process_that_may_hang_or_die() -> None:
+    hunts = [hunt_of(name) for name in ("found", "dies", "loops", "harmless")]
+
+    over = {hunt.mutant: hunt for hunt in hunted(hunts, 2, work_of_all_sorts, 2.0)}
+
+    assert {name: (list(hunt.caught_by), hunt.caught_in) for name, hunt in over.items()} == {
+        "found": (["items"], 2),
+        "dies": ([ENDED], 1),
+        "loops": ([HUNG], 1),
+        "harmless": ([], None),
+    }
+
+
+# -- the verb -------------------------------------------------------------------------------------
+
+
+def asked(*words: str) -> argparse.Namespace:
+    return parser().parse_args(["mutants", *words])
+
+
+def test_mutant_that_there_is_not_is_refused_with_the_nearest() -> None:
+    with pytest.raises(ConfigurationError, match="did you mean paused-serves"):
+        verb.run(asked("--only", "pause-serves"))
+
+
+def test_list_says_where_and_what_harm(capsys: pytest.CaptureFixture[str]) -> None:
+    status = verb.run(asked("--list", "--kind", "quorum"))
+
+    said = capsys.readouterr().out
+    assert status == 0
+    assert [m.name for m in mutants().values() if (m.harm in said) != (m.kind is Slip.QUORUM)] == []
+
+
+def test_survivor_makes_the_status_one_and_is_named_in_the_score(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def half(hunts: list[Hunt], jobs: int, work: object) -> Iterator[Hunt]:
+        for place, hunt in enumerate(hunts):
+            hunt.tried = 1
+            if place:
+                hunt.caught_by, hunt.caught_in = {"coverage": "a page is lost"}, 4
+            yield hunt
+
+    monkeypatch.setattr(verb, "hunted", half)
+    both = ["--only", "paused-serves", "lost-still-served"]
+
+    assert [verb.run(asked(*both)), verb.run(asked(*both[::2]))] == [1, 1]
+    said = capsys.readouterr()
+    assert "caught by coverage in seed 4" in said.out
+    assert "survived: paused-serves" in said.err
