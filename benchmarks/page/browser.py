@@ -45,8 +45,8 @@ class Browser:
     """One process of Chromium with a folder of its own; ends by being closed."""
 
     def __init__(self, program: str, folder: Path) -> None:
-        theirs_in, ours_out = (fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 20) for end in os.pipe())
-        ours_in, theirs_out = (fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 20) for end in os.pipe())
+        theirs_in, ours_out = _pipe()
+        ours_in, theirs_out = _pipe()
         self._process = subprocess.Popen(
             [
                 sys.executable,
@@ -124,6 +124,15 @@ class Browser:
                     waiting.put(message)
                 elif tab := self._tabs.get(message.get("sessionId", "")):
                     tab.heard(message["method"], message["params"])
+
+
+def _pipe() -> list[int]:
+    """Makes a pipe whose ends are out of the way of those numbers."""
+    ends = os.pipe()
+    moved = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 20) for end in ends]
+    for end in ends:
+        os.close(end)
+    return moved
 
 
 class Tab:

@@ -1,8 +1,9 @@
 // Lines and stacked areas over the last hours.
 
 import { attr, el, keyed, say, svg } from './dom.js';
-import { hour, NONE } from './words.js';
+import { at, hour, NONE } from './words.js';
 
+const SHORT_S = 900;
 const [WIDTH, HEIGHT] = [360, 132];
 const BOX = { left: 48, right: 352, top: 10, bottom: 112 };
 
@@ -44,9 +45,10 @@ export class Chart {
     this.x = (i) => BOX.left + (this.length > 1 ? (i / (this.length - 1)) : 1) * (BOX.right - BOX.left);
     const y = (value) => BOX.bottom - (value / top) * (BOX.bottom - BOX.top);
     const marks = [0, top / 2, top].map((value) => ({ y: y(value), text: this.words(value) }));
+    const clock = this.length * this.step_s < SHORT_S ? at : hour;
     const times = [0, 0.5, 1].map((part) => ({
       x: BOX.left + part * (BOX.right - BOX.left),
-      text: this.length ? hour(this.from + part * (this.length - 1) * this.step_s) : '',
+      text: this.length ? clock(this.from + part * (this.length - 1) * this.step_s) : '',
       anchor: ['start', 'middle', 'end'][part * 2],
     }));
     keyed(this.grid, [...marks, ...times], (m) => `${m.x ?? ''} ${m.y ?? ''}`, gridMark, showMark);

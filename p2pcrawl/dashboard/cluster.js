@@ -1,7 +1,7 @@
 // The first view: health, the ring, peers, charts, what is at work, what has happened.
 
 import { Chart } from './charts.js';
-import { colour, colourOf } from './colours.js';
+import { colourOf } from './colours.js';
 import { $, attr, el, keyed, say, Table } from './dom.js';
 import { hostTable } from './hosts.js';
 import { jobTable, showEmpty } from './jobs.js';
@@ -91,7 +91,6 @@ export class ClusterView {
 
   async show(overview) {
     const { members } = overview;
-    colour(members.map((m) => m.id));
     this.peers.update(members);
     this.jobs.update(overview.jobs.slice(0, JOBS_SHOWN));
     showEmpty($('jobs-now'), !overview.jobs.length);
@@ -211,6 +210,6 @@ const PEERS = [
   figure('Slaves', (m) => count(m.slaves)),
   figure('CPU', (m) => percent(m.cpu)),
   figure('Memory', (m) => megabytes(m.rss_mb)),
-  figure('Disk free', (m) => megabytes(m.disk_free_mb)),
+  figure('Disk', (m) => megabytes(m.disk_free_mb)),
   { head: 'View', show: (cell, m) => { say(cell, m.state === 'alive' ? short(m.view) || NONE : NONE); attr(cell, 'class', 'id'); } },
 ];

@@ -2,6 +2,7 @@
 
 import { askToken, tell } from './acting.js';
 import { ClusterView, showHealth } from './cluster.js';
+import { colour } from './colours.js';
 import { $, attr, el, say } from './dom.js';
 import { ExplainView } from './explain.js';
 import { HostsView, JobsView } from './lists.js';
@@ -131,7 +132,8 @@ class App {
     this.failing = null;
     const lacking = [...this.lacking].map(([name, why]) => `${name}: ${why}`);
     say($('trouble'), lacking.length ? `Not shown: ${lacking.join('; ')}` : '');
-    const { asked, cluster } = overview;
+    const { asked, cluster, members } = overview;
+    colour(members.map((m) => m.id));
     say($('asked'), `${cluster ? `${cluster}, ` : ''}as ${short(asked?.id)} at ${location.host} sees it`);
   }
 

@@ -36,7 +36,9 @@ from p2pcrawl import Spider
 class Pages(Spider):
     name = "pages"
     def parse(self, response):
-        yield {"url": response.url, "title": response.css("title::text").get(), "words": len(response.text.split())}
+        words = len(response.text.split())
+        if words > 395:
+            yield {"url": response.url, "title": response.css("title::text").get(), "words": words}
         yield response.follow_all()
 """
 
@@ -102,7 +104,7 @@ def picture(tab: Tab, path: Path) -> None:
     """Keeps what is seen, in few colours: text and flat areas lose nothing by it."""
     tab.shot(path)
     with Image.open(path) as image:
-        image.convert("RGB").quantize(128, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(
+        image.convert("RGB").quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(
             path, optimize=True
         )
 

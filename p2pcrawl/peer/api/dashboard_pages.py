@@ -10,7 +10,7 @@ from aiohttp import web
 
 from p2pcrawl.model.cluster.node import Address
 from p2pcrawl.model.errors import P2PCrawlError
-from p2pcrawl.peer.api.page_files import INDEX, page_files, page_headers
+from p2pcrawl.peer.api.page_files import INDEX, PageFile, page_files, page_headers
 
 PATH: Final = "/"
 MEMBERS_S: Final = 1.0
@@ -37,7 +37,7 @@ class DashboardPages:
             pass
         file = self._files[INDEX]
         # Its policy changes with the members, so it is always sent.
-        return web.Response(body=file.body, headers=page_headers(file, others))
+        return _answer(request, file, page_headers(file, others))
 
     async def _file(self, request: web.Request) -> web.Response:
         file = self._files.get(request.match_info["name"])
@@ -46,4 +46,10 @@ class DashboardPages:
         headers = page_headers(file)
         if request.headers.get("If-None-Match") == file.etag:
             return web.Response(status=304, headers=headers)
-        return web.Response(body=file.body, headers=headers)
+        return _answer(request, file, headers)
+
+
+def _answer(request: web.Request, file: PageFile, headers: dict[str, str]) -> web.Response:
+    if "gzip" in request.headers.get("Accept-Encoding", ""):
+        return web.Response(body=file.packed, headers={**headers, "Content-Encoding": "gzip"})
+    return web.Response(body=file.body, headers=headers)

@@ -7,6 +7,7 @@ they answer, when this one is gone, so their addresses are the one addition to t
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
@@ -29,9 +30,10 @@ _PLAIN: Final = re.compile(r"(?:[0-9.]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}\Z")
 
 
 class PageFile(NamedTuple):
-    """A file that browsers are given, with the name of its content."""
+    """A file that browsers are given, also packed by gzip, with the name of its content."""
 
     body: bytes
+    packed: bytes
     content_type: str
     etag: str
 
@@ -43,7 +45,7 @@ def page_files() -> dict[str, PageFile]:
         kind = _TYPES.get(file.name.rpartition(".")[2])
         if kind is not None and file.is_file():
             body = file.read_bytes()
-            found[file.name] = PageFile(body, kind, f'"{sha256(body).hexdigest()[:24]}"')
+            found[file.name] = PageFile(body, gzip.compress(body, mtime=0), kind, f'"{sha256(body).hexdigest()[:24]}"')
     return found
 
 
@@ -57,6 +59,7 @@ def page_headers(file: PageFile, others: Iterable[Address] = ()) -> dict[str, st
         "Referrer-Policy": "no-referrer",
         "X-Content-Type-Options": "nosniff",
         "Cache-Control": "no-cache",
+        "Vary": "Accept-Encoding",
         "ETag": file.etag,
     }
 

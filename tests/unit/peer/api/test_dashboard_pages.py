@@ -122,3 +122,13 @@ def test_script_imports_what_there_is_and_makes_no_html_of_texts(name: str) -> N
     assert set(re.findall(r"from '\./([^']+)'", text)) <= set(FILES)
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|Function\(|DOMParser", text)
     assert not re.search(r"https?://(?!\$\{|www\.w3\.org/2000/svg)", text)
+
+
+async def test_file_is_packed_for_whoever_can_unpack_it() -> None:
+    async with dashboard() as (_, session):
+        async with session.get("/static/page.css", headers={"Accept-Encoding": "gzip"}) as packed:
+            assert packed.headers["Content-Encoding"] == "gzip"
+            assert await packed.read() == FILES["page.css"].body
+        async with session.get("/static/page.css", headers={"Accept-Encoding": "identity"}) as plain:
+            assert "Content-Encoding" not in plain.headers
+            assert int(plain.headers["Content-Length"]) > int(packed.headers["Content-Length"])
