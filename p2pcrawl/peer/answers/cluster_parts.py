@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, TypedDict, TypeVar
+from typing import Any, Final, TypedDict
 
 from msgspec.json import Decoder
 
@@ -11,8 +11,6 @@ from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.master.cluster import Cluster
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.peer.answers.asking import ask_others
-
-T = TypeVar("T")
 
 
 class BucketsAnswer(TypedDict):
@@ -23,8 +21,8 @@ class BucketsAnswer(TypedDict):
     buckets: int
     view: str
     owners: list[str]
-    owner_of: list[tuple[int, int]]
-    copies_of: list[tuple[list[int], int]]
+    owner_of: list[list[int]]
+    copies_of: list[list[Any]]
     moving: list[int]
     missing: list[str]
 
@@ -119,12 +117,12 @@ class ClusterParts:
         return GroupLine(master=self._peers.me, slaves=slaves)
 
 
-def runs(values: Iterable[T]) -> list[tuple[T, int]]:
+def runs(values: Iterable[Any]) -> list[list[Any]]:
     """Writes a sequence as its values with the number of times that each stands there in a row."""
-    found: list[tuple[T, int]] = []
+    found: list[list[Any]] = []
     for value in values:
         if found and found[-1][0] == value:
-            found[-1] = value, found[-1][1] + 1
+            found[-1][1] += 1
         else:
-            found.append((value, 1))
+            found.append([value, 1])
     return found

@@ -14,10 +14,9 @@ from contextlib import suppress
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from aiohttp import web
-from aiohttp.http_exceptions import HttpProcessingError
 
 from p2pcrawl.fetch.signing.key_directory import PATH as DIRECTORY_PATH
 from p2pcrawl.fetch.signing.key_directory import KeyDirectory
@@ -31,24 +30,12 @@ from p2pcrawl.peer.api.gate import Gate
 from p2pcrawl.peer.api.listener import Handler, HttpListener
 from p2pcrawl.peer.api.openapi import openapi_document
 from p2pcrawl.peer.api.reference_page import reference_routes
+from p2pcrawl.peer.api.serving import serving_protocol
 from p2pcrawl.peer.api.table.every_operation import OPERATIONS
 from p2pcrawl.peer.api.table.operation import Operation
 from p2pcrawl.peer.api.tokens import Doorkeeper
 
 log = logging.getLogger(__name__)
-_http_log = logging.getLogger(f"{__name__}.http")
-
-
-def _is_ours(record: logging.LogRecord) -> bool:
-    """Tells whether a failure is to be logged in full: what strangers send that is no HTTP is theirs."""
-    error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-    if isinstance(error, HttpProcessingError):
-        log.debug("a request that is no HTTP was refused: %s", error.message)
-        return False
-    return True
-
-
-_http_log.addFilter(_is_ours)
 
 BODY_MAX = 16 * 1024 * 1024
 
@@ -102,10 +89,10 @@ class Api:
         app.add_routes([*self._routes(), *reference_routes(), *self._dashboard.routes()])
         if self._directory is not None:
             app.router.add_get(DIRECTORY_PATH, self._bot_keys)
-        # A body is small and comes as it is: nothing of a stranger is inflated, not even to be thrown away.
-        self._runner = web.AppRunner(app, access_log=None, logger=_http_log, auto_decompress=False)
+        self._runner = web.AppRunner(app, access_log=None)
         await self._runner.setup()
-        self._listener = HttpListener(cast(Callable[[], asyncio.Protocol], self._runner.server))
+        assert self._runner.server is not None
+        self._listener = HttpListener(partial(serving_protocol, self._runner.server))
         try:
             self._server = await self._listen(self._listener, host, ports)
         except OSError as error:

@@ -21,7 +21,8 @@ from p2pcrawl.peer.api.table.answer_shapes import (
 from p2pcrawl.peer.api.table.operation import Operation, Parameter, Rank, RequestPart
 from p2pcrawl.peer.watching.readiness import ReadinessAnswer
 
-URL_MAX: Final = 8_000
+URL_MAX: Final = 5_000
+"""Characters, each of which may take twelve in a request's line."""
 
 _URL = Parameter("url", Annotated[str, msgspec.Meta(min_length=1, max_length=URL_MAX)], "the URL", required=True)
 _MASTER = Parameter(

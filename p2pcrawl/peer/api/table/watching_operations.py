@@ -8,7 +8,6 @@ import msgspec
 
 from p2pcrawl.core.journal import KEPT
 from p2pcrawl.peer.api.table.operation import Operation, Parameter, Rank, RequestPart
-from p2pcrawl.peer.news.cursor import CURSOR_MAX
 from p2pcrawl.peer.news.event_stream import EVENT_STREAM
 from p2pcrawl.peer.news.events import EventsAnswer
 from p2pcrawl.peer.watching.glance import HOSTS_MAX, JOBS_MAX
@@ -19,11 +18,13 @@ METRICS_TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
 _JOBS = Parameter("jobs", Annotated[int, msgspec.Meta(ge=1, le=JOBS_MAX)], "how many jobs to show")
 _EVENTS = Parameter("limit", Annotated[int, msgspec.Meta(ge=1, le=KEPT)], "how many events")
 _AFTER = Parameter(
-    "after", Annotated[str, msgspec.Meta(max_length=CURSOR_MAX)], "the id of the last event that was read"
+    "after",
+    Annotated[str, msgspec.Meta(max_length=60_000, pattern=r"^[0-9a-f.-]*$")],
+    "the id of the last event that was read",
 )
 _LAST_EVENT_ID = Parameter(
     "Last-Event-ID",
-    Annotated[str, msgspec.Meta(max_length=CURSOR_MAX)],
+    Annotated[str, msgspec.Meta(max_length=8_000, pattern=r"^[0-9a-f.-]*$")],
     "the same, as browsers say it when they come again; it counts before `after`",
     RequestPart.HEADER,
     argument="after",
