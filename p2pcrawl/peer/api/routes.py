@@ -38,6 +38,8 @@ from p2pcrawl.peer.api.tokens import Doorkeeper
 log = logging.getLogger(__name__)
 
 BODY_MAX = 16 * 1024 * 1024
+COMPRESSED_MIN = 16 * 1024
+"""Bytes of an answer from which on it is compressed for those who take that: the ring is, lists of hosts are."""
 
 
 class ApiPeer(Protocol):
@@ -162,7 +164,11 @@ class Api:
             return web.json_response(own())
         answer = await self._desk.ask(operation.what, arguments)
         status = 503 if operation.unready and not answer["ready"] else 200
-        return web.json_response(text=redacted(json.dumps(answer)), status=status)
+        text = redacted(json.dumps(answer))
+        response = web.json_response(text=text, status=status)
+        if len(text) >= COMPRESSED_MIN:
+            response.enable_compression()
+        return response
 
     async def _streamed(
         self, operation: Operation, arguments: dict[str, Any], request: web.Request

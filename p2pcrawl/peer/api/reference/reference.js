@@ -12,6 +12,11 @@ function made(name, attributes = {}, ...children) {
   return element;
 }
 
+/** Puts what stands between backticks into code. */
+function told(text) {
+  return text.split('`').map((part, number) => (number % 2 ? made('code', {}, part) : part));
+}
+
 const nameOf = (ref) => ref.split('/').pop();
 
 /** Says a schema in a few words: `list of KnownMember`, `text, 1 to 200 characters`. */
@@ -61,9 +66,9 @@ function fields(name, schema) {
   return made('details', {}, summary, about, rows.length ? table(`Fields of ${name}`, ['field', 'type', ''], rows) : null);
 }
 
-function content(told, all) {
+function content(message, all) {
   const parts = [];
-  for (const [type, { schema }] of Object.entries(told.content ?? {})) {
+  for (const [type, { schema }] of Object.entries(message.content ?? {})) {
     parts.push(made('p', {}, made('code', {}, type), `: ${words(schema)}`));
     for (const [name, each] of reached(schema, all)) parts.push(fields(name, each));
   }
@@ -88,12 +93,12 @@ function example(method, path, operation) {
 
 function article(method, path, operation, document) {
   const { schemas, responses } = document.components;
-  const [rank, told] = rankOf(operation);
+  const [rank, needs] = rankOf(operation);
   const head = made('h3', {}, made('span', { class: 'method' }, method.toUpperCase()), ' ', made('code', {}, path));
-  const parts = [head, made('p', {}, operation.summary, '. ', made('span', { class: `rank ${rank}` }, told))];
+  const parts = [head, made('p', {}, operation.summary, '. ', made('span', { class: `rank ${rank}` }, needs))];
   if (operation.parameters) {
     const rows = operation.parameters.map((each) => [
-      made('code', {}, each.name), each.in + (each.required ? '' : ', may be missing'), words(each.schema), each.description,
+      made('code', {}, each.name), each.in + (each.required ? '' : ', may be missing'), words(each.schema), made('span', {}, ...told(each.description)),
     ]);
     parts.push(made('h4', {}, 'Parameters'), table('Parameters', ['name', 'in', 'type', ''], rows));
   }
@@ -111,7 +116,8 @@ function article(method, path, operation, document) {
 
 function show(document_) {
   document.getElementById('title').textContent = `The API of ${document_.info.title}, version ${document_.info.version}`;
-  document.getElementById('about').textContent = document_.info.description;
+  const paragraphs = document_.info.description.split('\n\n');
+  document.getElementById('about').replaceChildren(...paragraphs.map((each) => made('p', {}, ...told(each))));
   const sections = [];
   contents.replaceChildren();
   for (const { name } of document_.tags) {

@@ -35,7 +35,7 @@ ENDS_THE_PEER = {"drainPeer"}
 TRIED = [each for each in OPERATIONS if each.id not in ENDLESS | ENDS_THE_PEER]
 SAID = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 EXAMPLES = settings(
-    max_examples=12, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=8, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
 )
 
 

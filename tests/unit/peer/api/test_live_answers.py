@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import typing
 import urllib.request
@@ -114,3 +115,16 @@ def test_nothing_that_is_not_there_is_found(cluster: LiveCluster) -> None:
     for each in (each for each in OPERATIONS if "{job}" in each.path and each.body is None):
         status, body = called(cluster, each, cluster.one.api, cluster.one.token, job="no such")
         assert status == 404, (each.id, body)
+
+
+def test_ring_is_small_for_those_who_take_it_compressed(cluster: LiveCluster) -> None:
+    url = f"http://{cluster.one.api}/v1/buckets"
+    with urllib.request.urlopen(url, timeout=30) as plain:
+        told = plain.read()
+    with urllib.request.urlopen(
+        urllib.request.Request(url, headers={"Accept-Encoding": "gzip"}), timeout=30
+    ) as compressed:
+        small = compressed.read()
+
+    assert gzip.decompress(small) == told
+    assert len(small) < 20_000 < len(told)
