@@ -20,7 +20,7 @@ from ..kernel.own_name import COMMAND
 from ..mutants import Mutant, Slip, mutants
 from ..mutants.hunting.hunt import ENDED, HUNG, Amiss, Hunt, Run
 from ..mutants.hunting.lone_runs import hunted
-from ..mutants.making.edits import edit_of
+from ..mutants.making.edits import NotApplicable, edit_of
 from ..whole.simulation import Simulation
 from .asked import count
 from .run import drawn
@@ -54,9 +54,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(asked: argparse.Namespace) -> int:
     """Hunts mutants and prints a line for each, and the score by kind; 1 if one survives that does harm.
 
-    Raises ConfigurationError for a mutant that there is not.
+    Raises ConfigurationError for a mutant that there is not, or that does not fit the code.
     """
     chosen = _chosen(asked)
+    _refuse_misfits(chosen)
     if asked.list:
         _print_list(chosen, as_json=asked.json)
         return 0
@@ -111,6 +112,15 @@ def _chosen(asked: argparse.Namespace) -> list[Mutant]:
             raise ConfigurationError(f"there is no mutant {name!r}; {say}")
     wanted = [known[name] for name in asked.only] or [m for m in known.values() if asked.list or not m.equivalent]
     return [mutant for mutant in wanted if asked.kind in (None, mutant.kind)]
+
+
+def _refuse_misfits(chosen: Sequence[Mutant]) -> None:
+    """Raises ConfigurationError where the code has changed; what fits is compiled from what is read here."""
+    for mutant in chosen:
+        try:
+            edit_of(mutant)
+        except NotApplicable as error:
+            raise ConfigurationError(str(error)) from None
 
 
 def _seeds(asked: argparse.Namespace) -> Iterator[int]:

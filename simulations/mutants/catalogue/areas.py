@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from ..making.mutant import Mutant
-from . import of_majority, of_membership, of_ownership, of_standings
+from . import (
+    of_copies,
+    of_frontier,
+    of_handover,
+    of_keeping,
+    of_majority,
+    of_membership,
+    of_ownership,
+    of_standings,
+    of_takeover,
+)
 
 _AREAS: tuple[tuple[Mutant, ...], ...] = (
+    of_copies.MUTANTS,
+    of_frontier.MUTANTS,
+    of_handover.MUTANTS,
+    of_keeping.MUTANTS,
+    of_majority.MUTANTS,
+    of_membership.MUTANTS,
     of_ownership.MUTANTS,
     of_standings.MUTANTS,
-    of_membership.MUTANTS,
-    of_majority.MUTANTS,
+    of_takeover.MUTANTS,
 )
 
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for area in _AREAS for mutant in area}

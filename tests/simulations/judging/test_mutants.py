@@ -25,7 +25,7 @@ from simulations.verbs.verbs import parser
 
 ROOT = Path(__file__).parents[3]
 MODULE_LINES_MAX = 250
-FEWEST = 80
+FEWEST = 180
 
 
 # -- the catalogue --------------------------------------------------------------------------------

@@ -1,0 +1,204 @@
+"""Mistakes in how buckets are claimed, and who has heard of it."""
+
+from __future__ import annotations
+
+from ..making.mutant import Mutant, Slip
+
+_TAKEOVER = "p2pcrawl.master.buckets.takeover:Takeover."
+
+MUTANTS = (
+    Mutant(
+        name="claimed-in-another-view",
+        kind=Slip.FENCE,
+        where=_TAKEOVER + "let_go",
+        old="claim.view != self._ownership.view or any(",
+        new="any(",
+        harm=("A master lets go for one that claims in a view which is not its own: two may serve the bucket."),
+    ),
+    Mutant(
+        name="let-go-ahead-of-links",
+        kind=Slip.EARLY,
+        where=_TAKEOVER + "let_go",
+        old="        await self._copier.safe()\n",
+        new="",
+        harm=("A new owner learns that a page is done before anybody but the old one has the links that it led to."),
+    ),
+    Mutant(
+        name="let-go-in-a-view-that-is-gone",
+        kind=Slip.RACE,
+        where=_TAKEOVER + "let_go",
+        old=(
+            "        sizes = await self._sizes_of(buckets)\n"
+            "        if self._ownership.generation != generation:\n"
+            "            return Released(0, False)\n"
+        ),
+        new="        sizes = await self._sizes_of(buckets)\n",
+        harm="Buckets are let go of that have become our own again while their rows were counted.",
+    ),
+    Mutant(
+        name="let-go-of-the-last-only",
+        kind=Slip.MERGE,
+        where=_TAKEOVER + "let_go",
+        old="self._let_go_of.get(claimer, frozenset()) | buckets",
+        new="buckets",
+        harm=("Of two claims of one master only the last may be forgotten: the other's rows stay in two frontiers."),
+    ),
+    Mutant(
+        name="gives-up-what-came-back",
+        kind=Slip.FENCE,
+        where=_TAKEOVER + "view_changed",
+        old="self._let_go_of[node] = buckets - change.gained",
+        new="self._let_go_of[node] = buckets",
+        harm="A late word of a claimer deletes the rows of a bucket that has come back meanwhile.",
+    ),
+    Mutant(
+        name="never-offered-again",
+        kind=Slip.CLEANUP,
+        where=_TAKEOVER + "view_changed",
+        old="(self._unclaimed - change.gained) | (",
+        new="(",
+        harm="What nobody had taken from us in the view before is never offered to its owner.",
+    ),
+    Mutant(
+        name="taken-in-another-view",
+        kind=Slip.FENCE,
+        where=_TAKEOVER + "taken",
+        old="if request.view != self._ownership.view:",
+        new="if not request.view:",
+        harm="Rows are given up at the word of one whose view is not ours any more.",
+    ),
+    Mutant(
+        name="forgets-what-was-not-let-go",
+        kind=Slip.CHECK,
+        where=_TAKEOVER + "taken",
+        old="free = released.intersection(taken)",
+        new="free = frozenset(taken)",
+        harm="Rows are deleted that came here after the claim which they are said to answer.",
+    ),
+    Mutant(
+        name="not-demoted",
+        kind=Slip.EARLY,
+        where=_TAKEOVER + "taken",
+        old="            await self._demote(free)\n",
+        new="",
+        harm="Whoever took a bucket has the only copy of it until others are made.",
+    ),
+    Mutant(
+        name="handed-over-still-whole",
+        kind=Slip.FENCE,
+        where=_TAKEOVER + "taken",
+        old="        self._ownership.handed_over({bucket: epochs[bucket] for bucket in free})\n",
+        new="",
+        harm=(
+            "A former owner takes itself for whole, and what came under the next epoch is not missed when it is lost."
+        ),
+    ),
+    Mutant(
+        name="handed-over-not-on-disk",
+        kind=Slip.EARLY,
+        where=_TAKEOVER + "taken",
+        old="        await self._holdings.note(self._ownership.standings(free))\n",
+        new="",
+        harm=(
+            "After a restart a former owner takes itself for whole, for it has no word of the next epoch on its disk."
+        ),
+    ),
+    Mutant(
+        name="demotes-one-page",
+        kind=Slip.EDGE,
+        where=_TAKEOVER + "_demote",
+        old="for row in rows])",
+        new=("for row in rows])\n            break"),
+        harm="Of a bucket with more than a thousand rows the rest has one copy for a while.",
+    ),
+    Mutant(
+        name="epoch-begins-before-disk",
+        kind=Slip.EARLY,
+        where=_TAKEOVER + "_begin",
+        old="        await self._holdings.note(self._ownership.standings(ready))\n",
+        new="",
+        harm=("A new owner that crashes forgets its epoch, and serves under it again what another has served since."),
+    ),
+    Mutant(
+        name="served-though-some-missed-it",
+        kind=Slip.QUORUM,
+        where=_TAKEOVER + "_begin",
+        old="if not missed:",
+        new="if len(missed) <= len(others) // 2:",
+        harm=("A bucket is served under an epoch that some have not heard of: they hold themselves for whole."),
+    ),
+    Mutant(
+        name="served-in-a-view-that-is-gone",
+        kind=Slip.RACE,
+        where=_TAKEOVER + "_begin",
+        old=(
+            "told = await asyncio.gather(*(self._announce_served(m.id, ready) for m in others), "
+            "return_exceptions=True)\n"
+            "        if self._ownership.generation != generation:\n"
+            "            return\n"
+        ),
+        new=(
+            "told = await asyncio.gather(*(self._announce_served(m.id, ready) for m in others), "
+            "return_exceptions=True)\n"
+        ),
+        harm="What has become another's, while everybody was told that it is ours, is served.",
+    ),
+    Mutant(
+        name="missed-not-asked-again",
+        kind=Slip.RETRY,
+        where=_TAKEOVER + "_begin",
+        old="            self._ownership.ask_again(member.id, ready)\n",
+        new="",
+        harm="One word that gets lost, and a bucket is served by nobody until the view changes.",
+    ),
+    Mutant(
+        name="claim-not-repeated",
+        kind=Slip.RETRY,
+        where=_TAKEOVER + "_claim",
+        old=('log.debug("claim from %s: %s", node[:8], error)\n                agreed = False'),
+        new=('log.debug("claim from %s: %s", node[:8], error)\n                return'),
+        harm="One lost claim, and a bucket is served by nobody until the view changes.",
+    ),
+    Mutant(
+        name="pulled-in-a-view-that-is-gone",
+        kind=Slip.RACE,
+        where=_TAKEOVER + "_take_over",
+        old=("            if self._ownership.generation != generation:\n                return False\n            had"),
+        new="            had",
+        harm="The standing of another counts as ours though the claim for which its rows came is void.",
+    ),
+    Mutant(
+        name="joined-standing-not-on-disk",
+        kind=Slip.EARLY,
+        where=_TAKEOVER + "_join_standings",
+        old="            await self._holdings.note(self._ownership.standings(changed))\n",
+        new="",
+        harm="One that lacks what we have is told so, and after a crash nobody knows that we have it.",
+    ),
+    Mutant(
+        name="joined-copies-not-doubted",
+        kind=Slip.FENCE,
+        where=_TAKEOVER + "_join_standings",
+        old="            self._copier.copying.doubt(changed)\n",
+        new="",
+        harm="Copies stay counted that lack what has been joined to the owner's rows.",
+    ),
+    Mutant(
+        name="hosts-of-joined-not-spaced",
+        kind=Slip.CHECK,
+        where=_TAKEOVER + "_join_standings",
+        old="            self._bench.came_over(served, monotonic())\n",
+        new="",
+        harm=("A host is asked at once by the one that goes on, just after the other side of a partition did."),
+    ),
+    Mutant(
+        name="hosts-not-spaced-at-meeting",
+        kind=Slip.CHECK,
+        where=_TAKEOVER + "meet",
+        old=(
+            "        self._bench.came_over({b for b in range(BUCKETS) if self._ownership.in_service(b)}, monotonic())\n"
+        ),
+        new="",
+        harm="When two sides meet, hosts that both served are asked twice within their delay.",
+    ),
+)
