@@ -21,7 +21,7 @@ from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.crawler import Crawler, Target, interruptible, new_event_loop
 from p2pcrawl.model.choosing.ranked_settings import RankedSettings
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.model.printable import LogLines
+from p2pcrawl.spiders.aids.log_setup import own_lines
 from p2pcrawl.spiders.loading.unchanged import chosen_spiders, is_script, run_as_main
 from p2pcrawl.stores.kinds import read_sink
 from p2pcrawl.stores.warc.place import chosen_place
@@ -116,7 +116,7 @@ async def crawl_on_loop(terminal: Terminal, crawler: Crawler, *, again: str) -> 
     """Runs a crawl for a terminal on the running loop, with its log, its live display and its summary."""
     relay = None
     chosen = crawler.settings
-    lines = LogLines(chosen.log_format, chosen.log_dateformat)
+    lines = own_lines(chosen.log_format, chosen.log_dateformat)
     with log_to(terminal, chosen.log_level, chosen.log_file, lines) as log_descriptor:
         crawler.errors_to = log_descriptor
         if terminal.live and log_descriptor is None:

@@ -80,6 +80,7 @@ def p2pcrawl() -> None:
 @options.as_json
 @options.level
 @options.logfile
+@options.log_format
 @options.debug
 def crawl(
     targets: tuple[str, ...],

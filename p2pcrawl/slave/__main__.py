@@ -15,13 +15,13 @@ from pathlib import Path
 
 from p2pcrawl.model.cluster.node import BOOT_BYTES
 from p2pcrawl.model.errors import ConfigurationError, LinkError
-from p2pcrawl.model.printable import LogLines
 from p2pcrawl.overlay.tls import TlsFiles
 from p2pcrawl.private.presence import addresses_here
 from p2pcrawl.slave.archiving import archiving
 from p2pcrawl.slave.following import Follow, Parent, follow
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.slave.tuning import tune_collector, tune_memory
+from p2pcrawl.spiders.aids.log_setup import own_lines
 from p2pcrawl.spiders.page.limit import work
 from p2pcrawl.stores.warc.place import PREFIX, SIZE_MAX, WarcPlace
 from p2pcrawl.wire.messages.desk import Desk
@@ -58,7 +58,7 @@ def main() -> int:
     # The master decides when to stop, for all its slaves together.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     lines = logging.StreamHandler()
-    lines.setFormatter(LogLines())
+    lines.setFormatter(own_lines())
     logging.basicConfig(handlers=[lines], level="WARNING")
     if isinstance(sys.stdout, io.TextIOWrapper):
         # What spiders print is shared by all slaves, so it leaves line by line.

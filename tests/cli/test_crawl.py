@@ -182,6 +182,18 @@ def test_log_file_has_the_log_of_slaves_too(run: Run, tmp_path: Path, site: Any)
     assert "LookupError" in (tmp_path / "log.txt").read_text()
 
 
+@pytest.mark.slow
+def test_log_for_machines_is_one_object_a_line_also_of_slaves(run: Run, tmp_path: Path, site: Any) -> None:
+    (tmp_path / "faller.py").write_text(FALLER.format(start=site["start"], hosts=site["hosts"]))
+
+    run("crawl", "faller.py", "--slaves", 1, "--logfile", "log.jsonl", "--log-format", "json")
+
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    states = [line["fields"]["state"] for line in lines if line["event"] == "job-state"]
+    assert states == ["finished"]
+    assert any("LookupError" in line["text"] for line in lines if line["logger"] == "faller")
+
+
 def test_slaves_find_the_package_without_being_installed(run: Run, tmp_path: Path, site: Any) -> None:
     (tmp_path / "talker.py").write_text(TALKER.format(start=site["start"]))
 

@@ -79,6 +79,7 @@ _token = options.token
 @options.as_json
 @options.level
 @options.logfile
+@options.log_format
 @options.debug
 def peer(
     bind: str,

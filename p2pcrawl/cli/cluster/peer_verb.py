@@ -16,8 +16,10 @@ from p2pcrawl.cli.screen.logs import log_to
 from p2pcrawl.cli.screen.terminal import Terminal
 from p2pcrawl.crawler import new_event_loop
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.model.json_log_lines import LOG_FORM_VARIABLE
 from p2pcrawl.peer.config import Role
 from p2pcrawl.peer.peer import Peer
+from p2pcrawl.spiders.aids.log_setup import name_peer
 
 log = logging.getLogger(__name__)
 
@@ -77,20 +79,28 @@ class _Stay:
     async def _live(self) -> None:
         async with self._peer as peer:
             self._ready = True
+            name_peer(peer.id)
             self._print_ready()
             await peer.wait()
-            self._terminal.say("leaving the cluster")
-        self._terminal.say("stopped")
+            self._say("leaving the cluster")
+        self._say("stopped")
+
+    def _say(self, text: str) -> None:
+        """Tells how it goes; where the log is for machines, in a line of it."""
+        if os.environ.get(LOG_FORM_VARIABLE) == "json":
+            log.info("%s", text)
+        else:
+            self._terminal.say(text)
 
     def _stop(self, number: int) -> None:
         if self._signal:
-            self._terminal.say("stopping at once")
+            self._say("stopping at once")
             self._peer.abort()
             # Nothing is lost by it: what was acknowledged is on disk already.
             os._exit(INTERRUPTED if self._signal == signal.SIGINT else 1)
         self._signal = number
         if self._ready:
-            self._terminal.say("stopping (once more stops at once)")
+            self._say("stopping (once more stops at once)")
             self._peer.stop()
         else:
             self._life.cancel()

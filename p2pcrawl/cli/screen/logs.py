@@ -9,8 +9,7 @@ from contextlib import contextmanager
 
 from p2pcrawl.cli.screen.terminal import Terminal
 from p2pcrawl.model.errors import ConfigurationError
-from p2pcrawl.model.printable import LogLines
-from p2pcrawl.spiders.aids.log_setup import QUIET
+from p2pcrawl.spiders.aids.log_setup import QUIET, own_lines
 
 
 class _TerminalLog(logging.Handler):
@@ -28,7 +27,9 @@ class _TerminalLog(logging.Handler):
 
 
 @contextmanager
-def log_to(terminal: Terminal, level: str, path: str = "", lines: LogLines | None = None) -> Iterator[int | None]:
+def log_to(
+    terminal: Terminal, level: str, path: str = "", lines: logging.Formatter | None = None
+) -> Iterator[int | None]:
     """Logs to the file, or else to the terminal, in ``lines`` of a form. Gives the file's descriptor, for slaves to
     write to as well.
     """
@@ -44,7 +45,7 @@ def log_to(terminal: Terminal, level: str, path: str = "", lines: LogLines | Non
     try:
         stream = None if descriptor is None else os.fdopen(os.dup(descriptor), "a", encoding="utf-8")
         chosen: logging.Handler = handler if stream is None else logging.StreamHandler(stream)
-        chosen.setFormatter(lines or LogLines())
+        chosen.setFormatter(lines or own_lines())
         root.addHandler(chosen)
         root.setLevel(level.upper())
         for name in QUIET:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import click
 
 from p2pcrawl.model.crawl.settings import check_typed
+from p2pcrawl.model.json_log_lines import LOG_FORM_VARIABLE
 
 LEVELS = click.Choice(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], case_sensitive=False)
 
@@ -67,6 +69,18 @@ as_json = click.option(
 logfile = click.option(
     "--logfile", type=click.Path(), metavar="FILE", help="Write the log to FILE instead of standard error."
 )
+
+
+def _for_machines(ctx: click.Context, parameter: click.Parameter, typed: str | None) -> None:
+    """Notes the form of the log where slaves find it, too."""
+    if typed is not None:
+        os.environ[LOG_FORM_VARIABLE] = typed.lower()
+
+
+log_format = click.option(
+    "--log-format", type=click.Choice(["text", "json"], case_sensitive=False), callback=_for_machines,
+    expose_value=False, help="The form of the log: lines of text, or JSON, one object a line (docs/events.md).",
+)  # fmt: skip
 peer = click.option(
     "--peer", "peer_api", metavar="HOST:PORT", envvar="P2PCRAWL_PEER",
     help="The API of a peer; any one will do. Default: P2PCRAWL_PEER, or a peer that runs on this machine.",

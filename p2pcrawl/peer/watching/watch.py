@@ -23,12 +23,15 @@ from p2pcrawl.peer.watching.glance import HOSTS_MAX
 from p2pcrawl.peer.watching.glancing import Glancing
 from p2pcrawl.peer.watching.overview import HOSTS_SHOWN, Overview
 from p2pcrawl.peer.watching.past import Past
+from p2pcrawl.peer.watching.warning_lines import WarningLines
 
 
 class Watch:
     """Answers the questions about how things go."""
 
-    WORDS: Final = frozenset({"overview", "glance", "events", "events-here", "history", "history-here"})
+    WORDS: Final = frozenset(
+        {"overview", "glance", "events", "events-here", "history", "history-here", "warnings", "warnings-here"}
+    )
     """The questions that are answered here."""
 
     def __init__(
@@ -47,13 +50,16 @@ class Watch:
         self._events = events
         self._looks = OwnLooks(cluster.ownership, cluster.master.ground.journal)
         self._past = Past(cluster.peers, cluster.master.ground.meters, cluster.master.jobs)
+        self._warnings = WarningLines(cluster.peers)
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
+        self._warnings.open()
         runs = self._glancing.run(), self._looks.run(), self._past.run()
         self._tasks = [asyncio.create_task(run) for run in runs]
 
     async def close(self) -> None:
+        self._warnings.close()
         await end(self._tasks)
         await self._overview.close()
 
@@ -74,4 +80,8 @@ class Watch:
                 return await self._past.answer(arguments)
             case "history-here":
                 return to_builtins(self._past.here(arguments))
+            case "warnings":
+                return await self._warnings.answer(arguments)
+            case "warnings-here":
+                return to_builtins(self._warnings.here())
         raise ConfigurationError(f"there is no question {what!r}")

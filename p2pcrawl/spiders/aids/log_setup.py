@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping
 from typing import Any
 
+from p2pcrawl.model.json_log_lines import LOG_FORM_VARIABLE, JsonLogLines
 from p2pcrawl.model.printable import LogLines
 
 QUIET = ("asyncio", "charset_normalizer", "kademlia", "markdown_it", "rpcudp")
 """Libraries whose lines below a warning help nobody here."""
+
+
+def own_lines(form: str = "", date_form: str = "") -> logging.Formatter:
+    """Returns the form of this process's lines: JSON objects where the environment asks for them, else text, as
+    LOG_FORMAT and LOG_DATEFORMAT say. Raises ValueError for a form that fits no record.
+    """
+    return JsonLogLines() if os.environ.get(LOG_FORM_VARIABLE) == "json" else LogLines(form, date_form)
+
+
+def name_peer(id: str) -> None:
+    """Says whose log it is, in lines that are JSON objects."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler.formatter, JsonLogLines):
+            handler.formatter.peer = id
 
 
 def configure_logging(settings: Mapping[str, Any] | None = None, install_root_handler: bool = True) -> None:

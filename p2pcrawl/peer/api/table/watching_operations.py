@@ -13,6 +13,7 @@ from p2pcrawl.peer.news.events import EventsAnswer
 from p2pcrawl.peer.watching.glance import HOSTS_MAX, JOBS_MAX
 from p2pcrawl.peer.watching.overview import OverviewAnswer
 from p2pcrawl.peer.watching.past import FINE_MINUTES, MINUTES_MAX, HistoryAnswer
+from p2pcrawl.peer.watching.warning_lines import GIVEN_MAX, WarningsAnswer
 
 METRICS_TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
 _JOBS = Parameter("jobs", Annotated[int, msgspec.Meta(ge=1, le=JOBS_MAX)], "how many jobs to show")
@@ -34,6 +35,7 @@ _MINUTES = Parameter(
     Annotated[int, msgspec.Meta(ge=1, le=MINUTES_MAX)],
     f"how far back; up to {FINE_MINUTES} in steps of ten seconds, beyond that in minutes",
 )
+_LINES = Parameter("limit", Annotated[int, msgspec.Meta(ge=1, le=GIVEN_MAX)], "how many lines")
 _HOSTS = Parameter("hosts", Annotated[int, msgspec.Meta(ge=1, le=HOSTS_MAX)], "how many hosts to show")
 
 OPERATIONS: Final = (
@@ -76,6 +78,16 @@ OPERATIONS: Final = (
         "history",
         (_MINUTES,),
         answer=HistoryAnswer,
+    ),
+    Operation(
+        "listWarnings",
+        "GET",
+        "/v1/warnings",
+        "Lists the last lines of the logs of all masters at WARNING and above, the oldest first",
+        Rank.READ,
+        "warnings",
+        (_LINES,),
+        answer=WarningsAnswer,
     ),
     Operation(
         "getMetrics",

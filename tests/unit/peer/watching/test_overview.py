@@ -26,6 +26,9 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("p2pcrawl.peer.watching.overview.FRESH_S", 0.0)
+    # Hosts are ranked anew each time.
+    monkeypatch.setattr("p2pcrawl.peer.watching.busy_hosts.RANK_S", 0.0)
+    monkeypatch.setattr("p2pcrawl.peer.watching.busy_hosts.COST", 1e9)
 
 
 async def overview(asked: Peer, **arguments: object) -> dict[str, Any]:
