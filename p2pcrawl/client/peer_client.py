@@ -33,9 +33,11 @@ from p2pcrawl.peer.answers.cluster_parts import BucketsAnswer, GroupsAnswer
 from p2pcrawl.peer.answers.submission import submission_of
 from p2pcrawl.peer.api.table.answer_shapes import JobAnswer, KnownMember, OwnerAnswer, StatusAnswer, WhyAnswer
 from p2pcrawl.peer.figures.host_changes import HostChanged
-from p2pcrawl.peer.figures.hosts_told import HostsAnswer
+from p2pcrawl.peer.figures.hosts_told import HostAnswer, HostsAnswer
+from p2pcrawl.peer.figures.statistics_told import StatisticsAnswer
 from p2pcrawl.peer.news.events import EventLine
 from p2pcrawl.peer.watching.overview import OverviewAnswer
+from p2pcrawl.peer.watching.past import HistoryAnswer
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.stores.kinds import read_sink
 
@@ -116,11 +118,23 @@ class Client:
         """Lists the first hosts of all jobs: what is queued, who owns each, and why it is slow."""
         return cast(HostsAnswer, await self.ask("/v1/hosts", limit=limit, sort=sort, find=find))
 
+    async def host(self, host: str) -> HostAnswer:
+        """Describes one host in detail."""
+        return cast(HostAnswer, await self.ask(f"/v1/hosts/{quote(host, safe='')}"))
+
     async def change_host(self, host: str, *, delay_s: float | None = _KEEP, paused: bool = _KEEP) -> HostChanged:
         """Changes how far apart requests to a host are (None: as its jobs have it), or pauses it, in all jobs."""
         given = {"delay_s": delay_s, "paused": paused}
         body = {name: value for name, value in given.items() if value is not _KEEP}
         return cast(HostChanged, await self.change("PATCH", f"/v1/hosts/{quote(host, safe='')}", body))
+
+    async def statistics(self, *, by: str = "hour") -> StatisticsAnswer:
+        """Adds up the work on all jobs, by hour, day, host or error."""
+        return cast(StatisticsAnswer, await self.ask("/v1/statistics", by=by))
+
+    async def history(self, *, minutes: int = 180) -> HistoryAnswer:
+        """Tells the figures of the last minutes over time, added up over all masters."""
+        return cast(HistoryAnswer, await self.ask("/v1/history", minutes=minutes))
 
     async def owner(self, url: str, *, key: str = "host") -> OwnerAnswer:
         """Tells who owns a URL, and why."""

@@ -20,6 +20,7 @@ from p2pcrawl.peer.api.table.answer_shapes import (
 )
 from p2pcrawl.peer.figures.hosts_told import HostsAnswer
 from p2pcrawl.peer.figures.newest import LatestAnswer
+from p2pcrawl.peer.figures.statistics_told import StatisticsAnswer
 from p2pcrawl.peer.figures.troubles import ErrorsAnswer
 
 LOOK_S = 0.1
@@ -85,6 +86,10 @@ class RemoteJob:
     async def hosts(self, *, limit: int = 20, sort: str = "depth", find: str = "") -> HostsAnswer:
         """Lists its first hosts."""
         return cast(HostsAnswer, await self._cluster.ask(job_path(self.id, "hosts"), limit=limit, sort=sort, find=find))
+
+    async def statistics(self, *, by: str = "hour") -> StatisticsAnswer:
+        """Adds up the work on it, by hour, day, host or error."""
+        return cast(StatisticsAnswer, await self._cluster.ask(job_path(self.id, "statistics"), by=by))
 
     async def certificate(self) -> CertificateAnswer:
         """Shows how it ended, as its masters have signed it. Raises NotNow while it has no certificate."""

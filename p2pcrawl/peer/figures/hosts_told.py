@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypedDict
+from typing import Any, Final, NotRequired, TypedDict, cast
 
 from msgspec.json import Decoder
 
@@ -24,6 +24,8 @@ from p2pcrawl.peer.figures.standings_of_hosts import (
     HostAsked,
     HostInDetail,
     HostsHere,
+    HostShown,
+    RobotsTold,
     StandingsOfHosts,
     first_hosts,
 )
@@ -36,9 +38,33 @@ NAME_MAX = 253
 class HostsAnswer(TypedDict):
     """The first hosts, how many there are, and the masters that did not answer."""
 
-    hosts: list[dict[str, Any]]
+    hosts: list[HostShown]
     total: int
     missing: list[NodeId]
+
+
+class HostAnswer(TypedDict):
+    """One host; of one that nobody has work for only who owns it. ``queued_by_job``: what is leased counted in."""
+
+    host: str
+    owner: NodeId
+    known: bool
+    queued_by_job: dict[str, int]
+    robots: list[RobotsTold]
+    missing: list[NodeId]
+    queued: NotRequired[int]
+    leased: NotRequired[int]
+    done: NotRequired[int]
+    failed: NotRequired[int]
+    delay_s: NotRequired[float]
+    delay_from: NotRequired[str]
+    next_at: NotRequired[float | None]
+    through_s: NotRequired[float | None]
+    unanswered: NotRequired[int]
+    silent_s: NotRequired[float]
+    ordered_s: NotRequired[float | None]
+    paused: NotRequired[bool]
+    why_slow: NotRequired[str]
 
 
 _HERE = Decoder(HostsHere)
@@ -69,7 +95,7 @@ class HostsTold:
             first = first_hosts(await self._everywhere(asked["job"], keys), asked["limit"], asked["sort"])
         return HostsAnswer(hosts=[_shown(row) for row in first], total=max(total, len(first)), missing=missing)
 
-    async def host(self, name: str) -> dict[str, Any]:
+    async def host(self, name: str) -> HostAnswer:
         """Describes one host in detail. Raises ConfigurationError for what is no host's name."""
         if not name or len(name) > NAME_MAX or "/" in name:
             raise ConfigurationError(f"{name!r:.80} is not the name of a host, as example.org")
@@ -81,13 +107,15 @@ class HostsTold:
         queued = Counter[str]()
         for part in parts.values():
             queued.update(part["queued"])
-        return {
-            **(_shown(rows[0]) if rows else {"host": name.lower(), "owner": owner}),
-            "known": bool(rows),
-            "queued_by_job": dict(queued),
-            "robots": parts[owner]["robots"] if owner in parts else [],
-            "missing": missing,
-        }
+        answer = HostAnswer(
+            host=name.lower(),
+            owner=owner,
+            known=bool(rows),
+            queued_by_job=dict(queued),
+            robots=parts[owner]["robots"] if owner in parts else [],
+            missing=missing,
+        )
+        return {**answer, **_shown(rows[0])} if rows else answer
 
     async def here(self, arguments: Mapping[str, Any]) -> HostsHere:
         """Describes the first hosts of this master."""
@@ -139,5 +167,5 @@ def _checked(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {"limit": whole_number(arguments, "limit", HOSTS, FOUND_MAX), "sort": sort, "find": find, "changed": changed}
 
 
-def _shown(row: HostAsked) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name != "key"}
+def _shown(row: HostAsked) -> HostShown:
+    return cast(HostShown, {name: value for name, value in row.items() if name != "key"})

@@ -27,11 +27,10 @@ FOUND_MAX = 500
 """Hosts whose names match what is looked for."""
 
 
-class HostAsked(TypedDict):
-    """A host as a master tells of it. ``next_at``: seconds since 1970, or None where nothing is queued."""
+class HostShown(TypedDict):
+    """A host as people are told of it. ``next_at``: seconds since 1970, or None where nothing is queued."""
 
     host: str
-    key: int
     queued: int
     leased: int
     done: int
@@ -50,6 +49,12 @@ class HostAsked(TypedDict):
     """The delay that a person has set; None: what its jobs have counts."""
     paused: bool
     why_slow: str
+
+
+class HostAsked(HostShown):
+    """A host as a master tells another one of it."""
+
+    key: int
 
 
 class HostsHere(TypedDict):

@@ -76,6 +76,12 @@ async def test_cluster_is_told_of(cluster: LiveCluster) -> None:
         told = await asyncio.gather(
             outside.status(), outside.overview(), outside.groups(), outside.buckets(), outside.hosts()
         )
+        figures = await asyncio.gather(
+            outside.statistics(by="day"),
+            outside.job(cluster.finished).statistics(by="host"),
+            outside.history(),
+            outside.host("127.0.0.8"),
+        )
         members = await outside.members()
         owner = await outside.owner(cluster.site.url(3))
         why = await outside.why(cluster.site.url(7))
@@ -83,6 +89,8 @@ async def test_cluster_is_told_of(cluster: LiveCluster) -> None:
     ids = {cluster.one.id, cluster.two.id}
     assert {each["id"] for each in members} == {each["id"] for each in told[1]["members"]} == ids
     assert owner["owner"] in ids
+    assert figures[1]["job"] == cluster.finished
+    assert figures[3]["host"] == "127.0.0.8"
     assert why["records"][0]["reason"] == "http-4xx"
 
 

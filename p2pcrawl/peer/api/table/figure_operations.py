@@ -9,7 +9,7 @@ import msgspec
 from p2pcrawl.model.cluster.host_order import DELAY_MAX_S, HOST_CHARS_MAX
 from p2pcrawl.peer.api.table.operation import JOB, Operation, Parameter, Rank, RequestPart
 from p2pcrawl.peer.figures.host_changes import SET_HOST, HostChanged
-from p2pcrawl.peer.figures.hosts_told import HostsAnswer
+from p2pcrawl.peer.figures.hosts_told import HostAnswer, HostsAnswer
 from p2pcrawl.peer.figures.newest import ITEMS_MAX, LatestAnswer
 from p2pcrawl.peer.figures.standings_of_hosts import FOUND_MAX
 from p2pcrawl.peer.figures.statistics_told import ROWS_MAX, StatisticsAnswer
@@ -82,7 +82,16 @@ OPERATIONS: Final = (
         (JOB, _BY, _ROWS),
         answer=StatisticsAnswer,
     ),
-    Operation("getHost", "GET", "/v1/hosts/{host}", "Describes one host in detail", Rank.READ, "host", (_HOST,)),
+    Operation(
+        "getHost",
+        "GET",
+        "/v1/hosts/{host}",
+        "Describes one host in detail",
+        Rank.READ,
+        "host",
+        (_HOST,),
+        answer=HostAnswer,
+    ),
     Operation(
         "changeHost",
         "PATCH",
