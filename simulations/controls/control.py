@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from ..play.options import Options
 from .swaps import Swap
 
-LIMIT_S = 400.0
-"""Virtual seconds for the run of a control: what hangs because of it need not hang for long."""
+LIMIT_S = 150.0
+"""Virtual seconds for the run of a control: what hangs because of it need not hang for long. Without the control they
+are through in 30 to 125."""
+LONG_S = 400.0
+"""For a control that is seen only where its run, which it makes longer, comes to its end."""
 
 
 @dataclass(frozen=True, slots=True)

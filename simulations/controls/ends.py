@@ -144,7 +144,7 @@ CONTROLS = {
     "done-before-links": Control(
         "a page is done before its links are at their owners",
         "children",
-        Options(scenario="slow-owner", masters=3, pages=60, hosts=30, limit_s=LIMIT_S),
+        Options(scenario="slow-owner", seed=5, masters=3, pages=60, hosts=30, limit_s=LIMIT_S),
         (swap(Intake._links, _links_without_hold),),
     ),
     "idle-timer": Control(

@@ -30,7 +30,7 @@ CONTROLS = {
     "leases-unchecked": Control(
         "a slave may end pages that were leased to others",
         "items",
-        Options(scenario="slaves-lie", masters=2, slaves=2, pages=60, hosts=12, limit_s=LIMIT_S),
+        Options(scenario="slaves-lie", seed=4, masters=2, slaves=2, pages=60, hosts=12, limit_s=LIMIT_S),
         (swap(Reports.take, _believe),),
     ),
 }

@@ -17,7 +17,7 @@ from p2pcrawl.model.cluster.node import Member
 from p2pcrawl.slave.link.fence import Fence
 
 from ..play.options import Options
-from .control import LIMIT_S, Control
+from .control import LIMIT_S, LONG_S, Control
 from .hosts import ask_at_once
 from .swaps import swap
 
@@ -89,7 +89,7 @@ CONTROLS = {
     "fencing-off": Control(
         "sessions and epochs never end: who stood still goes on with what is another's by now",
         "politeness",
-        Options(scenario="pauses", seed=2, masters=3, pages=80, hosts=8, limit_s=LIMIT_S),
+        Options(scenario="pauses", seed=2, masters=3, pages=80, hosts=8, limit_s=LONG_S),
         (
             swap(Fence.passed, _never_passed),
             swap(Fence._look, _do_not_look),
@@ -107,7 +107,7 @@ CONTROLS = {
         "a bucket is served, and its hosts are asked, before others have let go of it",
         "fetches",
         # With copies, heirs have what the others have not handed over yet.
-        Options(scenario="rolling", seed=2, masters=3, replicas=1, pages=60, hosts=12, limit_s=LIMIT_S),
+        Options(scenario="rolling", seed=4, masters=3, replicas=1, pages=60, hosts=12, limit_s=LIMIT_S),
         (swap(Ownership._ready, _all_ready), swap(Workbench.came_over, ask_at_once)),
     ),
     "no-consent": Control(

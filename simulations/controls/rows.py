@@ -17,7 +17,7 @@ from p2pcrawl.model.crawl.record import Phase
 from p2pcrawl.wire.messages.peer_messages import CopyRow, Row
 
 from ..play.options import Options
-from .control import LIMIT_S, Control
+from .control import LIMIT_S, LONG_S, Control
 from .swaps import swap
 
 # -- counters-not-kept: records move, and what is counted of them does not --------------------
@@ -88,7 +88,7 @@ CONTROLS = {
     "never-given-up": Control(
         "who hands a bucket over keeps its records",
         "conservation",
-        Options(scenario="rolling", seed=2, masters=3, pages=40, hosts=6, limit_s=LIMIT_S),
+        Options(scenario="rolling", seed=2, masters=3, pages=40, hosts=6, limit_s=LONG_S),
         (swap(Handover.forget, _keep_rows),),
     ),
     "items-not-copied": Control(
@@ -112,13 +112,13 @@ CONTROLS = {
     "never-dropped": Control(
         "copies stay where they need not be any more",
         "copies",
-        Options(scenario="rolling", masters=4, pages=40, hosts=6, limit_s=LIMIT_S),
+        Options(scenario="rolling", masters=4, pages=40, hosts=6, limit_s=LONG_S),
         (swap(Holdings.drop, _drop_nothing),),
     ),
     "never-unspooled": Control(
         "spools are never emptied",
         "bounds",
-        Options(scenario="churn", masters=3, pages=60, hosts=20, limit_s=LIMIT_S),
+        Options(scenario="churn", masters=3, pages=60, hosts=20, limit_s=LONG_S),
         (swap(Holdings.unspool, _unspool_nothing),),
     ),
 }

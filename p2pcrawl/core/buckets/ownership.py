@@ -33,6 +33,7 @@ from p2pcrawl.model.cluster.placement import RingName
 
 COUNTER_MAX = (1 << 32) - 1
 STANDINGS_MAX = 64
+_NOTHING = bytes(4 * BUCKETS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +224,8 @@ class Ownership:
 
     def broken(self) -> list[int]:
         """Returns the buckets that we serve though something of them is missing."""
+        if self.lacks.tobytes() == _NOTHING:
+            return []  # As it is nearly always, and asked many times a second.
         return sorted(bucket for bucket in self._mine if self._serving[bucket] and self.lacks[bucket])
 
     def claim_anew(self) -> Change:
@@ -371,7 +374,8 @@ class Ownership:
     @property
     def syncing(self) -> int:
         """The number of our buckets that are not served yet."""
-        return sum(1 for bucket in self._mine if not self._serving[bucket])
+        # What is not ours is not served.
+        return len(self._mine) - self._serving.count(1)
 
     @property
     def owned(self) -> int:
