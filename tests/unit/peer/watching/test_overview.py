@@ -26,9 +26,6 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("p2pcrawl.peer.watching.overview.FRESH_S", 0.0)
-    # Hosts are ranked anew each time.
-    monkeypatch.setattr("p2pcrawl.peer.watching.busy_hosts.RANK_S", 0.0)
-    monkeypatch.setattr("p2pcrawl.peer.watching.busy_hosts.COST", 1e9)
 
 
 async def overview(asked: Peer, **arguments: object) -> dict[str, Any]:
@@ -73,7 +70,8 @@ def check_sums(told: dict[str, Any], counts: dict[str, Any]) -> None:
     assert told["agreed"] and len(told["views"]) == 1
     assert sum(member["share"] for member in told["members"]) == pytest.approx(1.0)
     assert {told["health"]["frontier"], sum(m["queued"] for m in told["members"])} == {queued}
-    assert sum(host["queued"] for host in told["hosts"]) == queued
+    # Pages that slaves gave back are in no queue for a moment.
+    assert 0 < sum(host["queued"] for host in told["hosts"]) <= queued
     (line,) = told["jobs"]
     assert [line[name] for name in NUMBERS] == [counts[name] for name in NUMBERS]
     assert line["left"] == {"pages": queued, "seconds": None, "why": "it is paused"}
