@@ -91,7 +91,7 @@ export class ClusterView {
 
   async show(overview) {
     const { members } = overview;
-    this.peers.update(members);
+    this.peers.update(members.map((m) => ({ ...m, apart: m.state === 'alive' && m.view !== overview.view })));
     this.jobs.update(overview.jobs.slice(0, JOBS_SHOWN));
     showEmpty($('jobs-now'), !overview.jobs.length);
     say($('all-jobs'), overview.jobs_total > JOBS_SHOWN ? `All ${count(overview.jobs_total)} jobs` : 'All jobs');
@@ -211,5 +211,5 @@ const PEERS = [
   figure('CPU', (m) => percent(m.cpu)),
   figure('Memory', (m) => megabytes(m.rss_mb)),
   figure('Disk', (m) => megabytes(m.disk_free_mb)),
-  { head: 'View', show: (cell, m) => { say(cell, m.state === 'alive' ? short(m.view) || NONE : NONE); attr(cell, 'class', 'id'); } },
+  { head: 'View', show: (cell, m) => { say(cell, m.state === 'alive' ? short(m.view) || NONE : NONE); attr(cell, 'class', m.apart ? 'id bad' : 'id'); } },
 ];

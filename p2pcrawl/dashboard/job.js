@@ -1,19 +1,26 @@
 // One job: how far, what went wrong, what came of it, and what can be changed.
 
 import { act } from './acting.js';
-import { $, attr, el, keyed, linked, say, sayLink } from './dom.js';
+import { $, attr, el, keyed, linked, say, sayLink, Table } from './dom.js';
 import { hostTable } from './hosts.js';
 import { doneOf, showEmpty, showVerbs, stateOf, verbs } from './jobs.js';
 import { ask, change, path } from './remote.js';
-import { at, called, count, left, plural, rate } from './words.js';
+import { at, bytes, called, count, left, moment, plural, rate } from './words.js';
 
 const SLOW_MS = 5000;
 const HOSTS_SHOWN = 25;
 const ITEMS_SHOWN = 10;
+const ROWS_SHOWN = 12;
 const CHANGEABLE = [
   'DOWNLOAD_DELAY', 'CONCURRENT_REQUESTS_PER_DOMAIN', 'AUTOTHROTTLE_ENABLED', 'AUTOTHROTTLE_START_DELAY',
   'AUTOTHROTTLE_MAX_DELAY', 'AUTOTHROTTLE_TARGET_CONCURRENCY', 'RETRY_AFTER_MAX', 'CRAWL_DELAY_MAX', 'HOST_DOWN_AFTER',
   'DEPTH_LIMIT', 'CLOSESPIDER_PAGECOUNT', 'CLOSESPIDER_ITEMCOUNT', 'CLOSESPIDER_ERRORCOUNT', 'CLOSESPIDER_TIMEOUT',
+];
+const STATISTICS = [
+  { head: 'Of', lead: true, show: (cell, row) => say(cell, row.at === null ? row.name : moment(row.at)) },
+  ...[['Pages', 'pages'], ['Items', 'items'], ['Fetches', 'fetches'], ['Retries', 'retries'], ['Failed', 'failed']]
+    .map(([head, name]) => ({ head, number: true, show: (cell, row) => say(cell, count(row[name])) })),
+  { head: 'Bytes', number: true, show: (cell, row) => say(cell, bytes(row.bytes)) },
 ];
 const FIGURES = [
   ['Pages', (j) => count(j.pages)], ['Pages/s', (j) => rate(j.pages_per_s)], ['Items', (j) => count(j.items)],
@@ -27,6 +34,8 @@ export class JobView {
     this.buttons = verbs(['pause', 'resume', 'retry', 'cancel'], () => this.job, app.refresh);
     $('job-buttons').append(...this.buttons);
     this.hosts = hostTable($('job-hosts'), () => this.slow());
+    this.statistics = new Table($('statistics'), STATISTICS, (row) => row.name);
+    $('by').addEventListener('change', () => app.apart('statistics', () => this.slow()));
     $('settings').elements.name.append(...CHANGEABLE.map((name) => el('option', {}, name)));
     $('settings').addEventListener('submit', (event) => this.set(event));
     $('inject').addEventListener('submit', (event) => this.inject(event));
@@ -50,7 +59,7 @@ export class JobView {
     say(this.head, called(job));
     const { why } = left(job);
     const spider = job.label && job.label !== job.name ? `, spider ${job.name}` : '';
-    say($('job-state'), `${stateOf(job)}${spider}, number ${job.job}${job.settled === false ? '; counts are not settled' : ''}${why ? `; ${why}` : ''}`);
+    say($('job-state'), `${stateOf(job)}${spider}, number ${job.job}${job.final ? '; its certificate is final' : ''}${job.settled === false ? '; counts are not settled' : ''}${why ? `; ${why}` : ''}`);
     attr($('job-state'), 'class', `lede state ${job.state}`);
     const part = Math.round(doneOf(job) * 1000) / 1000;
     if ($('job-progress').value !== part) $('job-progress').value = part;
@@ -69,6 +78,11 @@ export class JobView {
       latest: [{ limit: ITEMS_SHOWN }, (told) => this.items(told.items)],
       hosts: [{ limit: HOSTS_SHOWN }, ({ hosts }) => { this.hosts.update(hosts); showEmpty($('job-hosts'), !hosts.length); }],
     };
+    const by = $('by').value;
+    parts.statistics = [{ by, limit: ROWS_SHOWN }, ({ rows }) => {
+      this.statistics.update(rows);
+      showEmpty($('statistics'), !rows.length);
+    }];
     await Promise.all(Object.entries(parts).map(([name, [query, shown]]) => this.app.apart(name, async () => {
       const told = await ask(path(['jobs', number, name], query));
       if (number === this.number) shown(told);

@@ -26,6 +26,7 @@ class RecordedPeer:
         self.asked: list[str] = []
         self.refusal: tuple[int, str] | None = None
         """The answer to all changes, if they are refused."""
+        self.reading_is_free = True
         self.others: list[str] = []
         """Addresses that the policy of the page allows."""
         self._files = page_files()
@@ -69,6 +70,8 @@ class RecordedPeer:
                 answer = peer.answers.get(parts.path)
                 if answer is None:
                     return self._json(404, {"error": f"there is no {parts.path}"})
+                if not peer.reading_is_free and self.headers.get("Authorization") != "Bearer " + "a" * 64:
+                    return self._json(401, {"error": "this call needs a token of this peer"})
                 if callable(answer):
                     answer = answer({key: values[0] for key, values in parse_qs(parts.query).items()})
                 self._json(200, answer)
@@ -250,6 +253,22 @@ def answers(nodes: list[str], *, jobs: int = 3, hosts: int = 20) -> dict[str, An
         "/v1/warnings": {"warnings": []},
         f"/v1/jobs/{number}": job(0),
         f"/v1/jobs/{number}/hosts": {"hosts": every[:25], "total": len(every)},
+        f"/v1/jobs/{number}/statistics": {
+            "rows": [
+                {
+                    "name": f"{at}",
+                    "at": at,
+                    "pages": 41_212 - n,
+                    "items": 82_000,
+                    "bytes": 1_634_123_456 >> n,
+                    "fetches": 43_011,
+                    "failed": 71,
+                    "retries": 903,
+                    "errors": {},
+                }
+                for n, at in enumerate(range(1_795_100_400, 1_795_082_400, -3600))
+            ]
+        },
         f"/v1/jobs/{number}/latest": {
             "items": [
                 {"url": f"https://www{n}.example.com/page/{n}", "at": time.time() - n, "item": {"author": f"Ada {n}"}}

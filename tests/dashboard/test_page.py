@@ -140,6 +140,29 @@ def test_change_without_a_token_asks_for_it_and_goes_on(tab: Tab, peer: Recorded
     assert tab.run("location.href.includes('token')") is False
 
 
+def test_page_of_a_peer_that_tells_nothing_without_a_token_asks_for_one(tab: Tab, peer: RecordedPeer) -> None:
+    peer.reading_is_free = False
+    tab.go(f"http://{peer.address}/")
+
+    tab.until("document.getElementById('token-box').open")
+    assert "needs a token" in tab.text("#token-box")
+    tab.fill("#token-box input", TOKEN)
+    tab.press("Enter")
+
+    tab.until_text("4 up", "#health")
+
+
+def test_masters_that_see_different_clusters_are_shown_at_once(tab: Tab, peer: RecordedPeer) -> None:
+    told = overview(NODES) | {"agreed": False, "views": ["5a1f00c2e4d9b7a0", "0123456789abcdef"]}
+    told["members"][2]["view"] = "0123456789abcdef"
+    peer.answers["/v1/overview"] = told
+
+    shown(tab, peer)
+
+    assert "2 views" in tab.text("#health")
+    assert tab.run("[...document.querySelectorAll('#peers td.bad')].map((cell) => cell.innerText)") == ["01234567"]
+
+
 def test_refused_change_is_said(tab: Tab, peer: RecordedPeer) -> None:
     peer.refusal = 409, "it is finished"
     shown(tab, peer, f"#/jobs/{JOB}")

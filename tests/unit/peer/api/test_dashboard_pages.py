@@ -11,6 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from p2pcrawl.core.retuning import TUNABLE
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.peer.api.page_files import INDEX, content_policy, page_files
 from p2pcrawl.peer.api.routes import Api
@@ -122,6 +123,13 @@ def test_script_imports_what_there_is_and_makes_no_html_of_texts(name: str) -> N
     assert set(re.findall(r"from '\./([^']+)'", text)) <= set(FILES)
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|Function\(|DOMParser", text)
     assert not re.search(r"https?://(?!\$\{|www\.w3\.org/2000/svg)", text)
+
+
+def test_settings_that_may_be_changed_on_the_page_are_those_that_can_be() -> None:
+    listed = re.search(r"const CHANGEABLE = \[(.*?)\];", FILES["job.js"].body.decode(), re.DOTALL)
+
+    assert listed is not None
+    assert set(re.findall(r"'(\w+)'", listed[1])) == {name.upper() for name in TUNABLE}
 
 
 async def test_file_is_packed_for_whoever_can_unpack_it() -> None:
