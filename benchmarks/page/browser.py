@@ -17,7 +17,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -142,6 +143,8 @@ class Tab:
         self._browser = browser
         self._session = session
         self._target = target
+        self._traced: list[dict[str, Any]] = []
+        self._trace_over = threading.Event()
         self.complaints: list[str] = []
         """Errors and warnings of the page: its console, its scripts, and what its policy refused."""
 
@@ -162,6 +165,10 @@ class Tab:
             self.complaints.append(details.get("exception", {}).get("description") or details["text"])
         elif method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
             self.complaints.append(f"{params['entry']['text']} {params['entry'].get('url', '')}")
+        elif method == "Tracing.dataCollected":
+            self._traced += params["value"]
+        elif method == "Tracing.tracingComplete":
+            self._trace_over.set()
         elif method == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
             self.complaints.append(" ".join(str(each.get("value", each)) for each in params["args"]))
 
@@ -196,6 +203,26 @@ class Tab:
         """Writes a picture of what is seen, or of the whole page."""
         told = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(told["data"]))
+
+    @contextmanager
+    def tasks(self) -> Iterator[list[float]]:
+        """Lists how long each task kept the page from answering, in milliseconds of its thread's own time: what else a
+        busy machine does is left out. The list is there when the block is left.
+        """
+        took: list[float] = []
+        self._traced.clear()
+        self._trace_over.clear()
+        self.call("Tracing.start", traceConfig={"includedCategories": ["toplevel", "__metadata"]})
+        yield took
+        self.call("Tracing.end")
+        assert self._trace_over.wait(ANSWERS_S)
+        main = {
+            (each["pid"], each["tid"])
+            for each in self._traced
+            if each["name"] == "thread_name" and each["args"]["name"] == "CrRendererMain"
+        }
+        mine = (each for each in self._traced if (each["pid"], each["tid"]) in main and each["ph"] == "X")
+        took += (each.get("tdur", 0) / 1000 for each in mine)
 
     # -- doing
 
