@@ -38,6 +38,7 @@ from p2pcrawl.peer.figures.statistics_told import StatisticsAnswer
 from p2pcrawl.peer.news.events import EventLine
 from p2pcrawl.peer.watching.overview import OverviewAnswer
 from p2pcrawl.peer.watching.past import HistoryAnswer
+from p2pcrawl.peer.watching.warning_lines import WarningsAnswer
 from p2pcrawl.spiders.spider import Spider
 from p2pcrawl.stores.kinds import read_sink
 
@@ -135,6 +136,10 @@ class Client:
     async def history(self, *, minutes: int = 180) -> HistoryAnswer:
         """Tells the figures of the last minutes over time, added up over all masters."""
         return cast(HistoryAnswer, await self.ask("/v1/history", minutes=minutes))
+
+    async def warnings(self, *, limit: int = 100) -> WarningsAnswer:
+        """Lists the last lines of all masters' logs that warn of something."""
+        return cast(WarningsAnswer, await self.ask("/v1/warnings", limit=limit))
 
     async def owner(self, url: str, *, key: str = "host") -> OwnerAnswer:
         """Tells who owns a URL, and why."""

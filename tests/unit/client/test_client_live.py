@@ -81,6 +81,7 @@ async def test_cluster_is_told_of(cluster: LiveCluster) -> None:
             outside.job(cluster.finished).statistics(by="host"),
             outside.history(),
             outside.host("127.0.0.8"),
+            outside.warnings(),
         )
         members = await outside.members()
         owner = await outside.owner(cluster.site.url(3))

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from p2pcrawl.model.cluster.node import parse_address
-from p2pcrawl.model.errors import LinkError, P2PCrawlError
+from p2pcrawl.model.errors import ConfigurationError, LinkError, NotNow, NotThere, P2PCrawlError
 from p2pcrawl.overlay import calls
 from p2pcrawl.overlay.calls import Caller
 from p2pcrawl.overlay.link import PeerLink
@@ -160,6 +160,22 @@ async def test_answer_of_the_other_is_its_own_words() -> None:
         caller = Caller(credentials().client)
         with pytest.raises(P2PCrawlError, match="not today"):
             await caller.query(one.address, "x")
+        caller.close()
+
+
+@pytest.mark.parametrize("kind", [ConfigurationError, NotThere, NotNow])
+async def test_error_of_whoever_asked_is_of_its_kind_at_the_other_end(kind: type[P2PCrawlError]) -> None:
+    seen = Seen()
+
+    def refuse(request: object) -> Answered:
+        raise kind("not so")
+
+    seen.answer = refuse
+    async with node(seen=seen) as one:
+        caller = Caller(credentials().client)
+        with pytest.raises(kind, match="not so") as error:
+            await caller.query(one.address, "x")
+        assert type(error.value) is kind
         caller.close()
 
 
