@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from ..making.mutant import Mutant
-from . import (
-    of_copies,
-    of_frontier,
-    of_handover,
-    of_keeping,
-    of_majority,
-    of_membership,
-    of_ownership,
-    of_standings,
-    of_takeover,
-)
+from .cluster import of_handover, of_majority, of_membership, of_overlay, of_ownership, of_standings, of_takeover
+from .rows import of_copies, of_frontier, of_keeping
+from .work import of_delivery, of_ends, of_hosts, of_jobs, of_links, of_sessions, of_slaves
 
 _AREAS: tuple[tuple[Mutant, ...], ...] = (
-    of_copies.MUTANTS,
-    of_frontier.MUTANTS,
     of_handover.MUTANTS,
-    of_keeping.MUTANTS,
     of_majority.MUTANTS,
     of_membership.MUTANTS,
+    of_overlay.MUTANTS,
     of_ownership.MUTANTS,
     of_standings.MUTANTS,
     of_takeover.MUTANTS,
+    of_copies.MUTANTS,
+    of_frontier.MUTANTS,
+    of_keeping.MUTANTS,
+    of_delivery.MUTANTS,
+    of_ends.MUTANTS,
+    of_hosts.MUTANTS,
+    of_jobs.MUTANTS,
+    of_links.MUTANTS,
+    of_sessions.MUTANTS,
+    of_slaves.MUTANTS,
 )
 
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for area in _AREAS for mutant in area}

@@ -1,7 +1,7 @@
 """Edits of running code: a few words of a function's source are replaced, and its code is compiled anew.
 
-The whole module is compiled with the edit, and of that only the code of the one function is taken and put into the
-function that runs. It stays the same object, with its defaults, its closure, its class and all who hold it; methods,
+The function is compiled with the edit, in the line and the classes in which it stands, and its code is put into the
+function that runs. That stays the same object, with its defaults, its closure, its class and all who hold it; methods,
 properties, static and class methods, coroutines and what a decorator has wrapped are reached alike. A function within a
 function is part of the code of the outermost one.
 """
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from inspect import getsource, unwrap
+from itertools import accumulate
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -31,7 +32,9 @@ class NotApplicable(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """The code of a function that runs, and the one that a mutant makes of it."""
+    """The code of a function that runs, and the one that a mutant makes of it. Both are of one source but for the edit,
+    though what runs was compiled with its whole module, and may have other line tables.
+    """
 
     function: FunctionType
     sound: CodeType
@@ -40,14 +43,13 @@ class Edit:
     @contextmanager
     def put_in(self) -> Iterator[None]:
         """Puts the mistake in force for the block. Raises NotApplicable when another is in force there."""
-        if self.function.__code__ != self.sound:
-            raise NotApplicable(f"{self.function.__qualname__} is not as its source says")
-        before = self.function.__code__
+        if self.function.__code__ is not self.sound:
+            raise NotApplicable(f"{self.function.__qualname__} is edited already")
         self.function.__code__ = self.broken
         try:
             yield
         finally:
-            self.function.__code__ = before
+            self.function.__code__ = self.sound
 
 
 def edit_of(mutant: Mutant) -> Edit:
@@ -63,35 +65,45 @@ def edit_of(mutant: Mutant) -> Edit:
     if text.count(mutant.old) != 1:
         raise NotApplicable(f"{mutant.name}: {mutant.old!r} occurs {text.count(mutant.old)} times in {mutant.where}")
     outermost = _outermost(source.tree, path)
-    begins = _first_line(_node(source.tree, outermost))
-    edited = source.text[:first] + text.replace(mutant.old, mutant.new) + source.text[last:]
-    sound = _code_at(source.code, begins)
+    begin, end = source.span(_node(source.tree, outermost), decorators=True)
+    edited = source.text[begin:first] + text.replace(mutant.old, mutant.new) + source.text[last:end]
+    function, sound = running(home, outermost)
     try:
-        broken = _code_at(compile(edited, source.name, "exec", dont_inherit=True), begins)
+        broken = source.compiled(outermost, edited)
     except SyntaxError as error:
         raise NotApplicable(f"{mutant.name}: the edited source does not compile: {error}") from None
-    if broken == sound:
+    plain = source.compiled(outermost, source.text[begin:end])
+    if broken == plain:
         raise NotApplicable(f"{mutant.name}: the edit changes nothing that runs")
-    if [getattr(broken, name) for name in _SHAPE] != [getattr(sound, name) for name in _SHAPE]:
+    if [getattr(broken, name) for name in _SHAPE] != [getattr(plain, name) for name in _SHAPE]:
         raise NotApplicable(f"{mutant.name}: {mutant.where} would take other arguments, or another closure")
-    return Edit(_function(import_module(home), outermost), sound, broken)
+    # A decorator may have marked the code that runs, as one of a generator that can be awaited.
+    return Edit(function, sound, broken.replace(co_flags=sound.co_flags))
 
 
 class Source:
-    """The source of a module, parsed and compiled as it stands."""
+    """The source of a module, parsed as it stands."""
 
     def __init__(self, module: ModuleType) -> None:
-        self.name = module.__file__ or module.__name__
         self.text = getsource(module)
         self.tree = ast.parse(self.text)
-        self.code = compile(self.text, self.name, "exec", dont_inherit=True)
-        self._lines = self.text.splitlines(keepends=True)
+        self._name = module.__file__ or module.__name__
+        self._flags = annotations.compiler_flag if vars(module).get("annotations") is annotations else 0
+        self._starts = [0, *accumulate(map(len, self.text.splitlines(keepends=True)))]
 
-    def span(self, node: _Function) -> tuple[int, int]:
-        """Returns where in the text a function begins, behind its decorators, and where it ends."""
+    def span(self, node: _Function, *, decorators: bool = False) -> tuple[int, int]:
+        """Returns where in the text a function begins, behind its decorators or with them, and where it ends."""
         assert node.end_lineno is not None
-        first = sum(map(len, self._lines[: node.lineno - 1]))
-        return first, first + sum(map(len, self._lines[node.lineno - 1 : node.end_lineno]))
+        return self._starts[(_first_line(node) if decorators else node.lineno) - 1], self._starts[node.end_lineno]
+
+    def compiled(self, path: str, text: str) -> CodeType:
+        """Compiles the text of a function that lies in no other, and returns its code. Raises SyntaxError."""
+        node, homes = _node(self.tree, path), _classes(self.tree, path)
+        # Classes without anything else: they give a method its name, and what it needs for super().
+        heads = [f"{' ' * home.col_offset}class {home.name}:\n" for home in homes]
+        whole = "\n" * (_first_line(node) - 1 - len(heads)) + "".join(heads) + text
+        code = compile(whole, self._name, "exec", flags=self._flags, dont_inherit=True)
+        return next(each for each in _codes_in(code) if each.co_firstlineno == _first_line(node))
 
 
 @cache
@@ -114,6 +126,17 @@ def _node(tree: ast.Module, path: str) -> _Function:
     if not isinstance(node, _Function):
         raise LookupError(path)
     return node
+
+
+def _classes(tree: ast.Module, path: str) -> list[ast.ClassDef]:
+    """Returns the classes that a function lies in, the outer before the inner."""
+    found: list[ast.ClassDef] = []
+    node: ast.AST = tree
+    for name in path.split(".")[:-1]:
+        node = next(each for each in _inside(node) if each.name == name)
+        if isinstance(node, ast.ClassDef):
+            found.append(node)
+    return found
 
 
 def _outermost(tree: ast.Module, path: str) -> str:
@@ -151,17 +174,19 @@ def _first_line(node: _Function) -> int:
     return min(each.lineno for each in (node, *node.decorator_list))
 
 
-def _code_at(code: CodeType, line: int) -> CodeType:
-    """Finds the code of the function that begins in a line. What begins in the same one lies within it."""
-    return next(each for each in _codes_in(code) if each.co_firstlineno == line)
-
-
 def _codes_in(code: CodeType) -> Iterator[CodeType]:
     """Yields all code that is defined within this one, the outer before the inner."""
     for each in code.co_consts:
         if isinstance(each, CodeType):
             yield each
             yield from _codes_in(each)
+
+
+@cache
+def running(home: str, path: str) -> tuple[FunctionType, CodeType]:
+    """Returns the function that runs, and its own code, once: before anything was put into it."""
+    function = _function(import_module(home), path)
+    return function, function.__code__
 
 
 def _function(module: ModuleType, path: str) -> FunctionType:

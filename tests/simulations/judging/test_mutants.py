@@ -25,17 +25,21 @@ from simulations.verbs.verbs import parser
 
 ROOT = Path(__file__).parents[3]
 MODULE_LINES_MAX = 250
-FEWEST = 180
+FEWEST = 340
 
 
 # -- the catalogue --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", mutants())
-def test_mutant_of_the_catalogue_fits_the_code(name: str) -> None:
-    edit = edit_of(mutants()[name])
+def test_every_mutant_of_the_catalogue_fits_the_code() -> None:
+    misfits = []
+    for each in mutants().values():
+        try:
+            edit_of(each)
+        except NotApplicable as error:
+            misfits.append(str(error))
 
-    assert edit.broken != edit.sound
+    assert misfits == []
 
 
 def test_catalogue_is_large_and_says_of_each_what_it_does() -> None:
@@ -54,7 +58,7 @@ def test_no_two_mutants_are_the_same_edit() -> None:
 
 
 def test_modules_of_the_catalogue_can_be_read_at_a_sitting() -> None:
-    areas = (ROOT / "simulations/mutants/catalogue").glob("of_*.py")
+    areas = (ROOT / "simulations/mutants/catalogue").rglob("of_*.py")
 
     assert [path.name for path in areas if len(path.read_text().splitlines()) > MODULE_LINES_MAX] == []
 
@@ -165,7 +169,7 @@ def test_function_is_put_back_however_the_run_ended() -> None:
 
 
 def test_one_function_is_not_edited_twice() -> None:
-    with edit_of(mutant("Toy.fixed")).put_in(), pytest.raises(NotApplicable, match="not as its source says"):
+    with edit_of(mutant("Toy.fixed")).put_in(), pytest.raises(NotApplicable, match="edited already"):
         edit_of(mutant("Toy.fixed", new="300")).put_in().__enter__()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..making.mutant import Mutant, Slip
+from ...making.mutant import Mutant, Slip
 
 _CORE = "p2pcrawl.core.membership."
 

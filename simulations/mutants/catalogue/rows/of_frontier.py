@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
-from ..making.mutant import Mutant, Slip
+from ...making.mutant import Mutant, Slip
 
 _RECORDS = "p2pcrawl.frontier.records."
+_DATABASE = "p2pcrawl.frontier.database."
 
 MUTANTS = (
+    Mutant(
+        name="range-without-its-end",
+        kind=Slip.EDGE,
+        where=_DATABASE + "digest:bounds",
+        old="high = low + (1 << (_BITS - bits)) - 1",
+        new="high = low + (1 << (_BITS - bits)) - 2",
+        harm="The last fingerprint of a range that was split is never compared.",
+        equivalent=("Of the smallest range that is ever made that is one fingerprint in as many as no web has pages."),
+    ),
+    Mutant(
+        name="fifteen-parts-of-sixteen",
+        kind=Slip.EDGE,
+        where=_DATABASE + "digest:split",
+        old="range(16)]",
+        new="range(15)]",
+        harm="A sixteenth of a bucket that is split is never compared, and its copies count.",
+    ),
     Mutant(
         name="older-row-wins",
         kind=Slip.MERGE,

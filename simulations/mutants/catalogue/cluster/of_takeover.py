@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..making.mutant import Mutant, Slip
+from ...making.mutant import Mutant, Slip
 
 _TAKEOVER = "p2pcrawl.master.buckets.takeover:Takeover."
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..making.mutant import Mutant, Slip
+from ...making.mutant import Mutant, Slip
 
 _CONSENT = "p2pcrawl.core.majority.consent:Consent."
 _ELECTORATE = "p2pcrawl.core.majority.electorate:"

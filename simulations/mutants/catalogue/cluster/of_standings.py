@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..making.mutant import Mutant, Slip
+from ...making.mutant import Mutant, Slip
 
 _STANDINGS = "p2pcrawl.core.buckets.standings:"
 _LEDGER = "p2pcrawl.core.buckets.copy_ledger:Copying."

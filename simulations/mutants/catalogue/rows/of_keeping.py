@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..making.mutant import Mutant, Slip
+from ...making.mutant import Mutant, Slip
 
 _STORE = "p2pcrawl.frontier.copies."
 _HELD = "p2pcrawl.master.copies."

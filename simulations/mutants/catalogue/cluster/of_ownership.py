@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..making.mutant import Mutant, Slip
+from ...making.mutant import Mutant, Slip
 
 _OWNERSHIP = "p2pcrawl.core.buckets.ownership:Ownership."
 
@@ -192,7 +192,7 @@ MUTANTS = (
         harm="A bucket is never resumed under its own epoch: each false alarm costs a take-over.",
     ),
     Mutant(
-        name="known-kept-while-serving",
+        name="known-forgotten-while-lacking",
         kind=Slip.CLEANUP,
         where=_OWNERSHIP + "serve",
         old="if not self.lacks[bucket]:",

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from ..making.mutant import Mutant, Slip
+from ...making.mutant import Mutant, Slip
 
 _COPIES = "p2pcrawl.master.copies."
 
 MUTANTS = (
+    Mutant(
+        name="mended-though-equal",
+        kind=Slip.EDGE,
+        where=_COPIES + "syncing:Syncing._mend",
+        old=("theirs.get(key, -1) < stamp]\n        for start in range(0, len(lacking)"),
+        new=("theirs.get(key, -1) <= stamp]\n        for start in range(0, len(lacking)"),
+        harm="All rows of a range that differs in one travel again.",
+        equivalent="An equal row changes nothing where it comes to: it costs only its way.",
+    ),
     Mutant(
         name="ends-ahead-of-links",
         kind=Slip.EARLY,

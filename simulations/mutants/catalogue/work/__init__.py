@@ -1,0 +1,1 @@
+"""Mutants of the work: slaves, hosts, links, jobs and their ends, and where items go."""

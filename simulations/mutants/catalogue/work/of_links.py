@@ -1,0 +1,165 @@
+"""Mistakes in how links travel between masters, and what is answered to whom."""
+
+from __future__ import annotations
+
+from ...making.mutant import Mutant, Slip
+
+_MASTER = "p2pcrawl.master."
+
+MUTANTS = (
+    Mutant(
+        name="failed-links-dropped",
+        kind=Slip.RETRY,
+        where=_MASTER + "links.dispatch:Dispatch._send",
+        old=("            lane.in_flight -= 1\n            self._again(job, batch)\n"),
+        new="            lane.in_flight -= 1\n",
+        harm="Links that could not be delivered once are gone, and their page never ends.",
+    ),
+    Mutant(
+        name="refused-links-dropped",
+        kind=Slip.RETRY,
+        where=_MASTER + "links.dispatch:Dispatch._send",
+        old="            self._again(job, [p for n, p in enumerate(batch) if n in refused])\n",
+        new="",
+        harm="Links that came to the wrong owner are not routed anew, and their page never ends.",
+    ),
+    Mutant(
+        name="unknown-job-is-settled",
+        kind=Slip.EARLY,
+        where=_MASTER + "links.dispatch:Dispatch._send",
+        old="if settled.unknown_job:",
+        new="if settled.unknown_job and settled.refused:",
+        harm="Links that a master could not store, for it had not heard of the job, count as safe.",
+    ),
+    Mutant(
+        name="provisional-not-kept",
+        kind=Slip.EARLY,
+        where=_MASTER + "links.dispatch:Dispatch._send",
+        old="if settled.provisional:",
+        new="if settled.provisional and settled.refused:",
+        harm="Links with too few copies are kept nowhere else: the spool is switched off.",
+    ),
+    Mutant(
+        name="rerouted-to-the-old",
+        kind=Slip.CLEANUP,
+        where=_MASTER + "links.dispatch:Dispatch.reroute",
+        old="            lane.parcels.clear()\n",
+        new="",
+        harm="After a change of the view links go to their old owner and to the new one.",
+    ),
+    Mutant(
+        name="resting-lane-not-woken",
+        kind=Slip.RETRY,
+        where=_MASTER + "links.dispatch:Dispatch._send",
+        old=("            lane.rest(self.flush)\n            return\n        lane.answered()"),
+        new=("            lane.resting = True\n            return\n        lane.answered()"),
+        harm="Once an owner did not know a job, nothing more is sent to it.",
+    ),
+    Mutant(
+        name="taken-back-still-counted",
+        kind=Slip.CLEANUP,
+        where=_MASTER + "links.dispatch:Dispatch._again",
+        old="            self._under_way[job] -= len(ours)\n",
+        new="",
+        harm="Links that have become our own count as under way for ever.",
+    ),
+    Mutant(
+        name="lane-rests-for-ever",
+        kind=Slip.RETRY,
+        where=_MASTER + "neighbours.lane:Lane.rest.go_on",
+        old="            then()\n",
+        new="",
+        harm="What waited for a master that did not answer goes out when something else does.",
+    ),
+    Mutant(
+        name="acknowledged-before-copies",
+        kind=Slip.EARLY,
+        where=_MASTER + "exchange:Exchange.answer",
+        old="            self._company.when_safe(answer)\n",
+        new="            answer()\n",
+        harm="Links are acknowledged to their finder before anybody but their owner has them.",
+    ),
+    Mutant(
+        name="provisional-told-as-settled",
+        kind=Slip.QUORUM,
+        where=_MASTER + "exchange:Exchange._answer",
+        old="if self._company.provisional(bucket, due.known)]",
+        new="if self._company.provisional(bucket, due.known) and due.refused]",
+        harm="A finder is told that links have their copies which have one.",
+    ),
+    Mutant(
+        name="finder-knows-nobody",
+        kind=Slip.QUORUM,
+        where=_MASTER + "exchange:Exchange._answer",
+        old="self._company.provisional(bucket, due.known)",
+        new="self._company.provisional(bucket, 0)",
+        harm=("An owner that misses the others calls links settled that its finder knows to be on too few disks."),
+    ),
+    Mutant(
+        name="unknown-job-not-told",
+        kind=Slip.EARLY,
+        where=_MASTER + "exchange:Exchange._take",
+        old="            due.unknown = True\n",
+        new="",
+        harm="Links of a job that is not known here are acknowledged, and thrown away.",
+    ),
+    Mutant(
+        name="returned-waits-twice",
+        kind=Slip.CLEANUP,
+        where=_MASTER + "exchange:Exchange._return",
+        old="            parcel.hold.waiting -= 1\n",
+        new="",
+        harm="A page waits for a link twice that came back and left again.",
+    ),
+    Mutant(
+        name="adopted-in-part",
+        kind=Slip.CHECK,
+        where=_MASTER + "exchange:Exchange.gather",
+        old="if all(self._company.router.owner(row.new.bucket) is None for row in moved):",
+        new="if any(self._company.router.owner(row.new.bucket) is None for row in moved):",
+        harm="Rows are taken in of buckets that are another's.",
+    ),
+    Mutant(
+        name="reopened-not-noted",
+        kind=Slip.RETRY,
+        where=_MASTER + "jobs.openings:Openings.moved",
+        old="                self.reopened.setdefault(job.id, set()).add(host)\n",
+        new="                pass\n",
+        harm="A page that was dropped by one that did not know its host to be open stays dropped.",
+    ),
+    Mutant(
+        name="recovered-not-reopened",
+        kind=Slip.RETRY,
+        where=_MASTER + "jobs.openings:Openings.recovered",
+        old="self.reopened.setdefault(job.id, set()).update(job.spec.opened)",
+        new="self.reopened.setdefault(job.id, set())",
+        harm="After a crash between two facts, pages of an open host stay dropped.",
+    ),
+    Mutant(
+        name="orphans-end-ahead-of-links",
+        kind=Slip.EARLY,
+        where=_MASTER + "company.orphans:Adoption._take",
+        old=("await self._settle_links(job, [link for links in orphan.page.links for link in links.each()])"),
+        new=(
+            "links = [link for links in orphan.page.links for link in links.each()]\n"
+            "        asyncio.get_running_loop().create_task(self._settle_links(job, links))"
+        ),
+        harm="A page that a slave brings from its last master is done before its links are anywhere.",
+    ),
+    Mutant(
+        name="orphans-refused-are-taken",
+        kind=Slip.CHECK,
+        where=_MASTER + "company.orphans:_is_taken",
+        old="not settled.refused and not settled.unknown_job",
+        new="not settled.unknown_job",
+        harm="The end of a page that came to the wrong owner is held for taken.",
+    ),
+    Mutant(
+        name="orphans-not-said-again",
+        kind=Slip.RETRY,
+        where=_MASTER + "company.orphans:Adoption._deliver",
+        old="            await asyncio.sleep(RETRY_S)\n",
+        new="            return\n",
+        harm="What a slave brings is dropped when its owner does not answer at once.",
+    ),
+)
