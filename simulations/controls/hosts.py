@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from p2pcrawl.core.bench.workbench import Workbench
-from p2pcrawl.core.hosts.politeness import HostNote
+from p2pcrawl.core.hosts.politeness import Host, HostNote, Pace
 from p2pcrawl.fetch.components.robots import RobotsRules
 from p2pcrawl.master.copies.holdings import Holdings
+from p2pcrawl.master.copies.host_orders import HostOrders
+from p2pcrawl.model.cluster.node import NodeId
 
 from ..play.options import Options
 from .control import LIMIT_S, Control
@@ -37,7 +40,36 @@ def _allow(self: RobotsRules, url: str) -> bool:
     return True
 
 
+# -- order-untold: what a person says of a host stays with the master that was asked -----------
+
+
+async def _tell_nobody(self: HostOrders, node: NodeId, patience_s: float = 0.0) -> None:
+    pass
+
+
+# -- order-faster: a delay that a person has set takes the place of what the host asks for, too --
+
+
+def _as_ordered(self: Host, pace: Pace) -> float:
+    return 0.0 if self.ordered_s is not None else _asked_delay_s(self, pace)
+
+
+_asked_delay_s = Host._asked_delay_s
+_CHANGES = Options(scenario="host-changes", masters=3, pages=150, hosts=12, limit_s=2 * LIMIT_S)
+
 CONTROLS = {
+    "order-untold": Control(
+        "what a person says of a host is told to nobody: its owner, or the next one, asks as before",
+        "politeness",
+        _CHANGES,
+        (swap(HostOrders._tell, _tell_nobody),),
+    ),
+    "order-faster": Control(
+        "a host is asked as fast as a person says, whatever its robots.txt wants",
+        "politeness",
+        replace(_CHANGES, masters=4, pages=250),
+        (swap(Host._asked_delay_s, _as_ordered),),
+    ),
     "hosts-forgotten": Control(
         "a new owner knows nothing of its hosts, and asks them at once",
         "politeness",

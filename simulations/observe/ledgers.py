@@ -49,3 +49,16 @@ class Ledgers:
             ledger.fetches[-1] if last.get(ledger.machine) == store else ledger.by(ledger.moments[-1] - lost_s)
             for store, ledger in self.by_disk.items()
         )
+
+    def least_of_slices(self, lost_s: float, deaths: Iterable[tuple[str, float]]) -> int:
+        """Returns how many fetches the statistics must tell of in the end: all, but what masters counted in their last
+        ``lost_s`` before a death, whether they came back with their disk or not. ``deaths``: of which machine, and
+        when.
+        """
+        lost = sum(
+            ledger.by(at_s) - ledger.by(at_s - lost_s)
+            for machine, at_s in deaths
+            for ledger in self.by_disk.values()
+            if ledger.machine == machine
+        )
+        return sum(ledger.fetches[-1] for ledger in self.by_disk.values()) - lost

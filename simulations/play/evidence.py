@@ -40,6 +40,16 @@ class Remains(NamedTuple):
     """How many each table on its disk has."""
 
 
+class HostChange(NamedTuple):
+    """The word of a person on a host: from when on it may hold, and from when on it must."""
+
+    host: str
+    began_s: float
+    answered_s: float
+    delay_s: float | None
+    paused: bool
+
+
 class Violation(NamedTuple):
     """A promise that was broken."""
 
@@ -102,6 +112,8 @@ class Evidence:
     """Of each job that was deleted, at each master."""
     forgotten: frozenset[str] = frozenset()
     """The masters that are gone for good and were forgotten."""
+    changes: list[HostChange] = field(default_factory=list)
+    """The words of people on hosts, in their order."""
 
     @property
     def ended(self) -> bool:

@@ -26,6 +26,7 @@ from ..world.sinks import Destination
 from ..world.slaves import SlaveMachine
 from ..world.web import Web
 from ..world.world import World
+from .evidence import HostChange
 from .observer import Observer
 from .options import Options
 
@@ -71,6 +72,8 @@ class Stage:
         """Other jobs of which somebody has said that they are deleted."""
         self.forgotten: set[str] = set()
         """The masters that are gone, and that nobody is to miss."""
+        self.changes: list[HostChange] = []
+        """What people have said of hosts, in its order."""
         self.figures: dict[str, Any] = {}
         """What the scenario has to tell of itself."""
         self._keepers = options.masters

@@ -6,7 +6,7 @@ from ..play.scenario import Scenario
 from . import steady, swarm
 from .deaths import alone, churn, clearing, inject, massacre, newcomers, power_loss, rolling, slaves_die, wiped
 from .network import flapping, hostile_bytes, lossy, majority, one_way, partition
-from .strain import clocks, full_disk, hot_host, mixed_weights, pauses, sink_away, slaves_lie, slow_owner
+from .strain import clocks, full_disk, host_changes, hot_host, mixed_weights, pauses, sink_away, slaves_lie, slow_owner
 
 SCENARIOS: dict[str, Scenario] = {
     "steady": steady.SCENARIO,
@@ -33,6 +33,7 @@ SCENARIOS: dict[str, Scenario] = {
     "mixed-weights": mixed_weights.SCENARIO,
     "full-disk": full_disk.SCENARIO,
     "hot-host": hot_host.SCENARIO,
+    "host-changes": host_changes.SCENARIO,
     "hostile-bytes": hostile_bytes.SCENARIO,
     "sink-away": sink_away.SCENARIO,
     "inject": inject.SCENARIO,

@@ -235,6 +235,7 @@ class Simulation:
             seen.answers, list(seen.told), seen.overlooked, self._majority, seen.parts.found,
             {url: self._found(stage, url, sink) for url, sink in stage.sinks.items()},
             seen.ledgers, stage.injections, frozenset(stage.asides), self._remains, frozenset(stage.forgotten),
+            stage.changes,
         )  # fmt: skip
 
     def _found(self, stage: Stage, url: str, sink: Destination) -> SinkFound:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
@@ -11,6 +12,8 @@ from p2pcrawl.core import retuning
 from p2pcrawl.core.retuning import Tuned
 from p2pcrawl.master.jobs import job as job_module
 from simulations import Options, Plan, Simulation, Stage
+from simulations.scenarios.strain import host_changes
+from simulations.world.web import WebPlan
 
 DELAY_S, PAGES = 1.25, 100_000
 
@@ -74,3 +77,35 @@ def test_mistake_in_what_counts_shows(broken: Callable[..., object], monkeypatch
     settings, _ = run()
 
     assert settings != {(DELAY_S, PAGES)}
+
+
+FAST_S = 0.25
+
+
+async def a_host_is_made_faster_and_its_owner_dies(stage: Stage) -> None:
+    await stage.progress(0.05)
+    willing = [host for host in stage.web.hosts.values() if not (host.delay_s or host.dead or host.private)]
+    host = max(willing, key=lambda host: len(host.pages))
+    (owner,) = stage.owners_of(f"http://{host.name}/")
+    await host_changes.changed(stage, host, {"delay_s": FAST_S})
+    said_s = stage.world.now
+    await asyncio.sleep(4.0)
+    stage.crash([owner])
+    died_s = stage.world.now
+    await stage.agree()
+    await asyncio.sleep(15.0)
+    begun = [visit.began_s for visit in stage.web.visits if visit.host == host.name]
+    stage.figures["gaps"] = [
+        min((later - earlier for earlier, later in pairwise(begun) if since_s <= earlier < until_s), default=9.0)
+        for since_s, until_s in ((said_s + 1.0, died_s), (died_s + 6.0, stage.world.now))
+    ]
+
+
+def test_host_that_is_made_faster_is_asked_so_by_its_owner_and_by_the_next_one() -> None:
+    web = WebPlan(pages=200, hosts=5, zipf=1.5, delayed_hosts=0.0, dead_hosts=0.0, flaky=0.0, failing=0.0)
+    options = Options(masters=3, seed=4)
+
+    report = Simulation(Plan(options, faults=a_host_is_made_faster_and_its_owner_dies, web=web)).run()
+
+    assert report.violations == []
+    assert all(FAST_S <= gap < 0.9 for gap in report.figures["gaps"]), report.figures["gaps"]

@@ -230,9 +230,17 @@ class Host:
         if order_version == self.order_version:
             self.loan_delay_s = max(self.loan_delay_s, delay_s)
 
+    def wait_on_loan(self, until: float, delay_s: float, order_version: int, delay_here_s: float) -> None:
+        """Waits as whoever borrows or lends the host says. One that did not know the order that is obeyed here counted
+        a delay of its own.
+        """
+        if order_version != self.order_version:
+            until += max(0.0, delay_here_s - delay_s)
+        self.next_at = max(self.next_at, until)
+
     def obey(self, order: HostOrder, paces: Iterable[Pace]) -> None:
-        """Takes in what a person has said. A longer delay counts from the end of the last request, too; a shorter one
-        ends the wait for the old one, and nothing else that the host waits for.
+        """Takes in what a person has said. A longer delay counts from the end of the last request, too, wherever that
+        was; a shorter one ends the wait for the old one, and nothing else that the host waits for.
         """
         paces = list(paces)
         before = max((self.delay_s(pace) for pace in paces), default=0.0)
@@ -240,9 +248,12 @@ class Host:
         if order.delay_version != self.order_version:
             self.ordered_s, self.order_version, self.loan_delay_s = order.delay_s, order.delay_version, 0.0
         after = max((self.delay_s(pace) for pace in paces), default=0.0)
-        if after > before and self.spaced_from:
-            self.next_at = max(self.next_at, self.spaced_from + after)
-        elif after < before and not self.rest_s and self.next_at <= self.spaced_from + before:
+        # Else another master asked it last, and told for how long it is to wait; or it wants to be left alone.
+        ours = self.next_at <= self.spaced_from + before
+        if after > before:
+            shift_s = 0.0 if ours or self.rest_s or self.next_at <= self.paused_until else after - before
+            self.next_at = max(self.next_at + shift_s, self.spaced_from + after if self.spaced_from else 0.0)
+        elif after < before and ours and not self.rest_s:
             self.next_at = max(self.spaced_from + after, self.paused_until)
 
     def job_delay_s(self, pace: Pace) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 from p2pcrawl.core.bench.workbench import Workbench
 from p2pcrawl.core.hosts.orders import halted, joined_orders, orders_mark, slower
@@ -38,6 +39,7 @@ class HostOrders:
         self._changing = asyncio.Lock()
         self._told: dict[NodeId, bytes] = {}
         """The mark of what each member has on its disk at least."""
+        self._came = asyncio.Event()
         self._obey(holdings.orders)
 
     @property
@@ -85,11 +87,15 @@ class HostOrders:
     def restarted(self, node: NodeId) -> None:
         """Forgets what a member was told: it may have lost that."""
         self._told.pop(node, None)
+        self._came.set()
 
     async def run(self) -> None:
-        """Tells those in our charge what they may not know, for ever."""
+        """Tells those in our charge what they may not know, for ever: now and then, and whoever comes at once."""
         while True:
-            await asyncio.sleep(TELL_S)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(TELL_S):
+                    await self._came.wait()
+            self._came.clear()
             try:
                 mark = orders_mark(self._known)
                 late = [

@@ -179,8 +179,9 @@ class Borrowing:
                 self._loans[host.key] = _Loan(
                     owner, number, host.name, left, answer.slots, until, answer.delay_s <= 0.0
                 )
-                host.next_at = max(host.next_at, now + answer.wait_s)
                 host.told_on_loan(answer.delay_s, answer.order)
+                here_s = lasting_delay_s(host, self._jobs.values())
+                host.wait_on_loan(now + answer.wait_s, answer.delay_s, answer.order, here_s)
                 return
             await asyncio.sleep(RETRY_S * random.uniform(0.5, 1.5))
         except (P2PCrawlError, KeyError) as error:

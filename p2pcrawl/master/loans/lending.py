@@ -95,7 +95,7 @@ class Lending:
             return Repaid(0)
         host, now = seat.host, monotonic()
         host.told_on_loan(request.delay_s, request.order)
-        host.next_at = max(host.next_at, now + request.wait_s)
+        host.wait_on_loan(now + request.wait_s, request.delay_s, request.order, self._delay_s(host))
         if request.pause_s > 0.0:
             # Whoever owns it next, and holds copies, is told that, and it is obeyed for no longer than our jobs say.
             self._bench.learn(key, HostNote(pause_s=request.pause_s), now)

@@ -1,14 +1,16 @@
-"""A host is asked by one at a time, its delay counted from the end of the last answer, over all masters."""
+"""A host is asked by one at a time, its delay counted from the end of the last answer, over all masters; and as people
+say while it goes on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from p2pcrawl.model.timings import TIMINGS
 
 from ...observe.incidents import PAUSE, Incident
-from ...play.evidence import Evidence
+from ...play.evidence import Evidence, HostChange
 from ...world.liars import FAREWELL
 from ...world.web import DELAY_S, Host, Visit
 
@@ -18,6 +20,8 @@ IN_HAND_S = TIMINGS.loan_term_s
 """What was granted or lent of a host without a delay is not called back when one of its answers asks for patience."""
 ON_ITS_WAY_S = 1.0
 """What a slave begins so soon after it said that it has stopped may have been granted before that was heard."""
+OBEYED_S = 1.0
+"""So soon after a call was answered what a person said of a host is obeyed by all."""
 TOLERANCE = 0.97
 """Clocks differ by 2 %, and a timer of asyncio may fire a moment early."""
 
@@ -29,7 +33,7 @@ def check(evidence: Evidence) -> Iterator[str]:
     # Beyond a partition somebody else holds itself the owner; until both act in one view each keeps its own pace.
     split = [(i.began_s, i.agreed_s) for i in evidence.incidents if i.everywhere and not evidence.majority]
     for host, visits in by_host.items():
-        patience = _Patience.of(evidence.web.hosts.get(host))
+        patience = _Patience.of(evidence.web.hosts.get(host), [c for c in evidence.changes if c.host == host])
         for visit in sorted(visits, key=lambda v: v.began_s):
             if not any(began_s <= visit.began_s <= agreed_s for began_s, agreed_s in split):
                 yield from patience.broken_by(visit)
@@ -55,25 +59,43 @@ class _Patience:
     asked_at: float = 0.0
     spaced_at: float = 0.0
     """When the last answer ended."""
+    changes: Sequence[HostChange] = ()
+    """What people said of it."""
 
     @classmethod
-    def of(cls, host: Host | None) -> _Patience:
+    def of(cls, host: Host | None, changes: Sequence[HostChange] = ()) -> _Patience:
         """Returns the patience that a host is due; links may lead to hosts that there are not."""
         if host is not None and host.private:
             # A private host that a start URL names is the user's own, and asked for many pages at a time.
-            return cls(0.0, host.delay_s, IN_HAND_S)
-        return cls(DELAY_S, host.delay_s if host is not None else 0.0, 0.0)
+            return cls(0.0, host.delay_s, IN_HAND_S, changes=changes)
+        return cls(DELAY_S, host.delay_s if host is not None else 0.0, 0.0, changes=changes)
 
     def broken_by(self, visit: Visit) -> Iterator[str]:
         """Yields what is wrong with a visit that begins now."""
         if self.asked_at + self.grace_s <= visit.began_s < self.free_at:
             yield f"{_told(visit)} though the host had asked to be left alone until {self.free_at:.2f} s"
         told = self.told_at is not None and visit.began_s > self.told_at + self.grace_s
-        delay_s = max(self.usual_s, self.wanted_s) if told else self.usual_s
+        usual_s, paused = self._said(visit.began_s)
+        if paused:
+            yield f"{_told(visit)} though a person had it paused"
+        delay_s = max(usual_s, self.wanted_s) if told else usual_s
         due = self.spaced_at + delay_s * TOLERANCE
         if self.spaced_at and delay_s and visit.began_s < due:
             early = f"{due - visit.began_s:.2f} s too early"
             yield f"{_told(visit)} {early}: the last answer ended at {self.spaced_at:.2f} s"
+
+    def _said(self, now_s: float) -> tuple[float, bool]:
+        """Returns the least delay that any of what people said asks for that may be in force, and whether all of that
+        has it paused.
+        """
+        said: list[tuple[float | None, bool]] = [(None, False)]
+        for change in self.changes:
+            if change.answered_s + OBEYED_S <= now_s:
+                said = []
+            if change.began_s <= now_s:
+                said.append((change.delay_s, change.paused))
+        delays = [self.usual_s if delay_s is None else delay_s for delay_s, _ in said]
+        return min(delays), all(paused for _, paused in said)
 
     def learn(self, visit: Visit) -> None:
         """Takes in what the answer to a visit asks for."""

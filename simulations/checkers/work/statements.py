@@ -71,12 +71,14 @@ def _forgotten(evidence: Evidence) -> Iterator[str]:
     if not _deaths_one_by_one(evidence):
         return
     least = evidence.ledgers.least(COUNTED_S, evidence.folders)
+    deaths = [(node, incident.began_s) for incident in evidence.incidents for node in incident.nodes]
+    of_slices = evidence.ledgers.least_of_slices(COUNTED_S, deaths)
     for name, answer in sorted(evidence.answers.items()):
         if answer["fetches"] < least:
             yield f"{name} says of the job fetches {answer['fetches']}, and masters had counted {least} in good time"
-        if answer["statistics"]["total"]["fetches"] < least:
-            told = answer["statistics"]["total"]["fetches"]
-            yield f"{name} says in its statistics fetches {told}, and masters had counted {least} in good time"
+        told = answer["statistics"]["total"]["fetches"]
+        if told < of_slices:
+            yield f"{name} says in its statistics fetches {told}, and masters had counted {of_slices} in good time"
 
 
 def _deaths_one_by_one(evidence: Evidence) -> bool:

@@ -162,3 +162,25 @@ def test_requests_are_as_far_apart_as_whatever_order_is_in_force_says(
 
     host.obey(order(0.0, len(story) + 1), [PACE])
     assert host.may_begin(now, PACE)
+
+
+def test_wait_that_another_master_told_of_grows_with_the_delay() -> None:
+    """It has asked the host last, on loan, and knew of the shorter delay only."""
+    host = asked_at(100.0)
+    host.wait_on_loan(105.0, 2.0, 0, 2.0)
+
+    host.obey(order(6.0), [PACE])
+    late = Host(1, "a.example")
+    late.obey(order(6.0), [PACE])
+    late.wait_on_loan(105.0, 2.0, 0, 6.0)
+
+    assert host.next_at == late.next_at == 109.0
+
+
+def test_wait_that_the_host_asked_for_does_not_grow_with_the_delay() -> None:
+    host = asked_at(100.0)
+    host.learn(HostNote(pause_s=60.0), 100.0, 1e9)
+
+    host.obey(order(30.0), [PACE])
+
+    assert host.next_at == 160.0
