@@ -53,9 +53,11 @@ pictures: $(STAMP)  ## take the pictures of the dashboard in docs/ anew, in a re
 bench: $(STAMP)  ## measure speed and memory
 	$(BIN)/python benchmarks/run.py
 
-soak: $(STAMP)  ## run the tests that take minutes, and 500 simulated clusters
+# Mutants that survive show where nobody looks yet: they are told, and end nothing.
+soak: $(STAMP)  ## run the tests that take minutes, 500 simulated clusters, and three seeds for each mutant
 	$(BIN)/python -m pytest -m soak
 	$(BIN)/python -m simulations swarm --seeds 500 --from 1 --jobs 2
+	-$(BIN)/python -m simulations mutants --hard --seeds 3 --jobs 2
 
 clean:  ## remove .venv and what the tools left behind
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from pathlib import Path
+from types import coroutine
 from typing import Any
 
 import pytest
@@ -63,6 +64,14 @@ def test_modules_of_the_catalogue_can_be_read_at_a_sitting() -> None:
     assert [path.name for path in areas if len(path.read_text().splitlines()) > MODULE_LINES_MAX] == []
 
 
+def test_docs_tell_how_many_mutants_there_are_of_each_kind() -> None:
+    page = (ROOT / "docs/simulation.md").read_text()
+    kinds = Counter(mutant.kind for mutant in mutants().values())
+
+    assert f" has {len(mutants())} of them" in page
+    assert [kind for kind, count in kinds.items() if f"| `{kind}` | {count} |" not in page] == []
+
+
 # -- edits of running code ------------------------------------------------------------------------
 
 
@@ -86,6 +95,16 @@ def opened() -> Iterator[str]:
 
 async def awaited() -> int:
     return 100
+
+
+@coroutine
+def stepped() -> Iterator[Any]:
+    yield
+    return 100
+
+
+async def steps() -> int:
+    return int(await stepped())
 
 
 def outer(number: int) -> int:
@@ -125,9 +144,10 @@ def mutant(path: str, old: str = "100", new: str = "200") -> Mutant:
     return Mutant(name="toy", kind=Slip.EDGE, where=f"{__name__}:{path}", old=old, new=new, harm="It is larger.")
 
 
-def run_to_end(coroutine: Any) -> Any:
+def run_to_end(work: Any) -> Any:
     with pytest.raises(StopIteration) as stopped:
-        coroutine.send(None)
+        while True:
+            work.send(None)
     return stopped.value.value
 
 
@@ -136,6 +156,7 @@ def run_to_end(coroutine: Any) -> Any:
     [
         ("decorated", lambda: decorated(1), 202, 402),
         ("awaited", lambda: run_to_end(awaited()), 100, 200),
+        ("stepped", lambda: run_to_end(steps()), 100, 200),
         ("outer.inner", lambda: outer(1), 101, 201),
         ("Toy.method", lambda: Toy().method(), 108, 208),
         ("Toy.shown", lambda: Toy().shown, 101, 201),
