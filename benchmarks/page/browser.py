@@ -144,6 +144,7 @@ class Tab:
         self._session = session
         self._target = target
         self._traced: list[dict[str, Any]] = []
+        self._time_over = threading.Event()
         self._trace_over = threading.Event()
         self.complaints: list[str] = []
         """Errors and warnings of the page: its console, its scripts, and what its policy refused."""
@@ -165,6 +166,8 @@ class Tab:
             self.complaints.append(details.get("exception", {}).get("description") or details["text"])
         elif method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
             self.complaints.append(f"{params['entry']['text']} {params['entry'].get('url', '')}")
+        elif method == "Emulation.virtualTimeBudgetExpired":
+            self._time_over.set()
         elif method == "Tracing.dataCollected":
             self._traced += params["value"]
         elif method == "Tracing.tracingComplete":
@@ -255,6 +258,12 @@ class Tab:
         )
         at("mousePressed")
         at("mouseReleased")
+
+    def let_pass(self, seconds: float) -> None:
+        """Lets so much time pass for the page, and hardly any for others."""
+        self._time_over.clear()
+        self.call("Emulation.setVirtualTimePolicy", policy="advance", budget=1000 * seconds)
+        assert self._time_over.wait(ANSWERS_S)
 
     def press(self, key: str, *, shift: bool = False) -> None:
         """Presses a key where the focus is."""

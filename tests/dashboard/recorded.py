@@ -27,8 +27,6 @@ class RecordedPeer:
         self.refusal: tuple[int, str] | None = None
         """The answer to all changes, if they are refused."""
         self.reading_is_free = True
-        self.others: list[str] = []
-        """Addresses that the policy of the page allows."""
         self._files = page_files()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -38,11 +36,6 @@ class RecordedPeer:
 
     def __enter__(self) -> Self:
         return self
-
-    def fall_silent(self) -> None:
-        """Answers nobody any more, as a peer that is dead."""
-        self._server.shutdown()
-        self._server.server_close()
 
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
@@ -61,7 +54,7 @@ class RecordedPeer:
                 parts = urlsplit(self.path)
                 name = parts.path.removeprefix("/static/") if parts.path != "/" else INDEX
                 if (file := peer._files.get(name)) is not None:
-                    return self._send(200, file.body, page_headers(file, peer.others))
+                    return self._send(200, file.body, page_headers(file))
                 peer.asked.append(self.path)
                 if parts.path == "/v1/events":
                     # An open stream with nothing to tell, for as long as the page listens.
@@ -249,7 +242,6 @@ def answers(nodes: list[str], *, jobs: int = 3, hosts: int = 20) -> dict[str, An
         "/v1/buckets": lambda _: buckets(nodes),
         "/v1/history": lambda query: history(int(query["minutes"])),
         "/v1/hosts": hosts_told,
-        "/healthz": {"status": "ok"},
         "/v1/warnings": {"warnings": []},
         f"/v1/jobs/{number}": job(0),
         f"/v1/jobs/{number}/hosts": {"hosts": every[:25], "total": len(every)},

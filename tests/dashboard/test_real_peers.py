@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow
 PICTURES = "P2PCRAWL_PICTURES"
 """The folder where pictures are to stay."""
 # Pictures are taken of a crawl that has a history.
-PAGES, POINTS = (6000, 10) if os.environ.get(PICTURES) else (1500, 1)
+PAGES, POINTS = (6000, 10) if os.environ.get(PICTURES) else (1500, 0)
 SPIDER = """
 from p2pcrawl import Spider
 class Pages(Spider):
@@ -201,9 +201,17 @@ def test_killed_master_is_shown_as_suspect_then_dead_and_its_buckets_go_to_the_o
     picture(tab, pictures / "dashboard-killed.png")
     assert tab.complaints == []
 
+
+def test_page_of_a_peer_that_is_killed_goes_on_at_another_in_the_same_view(scene: Scene, tab: Tab) -> None:
+    one, other = (peer.api for peer in scene.cluster.peers[:2])
     tab.go(scene.page(1))
-    tab.until(f"{ALIVE} === 2")
+    tab.until("document.querySelector('#peers .state.alive')")
+    tab.run(f"location.hash = '#/jobs/{scene.job}'")
+    tab.until_text("library", "[data-view=job] h1")
+
     scene.cluster.peers[1].end(signal.SIGKILL)
 
-    tab.until(f"location.host === '{scene.cluster.peers[0].api}'")
-    tab.until("document.querySelector('#peers .state.alive')")
+    tab.until_text(f"{other} does not answer", "#trouble")
+    tab.until(f"location.host === '{one}'")
+    tab.until_text(f"{other} does not answer any more; this is {one}", "#said")
+    tab.until_text("library", "[data-view=job] h1")

@@ -124,6 +124,6 @@ class _Stay:
 def _introduction(ready: dict[str, str]) -> str:
     who = f"master at {ready['address']}" if ready["role"] == "master" else f"slave of the master at {ready['address']}"
     return (
-        f"{who}, API at {ready['api']}; join: p2pcrawl peer --join {ready['address']}; "
-        f"submit: p2pcrawl submit TARGET --peer {ready['api']}"
+        f"{who}, API at {ready['api']}, dashboard at http://{ready['api']}/; "
+        f"join: p2pcrawl peer --join {ready['address']}; submit: p2pcrawl submit TARGET --peer {ready['api']}"
     )
