@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Protocol
@@ -56,6 +56,12 @@ class ApiPeer(Protocol):
     def stream(self, what: str, arguments: dict[str, Any]) -> AsyncIterator[bytes]:
         """Answers in pieces, as they come: ``items``, ``pages``. Raises P2PCrawlError."""
         ...
+
+
+@cache
+def _document() -> dict[str, Any]:
+    """Makes the document once: everybody may ask for it, as often as he likes."""
+    return openapi_document(OPERATIONS)
 
 
 class Api:
@@ -138,7 +144,7 @@ class Api:
         """Makes a route of each operation. What has no word for the peer has a handler of its own here."""
         own: dict[str, Callable[[], Any]] = {
             "getNonce": self._nonce,
-            "getDocument": partial(openapi_document, OPERATIONS),
+            "getDocument": _document,
             "getHealth": lambda: {"status": "ok"},
         }
         routes = []
