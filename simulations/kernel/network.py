@@ -370,6 +370,10 @@ class Network:
 
     # -- routes
 
+    def owner(self, ip: str) -> Node | None:
+        """Returns the node that has this address; None if none has."""
+        return self._owners.get(ip)
+
     def _owner(self, node: Node, ip: str) -> Node | None:
         if ip.startswith("127.") or ip == "::1" or ip in _ANY:
             return node

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .datagrams import DatagramTransport
     from .events import EventLog
     from .loop import SimLoop
+    from .moments import Moments
     from .servers import Server
 
 T = TypeVar("T")
@@ -31,6 +32,7 @@ class World(Protocol):
     seed: int
     log: EventLog
     loop: SimLoop
+    moments: Moments
 
     def next_life(self) -> int: ...
 
@@ -47,6 +49,7 @@ class Node:
         self.addresses: list[str] = []
         self.clock = Clock()
         self.traffic = Traffic()
+        self.moments = world.moments
         self.executor_delay_s = DISK_S
         """How long a call in an executor (a disk, a thread) takes."""
         self.disk_full = False

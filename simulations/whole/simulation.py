@@ -39,6 +39,7 @@ from ..world.machines import Machine
 from ..world.pins import real_clock
 from ..world.sinks import Destination, contents, destinations, specs_of
 from ..world.slaves import SlaveMachine
+from ..world.taps import tapped
 from ..world.web import Web, WebPlan
 from ..world.world import World
 from .outcome import Progress, Report, figures
@@ -102,6 +103,7 @@ class Simulation:
             folder = tempfile.TemporaryDirectory(prefix="p2pcrawl-sim-", dir=place_for_disks())
             stack.enter_context(chdir(stack.enter_context(folder)))
             world = stack.enter_context(World(options.seed, law=plan.law))
+            stack.enter_context(tapped(world))
             stack.enter_context(put_in(self._swaps))
             if self._narrate_to is not None:
                 world.narrate(self._narrate_to, loggers=("p2pcrawl",))

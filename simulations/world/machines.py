@@ -7,7 +7,7 @@ import base64
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
@@ -23,10 +23,12 @@ from p2pcrawl.wire.sealed.identity import Identity
 from p2pcrawl.wire.sealed.keys import KeyRing
 
 from ..kernel.life import NodeDown
+from ..kernel.moments import ASKED, TOLD
 from .disks import Disk
 from .world import World
 
 T = TypeVar("T")
+AskedOf = Callable[[str, dict[str, Any]], Coroutine[Any, Any, Any]]
 
 PORT = 7117
 API_PORT = 7118
@@ -161,25 +163,32 @@ class Machine(PeerMachine):
 
     async def results(self, job: int) -> list[dict[str, Any]]:
         """Gathers all items of a job, as its master gives them out. Raises NodeDown."""
+        self.node.moments.happen(self.name, "verb results", ASKED, what={"job": job})
         if (lead := self.lead) is None:
             raise NodeDown(f"{self.name} is down")
 
         async def gather() -> bytes:
             return b"".join([piece async for piece in lead.results(job)])
 
-        return [json.loads(line) for line in (await self.node.call(gather)).splitlines()]
+        items = [json.loads(line) for line in (await self.node.call(gather)).splitlines()]
+        self.node.moments.happen(self.name, "verb results", TOLD, what=items)
+        return items
 
     async def tell(self, what: str, arguments: dict[str, Any]) -> Any:
         """Gives its master an order, as a face does. Raises NodeDown."""
-        if (lead := self.lead) is None:
-            raise NodeDown(f"{self.name} is down")
-        return await self.node.call(lead.tell, what, arguments)
+        return await self._verb(what, arguments, lambda lead: lead.tell)
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> Any:
         """Asks its master a question, as a face does. Raises NodeDown."""
+        return await self._verb(what, arguments, lambda lead: lead.ask)
+
+    async def _verb(self, what: str, arguments: dict[str, Any], way: Callable[[Lead], AskedOf]) -> Any:
+        self.node.moments.happen(self.name, f"verb {what}", ASKED, what=arguments)
         if (lead := self.lead) is None:
             raise NodeDown(f"{self.name} is down")
-        return await self.node.call(lead.ask, what, arguments)
+        answer = await self.node.call(way(lead), what, arguments)
+        self.node.moments.happen(self.name, f"verb {what}", TOLD, what=answer)
+        return answer
 
     # -- what it sees -------------------------------------------------------------------------
 

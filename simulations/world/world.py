@@ -26,6 +26,7 @@ from ..kernel.connections import End
 from ..kernel.events import EventLog, LogBridge
 from ..kernel.life import LIFE, Closing, Life
 from ..kernel.loop import SimLoop
+from ..kernel.moments import Moments
 from ..kernel.network import Network
 from ..kernel.node import Node
 from ..kernel.paths import Law
@@ -47,6 +48,7 @@ class World:
         """The scenario's own dice."""
         self.log = EventLog()
         self.loop = SimLoop()
+        self.moments = Moments(self.loop)
         self.network = Network(self.loop, seed, self.log, law)
         self.loop.network = self.network
         self._nodes: dict[str, Node] = {}
