@@ -6,14 +6,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from p2pcrawl.model.errors import P2PCrawlError
+
+from ..kernel.life import NodeDown
 from ..world.machines import Machine, PeerMachine
 from .stage import Stage
 
+ASK_S = 60.0
+"""How long a person waits for an answer."""
 UNTIL_SHARE = 0.9
 """A fault that comes again and again stops when so much of the web has answered."""
 
@@ -36,6 +41,8 @@ class Fault:
     """It comes again and again, with this between two beginnings."""
     times: int | None = None
     """How often at most, if it comes again; None: until most of the web has answered."""
+    whole: bool = False
+    """It waits, besides, until every copy is whole and nothing else is wrong."""
     who: tuple[str, ...] = ()
     some: int | float | None = None
     """In place of ``who``: that many, or that share, of the masters that are up, at random."""
@@ -113,6 +120,10 @@ async def _happen(stage: Stage, fault: Fault, turns: Mapping[str, asyncio.Lock])
 async def _spell(stage: Stage, fault: Fault, turns: Mapping[str, asyncio.Lock]) -> None:
     word = WORDS[fault.do]
     async with turns.get(word.alone, nullcontext()):
+        if fault.whole:
+            await stage.until(lambda: stage.ended or _untouched(stage))
+            if stage.ended:
+                return
         hit = fault.hit(stage)
         stage.world.note(f"{fault.place}: {fault.do} {', '.join(machine.name for machine in hit)}".rstrip())
         await word.begin(stage, fault, hit)
@@ -120,6 +131,10 @@ async def _spell(stage: Stage, fault: Fault, turns: Mapping[str, asyncio.Lock]) 
             await _passed(stage, fault.for_s)
             if word.end is not None:
                 await word.end(stage, fault, hit)
+
+
+def _untouched(stage: Stage) -> bool:
+    return not any(incident.open for incident in stage.incidents) and stage.made_good()
 
 
 async def _passed(stage: Stage, seconds: float) -> bool:
@@ -153,6 +168,15 @@ async def _bury(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
 
 async def _leave(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
     await asyncio.gather(*(stage.leave(machine) for machine in hit))
+
+
+async def _ask(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
+    """Asks for the results, and how the job stands, as a person would."""
+    for machine in _masters(hit):
+        with suppress(NodeDown, P2PCrawlError, TimeoutError):
+            async with asyncio.timeout(ASK_S):
+                await machine.ask("job", {"job": stage.job})
+                await machine.results(stage.job)
 
 
 async def _start(stage: Stage, fault: Fault, hit: list[PeerMachine]) -> None:
@@ -236,6 +260,7 @@ WORDS: dict[str, Word] = {
     "wipe": Word("the machine dies and loses its disk", _wipe, _start),
     "bury": Word("the machine dies with its disk, for good", _bury),
     "leave": Word("it leaves in order", _leave, _start, slaves=True),
+    "ask": Word("it is asked how the job stands, and for its results", _ask),
     "freeze": Word("it stands still", _freeze, _thaw, slaves=True),
     "split": Word("nothing gets through between groups", _split, _join, ("groups",), alone="cut"),
     "silence": Word("others do not hear it, though it hears them", _silence, _join, ("unheard_by",), alone="cut"),

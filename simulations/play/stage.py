@@ -80,6 +80,8 @@ class Stage:
         """How many masters were up when everything was last whole."""
         self._struck: set[str] = set()
         """The masters that died, or stood still, since all copies were last whole."""
+        self.whole_s = 0.0
+        """When all copies were last seen to be whole."""
         self._usual_law: Law | None = None
         self._slowed: list[Machine] = []
         self._reachable = len(web.reachable())
@@ -202,6 +204,11 @@ class Stage:
         """
         replicas = self.options.replicas
         return (1 if replicas == 1 else min(replicas, self._keepers) - 1) - len(self._struck)
+
+    @property
+    def unharmed(self) -> bool:
+        """True if nobody died, stood still or was out of touch since all copies were last whole."""
+        return not self._struck and all(i.what == LEAVE or i.ended_s < self.whole_s for i in self.incidents)
 
     # -- faults -------------------------------------------------------------------------------
 
@@ -402,10 +409,17 @@ class Stage:
         while True:
             await asyncio.sleep(LOOK_S)
             self.observer.look()
-            if self.whole():
-                # What died before has been made good, as far as there was anybody to make it good.
-                self._struck.clear()
-                self._keepers = len(self.up)
+            self.made_good()
+
+    def made_good(self) -> bool:
+        """Tells whether all copies are whole, and if so counts from now on what may be lost."""
+        if not self.whole():
+            return False
+        # What died before has been made good, as far as there was anybody to make it good.
+        self._struck.clear()
+        self._keepers = len(self.up)
+        self.whole_s = self.world.now
+        return True
 
     def untroubled(self) -> bool:
         """Tells whether all that are to stay are up, and have agreed since anything happened."""

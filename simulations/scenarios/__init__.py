@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..play.scenario import Scenario
-from . import steady, swarm
+from . import aimed, steady, swarm
 from .deaths import alone, churn, clearing, inject, massacre, newcomers, power_loss, rolling, slaves_die, wiped
 from .network import flapping, hostile_bytes, lossy, majority, one_way, partition
 from .strain import clocks, full_disk, host_changes, hot_host, mixed_weights, pauses, sink_away, slaves_lie, slow_owner
@@ -38,6 +38,7 @@ SCENARIOS: dict[str, Scenario] = {
     "sink-away": sink_away.SCENARIO,
     "inject": inject.SCENARIO,
     "clearing": clearing.SCENARIO,
+    "aimed": aimed.SCENARIO,
     "swarm": swarm.SCENARIO,
 }
 

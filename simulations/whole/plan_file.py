@@ -5,8 +5,10 @@ What a file says wrongly is refused in one line that names the place; nothing is
 
 from __future__ import annotations
 
+import asyncio
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from functools import partial
@@ -16,9 +18,12 @@ from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
 
 from p2pcrawl.model.errors import ConfigurationError
 
+from ..kernel.moments import PHASES
 from ..kernel.paths import Law
+from ..play.aims import BLOWS, BOTH, FOR_S, SIDES, Aim, strike
 from ..play.faults import LAW_KEYS, WORDS, Fault, play
 from ..play.options import Options
+from ..play.stage import Stage
 from ..world.web import WebPlan
 from .plan import MachinePlan, Plan, names_of
 
@@ -55,7 +60,7 @@ def read_plan(path: Path, seed: int | None = None) -> Plan:
 
 def _plan(top: _Table, path: Path, seed: int | None) -> Plan:
     cluster, web, network = (top.table(name) for name in ("cluster", "web", "network"))
-    machine_tables, fault_tables = top.tables("machine"), top.tables("fault")
+    machine_tables, fault_tables, aim_tables = (top.tables(name) for name in ("machine", "fault", "aim"))
     given: dict[str, Any] = {name: value for name in CLUSTER if (value := cluster.take(name, int)) is not None}
     cluster.done()
     plan = web.made(WebPlan())
@@ -82,9 +87,39 @@ def _plan(top: _Table, path: Path, seed: int | None) -> Plan:
             table.refuse(f"{name} has a table already", "name")
         machines.append(table.made(MachinePlan(name), keep=("name",)))
     faults = [_fault(table, masters, slaves) for table in fault_tables]
+    aims = [_aim(table, [*masters, *slaves]) for table in aim_tables]
     return Plan(
-        options, faults=partial(play, faults=faults), web=plan, law=network.made(Law()), machines=tuple(machines),
-        path=str(path),
+        options, faults=partial(fault_and_aim, faults=faults, aims=aims), web=plan, law=network.made(Law()),
+        machines=tuple(machines), path=str(path),
+    )  # fmt: skip
+
+
+async def fault_and_aim(stage: Stage, faults: Sequence[Fault], aims: Sequence[Aim]) -> None:
+    """Lets faults happen, each at its time, and aims strike, each at its moment; returns when all are over."""
+    await asyncio.gather(play(stage, faults), strike(stage, aims))
+
+
+def _aim(table: _Table, nodes: list[str]) -> Aim:
+    kind, phase, do = (table.take(name, str, needed=True) for name in ("kind", "phase", "do"))
+    table.known("phase", phase, list(PHASES))
+    table.known("do", do, list(BLOWS))
+    table.place = f"{table.place} ({do})"
+    side, of, peer_do = (table.take(name, str) or "" for name in ("side", "of", "peer_do"))
+    table.known("side", side or SIDES[0], list(SIDES))
+    if of:
+        table.known("of", of, nodes)
+    if peer_do:
+        table.known("peer_do", peer_do, [blow for blow in BLOWS if blow != "split"])
+    apart_s, for_s, nth = table.time("apart"), table.time("for"), table.take("nth", int)
+    if (peer_do or apart_s) and (side != BOTH or do == "split"):
+        table.refuse(f'is for side = "{BOTH}", and not for split', "peer_do" if peer_do else "apart")
+    if nth is not None and nth < 1:
+        table.refuse("must be at least 1", "nth")
+    beyond = bool(table.take("beyond", bool))
+    table.done()
+    return Aim(
+        kind=kind, phase=phase, do=do, nth=nth or 1, side=side or SIDES[0], peer_do=peer_do, apart_s=apart_s or 0.0,
+        for_s=FOR_S if for_s is None else for_s, of=of, beyond=beyond, place=table.place,
     )  # fmt: skip
 
 
@@ -101,6 +136,7 @@ def _fault(table: _Table, masters: list[str], slaves: list[str]) -> Fault:
     groups = _groups(table, masters) if "groups" in word.takes else ()
     allowed = [*masters, *(slaves if word.slaves else ())]
     who, some = _whom(table, allowed) if word.whom and not groups else ((), None)
+    whole = bool(table.take("whole", bool))
     for_s, every_s, times = table.time("for"), table.time("every"), table.take("times", int)
     if word.end is None and for_s is not None:
         table.refuse(f"{do} is not undone: leave it out", "for")
@@ -114,7 +150,7 @@ def _fault(table: _Table, masters: list[str], slaves: list[str]) -> Fault:
     table.done()
     return Fault(
         place=table.place, do=do, at_s=at_s, at_share=at_share, for_s=for_s, every_s=every_s, times=times, who=who,
-        some=some, groups=groups, change=change,
+        whole=whole, some=some, groups=groups, change=change,
     )  # fmt: skip
 
 

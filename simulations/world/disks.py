@@ -47,5 +47,6 @@ class Disk:
             damaged.write(b"\xa5" * (size // 2))
 
     def wipe(self) -> None:
-        """Takes everything away. Only between two lives."""
-        shutil.rmtree(self.folder)
+        """Takes everything away, if there is anything. Only between two lives."""
+        if self.folder.exists():
+            shutil.rmtree(self.folder)
