@@ -20,6 +20,16 @@ PAUSE = "pause"
 """One stands still."""
 
 
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """A thing that was done to machines, by the word of a plan; or undone: ``start``, ``thaw`` or ``join``."""
+
+    at_s: float
+    do: str
+    who: tuple[str, ...] = ()
+    groups: tuple[tuple[str, ...], ...] = ()
+
+
 @dataclass(slots=True)
 class Incident:
     """An incident that befell ``nodes`` from ``began_s`` to ``ended_s``."""

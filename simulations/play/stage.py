@@ -20,7 +20,7 @@ from ..kernel.life import outside
 from ..kernel.node import DISK_S
 from ..kernel.paths import Law
 from ..observe.folders import Print, ended_in
-from ..observe.incidents import LEAVE, PAUSE, Incident
+from ..observe.incidents import LEAVE, PAUSE, Deed, Incident
 from ..world.machines import Machine, PeerMachine
 from ..world.sinks import Destination
 from ..world.slaves import SlaveMachine
@@ -61,6 +61,8 @@ class Stage:
         self.gone: set[Machine] = set()
         """Those that never come back."""
         self.incidents: list[Incident] = []
+        self.deeds: list[Deed] = []
+        """All that was done to the machines, in order."""
         self.job = 0
         self.observer = Observer(self)
         self.injections: list[tuple[float, float]] = []
@@ -223,6 +225,7 @@ class Stage:
         alone = self._ended_at(hit) - through
         self.incidents.append(Incident("power loss" if power else "crash", names, now, now, through, alone))
         self._struck.update(m.name for m in hit if isinstance(m, Machine))
+        self._did("power-loss" if power else "crash", hit)
         for machine in hit:
             if power:
                 machine.lose_power()
@@ -235,6 +238,7 @@ class Stage:
         """Kills these and takes their disks away."""
         hit = list(machines)
         self.crash(hit, power=True)
+        self._did("wipe", hit)
         for machine in hit:
             machine.wipe()
             self.world.log.add(self.world.now, machine.name, "loses its disk")
@@ -254,6 +258,7 @@ class Stage:
         """Kills these for good."""
         hit = list(machines)
         self.wipe(hit)
+        self._did("bury", hit)
         self.gone.update(hit)
 
     def forget(self, machine: Machine) -> None:
@@ -263,10 +268,12 @@ class Stage:
 
     def start(self, machine: PeerMachine) -> None:
         """Begins a new life, joined through all other masters that there are."""
+        self._did("start", [machine])
         machine.start([m.address for m in self.staying if m is not machine])
 
     async def leave(self, machine: PeerMachine) -> None:
         """Lets one go in order."""
+        self._did("leave", [machine])
         going = Incident(LEAVE, frozenset({machine.name}), self.world.now, inf, frozenset())
         self.incidents.append(going)
         leaving = [i for i in self.incidents if i.what == LEAVE and i.open]
@@ -280,6 +287,7 @@ class Stage:
     def freeze(self, machines: Iterable[PeerMachine]) -> None:
         """Stops these in their tracks."""
         hit = list(machines)
+        self._did("freeze", hit)
         self._begin(PAUSE, hit, self._through(hit))
         self._struck.update(m.name for m in hit if isinstance(m, Machine))
         for machine in hit:
@@ -287,12 +295,14 @@ class Stage:
 
     def thaw(self, machines: Iterable[PeerMachine]) -> None:
         for machine in machines:
+            self._did("thaw", [machine])
             machine.node.resume()
             self._end(PAUSE, machine.name)
 
     def split(self, *groups: Iterable[Machine]) -> None:
         """Lets nothing through between these groups. A slave is in the group of its master."""
         sides = [list(group) for group in groups]
+        self._did("split", (), tuple(tuple(m.name for m in side) for side in sides))
         # What only the disk of one knows that is down or stands still, its side does not know.
         known = [self._ended_at([m for m in side if m in self.up] or side) for side in sides]
         through = frozenset.intersection(*known) if known else frozenset()
@@ -326,6 +336,7 @@ class Stage:
 
     def join(self) -> None:
         """Lets everything through again."""
+        self._did("join", ())
         self.world.network.heal()
         self._end("partition", None)
 
@@ -482,6 +493,10 @@ class Stage:
 
     def _with_slaves(self, machines: list[Machine]) -> list[PeerMachine]:
         return [*machines, *(slave for m in machines for slave in self.slaves_of(m))]
+
+    def _did(self, do: str, machines: Iterable[PeerMachine], groups: tuple[tuple[str, ...], ...] = ()) -> None:
+        """Writes down what was done."""
+        self.deeds.append(Deed(self.world.now, do, tuple(m.name for m in machines), groups))
 
     def _begin(
         self, what: str, machines: Iterable[PeerMachine], through: frozenset[Print], *, everywhere: bool = False

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..journey import verb as journey
 from ..kernel.own_name import COMMAND
-from . import asked, controls, growth, mutants, report, rings, run, swarm
+from . import asked, controls, growth, mutants, report, rings, run, shrink, swarm
 
 
 class Verb(NamedTuple):
@@ -41,6 +41,12 @@ VERBS: dict[str, Verb] = {
         mutants.add_options,
         mutants.run,
         mutants.EXAMPLES,
+    ),
+    "shrink": Verb(
+        "a failure reduced to the fewest faults and the smallest web that still fail",
+        shrink.add_options,
+        shrink.run,
+        shrink.EXAMPLES,
     ),
     "journey": Verb(
         "one URL, or one death, followed through the code",

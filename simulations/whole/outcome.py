@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..checkers import Violation
-from ..observe.incidents import Incident
+from ..observe.incidents import Deed, Incident
 from ..play.options import Options
 from ..play.series import Series
 from ..play.stage import Stage
@@ -47,6 +47,8 @@ class Report:
     incidents: list[Incident] = field(default_factory=list)
     items: list[dict[str, Any]] = field(default_factory=list)
     """The results, as the cluster gave them out."""
+    deeds: list[Deed] = field(default_factory=list)
+    """All that was done to the machines, in order."""
 
     def plain(self) -> dict[str, Any]:
         """Returns all but the series and the items as data for JSON."""

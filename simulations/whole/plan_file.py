@@ -18,6 +18,7 @@ from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
 
 from p2pcrawl.model.errors import ConfigurationError
 
+from ..controls import control_of
 from ..kernel.moments import PHASES
 from ..kernel.paths import Law
 from ..play.aims import BLOWS, BOTH, FOR_S, SIDES, Aim, strike
@@ -29,7 +30,7 @@ from .plan import MachinePlan, Plan, names_of
 
 T = TypeVar("T")
 
-CLUSTER = ("masters", "slaves", "replicas")
+CLUSTER = {"masters": int, "slaves": int, "replicas": int, "sinks": int, "key": str, "partition": str}
 STEP_MAX_S = 100 * 365 * 86_400.0
 _UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|h)")
@@ -61,10 +62,12 @@ def read_plan(path: Path, seed: int | None = None) -> Plan:
 def _plan(top: _Table, path: Path, seed: int | None) -> Plan:
     cluster, web, network = (top.table(name) for name in ("cluster", "web", "network"))
     machine_tables, fault_tables, aim_tables = (top.tables(name) for name in ("machine", "fault", "aim"))
-    given: dict[str, Any] = {name: value for name in CLUSTER if (value := cluster.take(name, int)) is not None}
+    given: dict[str, Any] = {
+        name: value for name, kind in CLUSTER.items() if (value := cluster.take(name, kind)) is not None
+    }
     cluster.done()
     plan = web.made(WebPlan())
-    given |= {"scenario": path.stem, "pages": plan.pages, "hosts": plan.hosts}
+    given |= {"scenario": path.stem, "pages": plan.pages, "hosts": plan.hosts, "private": plan.private}
     own_seed = top.take("seed", int)
     if (number := own_seed if seed is None else seed) is not None:
         given["seed"] = number
@@ -72,9 +75,13 @@ def _plan(top: _Table, path: Path, seed: int | None) -> Plan:
         if not limit_s:
             top.refuse("must be above 0", "limit")
         given["limit_s"] = limit_s
+    if (control := top.take("control", str)) is not None:
+        given["control"] = control
     top.done()
     try:
         options = Options(**given)
+        if options.control:
+            control_of(options.control)
     except ValueError as error:
         cluster.refuse(str(error))
     masters = names_of(options.masters)

@@ -124,6 +124,7 @@ class Simulation:
             return Report(
                 options, world.trace, world.now, real_clock() - self._began_s, figures(stage, len(self._items), series),
                 found, self._command, series, stage.incidents, self._items,
+                stage.deeds,
             )  # fmt: skip
 
     # -- the play -----------------------------------------------------------------------------

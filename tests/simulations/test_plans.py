@@ -281,8 +281,8 @@ ROUNDS = {
         + fault("leave", "12 s", 'who = ["m3"]', FOR),
     ),
     "a disk": (
-        {"wipe": "m1 loses its disk"},
-        fault("wipe", "2 s", 'who = ["m1"]', FOR),
+        {"wipe": "m1 loses its disk", "ask": "ask m2"},
+        fault("wipe", "2 s", 'who = ["m1"]', FOR) + fault("ask", "3 s", 'who = ["m2"]'),
     ),
     "network": (
         {"split": "network partition into 2 groups", "silence": "network cut m0 -> m1", "ring": "network cut m0 <-> m2",

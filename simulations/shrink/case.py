@@ -1,0 +1,161 @@
+"""Cases: runs made of parts that can be taken away one by one, and the words to tell and to write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any
+
+from p2pcrawl.peer.config import Partition
+from p2pcrawl.spiders.spider import Spider
+
+from ..kernel.paths import Law
+from ..observe.incidents import Deed
+from ..play.aims import FOR_S, Aim
+from ..play.faults import Fault
+from ..play.options import Options
+from ..play.spiders import Walker
+from ..scenarios.aimed import drawn_aims, drawn_faults
+from ..whole.plan import Plan
+from ..whole.plan_file import fault_and_aim
+from ..world.web import WebPlan
+from .deeds import faults_of
+
+Part = Fault | Aim
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One run: its options, web and network, and the faults and aims that come in it."""
+
+    options: Options
+    web: WebPlan
+    law: Law
+    parts: tuple[Part, ...] = ()
+    weights: tuple[int, ...] = (1,)
+    spider: type[Spider] = Walker
+    partition: str = ""
+
+    @property
+    def plan(self) -> Plan:
+        """Makes what is to be run."""
+        faults = [part for part in self.parts if isinstance(part, Fault)]
+        aims = [part for part in self.parts if isinstance(part, Aim)]
+        options = replace(self.options, partition=self.partition)
+        happen = partial(fault_and_aim, faults=faults, aims=aims)
+        return Plan(options, faults=happen, web=self.web, law=self.law, weights=self.weights, spider=self.spider)
+
+    @property
+    def size(self) -> str:
+        """Says how large it is."""
+        options = self.options
+        return (
+            f"{len(self.parts)} faults and aims, {options.masters} masters, {options.replicas} copies, "
+            f"{self.web.pages} pages on {self.web.hosts} hosts"
+        )
+
+    def smaller(self, *, pages: int | None = None, **options: Any) -> Case:
+        """Returns it with fewer pages, or other options; what was done to masters that are gone is done to others."""
+        web = self.web
+        if pages is not None:
+            web = replace(web, pages=pages, hosts=max(1, min(web.hosts, pages // 3)))
+        changed = replace(self.options, **options, pages=web.pages, hosts=web.hosts)
+        parts = tuple(_among(part, changed.masters) for part in self.parts)
+        return replace(self, options=changed, web=web, parts=parts)
+
+
+def case_of(plan: Plan) -> Case:
+    """Takes a plan apart. What a scenario does by its own code is none of the parts, until it was seen once: see
+    :func:`recorded`.
+    """
+    whole = plan.completed()
+    options = whole.options
+    parts: Sequence[Part] = ()
+    if options.scenario == "aimed" and plan.faults is None:
+        parts = (*drawn_faults(options), *drawn_aims(options))
+    elif isinstance(plan.faults, partial) and plan.faults.func is fault_and_aim:
+        parts = (*plan.faults.keywords["faults"], *plan.faults.keywords["aims"])
+    assert whole.web is not None and whole.law is not None
+    said = "" if plan.partition is Partition.AVAILABLE else str(plan.partition)
+    weights = tuple(whole.weight(number) for number in range(options.masters))
+    return Case(options, whole.web, whole.law, tuple(parts), weights, whole.spider, said)
+
+
+def recorded(case: Case, deeds: Iterable[Deed], job_s: float) -> Case:
+    """Returns a case with the faults that a scenario's own code was seen to do, at the times when it did them."""
+    return replace(case, parts=tuple(faults_of(deeds, job_s)))
+
+
+def _among(part: Part, masters: int) -> Part:
+    """Returns the part for a cluster of so many masters."""
+
+    def now(name: str) -> str:
+        return f"m{int(name[1:]) % masters}" if name[:1] == "m" and name[1:].isdigit() else name
+
+    if isinstance(part, Aim):
+        return replace(part, of=now(part.of))
+    groups = tuple(tuple(dict.fromkeys(map(now, group))) for group in part.groups)
+    overlap = len({name for group in groups for name in group}) < sum(map(len, groups))
+    return replace(part, who=tuple(dict.fromkeys(map(now, part.who))), groups=() if overlap else groups)
+
+
+def text_of(case: Case, story: Iterable[str] = ()) -> str:
+    """Writes a case as a plan's file, with its story as a comment above."""
+    options = case.options
+    lines = [f"# {line}".rstrip() for line in story]
+    lines += ["", f"seed = {options.seed}", f"limit = {_value(options.limit_s or 3600.0)}"]
+    if options.control:
+        lines.append(f"control = {_value(options.control)}")
+    cluster: dict[str, Any] = {"masters": options.masters, "slaves": options.slaves, "replicas": options.replicas}
+    extra = {"sinks": (options.sinks, 0), "key": (options.key, "host"), "partition": (case.partition, "")}
+    cluster |= {name: value for name, (value, usual) in extra.items() if value != usual}
+    lines += _table("[cluster]", cluster)
+    lines += _table("[web]", _unusual(case.web, WebPlan(), ("pages", "hosts")))
+    lines += _table("[network]", _unusual(case.law, Law(), ()))
+    for number, weight in enumerate(case.weights[: options.masters]):
+        if weight != 1:
+            lines += _table("[[machine]]", {"name": f"m{number}", "weight": weight})
+    for part in case.parts:
+        lines += _of_aim(part) if isinstance(part, Aim) else _of_fault(part)
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _of_aim(aim: Aim) -> list[str]:
+    said: dict[str, Any] = {"kind": aim.kind, "phase": aim.phase, "do": aim.do}
+    usual = {"nth": 1, "side": "node", "peer_do": "", "of": "", "beyond": False}
+    said |= {name: getattr(aim, name) for name, value in usual.items() if getattr(aim, name) != value}
+    if aim.apart_s:
+        said["apart"] = aim.apart_s
+    if aim.for_s != FOR_S:
+        said["for"] = aim.for_s
+    return _table("[[aim]]", said)
+
+
+def _of_fault(fault: Fault) -> list[str]:
+    when = {"at": fault.at_s, "at_share": fault.at_share, "for": fault.for_s, "every": fault.every_s}
+    said: dict[str, Any] = {"do": fault.do, **when, "times": fault.times, "some": fault.some, **fault.change}
+    said |= {"who": list(fault.who) or None, "groups": [list(group) for group in fault.groups] or None}
+    said["whole"] = fault.whole or None
+    if isinstance(fault.some, float):
+        said["some"] = f"{fault.some:.0%}"
+    return _table("[[fault]]", {name: value for name, value in said.items() if value is not None})
+
+
+def _unusual(made: Any, usual: Any, always: Sequence[str]) -> dict[str, Any]:
+    names = [each.name for each in fields(made)]
+    return {n: getattr(made, n) for n in names if n in always or getattr(made, n) != getattr(usual, n)}
+
+
+def _table(head: str, said: dict[str, Any]) -> list[str]:
+    return ["", head, *(f"{name} = {_value(value)}" for name, value in said.items())] if said else []
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return repr(round(value, 6)) if isinstance(value, float) else str(value)

@@ -1,0 +1,148 @@
+"""Reduction: takes away whatever a failure does not need, for as long as there is time.
+
+First what happens, by delta debugging, then the web, the masters, the copies and what else there is, then once more
+what happens. A smaller web is another web: its moments are other ones, so a few seeds are tried with it, and aims at
+earlier moments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from ..play.aims import Aim
+from ..whole.outcome import Report
+from ..whole.simulation import Simulation
+from ..world.pins import real_clock
+from .case import Case, Part
+
+PAGES = (3, 6, 10, 15, 20, 30, 45, 60, 90, 120, 180)
+SEEDS = 4
+"""So many are tried with each smaller web."""
+LOSES = frozenset({"wipe", "bury"})
+LIMIT_S = 600.0
+"""Virtual seconds for one trial: what hangs need not hang for long."""
+
+
+Play = Callable[[Case], Report]
+
+
+def simulated(case: Case) -> Report:
+    """Runs a case."""
+    return Simulation(case.plan).run()
+
+
+class TimeIsUp(Exception):
+    """Raised when the time that was given for it is over."""
+
+
+class Reduction:
+    """One failure on its way to the least that still fails. ``best`` is what it has come to, whenever it is stopped."""
+
+    def __init__(
+        self, case: Case, checker: str, seconds: float, tell: Callable[[str], None], play: Play = simulated
+    ) -> None:
+        self.best = case.smaller(limit_s=min(case.options.limit_s or LIMIT_S, LIMIT_S))
+        self.checker = checker
+        self.report: Report | None = None
+        """Of the best."""
+        self.trials = 0
+        self._until_s = real_clock() + seconds
+        self._tell = tell
+        self._play = play
+        self._tried: dict[str, bool] = {}
+
+    def run(self) -> Case:
+        """Reduces, and returns the best. Raises TimeIsUp; ``best`` is right at any time."""
+        self._take(self.best)
+        self._parts()
+        for _ in range(2):
+            before = self.best
+            self._pages()
+            self._cluster()
+            self._parts()
+            if self.best == before:
+                break
+        return self.best
+
+    def fails(self, case: Case) -> Report | None:
+        """Runs a case; returns its report, if the same checker tells."""
+        if real_clock() > self._until_s:
+            raise TimeIsUp
+        key = repr(case)
+        if self._tried.get(key) is False:
+            return None
+        self.trials += 1
+        try:
+            report = self._play(case)
+        except (OSError, ValueError, LookupError):
+            # Without its other parts a fault may be one that cannot be.
+            report = None
+        failed = report is not None and any(v.checker == self.checker for v in report.violations)
+        self._tried[key] = failed
+        return report if failed else None
+
+    def _take(self, *candidates: Case) -> bool:
+        """Takes the first of these that still fails as the best."""
+        for case in candidates:
+            if case != self.best or self.report is None:
+                report = self.fails(case)
+                if report is not None:
+                    self.best, self.report = case, report
+                    self._tell(f"{self.checker} with {case.size} (trial {self.trials})")
+                    return True
+        return False
+
+    def _parts(self) -> None:
+        """Takes away parts: all, then halves, quarters and so on, at last one by one."""
+        if not self.best.parts or self._take(*self._seeded(replace(self.best, parts=()))):
+            return
+        pieces = 2
+        while len(self.best.parts) > 1:
+            parts = self.best.parts
+            size = -(-len(parts) // pieces)
+            cuts = [(*parts[:at], *parts[at + size :]) for at in range(0, len(parts), size)]
+            keeps = [parts[at : at + size] for at in range(0, len(parts), size)] if pieces == 2 else []
+            if self._take(*(replace(self.best, parts=tuple(left)) for left in (*keeps, *cuts) if left)):
+                pieces = max(2, pieces - 1)
+            elif size == 1:
+                return
+            else:
+                pieces = min(2 * pieces, len(parts))
+
+    def _pages(self) -> None:
+        for pages in PAGES:
+            if pages >= self.best.web.pages:
+                return
+            smaller = self.best.smaller(pages=pages)
+            earlier = replace(smaller, parts=tuple(_earlier(p, pages / self.best.web.pages) for p in smaller.parts))
+            if self._take(*self._seeded(smaller), *(self._seeded(earlier) if earlier != smaller else ())):
+                return
+
+    def _cluster(self) -> None:
+        options = self.best.options
+        for name in ("slaves", "sinks", "private"):
+            if getattr(options, name):
+                self._take(self.best.smaller(**{name: 0}))
+        for masters in range(2, options.masters):
+            if masters >= options.replicas and self._take(*self._seeded(self.best.smaller(masters=masters))):
+                break
+        # With fewer copies a lost disk would be a loss that nobody promises to bear, and another failure.
+        fewest = options.replicas if any(part.do in LOSES or _peer_loses(part) for part in self.best.parts) else 1
+        for replicas in range(fewest, options.replicas):
+            if self._take(*self._seeded(self.best.smaller(replicas=replicas))):
+                break
+
+    def _seeded(self, case: Case) -> Iterator[Case]:
+        """Yields a case with its own seed, and with some others."""
+        yield case
+        for more in range(1, SEEDS):
+            yield case.smaller(seed=case.options.seed + more)
+
+
+def _peer_loses(part: Part) -> bool:
+    return isinstance(part, Aim) and part.peer_do in LOSES
+
+
+def _earlier(part: Part, share: float) -> Part:
+    return replace(part, nth=max(1, round(part.nth * share))) if isinstance(part, Aim) else part

@@ -1,0 +1,88 @@
+"""``shrink``: a failure reduced to the least that still fails."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from p2pcrawl.model.errors import ConfigurationError
+
+from ..kernel.own_name import COMMAND
+from ..shrink.case import Case, case_of, recorded, text_of
+from ..shrink.reduction import Reduction, TimeIsUp
+from ..shrink.story import story_of
+from ..whole.outcome import Report
+from ..whole.plan import Plan
+from ..whole.simulation import Simulation
+from .asked import add_plan_options, plan_of, refuse_options, refuse_unwritable
+from .run import drawn
+
+EXAMPLES = f"""\
+  {COMMAND} shrink 1234                      # a seed of a swarm that failed
+  {COMMAND} shrink fails.toml -o least.toml
+  {COMMAND} shrink churn --seed 7 --masters 5 --minutes 5"""
+MINUTES = 10.0
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "what", metavar="SEED|PLAN.toml|SCENARIO", help="a seed of a swarm, a plan's file, or a scenario"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="the plan's file (default shrunk-WHAT.toml)")
+    parser.add_argument("--checker", metavar="NAME", help="the one that must tell (default: the first that does)")
+    parser.add_argument("--minutes", type=float, default=MINUTES, help=f"real time at most (default {MINUTES:g})")
+    add_plan_options(parser)
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Shrinks a failure, prints it as a story and writes it as a plan; 1 if there is one, 0 if nothing is amiss.
+
+    Raises ConfigurationError for what cannot be run or written.
+    """
+    plan = _plan(asked)
+    path: Path = asked.output or Path(f"shrunk-{Path(asked.what).stem}.toml")
+    refuse_unwritable(path)
+    print(f"{plan.command}", flush=True)
+    report = Simulation(plan).run()
+    checkers = list(dict.fromkeys(violation.checker for violation in report.violations))
+    if asked.checker is not None:
+        checkers = [name for name in checkers if name == asked.checker]
+    if not checkers:
+        print("nothing is amiss" if asked.checker is None else f"{asked.checker} has nothing to tell")
+        return 0
+    first = _case(plan, report, checkers[0])
+    reduction = Reduction(first, checkers[0], 60.0 * asked.minutes, lambda line: print(line, flush=True))
+    try:
+        reduction.run()
+    except TimeIsUp:
+        print(f"the time is up after {reduction.trials} trials", file=sys.stderr)
+    finally:
+        # Also when somebody has seen enough: what was found by then is worth having.
+        if reduction.report is not None:
+            _write(reduction, path)
+    if reduction.report is None:
+        raise ConfigurationError("the failure did not come again: it needs more than a plan can say")
+    return 1
+
+
+def _plan(asked: argparse.Namespace) -> Plan:
+    if asked.what.isdecimal():
+        refuse_options(asked.what, asked, beside=("control",))
+        return Plan(replace(drawn(int(asked.what)), control=asked.control or ""))
+    return plan_of(asked.what, asked)
+
+
+def _case(plan: Plan, report: Report, checker: str) -> Case:
+    """Returns the case of a plan; where a scenario acts by its own code, with what it was seen to do."""
+    case = case_of(plan)
+    return case if case.parts else recorded(case, report.deeds, report.series.marks[0][0])
+
+
+def _write(reduction: Reduction, path: Path) -> None:
+    assert reduction.report is not None
+    story = list(story_of(reduction.best, reduction.report, reduction.checker))
+    print("\n".join(["", *story, "", f"{reduction.best.size}, after {reduction.trials} trials"]))
+    path.write_text(text_of(reduction.best, story), encoding="utf-8")
+    print(f"{COMMAND} run {path}", flush=True)

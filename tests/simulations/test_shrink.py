@@ -1,0 +1,138 @@
+"""A failure is reduced to the least that still fails, and what is left can be read as a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from simulations.__main__ import main
+from simulations.checkers import Violation
+from simulations.kernel.moments import LEFT
+from simulations.kernel.paths import Law
+from simulations.observe.incidents import Deed
+from simulations.play.aims import Aim
+from simulations.play.faults import Fault
+from simulations.play.options import Options
+from simulations.scenarios.aimed import drawn_aims, drawn_faults
+from simulations.shrink.case import Case, case_of, text_of
+from simulations.shrink.deeds import faults_of
+from simulations.shrink.reduction import Reduction, TimeIsUp
+from simulations.whole.outcome import Report
+from simulations.whole.plan import Plan
+from simulations.whole.plan_file import read_plan
+from simulations.world.web import WebPlan
+
+OPTIONS = Options(
+    scenario="aimed", seed=4, masters=5, replicas=3, pages=120, hosts=10, slaves=1, sinks=1, limit_s=500.0
+)
+
+
+def failing(needs: Callable[[Case], bool], told: list[str], seconds: float = 60.0) -> Reduction:
+    """A reduction of a case that fails as long as it has what it needs."""
+
+    def play(case: Case) -> Report:
+        found = [Violation("quiet", "it broke")] if needs(case) else [Violation("items", "something else")]
+        return Report(case.options, "", 0.0, 0.0, {}, found)
+
+    return Reduction(case_of(Plan(OPTIONS)), "quiet", seconds, told.append, play)
+
+
+def test_what_is_not_needed_is_taken_away() -> None:
+    told: list[str] = []
+    parts = case_of(Plan(OPTIONS)).parts
+    needed = {parts[1].place, parts[-1].place}
+
+    best = failing(lambda c: needed <= {p.place for p in c.parts} and c.web.pages >= 12 and c.options.masters > 2, told)
+    best.run()
+
+    assert {part.place for part in best.best.parts} == needed
+    assert (best.best.web.pages, best.best.options.masters, best.best.options.replicas) == (15, 3, 1)
+    assert (best.best.options.slaves, best.best.options.sinks) == (0, 0)
+    assert "2 faults and aims, 3 masters" in told[-1]
+
+
+def test_a_failure_without_any_fault_is_left_without_one() -> None:
+    reduction = failing(lambda case: True, [])
+
+    assert reduction.run().parts == ()
+
+
+def test_when_the_time_is_up_what_was_found_by_then_is_kept() -> None:
+    reduction = failing(lambda case: True, [], seconds=0.0)
+
+    with pytest.raises(TimeIsUp):
+        reduction.run()
+
+    assert reduction.report is None
+    assert reduction.best.parts == case_of(Plan(OPTIONS)).parts
+
+
+def test_a_case_is_written_as_the_plan_that_it_is(tmp_path: Path) -> None:
+    case = Case(
+        replace(OPTIONS, control="never-dropped"), WebPlan(pages=20, hosts=5, zipf=2.0), Law(loss=0.1),
+        (*drawn_faults(OPTIONS), *drawn_aims(OPTIONS),
+         Fault(place="", do="split", at_s=2.5, for_s=4.0, groups=(("m0",), ("m1", "m2")))),
+    )  # fmt: skip
+    path = tmp_path / "least.toml"
+
+    path.write_text(text_of(case, ["It broke.", '"so"']))
+    again = case_of(read_plan(path))
+
+    assert [replace(part, place="") for part in again.parts] == [
+        *(replace(part, place="") for part in case.parts if isinstance(part, Fault)),
+        *(replace(part, place="") for part in case.parts if isinstance(part, Aim)),
+    ]
+    assert (again.web, again.law) == (case.web, case.law)
+    assert replace(again.options, scenario="", latency_s=1.0) == replace(
+        case.options, scenario="", latency_s=1.0, pages=20, hosts=5
+    )
+
+
+def test_what_a_scenario_did_becomes_faults_of_a_plan_at_the_same_times() -> None:
+    deeds = [
+        Deed(0.5, "start", ("m0",)),
+        Deed(3.0, "power-loss", ("m1",)),
+        Deed(3.0, "wipe", ("m1",)),
+        Deed(4.0, "split", (), (("m0",), ("m2",))),
+        Deed(6.0, "join"),
+        Deed(8.0, "start", ("m1",)),
+        Deed(9.0, "freeze", ("m2",)),
+    ]
+
+    faults = list(faults_of(deeds, 1.0))
+
+    assert [(f.do, f.at_s, f.for_s, f.who, f.groups) for f in faults] == [
+        ("wipe", 2.0, 5.0, ("m1",), ()),
+        ("split", 3.0, 2.0, (), (("m0",), ("m2",))),
+        ("freeze", 8.0, None, ("m2",), ()),
+    ]
+
+
+def test_parts_that_name_masters_that_are_gone_name_others() -> None:
+    case = Case(OPTIONS, WebPlan(pages=30), Law(), (
+        Fault(place="", do="crash", at_s=1.0, who=("m4",)), Aim(kind="Copy", phase=LEFT, do="crash", of="m3"),
+    ))  # fmt: skip
+
+    crash, aim = case.smaller(masters=2, replicas=2).parts
+
+    assert isinstance(crash, Fault) and isinstance(aim, Aim)
+    assert (crash.who, aim.of) == (("m0",), "m1")
+
+
+@pytest.mark.slow
+def test_a_mistake_that_was_put_in_is_shrunk_to_a_plan_that_still_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "least.toml"
+    put_in = ["steady", "--masters", "3", "--pages", "30", "--control", "news-counted-twice"]
+
+    assert main(["shrink", *put_in, "-o", str(path)]) == 1
+    printed = capsys.readouterr().out
+    again = main(["run", str(path)])
+
+    assert again == 1
+    assert "statements tells:" in printed
+    assert "0 faults and aims, 2 masters, 1 copies, 3 pages" in printed
