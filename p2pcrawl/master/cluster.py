@@ -29,7 +29,7 @@ from p2pcrawl.master.majority.no_mandate import NoMandate
 from p2pcrawl.master.majority.roll import Roll
 from p2pcrawl.master.master import Master
 from p2pcrawl.master.own_standing import OwnStanding
-from p2pcrawl.model.cluster.node import Member
+from p2pcrawl.model.cluster.node import Member, NodeId
 from p2pcrawl.model.crawl.page_link import Link
 from p2pcrawl.model.errors import P2PCrawlError
 from p2pcrawl.model.timings import TIMINGS
@@ -103,6 +103,8 @@ class Cluster:
         self.orders = HostOrders(peers, self.holdings, ground.workbench, ground.wake.set)
         self.completion = Completion(peers, self.own_standing.of, ground.lifecycle.close)
         self._idle_pages = IdlePages()
+        self._missed: frozenset[NodeId] = frozenset()
+        """Who was missing when the last view was taken."""
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self, *, looking: bool = False, founds: bool = False, conclude: Conclude | None = None) -> None:
@@ -145,8 +147,11 @@ class Cluster:
 
     def _take_view(self, view: ViewChange) -> None:
         """Tells all who have to know of a view that was taken."""
-        # Judged before they are taken in again.
-        back = {node for node in view.restarted if self.budgets.is_back(node, self.views.boots[node])}
+        # Judged before they are taken in again. Whoever was missed, or misses us, may have served what we did; also if
+        # it has begun a new life beyond a cut, or we have.
+        back = [node for node in view.restarted if self.budgets.is_back(node, self.views.boots[node])]
+        found = self._missed.intersection(view.restarted)
+        self._missed = frozenset(member.id for member in self.peers.missing())
         for node in view.restarted:
             # What it was told before may be gone.
             self.mirroring.restarted(node)
@@ -162,7 +167,7 @@ class Cluster:
             self.upkeep.members_changed(view.members)
         else:
             self._change_view(view, view.change)
-            if back:
+            if back or found:
                 self.takeover.meet()
 
     def _change_view(self, view: ViewChange, change: Change) -> None:

@@ -29,6 +29,18 @@ class Story(NamedTuple):
     run: Options | Plan
 
 
+async def one_begins_anew_beyond_a_cut(stage: Stage) -> None:
+    one, *others = stage.machines
+    await stage.progress(0.1)
+    stage.split([one], others)
+    stage.crash([one])
+    await asyncio.sleep(2.0)
+    stage.start(one)
+    await asyncio.sleep(45.0)
+    stage.join()
+    await stage.agree()
+
+
 async def one_is_away_for_a_moment_before_another_loses_its_disk(stage: Stage) -> None:
     away, wiped = stage.machines[:2]
     await asyncio.sleep(1.0)
@@ -320,6 +332,25 @@ STORIES = {
         Plan(
             Options(scenario="partition-isolated", seed=7, masters=5, replicas=2, key="url", limit_s=1200),
             web=WebPlan(pages=150, hosts=25, flaky=0.4),
+        ),
+    ),
+    "lent-as-the-parts-met": Story(
+        "One began anew beyond a cut, asked hosts there, and told their owners two seconds after the parts had met; "
+        "and what these had lent a moment before went on without their delay.",
+        Plan(
+            Options(masters=4, replicas=1, pages=120, hosts=12, seed=8, key="url", limit_s=1200),
+            faults=one_begins_anew_beyond_a_cut,
+            web=WebPlan(
+                pages=120,
+                hosts=12,
+                flaky=0.85,
+                redirect=0,
+                missing=0,
+                failing=0,
+                forbidden=0,
+                dead_hosts=0,
+                delayed_hosts=0,
+            ),
         ),
     ),
     "slaves-that-outlive-the-power": Story(

@@ -115,7 +115,7 @@ class Takeover:
         Whoever goes on with a bucket lets its hosts wait their delay: from now on, from when it hears who else served
         it, and from when that one has let go of it; and those that are asked there still, until that has ended.
         """
-        self._bench.came_over({b for b in range(BUCKETS) if self._ownership.in_service(b)}, monotonic())
+        self._budgets.came_over({b for b in range(BUCKETS) if self._ownership.in_service(b)})
         # Those go on with what they have, and may have taken this view before us.
         self._offering.offer_now(self._unclaimed)
 
@@ -381,7 +381,7 @@ class Takeover:
         if not self._ownership.offered(sender, buckets):
             return Offered(0, False)
         # Whoever offers what is served here may have served it as well until now; its hosts wait for that once.
-        self._bench.came_over({b for b in first if self._ownership.in_service(b)}, monotonic())
+        self._budgets.came_over({b for b in first if self._ownership.in_service(b)})
         served = {bucket for bucket in buckets if self._ownership.in_service(bucket)}
         told = [note for note in request.notes if bucket_of_hash(note.key) in served]
         self._host_notes.learn({note.key: HostNote(note.delay_s, note.penalty_s, note.pause_s) for note in told})

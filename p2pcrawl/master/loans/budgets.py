@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from time import monotonic
 
 from p2pcrawl.core.bench.seat import Seat
 from p2pcrawl.core.bench.workbench import Workbench
@@ -85,6 +86,13 @@ class Budgets:
         self._lives.change(living)
         self.borrowing.members_changed()
         self.lending.members_changed()
+
+    def came_over(self, buckets: Collection[int]) -> None:
+        """Makes the hosts of these buckets wait their delay, for another master may have asked them a moment ago. What
+        we have lent of them is called in: borrowers do not know of that.
+        """
+        self._bench.came_over(buckets, monotonic())
+        self.lending.call_in([key for key in self.lending.lent() if bucket_of_hash(key) in buckets])
 
     def met(self, node: NodeId, asked: Collection[int], told: Collection[int]) -> None:
         """Takes in what a master says that served the same buckets: all hosts of ours that are asked there, and those

@@ -124,9 +124,9 @@ class Lending:
         """Returns the hosts of which others have loans, by their keys."""
         return (key for key, ledger in self._ledgers.items() if ledger.lent)
 
-    def call_in(self, hosts: Iterable[int], back: NodeId) -> None:
-        """Calls in what is lent of these hosts to others than ``back``, who asks them or knows more of them. What is
-        open goes on.
+    def call_in(self, hosts: Iterable[int], back: NodeId | None = None) -> None:
+        """Calls in what is lent of these hosts, but to ``back``, who asks them or knows more of them. What is open goes
+        on.
         """
         for key in hosts:
             seat, ledger = self._bench.seats.get(key), self._ledgers.get(key)

@@ -30,7 +30,7 @@ from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.wire.messages.ask import Answered
 from p2pcrawl.wire.messages.codec import FrameReader, encode
 from p2pcrawl.wire.sealed.datagrams import Opened
-from tests.peers import FakePeers
+from tests.peers import FakePeers, member
 from tests.unit.master.fake_slaves import Slaves, spec_of
 
 JOB = JobId(77)
@@ -118,7 +118,7 @@ class Others(FakePeers):
         return [self._town.member(id) for id in self._town.seen_by(self.me) if id in self._town.houses]
 
     def missing(self) -> list[Any]:
-        return sorted(self._town.missing)
+        return [member(id) for id in sorted(self._town.missing)]
 
 
 class FakeMaster:

@@ -440,6 +440,21 @@ async def test_loan_of_a_host_of_which_another_master_knows_more_is_called_in(as
         assert not it.borrower.permit()
 
 
+async def test_loan_is_called_in_when_another_master_may_have_asked_the_host_a_moment_ago() -> None:
+    async with town() as it:
+        it.other.permit()
+        await until(lambda: it.lent == 1)
+        waiting = it.owner.budgets.lending.lend(Borrow(0, NAME, 1, 1.0, 1), BORROWER)
+
+        it.owner.budgets.came_over({bucket_of(NAME)})
+        await until(lambda: any(isinstance(message, CallIn) for message in it.heard))
+        await until(lambda: bool(it.other.budgets.borrowing._loans))
+
+        assert not it.other.permit()
+        it.other.budgets.tend()
+        assert (await waiting).wait_s == pytest.approx(1.0, abs=0.3)
+
+
 async def test_nobody_but_its_owner_calls_a_loan_in() -> None:
     async with town() as it:
         await it.borrow(it.borrower)
