@@ -242,7 +242,11 @@ def answers(nodes: list[str], *, jobs: int = 3, hosts: int = 20) -> dict[str, An
         "/v1/buckets": lambda _: buckets(nodes),
         "/v1/history": lambda query: history(int(query["minutes"])),
         "/v1/hosts": hosts_told,
-        "/v1/warnings": {"warnings": []},
+        "/v1/warnings": {
+            "warnings": [
+                {"at": 5.0, "peer": nodes[1], "level": "WARNING", "logger": "p2pcrawl.master", "text": "a disk is slow"}
+            ]
+        },
         f"/v1/jobs/{number}": job(0),
         f"/v1/jobs/{number}/hosts": {"hosts": every[:25], "total": len(every)},
         f"/v1/jobs/{number}/statistics": {

@@ -163,6 +163,17 @@ def test_masters_that_see_different_clusters_are_shown_at_once(tab: Tab, peer: R
     assert tab.run("[...document.querySelectorAll('#peers td.bad')].map((cell) => cell.innerText)") == ["01234567"]
 
 
+def test_warnings_of_the_logs_are_asked_for_when_somebody_opens_them(tab: Tab, peer: RecordedPeer) -> None:
+    tab.go(f"http://{peer.address}/")
+    tab.until("document.querySelector('#throughput path.line')?.getAttribute('d')")
+    before = [path for path in peer.asked if "warnings" in path]
+
+    tab.click("#lines summary")
+
+    tab.until_text(f"{NODES[1][:8]}: a disk is slow", "#lines")
+    assert before == []
+
+
 def test_refused_change_is_said(tab: Tab, peer: RecordedPeer) -> None:
     peer.refusal = 409, "it is finished"
     shown(tab, peer, f"#/jobs/{JOB}")
