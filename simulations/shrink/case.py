@@ -36,10 +36,14 @@ class Case:
     weights: tuple[int, ...] = (1,)
     spider: type[Spider] = Walker
     partition: str = ""
+    own: bool = False
+    """What happens is done by the scenario's own code, and cannot be taken apart."""
 
     @property
     def plan(self) -> Plan:
         """Makes what is to be run."""
+        if self.own:
+            return Plan(replace(self.options, partition=self.partition))
         faults = [part for part in self.parts if isinstance(part, Fault)]
         aims = [part for part in self.parts if isinstance(part, Aim)]
         options = replace(self.options, partition=self.partition)
@@ -50,9 +54,10 @@ class Case:
     def size(self) -> str:
         """Says how large it is."""
         options = self.options
+        what = f"all of {options.scenario}" if self.own else f"{len(self.parts)} faults and aims"
         return (
-            f"{len(self.parts)} faults and aims, {options.masters} masters, {options.replicas} copies, "
-            f"{self.web.pages} pages on {self.web.hosts} hosts"
+            f"{what}, {options.masters} masters, {options.replicas} copies, {self.web.pages} pages on "
+            f"{self.web.hosts} hosts"
         )
 
     def smaller(self, *, pages: int | None = None, **options: Any) -> Case:

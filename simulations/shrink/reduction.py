@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from ..play.aims import Aim
+from ..scenarios import SCENARIOS
 from ..whole.outcome import Report
 from ..whole.simulation import Simulation
 from ..world.pins import real_clock
@@ -54,7 +55,8 @@ class Reduction:
 
     def run(self) -> Case:
         """Reduces, and returns the best. Raises TimeIsUp; ``best`` is right at any time."""
-        self._take(self.best)
+        if not self._take(self.best, *self._whole()):
+            return self.best
         self._parts()
         for _ in range(2):
             before = self.best
@@ -110,6 +112,12 @@ class Reduction:
             else:
                 pieces = min(2 * pieces, len(parts))
 
+    def _whole(self) -> Iterator[Case]:
+        """Yields the case as its scenario plays it, if that is more than the faults that it was seen to do."""
+        name = self.best.options.scenario
+        if name in SCENARIOS and name != "aimed":
+            yield replace(self.best, parts=(), own=True)
+
     def _pages(self) -> None:
         for pages in PAGES:
             if pages >= self.best.web.pages:
@@ -121,14 +129,16 @@ class Reduction:
 
     def _cluster(self) -> None:
         options = self.best.options
-        for name in ("slaves", "sinks", "private"):
-            if getattr(options, name):
-                self._take(self.best.smaller(**{name: 0}))
-        for masters in range(2, options.masters):
+        least = SCENARIOS[options.scenario] if self.best.own else SCENARIOS["steady"]
+        for name, fewest in (("slaves", least.slaves_min), ("sinks", least.sinks_min), ("private", 0)):
+            if getattr(options, name) > fewest:
+                self._take(self.best.smaller(**{name: fewest}))
+        for masters in range(max(2, least.masters_min), options.masters):
             if masters >= options.replicas and self._take(*self._seeded(self.best.smaller(masters=masters))):
                 break
         # With fewer copies a lost disk would be a loss that nobody promises to bear, and another failure.
-        fewest = options.replicas if any(part.do in LOSES or _peer_loses(part) for part in self.best.parts) else 1
+        loses = self.best.own or any(part.do in LOSES or _peer_loses(part) for part in self.best.parts)
+        fewest = options.replicas if loses else 1
         for replicas in range(fewest, options.replicas):
             if self._take(*self._seeded(self.best.smaller(replicas=replicas))):
                 break

@@ -60,6 +60,20 @@ def test_a_failure_without_any_fault_is_left_without_one() -> None:
     assert reduction.run().parts == ()
 
 
+def test_what_only_the_code_of_a_scenario_does_is_left_to_it_and_the_rest_made_smaller() -> None:
+    def play(case: Case) -> Report:
+        found = [Violation("items", "a lie")] if case.own else []
+        return Report(case.options, "", 0.0, 0.0, {}, found)
+
+    first = case_of(Plan(Options(scenario="slaves-lie", masters=4, slaves=3, pages=60, hosts=10)))
+    best = Reduction(first, "items", 60.0, lambda line: None, play).run()
+
+    assert best.plan.command == (
+        "python -m simulations run slaves-lie --seed 1 --masters 2 --slaves 2 --pages 3 --hosts 1 --limit 600.0"
+    )
+    assert best.size == "all of slaves-lie, 2 masters, 2 copies, 3 pages on 1 hosts"
+
+
 def test_when_the_time_is_up_what_was_found_by_then_is_kept() -> None:
     reduction = failing(lambda case: True, [], seconds=0.0)
 
