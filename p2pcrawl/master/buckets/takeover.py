@@ -360,7 +360,7 @@ class Takeover:
             await self._demote(free)
             await self._handover.forget(free)
         self.given += len(free)
-        self._told(claimer, len(free))
+        self._told(claimer, len(free & self._unclaimed))
         epochs = dict(zip(taken, zip(request.counters, request.since, strict=True), strict=True))
         self._ownership.handed_over({bucket: epochs[bucket] for bucket in free})
         await self._holdings.note(self._ownership.standings(free))
