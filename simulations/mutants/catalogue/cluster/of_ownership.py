@@ -176,7 +176,7 @@ MUTANTS = (
         harm="One that has let go is waited for still, and the bucket is never served.",
     ),
     Mutant(
-        name="vouches-for-older-epoch",
+        name="later-epoch-vouches",
         kind=Slip.FENCE,
         where=_OWNERSHIP + "vouch",
         old="standing.epoch == begun.get(b)",
