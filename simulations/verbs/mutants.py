@@ -35,7 +35,9 @@ SAID_MAX = 100
 """Characters of what was said first, in a line; --json has all of it."""
 _NOT_CHECKERS = ((RAISED, ENDED), (HUNG,))
 """How a run fails that no checker has judged."""
-HARD = frozenset({"wiped", "newcomers", "massacre", "majority", "power-loss", "churn", "clearing", "inject", "swarm"})
+HARD = frozenset(
+    {"aimed", "wiped", "newcomers", "massacre", "majority", "power-loss", "churn", "clearing", "inject", "swarm"}
+)
 """The scenarios in which masters die or lose their disks, several or again and again."""
 
 

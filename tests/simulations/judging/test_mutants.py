@@ -21,6 +21,7 @@ from simulations.mutants import Mutant, Slip, mutants
 from simulations.mutants.hunting.hunt import ENDED, HUNG, Amiss, Hunt, Run
 from simulations.mutants.hunting.lone_runs import hunted
 from simulations.mutants.making.edits import NotApplicable, edit_of
+from simulations.scenarios import SCENARIOS
 from simulations.verbs import mutants as verb
 from simulations.verbs.verbs import parser
 
@@ -296,6 +297,10 @@ def test_list_says_where_and_what_harm(capsys: pytest.CaptureFixture[str]) -> No
     said = capsys.readouterr().out
     assert status == 0
     assert [m.name for m in mutants().values() if (m.harm in said) != (m.kind is Slip.QUORUM)] == []
+
+
+def test_hard_seeds_are_of_scenarios_that_there_are() -> None:
+    assert set(SCENARIOS) >= verb.HARD
 
 
 def test_survivor_makes_the_status_one_and_is_named_in_the_score(

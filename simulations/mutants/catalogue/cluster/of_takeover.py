@@ -195,9 +195,7 @@ MUTANTS = (
         name="hosts-not-spaced-at-meeting",
         kind=Slip.CHECK,
         where=_TAKEOVER + "meet",
-        old=(
-            "        self._bench.came_over({b for b in range(BUCKETS) if self._ownership.in_service(b)}, monotonic())\n"
-        ),
+        old="        self._budgets.came_over({b for b in range(BUCKETS) if self._ownership.in_service(b)})\n",
         new="",
         harm="When two sides meet, hosts that both served are asked twice within their delay.",
     ),
