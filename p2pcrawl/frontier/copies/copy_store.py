@@ -285,7 +285,8 @@ class CopyStore:
                         return gone
                     run_many(self._db, "DELETE FROM held WHERE id IN (", ids, ")")
                     run_many(self._db, "DELETE FROM body WHERE id IN (", ids, ")")
-                    gone += len(ids)
+                gone += len(ids)
+                self._count -= len(ids)
 
     def notes(self, buckets: Collection[int]) -> list[NoteRow]:
         """Returns what the hosts in these buckets ask."""

@@ -148,6 +148,15 @@ def test_store_says_of_which_buckets_it_has_anything(store: CopyStore) -> None:
     assert not store.has_rows(EVERYTHING) and not store.sizes([1]) and not store.bare
 
 
+def test_dropped_job_counts_no_more(store: CopyStore) -> None:
+    store.put([*(copy(n, job=1) for n in range(5)), copy(9, job=2)])
+
+    assert store.drop_job(1) == 5
+    assert (store.count(), store.bare) == (1, False)
+    assert store.drop_job(2) == 1
+    assert (store.count(), store.bare) == (0, True)
+
+
 def test_dropped_row_can_come_back(store: CopyStore) -> None:
     store.put([copy(1, 9), copy(2, 9)])
     store.drop([1])
