@@ -47,7 +47,11 @@ def agree(evidence: Evidence) -> None:
         "counts": dict(counts), "members": ["a", "b"], "missing": [], "incomplete": [], "final": True,
         "conserved": True, "copies": {"asked": 2, "kept": 2},
     }  # fmt: skip
-    evidence.answers["m0"] = {**counts, "missing": [], "not_whole": [], "moving": 0, "certificate": certificate}
+    work = {"fetches": counts["fetches"], "pages": counts["pages"]}
+    evidence.answers["m0"] = {
+        **counts, "missing": [], "not_whole": [], "moving": 0, "certificate": certificate,
+        "statistics": {"total": work, "rows": [{"pages": counts["pages"]}]},
+    }  # fmt: skip
 
 
 def count(folder: Folder) -> None:
