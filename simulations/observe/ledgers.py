@@ -22,6 +22,12 @@ class Ledger(NamedTuple):
         place = bisect_right(self.moments, now_s)
         return self.fetches[place - 1] if place else 0
 
+    def at_death(self, now_s: float) -> int:
+        """Returns what was counted by a death at most: what a disk that came back was first seen with, for nobody looks
+        at the very moment."""
+        place = bisect_right(self.moments, now_s)
+        return self.fetches[place] if place < len(self.fetches) else self.by(now_s)
+
 
 @dataclass(slots=True)
 class Ledgers:
@@ -56,7 +62,7 @@ class Ledgers:
         when.
         """
         lost = sum(
-            ledger.by(at_s) - ledger.by(at_s - lost_s)
+            ledger.at_death(at_s) - ledger.by(at_s - lost_s)
             for machine, at_s in deaths
             for ledger in self.by_disk.values()
             if ledger.machine == machine

@@ -10,6 +10,7 @@ from p2pcrawl.model.crawl.fingerprint import fingerprint, halves
 from p2pcrawl.wire.messages.peer_messages import CopyRow
 from simulations.observe.folders import DONE, QUEUED, print_of, read_phases, read_rows
 from simulations.observe.inventory import Held, Stock
+from simulations.observe.ledgers import Ledger, Ledgers
 from simulations.observe.sightings import Presence, Sighting, Sightings
 from simulations.play.options import Options
 from simulations.whole.simulation import Simulation
@@ -50,6 +51,14 @@ def test_rows_of_one_job_are_counted_in_every_table(tmp_path: Path) -> None:
 
     assert read_rows(tmp_path / "m0", JOB) == {"record": 1, "held": 1}
     assert read_rows(tmp_path / "m0", JOB + 1) == read_rows(tmp_path / "none", JOB) == {}
+
+
+def test_what_was_counted_between_the_last_look_and_a_death_need_not_have_been_told() -> None:
+    back, gone = Ledger("m0", [1.0, 5.0, 13.0, 20.0], [0, 1, 4, 12]), Ledger("m1", [1.0, 5.0], [2, 6])
+    ledgers = Ledgers({"one": back, "other": gone})
+
+    assert ledgers.least_of_slices(2.0, [("m0", 5.4)]) == 12 + 6 - (4 - 0)
+    assert ledgers.least_of_slices(2.0, [("m1", 5.4)]) == 12 + 6 - (6 - 2)
 
 
 def test_an_inventory_counts_on_how_many_disks_a_url_is(tmp_path: Path) -> None:
