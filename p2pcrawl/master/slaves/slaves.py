@@ -295,7 +295,9 @@ class Slaves:
         session.pid, session.ready = hello.pid, True
         where = session.link.remote_host or "here"
         noted = self._journal.note(Notable.SLAVE_ATTACHED, slave=session.id, pid=hello.pid, at=where)
-        log.info("slave %d is attached, from %s", hello.pid, where, extra=noted)
+        # Of its own everybody knows, and each crawl has them.
+        level = logging.INFO if session.link.remote_host else logging.DEBUG
+        log.log(level, "slave %d is attached, from %s", hello.pid, where, extra=noted)
         # Not before: a slave that takes its time to start must not count from later than its master.
         session.renewed_at = monotonic()
         self.group.greeted(hello.pid)
