@@ -47,9 +47,14 @@ class Forks:
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket
         self._lock = threading.Lock()
+        self._users = 0
+        """How many have begun and not ended: each folder of tests whose fixture it is."""
 
     def begin(self) -> None:
-        """Starts the process that forks. It ends with the thread that calls this."""
+        """Starts the process that forks, for the first who asks. It ends with the thread that calls this."""
+        self._users += 1
+        if self._users > 1:
+            return
         self._socket, its = socket.socketpair()
         with its:
             self._process = subprocess.Popen(
@@ -63,7 +68,10 @@ class Forks:
             )
 
     def end(self) -> None:
-        """Ends it."""
+        """Ends it with the last who asked for it."""
+        self._users -= 1
+        if self._users:
+            return
         assert self._process is not None
         self._socket.close()
         self._process.wait()
