@@ -75,6 +75,7 @@ def p2pcrawl() -> None:
 )  # fmt: skip
 @options.warc
 @options.warc_size
+@options.extract
 @options.settings
 @options.arguments
 @options.as_json
@@ -92,6 +93,7 @@ def crawl(
     again: bool,
     warc: Path | None,
     warc_size: str,
+    extract: str | None,
     settings: dict[str, str],
     arguments: dict[str, str],
     as_json: bool,
@@ -99,7 +101,7 @@ def crawl(
     logfile: str | None,
     debug: bool,
 ) -> int:
-    """Crawl: a URL, a spider's file (spider.py or spider.py:Class), or module:Class.
+    """Crawl: a URL, a spider's file (spider.py or spider.py:Class), module:Class, or a board's .toml.
 
     A URL without a spider follows links within its host and tells url, status, title and depth of each
     page. The format of an output is that of its name: .jsonl, .json, .csv or .xml, each also with .gz or .zst, or
@@ -113,6 +115,8 @@ def crawl(
     p2pcrawl crawl quotes.py -o quotes.jsonl --data run1 --again     # each night: anew when the last one has ended
     p2pcrawl crawl two.py:Books two.py:Toys -o all.csv       # two spiders side by side, their items in one file
     p2pcrawl crawl https://example.com -s DEPTH_LIMIT=2 -o - | head
+    p2pcrawl crawl press.toml                                # a crawl as data: docs/boards.md
+    p2pcrawl crawl https://example.com --extract article -o articles.jsonl
     p2pcrawl crawl https://example.com --warc raw            # raw pages, for pywb and others: docs/warc.md
     p2pcrawl crawl https://example.com -o raw/site.warc.gz   # the same, in files raw/site-*.warc.gz
 
@@ -129,7 +133,7 @@ def crawl(
         data,
         again,
         settings,
-        arguments,
+        options.with_extract(extract, arguments, targets if scrapy is None else [str(scrapy)]),
         as_json,
         loglevel,
         logfile,

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from p2pcrawl.cli.screen.terminal import show, show_json
+from p2pcrawl.cli.screen.terminal import show_answer
 from p2pcrawl.cli.screen.words import counted
 from p2pcrawl.client.remote import Remote
 from p2pcrawl.frontier.reading.inquiry import Inquiry
@@ -29,11 +29,7 @@ def run_why(
     else:
         with Inquiry(folder) as inquiry:
             found, _ = history(inquiry, url)
-    if as_json:
-        show_json(found)
-    else:
-        for line in history_words(found):
-            show(line)
+    show_answer(found, history_words, as_json=as_json)
     return 0 if found["seen"] else 1
 
 

@@ -27,10 +27,9 @@ from p2pcrawl.client.peer_access import NONCE_PATH, NeedsToken, PeerAccess, api_
 from p2pcrawl.client.remote import ANSWER_MAX, CALL_S, PEER_VARIABLE, PIECE, Remote
 from p2pcrawl.client.remote_job import RemoteJob
 from p2pcrawl.model.cluster.node import Address
-from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import ConfigurationError, P2PCrawlError
 from p2pcrawl.peer.answers.cluster_parts import BucketsAnswer, GroupsAnswer
-from p2pcrawl.peer.answers.submission import submission_of
+from p2pcrawl.peer.answers.submission import submission_asked_for
 from p2pcrawl.peer.api.table.answer_shapes import JobAnswer, KnownMember, OwnerAnswer, StatusAnswer, WhyAnswer
 from p2pcrawl.peer.figures.host_changes import HostChanged
 from p2pcrawl.peer.figures.hosts_told import HostAnswer, HostsAnswer
@@ -40,7 +39,6 @@ from p2pcrawl.peer.watching.overview import OverviewAnswer
 from p2pcrawl.peer.watching.past import HistoryAnswer
 from p2pcrawl.peer.watching.warning_lines import WarningsAnswer
 from p2pcrawl.spiders.spider import Spider
-from p2pcrawl.stores.kinds import read_sink
 
 log = logging.getLogger(__name__)
 
@@ -187,8 +185,7 @@ class Client:
         where that is (``file.py``, ``file.py:Class``, ``package.module:Class``). ``name``: what to call the job.
         ``output``: the addresses of databases, object stores and the like, into which masters bring its items.
         """
-        sinks = [read_sink(typed) for typed in ([output] if isinstance(output, str) else output)]
-        submission = submission_of(target, Settings(), dict(settings or {}), dict(arguments or {}), sinks, name)
+        submission = submission_asked_for(target, settings, arguments, output, name)
         answer = await self.change("POST", "/v1/jobs", submission.plain())
         return self.job(int(answer["job"]))
 

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from benchmarks.kit.parent import ends_with_us
-from tests.cli.forks import ENDS_S, FORKS, ROOT, environment, run_verb
+from tests.cli.forks import ENDS_S, FORKS, environment, run_verb
+from tests.demo_site import demo_site
 
 ALLOWED = ("-s", "ALLOW_PRIVATE_NETWORKS=127.0.0.0/8")
 """The demo site has many hosts, all on this machine."""
@@ -66,20 +67,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
 @pytest.fixture(scope="session")
 def site() -> Iterator[dict[str, Any]]:
     """The demo site with 200 pages on 5 hosts, in a process of its own."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "p2pcrawl.demo.site", "--pages", "200", "--hosts", "5", "--until-eof"],
-        cwd=ROOT,
-        env=environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin is not None and process.stdout is not None
-    ready: dict[str, Any] = json.loads(process.stdout.readline())
-    yield ready
-    process.stdin.close()
-    process.wait(ENDS_S)
-    process.stdout.close()
+    with demo_site(pages=200, hosts=5) as ready:
+        yield ready
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from benchmarks.kit.parent import ends_with_us
+from tests.own_environment import own_environment
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ENDS_S = 60.0
@@ -36,7 +37,7 @@ def environment(home: Path | None = None) -> dict[str, str]:
     """``home``: where the user's keys and the peers' presence are kept."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("P2PCRAWL_")}
     if home is not None:
-        own |= {"XDG_CONFIG_HOME": str(home / "config"), "XDG_STATE_HOME": str(home / "state")}
+        own |= own_environment(home)
     return own | {"PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "120"}
 
 

@@ -12,7 +12,8 @@ from urllib.request import ProxyHandler, build_opener
 import pytest
 
 from p2pcrawl.model.cluster.placement import GroupPlacement
-from tests.cli.conftest import ALLOWED, ROOT, Run, Start, environment, lines_in, until, urls_in
+from tests.cli.conftest import ALLOWED, Run, Start, environment, lines_in, until, urls_in
+from tests.cli.forks import ROOT
 
 TALKER = """
 from p2pcrawl import Spider
@@ -49,7 +50,7 @@ def test_help_and_version_load_nothing_heavy() -> None:
 @pytest.mark.parametrize(
     "verb",
     [
-        *("crawl", "demo", "shell", "fetch", "view", "parse", "check", "new", "list", "settings", "why"),
+        *("crawl", "demo", "shell", "fetch", "view", "parse", "board", "check", "new", "list", "settings", "why"),
         *("peer", "console", "keygen", "submit", "jobs", "status", "owner", "results", "drain"),
     ],
 )
@@ -237,3 +238,60 @@ def test_start_url_on_this_machine_may_redirect_within_what_the_user_allows(run:
     certificate = json.loads(result.stdout)
     assert certificate["redirects"] >= 1 and certificate["discovered"] > 2
     assert "private-network" not in certificate["dropped_by_reason"]
+
+
+def test_articles_are_extracted_of_urls_without_a_spider(run: Run, site: dict[str, Any], tmp_path: Path) -> None:
+    result = run(
+        "crawl", site["start"], "--extract", "article", "--slaves", "1", "-s", "DEPTH_LIMIT=1", "-O", "a.jsonl"
+    )
+
+    items = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
+    assert result.returncode == 0
+    assert items and all(list(item) == ["url", "title", "text", "date", "author"] for item in items)
+
+
+def test_extraction_of_a_spider_is_a_usage_error(run: Run) -> None:
+    result = run("crawl", "talker.py", "--extract", "article")
+
+    assert result.returncode == 2
+    assert "--extract is for URLs without a spider; talker.py is none" in result.stderr
+
+
+def board_of(site: dict[str, Any], folder: Path) -> Path:
+    path = folder / "library.toml"
+    lines = [f'entries = ["{site["start"]}"]', f"domains = {site['hosts']}", 'output = ["library.jsonl"]']
+    lines += ["[fields]", 'heading = "h1::text"', "[settings]", 'ALLOW_PRIVATE_NETWORKS = "127.0.0.0/8"']
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_board_is_crawled_without_code(run: Run, site: dict[str, Any], tmp_path: Path) -> None:
+    board_of(site, tmp_path)
+
+    result = run("crawl", "library.toml", "--slaves", "1")
+
+    items = [json.loads(line) for line in (tmp_path / "library.jsonl").read_text().splitlines()]
+    assert result.returncode == 0 and f"library finished: {site['pages']} pages" in result.stderr
+    # The entry is a page that only leads on.
+    assert len(items) == len({item["url"] for item in items}) == site["pages"] - 1
+    assert all(set(item) == {"url", "heading"} for item in items)
+
+
+def test_board_is_checked_against_a_page(run: Run, site: dict[str, Any], tmp_path: Path) -> None:
+    board_of(site, tmp_path)
+
+    result = run("board", "check", "library.toml", "--json")
+
+    (page,) = json.loads(result.stdout)["pages"]
+    assert result.returncode == 0
+    assert (page["url"], page["type"], page["rule"]) == (site["start"], "navigation", "entries")
+    assert page["links"]["article: follow"]["count"] > 1
+
+
+def test_mistake_in_a_board_is_a_usage_error_with_its_line(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text('entries = ["https://example.com/"]\ndpeth = 3\n')
+
+    result = run("crawl", "bad.toml")
+
+    assert result.returncode == 2
+    assert "board bad.toml, line 2: a board has no key 'dpeth'; did you mean depth?" in result.stderr

@@ -12,7 +12,8 @@ import pytest
 
 from benchmarks.kit.measure import alive, descendants, is_slave
 from benchmarks.kit.parent import ends_with_us
-from tests.cli.conftest import ENDS_S, ROOT, Start, environment, until
+from tests.cli.conftest import ENDS_S, Start, environment, until
+from tests.cli.forks import ROOT
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import ENDS_S, ROOT, Run, environment
+from tests.cli.conftest import ENDS_S, Run, environment
+from tests.cli.forks import ROOT
 
 OWN = {"p2pcrawl", "tests", "simulations"}
 NAMES = sorted((sys.stdlib_module_names | set(packages_distributions())) - OWN)

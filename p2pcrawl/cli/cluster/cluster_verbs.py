@@ -208,6 +208,7 @@ def keygen(output: Path | None, step: str | None, bot: bool, directory: Path | N
 @options.scrapy
 @_peer
 @_token
+@options.extract
 @options.settings
 @options.arguments
 @click.option(
@@ -229,6 +230,7 @@ def submit(
     scrapy: Path | None,
     peer_api: str | None,
     token_file: Path | None,
+    extract: str | None,
     settings: dict[str, str],
     arguments: dict[str, str],
     label: str,
@@ -238,7 +240,8 @@ def submit(
     as_json: bool,
     debug: bool,
 ) -> int:
-    """Hand a crawl to the cluster: a URL, a spider's file (spider.py or spider.py:Class), or module:Class.
+    """Hand a crawl to the cluster: a URL, a spider's file (spider.py or spider.py:Class), module:Class, or a board's
+    .toml.
 
     It answers with the job's number when the job is safe with the cluster. The code of a file travels with it, with
     the modules, packages and data files of its folder that it uses; a module has to be installed on all peers.
@@ -249,6 +252,7 @@ def submit(
     p2pcrawl submit https://example.com
     p2pcrawl submit quotes.py -a tag=humor -s DOWNLOAD_DELAY=0.5 --peer 10.0.0.5:7180
     p2pcrawl submit quotes.py --name quotes --wait -o quotes.csv
+    p2pcrawl submit https://example.com --extract article -o mongodb://db/press.articles
     """
     from p2pcrawl.cli.cluster.submit import run_submit
     from p2pcrawl.stores.kinds import read_sink
@@ -257,7 +261,7 @@ def submit(
     return run_submit(
         target,
         settings,
-        arguments,
+        options.with_extract(extract, arguments, [target if scrapy is None else str(scrapy)]),
         peer=peer_api,
         token_file=token_file,
         label=label,

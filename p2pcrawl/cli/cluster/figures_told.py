@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from p2pcrawl.cli.screen.terminal import show, show_json
+from p2pcrawl.cli.screen.terminal import show_answer
 from p2pcrawl.cli.screen.words import counted, in_columns
 from p2pcrawl.client.remote import Remote, job_path
 from p2pcrawl.core.bench.slowness import duration
+from p2pcrawl.master.neighbours.absences import moment_told
 from p2pcrawl.model.printable import on_one_line
 
 
@@ -55,11 +56,7 @@ def run_stats(called: str | None, by: str, limit: int, peer: str | None, *, as_j
 
 
 def _print_figures(answer: dict[str, Any], in_words: Any, as_json: bool) -> int:
-    if as_json:
-        show_json(answer)
-    else:
-        for line in in_words(answer):
-            show(line)
+    show_answer(answer, in_words, as_json=as_json)
     if answer["missing"]:
         names = ", ".join(node[:8] for node in answer["missing"])
         print(f"p2pcrawl: {on_one_line(f'without {names}: it did not answer')}", file=sys.stderr, flush=True)
@@ -76,7 +73,7 @@ def errors_words(answer: dict[str, Any]) -> Iterator[str]:
         for page in kind["examples"]:
             status = f", status {page['status']}" if page["status"] else ""
             others = f" ({page['of_host']:,} of {page['host']})" if page["of_host"] > 1 else ""
-            yield f"  {page['url']}{others}, {_moment(page['at'])}{status}"
+            yield f"  {page['url']}{others}, {moment_told(page['at'])}{status}"
             if page["detail"]:
                 yield f"    {page['detail'].strip().splitlines()[-1]}"
 
@@ -157,7 +154,3 @@ def _order(order: dict[str, Any]) -> str:
 
 def _until(at: float | None) -> str:
     return "-" if at is None else duration(max(0.0, at - time.time()))
-
-
-def _moment(at: int) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(at))

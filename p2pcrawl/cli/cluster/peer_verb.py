@@ -7,13 +7,13 @@ import json
 import logging
 import os
 import signal
-import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from io import TextIOWrapper
 from typing import IO, Any
 
 from p2pcrawl.cli.screen.logs import log_to
-from p2pcrawl.cli.screen.terminal import Terminal
+from p2pcrawl.cli.screen.terminal import Terminal, own_standard_output
 from p2pcrawl.crawler import new_event_loop
 from p2pcrawl.model.errors import ConfigurationError
 from p2pcrawl.model.json_log_lines import LOG_FORM_VARIABLE
@@ -39,15 +39,14 @@ class PeerOptions:
 def run_peer(options: PeerOptions) -> int:
     """Runs a peer until it is stopped."""
     terminal = Terminal(live=False)
-    # Whatever slaves and libraries print, whoever reads our standard output finds one line there.
-    sys.stdout.flush()
-    with os.fdopen(os.dup(1), "w", encoding="utf-8") as stdout:
-        os.dup2(2, 1)
-        with (
-            log_to(terminal, options.level, options.logfile) as log_descriptor,
-            asyncio.Runner(loop_factory=new_event_loop) as runner,
-        ):
-            return runner.run(_Stay(options, terminal, stdout).run(log_descriptor))
+    # Whoever reads it finds one line there.
+    with (
+        own_standard_output() as out,
+        TextIOWrapper(out, encoding="utf-8") as stdout,
+        log_to(terminal, options.level, options.logfile) as log_descriptor,
+        asyncio.Runner(loop_factory=new_event_loop) as runner,
+    ):
+        return runner.run(_Stay(options, terminal, stdout).run(log_descriptor))
 
 
 class _Stay:

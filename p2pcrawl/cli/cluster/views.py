@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from p2pcrawl.cli.cluster.control import buckets_told
 from p2pcrawl.cli.cluster.sinks_told import unsettled_sinks
-from p2pcrawl.cli.screen.terminal import show, show_json
+from p2pcrawl.cli.screen.terminal import show_answer
 from p2pcrawl.cli.screen.words import counted, in_columns
 from p2pcrawl.client.remote import Remote
 from p2pcrawl.core.control import FINISHED
@@ -27,17 +27,20 @@ _FIGURES = (
 
 def run_status(peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
     """Prints the cluster as one peer sees it."""
-    return _print_answer(Remote.find(peer, token_file).get("/v1/status"), status_words, as_json)
+    show_answer(Remote.find(peer, token_file).get("/v1/status"), status_words, as_json=as_json)
+    return 0
 
 
 def run_jobs(peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
     """Prints all jobs, each over all masters."""
-    return _print_answer(Remote.find(peer, token_file).get("/v1/jobs"), jobs_words, as_json)
+    show_answer(Remote.find(peer, token_file).get("/v1/jobs"), jobs_words, as_json=as_json)
+    return 0
 
 
 def run_owner(url: str, key: str, peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
     """Prints who has a URL."""
-    return _print_answer(Remote.find(peer, token_file).get("/v1/urls/owner", url=url, key=key), owner_words, as_json)
+    show_answer(Remote.find(peer, token_file).get("/v1/urls/owner", url=url, key=key), owner_words, as_json=as_json)
+    return 0
 
 
 def run_drain(peer: str | None, token_file: Path | None) -> int:
@@ -51,7 +54,8 @@ def run_drain(peer: str | None, token_file: Path | None) -> int:
 def run_forget(master: str, peer: str | None, token_file: Path | None, *, as_json: bool) -> int:
     """Lets nobody miss a master, and tells what may be lost with it."""
     answer = Remote.find(peer, token_file).post(f"/v1/members/{quote(master, safe='')}/forget", {})
-    return _print_answer(answer, forget_words, as_json)
+    show_answer(answer, forget_words, as_json=as_json)
+    return 0
 
 
 def forget_words(answer: dict[str, Any]) -> Iterator[str]:
@@ -60,15 +64,6 @@ def forget_words(answer: dict[str, Any]) -> Iterator[str]:
         yield f"warning: {buckets_told(answer['not_whole'])}: what only it had of them is gone"
     else:
         yield "all buckets are whole without it; what nobody else had been told is found again where pages lead to it"
-
-
-def _print_answer(answer: Any, in_words: Any, as_json: bool) -> int:
-    if as_json:
-        show_json(answer)
-    else:
-        for line in in_words(answer):
-            show(line)
-    return 0
 
 
 def status_words(s: dict[str, Any]) -> Iterator[str]:

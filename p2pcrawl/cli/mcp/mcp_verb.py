@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
 from p2pcrawl import __version__
 from p2pcrawl.cli.mcp.mcp_server import McpServer
 from p2pcrawl.cli.mcp.mcp_tools import WARNING, tools_of
+from p2pcrawl.cli.screen.terminal import own_standard_output
 from p2pcrawl.client.remote import Remote
 
 
@@ -21,9 +21,6 @@ def run_mcp(peer: str | None, token_file: Path | None, *, changes: bool) -> int:
         __version__,
         f"A cluster of web crawlers at {remote.address}. {told} {WARNING}",
     )
-    # Whatever libraries print, the program at the other end finds messages there and nothing else.
-    sys.stdout.flush()
-    with os.fdopen(os.dup(1), "wb") as out:
-        os.dup2(2, 1)
+    with own_standard_output() as out:
         server.serve(sys.stdin.buffer, out)
     return 0

@@ -41,6 +41,28 @@ arguments = click.option(
     "-a", "--argument", "arguments", multiple=True, metavar="NAME=VALUE", callback=pairs("NAME=VALUE"),
     help="An argument for the spider. May be repeated.",
 )  # fmt: skip
+extract = click.option(
+    "--extract", type=click.Choice(["article", "markdown"]),
+    help="Of URLs without a spider: make items of the pages' main text, or of whole pages as Markdown, "
+    "with title, date and author (docs/articles.md).",
+)  # fmt: skip
+
+
+def with_extract(extract: str | None, arguments: dict[str, str], targets: Iterable[str]) -> dict[str, str]:
+    """Adds to the arguments of the spider for plain URLs what it is to make of pages. Raises UsageError where a target
+    is a spider, which decides that by itself.
+    """
+    if extract is None:
+        return arguments
+    for target in targets:
+        if "://" not in target:
+            raise click.UsageError(
+                f"--extract is for URLs without a spider; {target} is none: a spider has response.article and "
+                "response.markdown"
+            )
+    return {**arguments, "extract": extract}
+
+
 scrapy = click.option(
     "--scrapy", type=click.Path(exists=True, path_type=Path), metavar="PROJECT",
     help="Take spiders by their names from a Scrapy project, unchanged: its folder, or a spider's .py file. "

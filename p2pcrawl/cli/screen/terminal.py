@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO, cast
+from typing import Any, BinaryIO, TextIO, cast
 
 from p2pcrawl.model.printable import on_one_line, printable
 from p2pcrawl.model.redaction import redacted
@@ -49,6 +49,17 @@ def guarded_streams() -> Iterator[None]:
         sys.stdout, sys.stderr = out, err
 
 
+@contextmanager
+def own_standard_output() -> Iterator[BinaryIO]:
+    """Gives standard output to the caller alone for the length of the block: whatever slaves and libraries print goes
+    to standard error.
+    """
+    sys.stdout.flush()
+    with os.fdopen(os.dup(1), "wb") as stdout:
+        os.dup2(2, 1)
+        yield stdout
+
+
 def show(line: str) -> None:
     """Prints a line for people on standard output."""
     print(on_one_line(line))
@@ -57,6 +68,15 @@ def show(line: str) -> None:
 def show_json(answer: Any) -> None:
     """Prints an answer as a line of JSON on standard output, without passwords."""
     print(json_line(answer))
+
+
+def show_answer(answer: Any, in_words: Callable[[Any], Iterable[str]], *, as_json: bool) -> None:
+    """Prints an answer, as a line of JSON or ``in_words``."""
+    if as_json:
+        show_json(answer)
+    else:
+        for line in in_words(answer):
+            show(line)
 
 
 def json_line(answer: Any) -> str:

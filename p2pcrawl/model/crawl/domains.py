@@ -11,6 +11,13 @@ from p2pcrawl.model.crawl.url import host_of
 _plain = re.compile(r"\.?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?\Z|\[[0-9a-f:.]+\]\Z|[0-9a-f]*:[0-9a-f:.]*:[0-9a-f.]*\Z").match
 
 
+def sites_of(urls: Iterable[str]) -> list[str]:
+    """Returns the hosts of these URLs, each once, to stay within where nothing else is said: without "www.", since
+    sites commonly send visitors from one form to the other.
+    """
+    return list(dict.fromkeys(host_of(url).removeprefix("www.") for url in urls))
+
+
 def read_domains(given: Any) -> tuple[list[str], list[str]]:
     """Returns the hosts in lower case, each once, and a line for each entry that is no plain host name, of which the
     host is taken where it has one: a URL, one with a port or a path, ``*.name``, None.

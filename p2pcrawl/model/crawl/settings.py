@@ -15,6 +15,7 @@ from enum import StrEnum
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from p2pcrawl.model.choosing.article_reader import ArticleReader
 from p2pcrawl.model.choosing.foreign_names import is_scrapys
 from p2pcrawl.model.choosing.proxy_stickiness import ProxyStickiness
 from p2pcrawl.model.choosing.reading import Readings
@@ -239,6 +240,8 @@ class Settings(Readings):
     """URLs held in memory, over all hosts; the rest waits on disk."""
 
     # -- spider, items, ending ----------------------------------------------------------------
+    article_reader: ArticleReader = ArticleReader.TRAFILATURA
+    """Who finds the articles of pages: ``trafilatura``, or ``resiliparse`` where speed is all."""
     item_pipelines: Mapping[str, int | None] = field(default_factory=dict)
     """Classes by where they are, and their order; None: it takes no part."""
     downloader_middlewares: Mapping[str, int | None] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, NotRequired, TypedDict, TypeVar
+from typing import Any, NotRequired, TypedDict
 
 from msgspec.json import Decoder
 
@@ -23,8 +23,6 @@ from p2pcrawl.master.jobs.job import Job, PlainAccount, certificate_sum, gone_of
 from p2pcrawl.master.neighbours.absences import Absences
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.peer.answers.asking import ask_others
-
-T = TypeVar("T")
 
 SETTLING = "settling"
 
@@ -119,14 +117,8 @@ class Counts:
             "settled": not moving and ownership.view == self._peers.view_digest,
         }
 
-    async def ask_others(
-        self, what: str, arguments: dict[str, Any], due: Decoder[T]
-    ) -> tuple[dict[NodeId, T], list[NodeId]]:
-        """Asks each other member a question. Returns what each answers, and who does not."""
-        return await ask_others(self._peers, what, arguments, due)
-
     async def _of(self, job: Job) -> dict[str, Any]:
-        told, missing = await self.ask_others("counts", {"job": job.id}, _HERE)
+        told, missing = await ask_others(self._peers, "counts", {"job": job.id}, _HERE)
         parts = [await self.here(job), *(here for here in told.values() if here is not None)]
         counts = certificate_sum([part["counts"] for part in parts], gone_of(parts))
         return {
@@ -141,7 +133,7 @@ class Counts:
 
     async def _stamps(self) -> Stamps:
         """Collects the stamps of all that answer; that others do not is told with the counts."""
-        told, _ = await self.ask_others("stamp", {}, _STAMP)
+        told, _ = await ask_others(self._peers, "stamp", {}, _STAMP)
         return {**told, self._peers.me: self.stamp()}
 
 

@@ -11,7 +11,7 @@ import msgspec
 from p2pcrawl.core.ring.rendezvous import key_hash
 from p2pcrawl.frontier.reading.inquiry import Inquiry, JobRow
 from p2pcrawl.master.jobs.job import unpack_spec
-from p2pcrawl.model.crawl.domains import read_domains
+from p2pcrawl.model.crawl.domains import read_domains, sites_of
 from p2pcrawl.model.crawl.job import JobSpec
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.crawl.url import host_of
@@ -86,7 +86,7 @@ def _domains(spec: JobSpec) -> list[str]:
     if given := spec.arguments.get("allowed_domains"):
         return read_domains(given)[0]
     if spec.spider.urls:
-        return [host_of(url).removeprefix("www.") for url in spec.spider.urls]
+        return sites_of(spec.spider.urls)
     if spec.settings.get("scrapy_names"):
         install_scrapy_names()
     try:

@@ -22,7 +22,7 @@ from p2pcrawl.model.crawl.url import canonical, host_of
 from p2pcrawl.model.errors import ConfigurationError, NotNow, P2PCrawlError
 from p2pcrawl.model.packing import in_text
 from p2pcrawl.overlay.node import OverlayNode
-from p2pcrawl.peer.answers.asking import ASK_S
+from p2pcrawl.peer.answers.asking import ASK_S, ask_others
 from p2pcrawl.peer.answers.called_jobs import job_called
 from p2pcrawl.peer.answers.cluster_status import ClusterStatus
 from p2pcrawl.peer.answers.counts import Counts
@@ -65,7 +65,7 @@ class Questions:
             case "members":
                 return {"members": self._status.members()}
             case "status":
-                figures, _ = await self.counts.ask_others("figures", {}, _FIGURES)
+                figures, _ = await ask_others(self._peers, "figures", {}, _FIGURES)
                 return self._status.status([await self._figures(), *figures.values()])
             case "local":
                 return self._status.local()

@@ -30,11 +30,11 @@ from p2pcrawl.spiders.travelling.bundle import unpack_files
 from p2pcrawl.spiders.travelling.departure import travelling_spider
 from p2pcrawl.stores.address import scheme_of, shows_password
 from p2pcrawl.stores.feeds.feed_sinks import feed_sinks
-from p2pcrawl.stores.kinds import is_local
+from p2pcrawl.stores.kinds import is_local, read_sink
 
 CODE_MAX = 4 * 1024 * 1024
 NAME_MAX = 200
-_FILE = re.compile(r"[^/\\\0]{1,200}\.py")
+_FILE = re.compile(r"[^/\\\0]{1,200}\.(?:py|toml)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Submission:
             not _FILE.fullmatch(data.get("file", "")) or len(data["code"].encode(errors="surrogatepass")) > CODE_MAX
         ):
             raise ConfigurationError(
-                f"the code of a submission is a .py file of at most {CODE_MAX} bytes, and named so"
+                f"the code of a submission is a .py or .toml file of at most {CODE_MAX} bytes, and named so"
             )
         if data.get("project") and data.get("file") not in unpack_files(_packed(data["project"])):
             raise ConfigurationError("the file of a submission is one of its project")
@@ -171,6 +171,18 @@ def local_refusal(path: str) -> str:
     )
 
 
+def submission_asked_for(
+    target: type[Spider] | str,
+    settings: Mapping[str, Any] | None,
+    arguments: Mapping[str, str] | None,
+    output: str | Sequence[str],
+    name: str,
+) -> Submission:
+    """Makes a submission as a program asks for it: with the addresses of one sink or several as ``output``."""
+    sinks = [read_sink(typed) for typed in ([output] if isinstance(output, str) else output)]
+    return submission_of(target, Settings(), dict(settings or {}), dict(arguments or {}), sinks, name)
+
+
 def submission_of(
     target: type[Spider] | str,
     base: Settings | RankedSettings,
@@ -203,7 +215,7 @@ def submission_of(
         str(cls.name),
         list(ref.urls),
         travels.file,
-        "",
+        travels.code,
         travels.module,
         module_digest(travels.module) if travels.module else "",
         ref.qualname,

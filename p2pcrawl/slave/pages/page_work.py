@@ -132,6 +132,8 @@ class PageWork:
             except TooSlow as error:
                 return too_slow(outcome, error)
         response = harvest.response = seen_response(answer, request)
+        if response.article_reader is not self._settings.article_reader:
+            response.article_reader = self._settings.article_reader
         if not told_by_own(self._handle, "crawled", request, response):
             self._page_log.answered(request.method, request.url, answer.status, request.headers.get("Referer"))
         if harvest.errand is not None:

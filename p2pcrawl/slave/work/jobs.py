@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
@@ -18,6 +17,7 @@ from p2pcrawl.fetch.connection.guard import Networks
 from p2pcrawl.model.crawl.job import SpiderRef
 from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.private.passing_folder import PassingFolder
 from p2pcrawl.slave.work.doors import Doors
 from p2pcrawl.slave.work.job_run import JobRun
 from p2pcrawl.slave.work.projects_here import project_here
@@ -55,7 +55,7 @@ class Jobs:
         self._ending: set[asyncio.Task[None]] = set()
         self._runs: dict[int, asyncio.Task[JobRun]] = {}
         self._networks: dict[int, Networks] = {}
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: PassingFolder | None = None
 
     def open(self, spec: WireJob) -> None:
         """Begins to open a job, or takes over what is new about one that is open."""
@@ -116,7 +116,7 @@ class Jobs:
         closing = [self._close_run(made, "shutdown", patient=False) for made in self._runs.values()]
         await asyncio.gather(*self._ending, *closing)
         if self._folder is not None:
-            self._folder.cleanup()
+            self._folder.remove()
 
     async def _close_run(self, made: asyncio.Task[JobRun], reason: str, *, patient: bool = True) -> None:
         try:
@@ -178,9 +178,9 @@ class Jobs:
     def _file_of(self, spec: WireJob) -> str:
         """Writes the code that travelled into a file. What this machine has under the same name is another file."""
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="p2pcrawl-slave-")
+            self._folder = PassingFolder("p2pcrawl-slave-")
         code = spec.code.encode()
-        folder = Path(self._folder.name) / f"{spec.id}-{blake2b(code, digest_size=8).hexdigest()}"
+        folder = self._folder.path / f"{spec.id}-{blake2b(code, digest_size=8).hexdigest()}"
         folder.mkdir(exist_ok=True)
         path = folder / Path(spec.file).name
         path.write_bytes(code)

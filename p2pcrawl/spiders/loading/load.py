@@ -9,6 +9,8 @@ from types import ModuleType
 
 from p2pcrawl.model.crawl.job import SpiderRef
 from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.spiders.boards.board_file import ENDING, load_board
+from p2pcrawl.spiders.boards.board_spider import BoardSpider, board_class
 from p2pcrawl.spiders.finding.modules import import_file, import_module, importing, main_file
 from p2pcrawl.spiders.finding.objects import FILE, found_in
 from p2pcrawl.spiders.loading.plain import Links
@@ -18,11 +20,11 @@ from p2pcrawl.spiders.spider import Spider
 __all__ = ["importing", "load_spider", "parse_target", "reference_of"]
 
 _MODULE = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d][\w.]*)\Z")
-_WHAT = "a URL, a file (spider.py or spider.py:Class) or module:Class"
+_WHAT = "a URL, a file (spider.py, spider.py:Class or a board's .toml) or module:Class"
 
 
 def parse_target(text: str) -> SpiderRef:
-    """Reads what to crawl: a URL, ``file.py[:Spider]`` or ``module:Spider``.
+    """Reads what to crawl: a URL, ``file.py[:Spider]``, ``module:Spider``, or a board's file.
 
     Code that is named is imported. Raises ConfigurationError, one line, for all that cannot work.
     """
@@ -35,8 +37,9 @@ def parse_target(text: str) -> SpiderRef:
         return SpiderRef(
             file=str(Path(path).expanduser().absolute()), qualname=_choose(import_file(path), wanted, path)
         )
-    if target.endswith(".toml"):
-        raise ConfigurationError(f"{target}: boards are not supported by this version")
+    if target.endswith(ENDING):
+        load_board(target)
+        return SpiderRef(file=str(Path(target).expanduser().absolute()))
     module = _MODULE.match(target)
     if module is not None:
         return SpiderRef(module=module[1], qualname=_choose(import_module(module[1]), module[2], module[1]))
@@ -49,6 +52,8 @@ def parse_target(text: str) -> SpiderRef:
 
 def load_spider(ref: SpiderRef) -> type[Spider]:
     """Returns the class, imported if need be. For plain URLs, the built-in one with these as its start URLs."""
+    if ref.file.endswith(ENDING):
+        return board_class(ref.file)
     if ref.file:
         return class_in(import_file(ref.file), ref.qualname, ref.file)
     if ref.module:
@@ -64,6 +69,8 @@ def reference_of(cls: type[Spider]) -> SpiderRef | None:
     """
     if issubclass(cls, Links) and cls.__module__ == Links.__module__:
         return SpiderRef(urls=tuple(cls.start_urls))
+    if issubclass(cls, BoardSpider) and cls is not BoardSpider:
+        return SpiderRef(file=cls.board_file)
     if "<" in cls.__qualname__:
         return None
     module = sys.modules.get(cls.__module__)

@@ -56,6 +56,11 @@ class Work:
         if self._desk is not None:
             self._desk.allow(self._limit_s * HARD_FACTOR)
 
+    @property
+    def limit_s(self) -> float:
+        """The seconds that a piece of work may compute; 0: any."""
+        return self._limit_s
+
     def begin(self, lease: int) -> None:
         """Counts what this task does from now on for the answer of this lease."""
         _lease.set(lease)

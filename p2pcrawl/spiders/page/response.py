@@ -10,23 +10,28 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from re import Pattern
-from typing import Any, ClassVar, Literal, Self, TypeVar, overload
+from typing import Any, ClassVar, Literal, Self, TypeVar, cast, overload
 
 import parsel
 from selectolax.lexbor import LexborHTMLParser
 
+from p2pcrawl.model.choosing.article_reader import ArticleReader
 from p2pcrawl.model.crawl.answer import Answer
 from p2pcrawl.model.crawl.request import Callback, Kind, Request, encoded_body
 from p2pcrawl.model.errors import NotSupported
 from p2pcrawl.model.http.cookie_forms import CookiesLike
 from p2pcrawl.model.http.headers import Headers, HeadersLike, header_lines
+from p2pcrawl.spiders.articles.readers import PageFacts, whole_markdown
+from p2pcrawl.spiders.articles.structured_data import StructuredData, structured_data
 from p2pcrawl.spiders.page import markup
+from p2pcrawl.spiders.page.article import Article, article_of, facts_of
+from p2pcrawl.spiders.page.aside import aside
 from p2pcrawl.spiders.page.bombs import bearable
 from p2pcrawl.spiders.page.charsets import read
 from p2pcrawl.spiders.page.encoding import encoding_of
 from p2pcrawl.spiders.page.extensions import is_no_page, with_extension
 from p2pcrawl.spiders.page.joining import LinkBase
-from p2pcrawl.spiders.page.limit import limited
+from p2pcrawl.spiders.page.limit import limited, work
 from p2pcrawl.spiders.page.links import LinkBatch, join_all, normalise, page_links
 from p2pcrawl.spiders.page.selecting import Href, Selector, SelectorList, href_of, hrefs_selected
 
@@ -36,6 +41,8 @@ _NO_MARKUP = re.compile(
 )
 
 _UNREAD = object()
+ASIDE_SIZE = 64 * 1024
+"""Bytes of a page from which on its article is found in a thread; some 8 ms."""
 Made = TypeVar("Made", bound="Response")
 
 
@@ -61,12 +68,15 @@ class Response:
     is_text: ClassVar[bool] = False
     is_html: ClassVar[bool] = False
     is_xml: ClassVar[bool] = False
+    article_reader: ArticleReader = ArticleReader.TRAFILATURA
+    """Who finds the article; the setting ARTICLE_READER."""
     _headers: Headers | None
     _request: Request | None
 
     __slots__ = (
         "__dict__",
         "__weakref__",
+        "_article",
         "_base",
         "_bearable",
         "_encoding",
@@ -131,6 +141,7 @@ class Response:
         self._links: list[str] | None = None
         self._title: str | None = None
         self._json: Any = _UNREAD
+        self._article: Any = _UNREAD
 
     @overload
     def replace(self, *, cls: type[Made], **changes: Any) -> Made: ...
@@ -305,6 +316,47 @@ class Response:
     @limited
     def re_first(self, pattern: str | Pattern[str], default: str | None = None) -> str | None:
         return self.selector.re_first(pattern, default)
+
+    # -- what stands on it -------------------------------------------------------------------------
+
+    @property
+    @limited
+    def article(self) -> Article | None:
+        """The article of the page: title, text, date, author, language, links; None when it has none."""
+        if self._article is _UNREAD:
+            self._article = self._found_article()
+        return cast("Article | None", self._article)
+
+    async def read_article(self) -> Article | None:
+        """Returns the article of the page, found in a thread where the page is large."""
+        if self._article is _UNREAD and len(self.body) > ASIDE_SIZE:
+            self._article = await aside(self._found_article, work.limit_s)
+        return self.article
+
+    @property
+    @limited
+    def markdown(self) -> str:
+        """The page as Markdown: what it shows, but for navigation and forms."""
+        return whole_markdown(self._read_from[0], self.base_url) if self.is_markup else ""
+
+    @property
+    @limited
+    def facts(self) -> PageFacts:
+        """The page's title, day of publication and author."""
+        return facts_of(*self._read_from) if self.is_markup else PageFacts()
+
+    @property
+    @limited
+    def structured_data(self) -> StructuredData:
+        """The page's JSON-LD, OpenGraph and microdata, as plain data."""
+        return structured_data(self.tree, self.url) if self.is_markup else StructuredData()
+
+    def _found_article(self) -> Article | None:
+        return article_of(*self._read_from) if self.is_markup else None
+
+    @property
+    def _read_from(self) -> tuple[str, str, LexborHTMLParser, ArticleReader]:
+        return self._markup.decode("utf-8", "replace"), self.url, self.tree, self.article_reader
 
     # -- links --------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from p2pcrawl.model.crawl.job import SpiderRef
+from p2pcrawl.spiders.boards.board_file import ENDING
 from p2pcrawl.spiders.finding.objects import FILE
 from p2pcrawl.spiders.loading.projects import closest_config
 from p2pcrawl.spiders.travelling.bundle import pack_files
@@ -20,16 +21,21 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TravellingSpider:
-    """A spider as other machines find it: in its project (``file``, ``packed``), or installed there (``module``)."""
+    """A spider as other machines find it: in its project (``file``, ``packed``), as a file's text (``file``, ``code``),
+    or installed there (``module``).
+    """
 
     settings: dict[str, Any]
     file: str = ""
     packed: bytes = b""
     module: str = ""
+    code: str = ""
 
 
 def travelling_spider(ref: SpiderRef, settings: Mapping[str, Any]) -> TravellingSpider:
     """Gathers what goes with a spider. Raises ConfigurationError, one line, for more than can travel."""
+    if ref.file.endswith(ENDING):
+        return TravellingSpider(dict(settings), Path(ref.file).name, code=Path(ref.file).read_text(encoding="utf-8"))
     file = Path(ref.file) if ref.file else _of_project(ref.module)
     if file is None:
         return TravellingSpider(dict(settings), module=ref.module)

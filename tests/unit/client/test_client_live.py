@@ -22,14 +22,10 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "api.md"
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
-    folder = tmp_path_factory.mktemp("live")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
-        patch.setenv("XDG_STATE_HOME", str(folder / "state"))
+    with live_cluster(tmp_path_factory.mktemp("live")) as live, pytest.MonkeyPatch.context() as patch:
         patch.delenv("P2PCRAWL_TOKEN", raising=False)
-        with live_cluster(folder) as live:
-            patch.setenv("P2PCRAWL_PEER", live.two.api)
-            yield live
+        patch.setenv("P2PCRAWL_PEER", live.two.api)
+        yield live
 
 
 async def test_job_is_told_of_with_its_items_and_certificate(cluster: LiveCluster) -> None:

@@ -7,6 +7,7 @@ from dataclasses import fields
 
 import pytest
 
+from p2pcrawl.model.choosing.article_reader import ArticleReader
 from p2pcrawl.model.choosing.proxy_stickiness import ProxyStickiness
 from p2pcrawl.model.choosing.signature_form import SignatureForm, SignWhen
 from p2pcrawl.model.cluster.placement import GroupPlacement
@@ -18,6 +19,7 @@ from p2pcrawl.model.crawl.settings import Settings, check_typed
 from p2pcrawl.model.errors import ConfigurationError
 
 CHANGED = {
+    "article_reader": ArticleReader.RESILIPARSE,
     "concurrent_requests": 7,
     "concurrent_requests_per_domain": 3,
     "download_delay": 0.5,

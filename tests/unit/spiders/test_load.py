@@ -103,7 +103,7 @@ def test_file_that_cannot_be_used_is_one_clear_line(tmp_path: Path, text: str, m
         ("localhost:8000", "did you mean https://localhost:8000"),
         ("missing.py", "there is no file missing.py"),
         ("missing.py:Shop", "there is no file missing.py"),
-        ("crawl.toml", "boards are not supported by this version"),
+        ("crawl.toml", "board crawl.toml cannot be read"),
         ("nomodule_at_all:Shop", "there is no module nomodule_at_all"),
         ("json:Shop", "there is no Shop in json"),
         ("json:JSONDecoder", "is not a spider"),

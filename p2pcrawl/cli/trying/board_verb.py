@@ -1,0 +1,90 @@
+"""The verb ``board check``: what a board would do with real pages."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from typing import Any, Final
+
+from p2pcrawl.cli.screen.logs import log_to
+from p2pcrawl.cli.screen.terminal import Terminal, show, show_json
+from p2pcrawl.cli.screen.words import counted
+from p2pcrawl.cli.trying.tried_spider import TriedSpider, tried_spider
+from p2pcrawl.crawler import new_event_loop
+from p2pcrawl.model.crawl.request import Request
+from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.errors import P2PCrawlError
+from p2pcrawl.spiders.boards.board_spider import BoardSpider, PageType, board_class
+from p2pcrawl.spiders.items.item_json import encode_item
+from p2pcrawl.spiders.page.response import Response
+from p2pcrawl.spiders.page.typed_urls import checked_url
+
+EXAMPLES: Final = 3
+
+
+def run_board_check(file: str, urls: tuple[str, ...], *, as_json: bool, level: str) -> int:
+    """Shows for each page what it is taken for, its links by what the board does with them, and the item that it makes;
+    1 where a page could not be had.
+    """
+    cls = board_class(file)
+
+    async def check() -> list[dict[str, Any]]:
+        async with tried_spider(cls, Settings(), {}) as tried:
+            return [await _checked(tried, url) for url in urls or cls.board.entries[:EXAMPLES]]
+
+    with log_to(Terminal(live=False), level), asyncio.Runner(loop_factory=new_event_loop) as runner:
+        pages = runner.run(check())
+    if as_json:
+        show_json({"board": cls.name, "pages": pages})
+    else:
+        show(f"board {cls.name}: no mistake in it")
+        for page in pages:
+            _show(page)
+    return int(any("error" in page for page in pages))
+
+
+async def _checked(tried: TriedSpider, url: str) -> dict[str, Any]:
+    spider = tried.spider
+    assert isinstance(spider, BoardSpider)
+    try:
+        response = await tried.get(Request(checked_url(url)))
+        items, _ = await tried.results(response, "parse", {})
+    except P2PCrawlError as error:
+        return {"url": url, "error": str(error)}
+    taken = spider.taken_for(response.url)
+    return {
+        "url": response.url,
+        "status": response.status,
+        "type": taken.type,
+        "rule": taken.rule,
+        "links": _links(spider, response),
+        "item": json.loads(encode_item(items[0])) if items else None,
+    }
+
+
+def _links(spider: BoardSpider, response: Response) -> dict[str, Any]:
+    """Returns the links of a page by what the board takes them for."""
+    found: dict[str, Counter[str]] = {}
+    for link in response.links:
+        target = spider.jumps.target(link)
+        taken = spider.taken_for(target)
+        found.setdefault(f"{taken.type}: {taken.rule}", Counter())[target] += 1
+    order = sorted(found.items(), key=lambda each: -len(each[1]))
+    return {rule: {"count": len(urls), "examples": list(urls)[:EXAMPLES]} for rule, urls in order}
+
+
+def _show(page: dict[str, Any]) -> None:
+    if "error" in page:
+        show(f"{page['url']}: {page['error']}")
+        return
+    show(f"{page['url']} ({page['status']}) is taken for {page['type']}: {page['rule']}")
+    for rule, found in page["links"].items():
+        show(f"  {counted(found['count'], 'link')} to {rule}")
+        for url in found["examples"]:
+            show(f"    {url}")
+    if page["item"] is not None:
+        for name, value in page["item"].items():
+            show(f"  {name} = {value!s:.300}")
+    elif page["type"] == PageType.ARTICLE:
+        show("  no item: a field that is required is not there, or the page has no main text")

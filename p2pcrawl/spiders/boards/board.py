@@ -1,0 +1,98 @@
+"""A board: a crawl as data. Its parts, as they stand in the file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, field
+
+Count = Annotated[int, Meta(ge=0)]
+Seconds = Annotated[float, Meta(ge=0)]
+Patterns = list[str]
+
+
+class LinkChoice(Struct, forbid_unknown_fields=True, frozen=True):
+    """A choice among the links of pages."""
+
+    allow: Patterns = []
+    """Regular expressions, of which one is found in the URL; none: any link."""
+    deny: Patterns = []
+    css: list[str] = []
+    """The regions of a page in which the links stand; none: all of it."""
+    xpath: list[str] = []
+
+
+class ArticleChoice(LinkChoice, forbid_unknown_fields=True, frozen=True):
+    """A choice of the pages that make items."""
+
+    follow: bool = False
+    """Whether their own links are followed, too."""
+
+
+class BoardField(Struct, forbid_unknown_fields=True, frozen=True):
+    """A field of the items: where its value stands on a page, and what is made of it."""
+
+    css: str = ""
+    xpath: str = ""
+    jmespath: str = ""
+    """A query of the page's JSON, or of what the page states of itself: see ``of``."""
+    of: Literal["page", "json-ld", "opengraph", "microdata"] = "page"
+    value: Any = None
+    """A value that is the same for all pages."""
+    re: str = ""
+    """What of the text is taken: the group, or the whole match."""
+    process: list[str] = []
+    many: bool = False
+    """A list of all that is found, in place of the first."""
+    join: str | None = None
+    """Puts between all that is found, which becomes one text."""
+    default: Any = None
+    required: bool = False
+    """A page without it makes no item."""
+
+
+class Limits(Struct, forbid_unknown_fields=True, frozen=True):
+    """The bounds of the crawl; 0: none."""
+
+    pages: Count = 0
+    items: Count = 0
+    seconds: Seconds = 0.0
+    errors: Count = 0
+
+
+class Speed(Struct, forbid_unknown_fields=True, frozen=True):
+    """The pace of the crawl; what is not said is as the settings have it."""
+
+    delay: Seconds | None = None
+    """Seconds between two requests to a host."""
+    per_host: Annotated[int, Meta(ge=1)] | None = None
+    requests: Annotated[int, Meta(ge=1)] | None = None
+    """Requests open at once."""
+    autothrottle: bool = False
+
+
+class Board(Struct, forbid_unknown_fields=True, frozen=True):
+    """A whole board."""
+
+    entries: list[str]
+    """The URLs where the crawl begins."""
+    name: str = ""
+    """Of the job; the file's, if none is given."""
+    domains: list[str] = []
+    """The hosts to stay within, with all that is below them; none: those of the entries."""
+    depth: Count = 0
+    """How many links away from the entries; 0: any."""
+    jumps: list[str] = []
+    """Links that lead to their target by way of somebody who counts them; see :mod:`.jumps`."""
+    extract: Literal["", "article", "markdown"] = ""
+    """The fields ``title``, ``date``, ``author`` and ``text`` or ``markdown``, without selectors."""
+    output: list[str] = []
+    """Where items go, besides what is typed."""
+    follow: LinkChoice = LinkChoice()
+    articles: ArticleChoice = ArticleChoice()
+    fields: dict[str, str | BoardField] = {}
+    """By name; a text is a CSS selector, or an XPath where it begins with ``/``, ``./`` or ``(``."""
+    limits: Limits = Limits()
+    speed: Speed = Speed()
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Any others, by their names."""

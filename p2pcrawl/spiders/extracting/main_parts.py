@@ -1,0 +1,50 @@
+"""The items that are made of pages without selectors."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.spiders.articles.readers import PageFacts, reading_by, whole_markdown
+from p2pcrawl.spiders.page.response import Response
+
+
+class Extract(StrEnum):
+    """The part of a page that is taken."""
+
+    ARTICLE = "article"
+    """The main text of each page that has one."""
+    MARKDOWN = "markdown"
+    """All that a page shows, as Markdown."""
+
+
+def extract_named(named: str) -> Extract | None:
+    """Returns what is to be taken of pages, nothing for "". Raises ConfigurationError for what cannot be, and without
+    the extra ``articles``.
+    """
+    if not named:
+        return None
+    try:
+        extract = Extract(named)
+    except ValueError:
+        raise ConfigurationError(f"extract is one of {', '.join(Extract)}, not {named!r}") from None
+    reading_by(Response.article_reader)
+    if extract is Extract.MARKDOWN:
+        whole_markdown("", "")
+    return extract
+
+
+async def extracted(response: Response, extract: Extract) -> dict[str, Any] | None:
+    """Returns the fields ``title``, ``text`` or ``markdown``, ``date`` and ``author`` of a page; None when it has
+    nothing to take.
+    """
+    if extract is Extract.MARKDOWN:
+        markdown = response.markdown
+        return _fields("markdown", markdown, response.facts) if markdown else None
+    article = await response.read_article()
+    return _fields("text", article.text, article.facts) if article is not None else None
+
+
+def _fields(name: str, text: str, facts: PageFacts) -> dict[str, Any]:
+    return {"title": facts.title, name: text, "date": facts.date, "author": facts.author}

@@ -1,0 +1,118 @@
+"""Boards as they are written, and what is said of mistakes in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from p2pcrawl.model.crawl.job import SpiderRef
+from p2pcrawl.model.crawl.settings import Settings
+from p2pcrawl.model.errors import ConfigurationError
+from p2pcrawl.peer.answers.submission import Submission, submission_of
+from p2pcrawl.spiders.boards.board_file import board_settings, read_board
+from p2pcrawl.spiders.loading.chosen import merged_settings
+from p2pcrawl.spiders.loading.load import load_spider, parse_target, reference_of
+
+BOARD = """
+entries = ["https://press.example/"]
+depth = 3
+output = ["press.jsonl"]
+
+[articles]
+allow = ['/\\d{4}/']
+
+[fields]
+title = "h1::text"
+price = { xpath = "//b/text()", process = ["float"] }
+
+[limits]
+pages = 100
+
+[speed]
+delay = 0.5
+per_host = 2
+
+[settings]
+ROBOTSTXT_OBEY = false
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "press.toml"
+    path.write_text(BOARD)
+    return path
+
+
+def test_board_is_named_by_its_file() -> None:
+    assert read_board(BOARD, "folder/press.toml").name == "press"
+    assert read_board('name = "other"\n' + BOARD, "press.toml").name == "other"
+
+
+def test_limits_speed_and_outputs_are_settings() -> None:
+    assert board_settings(read_board(BOARD, "press.toml")) == {
+        "DEPTH_LIMIT": 3,
+        "CLOSESPIDER_PAGECOUNT": 100,
+        "DOWNLOAD_DELAY": 0.5,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 2,
+        "FEEDS": {"press.jsonl": {}},
+        "ROBOTSTXT_OBEY": False,
+    }
+
+
+def test_delay_of_nothing_is_said() -> None:
+    board = read_board('entries = ["https://a.example/"]\n[speed]\ndelay = 0', "a.toml")
+
+    assert board_settings(board) == {"DOWNLOAD_DELAY": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("entries = [", "Invalid value \\(at end of document"),
+        ("depth = 3", "line 1: object missing required field `entries`"),
+        ("entries = []", "line 1: entries: a board needs at least one URL"),
+        ('entries = ["press.example"]', "line 1: entries: .*https://press.example"),
+        ('entries = ["https://a.example/"]\n\ndpeth = 3', "line 3: a board has no key 'dpeth'; did you mean depth?"),
+        ('entries = ["https://a.example/"]\n[artikles]\nallow = []', "line 2: .*did you mean articles?"),
+        ('entries = ["https://a.example/"]\n[articles]\nalow = []', "line 3: .*'alow'; did you mean allow"),
+        ('entries = ["https://a.example/"]\n[follow]\nallow = ["("]', "line 3: follow.allow: missing \\)"),
+        ('entries = ["https://a.example/"]\ndepth = -1', "line 2: depth: expected `int` >= 0"),
+        ('entries = ["https://a.example/"]\n[fields]\na = "h1"\nb = "h1["', "line 4: fields.b.css: "),
+        ('entries = ["https://a.example/"]\n[fields.a]\ncs = "h1"', "line 3: fields.a has no key 'cs'; did you"),
+        ('entries = ["https://a.example/"]\n[fields]\na = {}', "line 3: fields.a: give one of css, xpath, jmespath"),
+        ('entries = ["https://a.example/"]\n[fields]\na = {css="b", process=["stripp"]}', "did you mean strip"),
+        ('entries = ["https://a.example/"]\n[fields]\na = {jmespath="a["}', "line 3: fields.a.jmespath: "),
+        ('entries = ["https://a.example/"]\n[fields]\na = {xpath="//["}', "line 3: fields.a.xpath: "),
+        ('entries = ["https://a.example/"]\njumps = ["a b"]', "line 2: jumps: 'a b' is no jump link"),
+        ('entries = ["https://a.example/"]\n[settings]\nDEPTH_LIMT = 3', "line 3: settings.*DEPTH_LIMIT"),
+        ('entries = ["https://a.example/"]\n[settings]\nDEPTH_LIMIT = "x"', "line 3: settings.*DEPTH_LIMIT"),
+    ],
+)  # fmt: skip
+def test_mistake_is_told_with_its_line_and_what_was_meant(text: str, said: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"board news.toml.*{said}"):
+        read_board(text, "news.toml")
+
+
+def test_missing_file_is_told_by_name() -> None:
+    with pytest.raises(ConfigurationError, match=r"board none\.toml cannot be read: No such file"):
+        parse_target("none.toml")
+
+
+def test_board_is_a_spider_that_other_processes_find_by_its_file(file: Path) -> None:
+    cls = load_spider(parse_target(str(file)))
+
+    assert cls.name == "press" and reference_of(cls) == SpiderRef(file=str(file))
+    assert merged_settings(Settings(), cls, {"DEPTH_LIMIT": "5"}).depth_limit == 5
+    assert merged_settings(Settings(), cls).download_delay == 0.5
+
+
+def test_board_travels_as_its_text(file: Path) -> None:
+    file.write_text(BOARD.replace('output = ["press.jsonl"]', ""))
+    submission = submission_of(str(file), Settings(), {}, {})
+
+    spec = Submission.read(submission.plain()).spec()
+
+    assert (spec.name, spec.spider.file, spec.project) == ("press", "press.toml", b"")
+    assert spec.code == file.read_text() and spec.settings["depth_limit"] == 3

@@ -1,0 +1,153 @@
+"""The spider that keeps to a board."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from p2pcrawl.model.crawl.request import Kind, Request
+from p2pcrawl.spiders.boards.board_spider import BoardSpider, board_class
+from p2pcrawl.spiders.callbacks import iterate
+from p2pcrawl.spiders.page.answer_kinds import HtmlResponse, JsonResponse
+
+SENTENCE = "The ferry to the northern islands leaves at six, whatever the weather may be. "
+FRONT = """<a href="/2026/one">1</a><a href="/section/a">a</a><a href="/login">in</a>
+<a href="//else.example/2026/x">x</a>
+<a href="https://out.example/go?u=https%3A%2F%2Fpress.example%2F2026%2Ftwo">2</a><a href="https://t.co/abc">?</a>"""
+ARTICLE = f"""<html><head><script type="application/ld+json">{{"@type": "NewsArticle", "wordCount": 9}}</script></head>
+<body><article><h1> Ferries  leave </h1><b>1.234,50</b><i class="tag">a</i><i class="tag">b</i><p>{SENTENCE * 9}</p>
+<a href="/2026/three">3</a></article></body></html>"""
+
+
+def spider_of(tmp_path: Path, text: str) -> BoardSpider:
+    path = tmp_path / "press.toml"
+    path.write_text('entries = ["https://press.example/"]\n' + text)
+    return board_class(str(path))()
+
+
+def page(body: str, url: str = "https://press.example/") -> HtmlResponse:
+    return HtmlResponse(url, body=body.encode(), headers={"Content-Type": "text/html; charset=utf-8"})
+
+
+async def parsed(spider: BoardSpider, response: Any) -> tuple[list[Request], list[dict[str, Any]]]:
+    found = [each async for each in iterate(spider.parse(response))]
+    return [each for each in found if isinstance(each, Request)], [each for each in found if isinstance(each, dict)]
+
+
+async def test_navigation_page_leads_to_articles_and_to_what_is_followed(tmp_path: Path) -> None:
+    spider = spider_of(tmp_path, "[articles]\nallow = ['/2026/']\n[follow]\nallow = ['/section/']")
+
+    requests, items = await parsed(spider, page(FRONT))
+
+    assert [(each.url, each.kind) for each in requests if "press" in each.url] == [
+        ("https://press.example/2026/one", Kind.DETAIL),
+        ("https://press.example/section/a", Kind.INDEX),
+    ]
+    assert items == []
+
+
+async def test_jump_links_are_resolved_before_they_are_chosen(tmp_path: Path) -> None:
+    spider = spider_of(tmp_path, 'jumps = ["out.example/go?u", "t.co"]\n[articles]\nallow = ["press.example/2026/"]')
+
+    requests, _ = await parsed(spider, page(FRONT))
+
+    assert "https://press.example/2026/two" in [each.url for each in requests if each.kind is Kind.DETAIL]
+    (hidden,) = [each for each in requests if each.url == "https://t.co/abc"]
+    assert hidden.meta["allow_offsite"] is True
+
+
+async def test_page_that_a_jump_led_elsewhere_is_left_alone(tmp_path: Path) -> None:
+    spider = spider_of(tmp_path, 'extract = "article"\njumps = ["t.co"]')
+
+    assert await parsed(spider, page(ARTICLE, "https://else.example/2026/x")) == ([], [])
+
+
+async def test_article_makes_an_item_of_its_fields_and_is_not_followed(tmp_path: Path) -> None:
+    spider = spider_of(
+        tmp_path,
+        """extract = "article"
+[articles]
+allow = ['/2026/']
+[fields]
+headline = "h1::text"
+price = { xpath = "//b/text()", process = ["float"] }
+tags = { css = ".tag::text", many = true, process = ["upper"] }
+all = { css = ".tag::text", join = "+" }
+words = { jmespath = "[0].wordCount", of = "json-ld" }
+first = { css = "p::text", re = "^The (\\\\w+)" }
+none = { css = ".none", default = "-" }
+source = { value = "press" }
+""",
+    )
+
+    requests, (item,) = await parsed(spider, page(ARTICLE, "https://press.example/2026/one"))
+
+    assert requests == []
+    assert item.pop("text").count("northern") == 9
+    assert item == {
+        "url": "https://press.example/2026/one",
+        "title": "Ferries leave",
+        "date": "2026-01-01",
+        "author": None,
+        "headline": "Ferries leave",
+        "price": 1234.5,
+        "tags": ["A", "B"],
+        "all": "a+b",
+        "words": 9,
+        "first": "ferry",
+        "none": "-",
+        "source": "press",
+    }
+
+
+async def test_article_without_a_field_that_is_required_makes_no_item(tmp_path: Path) -> None:
+    spider = spider_of(tmp_path, "[articles]\nallow = ['/2026/']\n[fields]\na = { css = '.none', required = true }")
+
+    assert await parsed(spider, page(ARTICLE, "https://press.example/2026/one")) == ([], [])
+
+
+async def test_links_of_articles_are_followed_where_the_board_says_so(tmp_path: Path) -> None:
+    spider = spider_of(tmp_path, "[articles]\nallow = ['/2026/']\nfollow = true\n[fields]\na = 'h1'")
+
+    requests, items = await parsed(spider, page(ARTICLE, "https://press.example/2026/one"))
+
+    assert [each.url for each in requests] == ["https://press.example/2026/three"] and len(items) == 1
+
+
+async def test_without_patterns_of_articles_each_page_that_is_followed_makes_an_item(tmp_path: Path) -> None:
+    spider = spider_of(tmp_path, "[fields]\na = 'h1'")
+
+    requests, items = await parsed(spider, page(ARTICLE, "https://press.example/2026/one"))
+
+    assert [each.url for each in requests] == ["https://press.example/2026/three"] and len(items) == 1
+
+
+async def test_values_of_json_are_those_of_a_query(tmp_path: Path) -> None:
+    spider = spider_of(tmp_path, "[articles]\nallow = ['/api']\n[fields]\nids = { jmespath = 'all[].id', many = true }")
+    answer = JsonResponse(
+        "https://press.example/api",
+        body=b'{"all": [{"id": 1}, {"id": 2}]}',
+        headers={"Content-Type": "application/json"},
+    )
+
+    _, items = await parsed(spider, answer)
+
+    assert items == [{"url": "https://press.example/api", "ids": [1, 2]}]
+
+
+@pytest.mark.parametrize(
+    ("url", "type", "rule"),
+    [
+        ("https://press.example/", "navigation", "entries"),
+        ("https://press.example/2026/one", "article", "articles.allow = '/2026/'"),
+        ("https://press.example/section/b", "navigation", "follow.allow = '/section/'"),
+        ("https://press.example/about", "neither", "no pattern wants it"),
+        ("https://else.example/2026/", "neither", "it is outside of the domains"),
+    ],
+)
+def test_type_of_a_page_is_told_with_its_rule(tmp_path: Path, url: str, type: str, rule: str) -> None:
+    spider = spider_of(tmp_path, "[articles]\nallow = ['/2026/']\n[follow]\nallow = ['/section/']")
+
+    assert spider.taken_for(url) == (type, rule)
