@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 from p2pcrawl.model.errors import StorageError
+from p2pcrawl.private.passing_folder import PassingFolder
 from p2pcrawl.spiders.finding.mount import Mount, mounted
 from p2pcrawl.spiders.travelling.bundle import digest_of, write_files
 
@@ -13,7 +11,7 @@ from p2pcrawl.spiders.travelling.bundle import digest_of, write_files
 class _Place:
     """The folder that holds all projects of this process; made when the first one comes."""
 
-    folder: tempfile.TemporaryDirectory[str] | None = None
+    folder: PassingFolder | None = None
 
 
 def project_here(packed: bytes) -> Mount:
@@ -23,8 +21,8 @@ def project_here(packed: bytes) -> Mount:
     digest = digest_of(packed)
     try:
         if _Place.folder is None:
-            _Place.folder = tempfile.TemporaryDirectory(prefix="p2pcrawl-projects-")
-        folder = Path(_Place.folder.name) / digest[:32]
+            _Place.folder = PassingFolder("p2pcrawl-projects-")
+        folder = _Place.folder.path / digest[:32]
         if not folder.exists():
             write_files(packed, folder)
     except OSError as error:
