@@ -38,7 +38,7 @@ def drawn() -> dict[str, str]:
     """Returns the texts of all files that are drawn, whole or in part, by their names."""
     page = (DOCS / "architecture.md").read_text(encoding="utf-8")
     pages = {"architecture.md": with_rooms(page), "api.md": with_operations((DOCS / "api.md").read_text("utf-8"))}
-    return {"rooms.svg": rooms(), "job-states.svg": job_states(), **pages}
+    return {"rooms.svg": rooms(), "job-states.svg": job_states(), "bucket-states.svg": bucket_states(), **pages}
 
 
 def with_operations(page: str) -> str:
@@ -214,9 +214,12 @@ def _drawn(row: Sequence[Box], left: int, top: int, kind: str) -> Iterator[str]:
         left += box.width + 12
 
 
-# -- a job's states
+# -- states
 
-PLACES = {
+Places = Mapping[str, tuple[int, int]]
+"""Where states stand: their middles."""
+
+JOB_PLACES: Places = {
     "running": (110, 50),
     "paused": (110, 290),
     "incomplete": (430, 170),
@@ -224,7 +227,18 @@ PLACES = {
     "cancelled": (430, 360),
     "deleted": (750, 300),
 }
-"""Where the states stand: their middles."""
+BUCKET_PLACES: Places = {
+    "away": (90, 290),
+    "agreed": (90, 500),
+    "giving": (370, 500),
+    "returning": (370, 250),
+    "claimed": (370, 70),
+    "vouched": (660, 190),
+    "beginning": (660, 45),
+    "served": (950, 135),
+    "left over": (950, 420),
+    "let go": (660, 500),
+}
 BY_THEMSELVES = (
     ("running", "finished", "nothing is left"),
     ("running", "incomplete", "nothing is left in reach"),
@@ -248,25 +262,51 @@ def job_states() -> str:
             after = steered(Control(state=state), verb)
             if after is not None and after.state != state:
                 arrows.setdefault((state, after.state), []).append(verb)
-    parts = [
-        '<marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
-        '<path d="M0 0L8 4L0 8z" fill="#555"/></marker>'
-    ]
+    parts = [_TIP]
     for (before, after), verbs in arrows.items():
-        parts += _arrow(before, after, ", ".join(verbs), "verb", 0.3)
+        parts += _arrow(JOB_PLACES, before, after, ", ".join(verbs), "verb", 0.3)
     for before, after, why in BY_THEMSELVES:
-        parts += _arrow(before, after, why, "itself", 0.62)
+        parts += _arrow(JOB_PLACES, before, after, why, "itself", 0.62)
+    return _svg(860, 410, [*parts, *_states(JOB_PLACES)])
+
+
+def bucket_states() -> str:
+    """Draws a bucket's states at one master, with the events that lead from one to another."""
+    from p2pcrawl.core.buckets.bucket_states import TRANSITIONS
+
+    arrows: dict[tuple[str, str], list[str]] = {}
+    for before, steps in TRANSITIONS.items():
+        for event, (after, _) in steps.items():
+            if after is not before:
+                arrows.setdefault((_spaced(before.name), _spaced(after.name)), []).append(_spaced(event.name))
+    parts = [_TIP]
+    for (before, after), events in arrows.items():
+        parts += _arrow(BUCKET_PLACES, before, after, ", ".join(events), "verb", 0.36)
+    return _svg(1040, 550, [*parts, *_states(BUCKET_PLACES)])
+
+
+def _spaced(name: str) -> str:
+    return name.lower().replace("_", " ")
+
+
+_TIP = (
+    '<marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
+    '<path d="M0 0L8 4L0 8z" fill="#555"/></marker>'
+)
+
+
+def _states(places: Places) -> Iterator[str]:
+    """Yields the states as boxes with their names."""
     wide, high = HALF
-    for name, (x, y) in PLACES.items():
+    for name, (x, y) in places.items():
         corner = f'x="{x - wide}" y="{y - high}"'
-        parts.append(f'<rect class="state" {corner} width="{2 * wide}" height="{2 * high}" rx="8"/>')
-        parts.append(f'<text class="name middle" x="{x}" y="{y + 5}">{name}</text>')
-    return _svg(860, 410, parts)
+        yield f'<rect class="state" {corner} width="{2 * wide}" height="{2 * high}" rx="8"/>'
+        yield f'<text class="name middle" x="{x}" y="{y + 5}">{name}</text>'
 
 
-def _arrow(before: str, after: str, label: str, kind: str, share: float) -> Iterator[str]:
+def _arrow(places: Places, before: str, after: str, label: str, kind: str, share: float) -> Iterator[str]:
     """Yields an arrow from border to border, and its label at a share of the way."""
-    (x, y), (to_x, to_y) = PLACES[before], PLACES[after]
+    (x, y), (to_x, to_y) = places[before], places[after]
     length = ((to_x - x) ** 2 + (to_y - y) ** 2) ** 0.5
     along = ((to_x - x) / length, (to_y - y) / length)
     # A verb and what happens by itself may lead the same way.

@@ -188,7 +188,7 @@ class Cluster:
             lambda view, change: self.caution.view_changed(view.members),
             # Before holders are told apart anew: this says whether they are brought up to date now, or most are waited
             # for.
-            lambda view, change: self.upkeep.hold_back(len([m for m in view.members if not m.leaving])),
+            lambda view, change: self.upkeep.hold_back(view.members),
             # What is lost leaves the bench before anything comes to it by the steps below.
             lambda view, change: self._ground.loading.buckets_changed(change.gained, change.lost),
             # What slaves have reported to the dead may be lost with them.
@@ -216,6 +216,10 @@ class Cluster:
             self.takeover.view_changed(change, view.gone)
 
     # -- what others ask ----------------------------------------------------------------------
+
+    def claims(self, bucket: int) -> bool:
+        """Tells whether we serve a bucket, or are about to. Whoever looks for others does not know yet."""
+        return not self.caution.looking and self.ownership.owner(bucket) is None
 
     def figures(self) -> dict[str, int]:
         """Returns counts for the faces."""
@@ -265,11 +269,18 @@ class Cluster:
 
     async def part(self) -> None:
         """Tells what we have counted, and parts from the voters, before we say good-bye, with nothing open any more:
-        they go on without our consent."""
+        they go on without our consent.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(TIMINGS.part_s):
                 await self.accounts.tell()
         await self.mandate.part(TIMINGS.part_s)
+        # Last of all: till they hear that we are gone, the others still send us what comes.
+        try:
+            await self.holdings.note(self.ownership.part())
+        except P2PCrawlError as error:
+            # Whoever keeps the books is told.
+            log.debug("that others go on without us is not noted: %s", error)
 
     async def begin(self, job: Job) -> None:
         """Hands the job's first record to its owner; durable there when this returns."""

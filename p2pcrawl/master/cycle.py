@@ -141,5 +141,6 @@ class Cycle:
             due.append(loads_at)
         at = self.company.ground.workbench.next_at(now)
         if at is not None and not self.draining and any(s.room > 0 for s in self.reports.sessions.values()):
-            due.append(at)
+            # While too much is under way nothing is granted, whatever is due: somebody has to have time to settle it.
+            due.append(max(at, now + LOOK_AGAIN_S) if self.company.full else at)
         return min(due)

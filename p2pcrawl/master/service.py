@@ -10,7 +10,9 @@ from typing import ParamSpec, TypeVar
 
 from p2pcrawl.core.buckets.bitmaps import buckets_of
 from p2pcrawl.master.cluster import Cluster
+from p2pcrawl.master.copies.row_forms import row_of_copy
 from p2pcrawl.model.cluster.node import NodeId
+from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.messages.ask import Answered, Answers
 from p2pcrawl.wire.messages.peer_messages import (
     Borrow,
@@ -114,13 +116,36 @@ class Service:
         # Whoever brings copies of a job that was deleted hears of that soon, and drops them, too.
         request.rows = [row for row in request.rows if not self._ground.jobs.deleted(row.job)]
         await self._cluster.accounts.take(request.accounts)
-        return await self._cluster.holdings.copy(request)
+        # What has become ours goes where the rest of it is: among copies, which are taken in before a bucket is served,
+        # it might come too late. Parted in the moment in which the others go their way, for buckets change hands.
+        ours = [row for row in request.rows if self._cluster.claims(row.bucket)]
+        request.rows = [row for row in request.rows if not self._cluster.claims(row.bucket)]
+        self._note_late(request, sender)
+        copied = await self._cluster.holdings.copy(request)
+        await self._cluster.neighbours.own_rows.take_in([row_of_copy(row) for row in ours])
+        return copied
+
+    def _note_late(self, request: Copy, sender: NodeId) -> None:
+        """Takes in that copies come of buckets that the sender does not own any more, and does not know it. Whoever
+        claimed them from us has what was here then: they are offered once more.
+        """
+        ownership = self._cluster.ownership
+        ownership.found({row.bucket for row in request.rows if ownership.owner(row.bucket) not in (None, sender)})
 
     async def _drop(self, request: DropCopies, sender: NodeId) -> Dropped:
+        buckets = sorted(buckets_of(request.buckets))
+        if len(request.counters) != len(buckets):
+            raise LinkError("as many epochs as buckets are needed")
+        ownership = self._cluster.ownership
+        epochs = dict(zip(buckets, request.counters, strict=True))
+        theirs = {bucket: epoch for bucket, epoch in epochs.items() if ownership.owner(bucket) == sender}
+        # First: what its owner may not have is not dropped, but offered.
+        if request.view == ownership.view and self._cluster.takeover.keep_unheard(theirs):
+            return Dropped(0, False)
         dropped = await self._cluster.upkeep.drop(request, self._cluster.takeover.left_over)
         if dropped.agreed:
             # Only in the view in which both act: another owner says it again.
-            self._cluster.farewell.confirmed(buckets_of(request.buckets), sender, few=request.few)
+            self._cluster.farewell.confirmed(buckets, sender, few=request.few)
         return dropped
 
     async def _claim(self, request: Claim, sender: NodeId) -> Released:

@@ -53,8 +53,8 @@ from p2pcrawl.peer.news.events import Events
 from p2pcrawl.peer.news.member_notes import MemberNotes
 from p2pcrawl.peer.watching.readiness import Readiness, reasons_of_disk, reasons_of_master
 from p2pcrawl.peer.watching.watch import Watch
-from p2pcrawl.private.folders import private
 from p2pcrawl.private.presence import addresses_here
+from p2pcrawl.private.secrets import replace_secret
 from p2pcrawl.slave.archiving import archiving
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.stores.warc.place import WarcPlace
@@ -335,7 +335,7 @@ class Lead:
             pages = sum(j.counts["pages"] for j in self.master.jobs.values())
             leased = sum(j.leased for j in self.master.jobs.values())
             self.node.membership.load = json.dumps({"slaves": sessions, "pages": pages, "leased": leased}).encode()
-            self._note_incarnation()
+            await self._note_incarnation()
             self._close_ports()
             self.secrets.renew()
             await self._note_acquaintances()
@@ -365,14 +365,14 @@ class Lead:
             self._noted = revision, now
             await asyncio.to_thread(self._acquaintances.save, self.absences.known())
 
-    def _note_incarnation(self) -> None:
+    async def _note_incarnation(self) -> None:
         """Writes the incarnation down, for the next start must exceed it, also when nobody who remembers it is there to
         tell.
         """
         now = self.node.membership.me.incarnation
         if now != self._incarnation:
             try:
-                write_incarnation(self._folder, now)
+                await asyncio.to_thread(write_incarnation, self._folder, now)
             except OSError as error:
                 log.warning("cannot note how often this peer has been suspected: %s", error)
                 return
@@ -482,10 +482,8 @@ def read_incarnation(folder: Path) -> int:
 
 
 def write_incarnation(folder: Path, incarnation: int) -> None:
-    draft = folder / f".{INCARNATION_FILE}.new"
-    with open(draft, "w", opener=private) as file:
-        file.write(str(incarnation))
-    draft.replace(folder / INCARNATION_FILE)
+    """Notes an incarnation here, durably. Raises OSError."""
+    replace_secret(folder / INCARNATION_FILE, str(incarnation).encode())
 
 
 async def _run_here(warc: WarcPlace | None, stream: Any) -> None:

@@ -31,7 +31,6 @@ from p2pcrawl.fetch.signing.bot_key import BotKey
 from p2pcrawl.fetch.signing.key_directory import KeyDirectory
 from p2pcrawl.frontier.database.schema import OURS, FolderLock
 from p2pcrawl.model.cluster.node import BOOT_BYTES, Address, NodeId, parse_address
-from p2pcrawl.model.crawl.settings import Settings
 from p2pcrawl.model.errors import (
     ConfigurationError,
     CopiedIdentity,
@@ -46,7 +45,7 @@ from p2pcrawl.overlay.identity_file import load_or_create
 from p2pcrawl.overlay.node import Credentials
 from p2pcrawl.overlay.tasks import end
 from p2pcrawl.peer.answers.results import Gathering
-from p2pcrawl.peer.answers.submission import Submission, submission_of
+from p2pcrawl.peer.answers.submission import Submission, submission_asked_for
 from p2pcrawl.peer.api.last_port import keep_port, last_port
 from p2pcrawl.peer.api.routes import Api
 from p2pcrawl.peer.api.tokens import TOKEN_FILE, load_or_make_tokens
@@ -68,7 +67,6 @@ from p2pcrawl.private.folders import make_folder
 from p2pcrawl.private.presence import Presence, addresses_here
 from p2pcrawl.slave.slave import Slave
 from p2pcrawl.spiders.spider import Spider
-from p2pcrawl.stores.kinds import read_sink
 from p2pcrawl.stores.warc.mending import mend
 from p2pcrawl.stores.warc.place import WarcPlace
 
@@ -251,8 +249,7 @@ class Peer:
         ``output``: the addresses of databases, object stores and the like, into which the masters bring its items.
         Raises ConfigurationError where one of these cannot be used.
         """
-        sinks = [read_sink(typed) for typed in ([output] if isinstance(output, str) else output)]
-        submission = submission_of(target, Settings(), dict(settings or {}), dict(arguments or {}), sinks, name)
+        submission = submission_asked_for(target, settings, arguments, output, name)
         answer = await self.tell("submit", submission.plain())
         return PeerJob(self, int(answer["job"]))
 

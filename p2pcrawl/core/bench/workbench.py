@@ -369,7 +369,10 @@ class Workbench:
 
     def withdraw(self, records: Collection[int]) -> None:
         """Takes these records off the bench: they have ended elsewhere. Costs a pass."""
-        self.hot.take_off(self.seats.values(), lambda candidate: candidate.record in records)
+        for seat, queue in self.hot.take_off(self.seats.values(), lambda candidate: candidate.record in records):
+            if queue.more and not queue.hot and not queue.loading:
+                # Nothing is granted of it any more, which would ask for what follows.
+                self.hot.want(seat, queue)
 
 
 def _robots_needed(host: Host, pace: Pace, candidate: Candidate, now: float) -> str:

@@ -46,6 +46,8 @@ class Copying:
     _holders: dict[NodeId, _Holder] = field(default_factory=dict)
     _of: dict[int, tuple[NodeId, ...]] = field(default_factory=dict)
     """Our buckets, with the living others that are to hold them."""
+    _parting: tuple[NodeId, ...] = ()
+    """Living others that leave."""
     _lacking: int | None = None
     """How many copies are not there yet, once it was asked for, till something changes."""
 
@@ -76,12 +78,22 @@ class Copying:
         for node, holder in self._holders.items():
             holder.held = held[node]
             holder.synced &= held[node]
+        self._parting = tuple(sorted(node for node, member in living.items() if member.leaving))
         self._lacking = None
         return gone
 
     def holders(self, bucket: int) -> tuple[NodeId, ...]:
         """Returns the living others that hold a bucket of ours."""
         return self._of.get(bucket, ())
+
+    def followers(self, bucket: int) -> tuple[NodeId, ...]:
+        """Returns the living others that are sent all that changes in a bucket of ours: who holds it and, where those
+        that stay are too few, who leaves. These do not count: what they have goes with them.
+        """
+        nodes = self._of.get(bucket)
+        if nodes is None or not self._parting or len(nodes) + 1 >= self.copies:
+            return nodes or ()
+        return (*nodes, *(node for node in self._parting if node not in nodes))
 
     def generation(self, node: NodeId) -> int | None:
         """Returns the generation of a holder, to be given back with ``synced``; None when it does not live."""

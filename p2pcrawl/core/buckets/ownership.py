@@ -4,7 +4,8 @@ The theory. The living members and their weights are the view; the ring says, th
 which R of them hold each bucket, the first being its owner. A bucket that comes to us is first *syncing*: we take in
 what is discovered in it but grant nothing, until everyone who may have owned it has let go and handed over what it
 knew; then we *serve* it, under an epoch greater than any that was heard of. A bucket that leaves us is not served
-from the moment our view changes.
+from the moment our view changes. In which state each bucket is on its way tells ``core.buckets.bucket_states``; this
+says which events come to which buckets, and of whom what is awaited.
 
 Views differ for a while, after a false alarm or beyond a partition: then somebody else may have owned what is ours
 all along in our own view. Who loses a bucket that nobody claims offers it to its owner, which claims it then, and
@@ -22,9 +23,20 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Protocol
 
-from p2pcrawl.core.buckets.standings import Standing, dropped, following, joined, left_behind, standing_of
+from p2pcrawl.core.buckets.bucket_states import BucketEvent, BucketState, BucketStates
+from p2pcrawl.core.buckets.standings import (
+    Standing,
+    dropped,
+    following,
+    joined,
+    left_behind,
+    parted,
+    standing_of,
+    whole_at,
+)
 from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.core.ring.ring_choice import table_after
 from p2pcrawl.model.cluster.epoch import Span
@@ -102,18 +114,21 @@ class Ownership:
     """Whether most of the masters agree with us at this moment, where that is asked for."""
     unconfirmed: frozenset[int] = frozenset()
     """What became ours in views in which most do not agree with us yet: nothing of it is served."""
-    _serving: bytearray = field(default_factory=lambda: bytearray(BUCKETS))
+    states: BucketStates = field(default_factory=BucketStates)
+    """How far each bucket is on its way to us, or from us."""
     _known: dict[int, set[Standing]] = field(default_factory=dict)
     """What all that were heard of have of a bucket that we are about to serve."""
     _since: dict[int, int] = field(default_factory=dict)
     """Of buckets that we are about to serve: the last epoch under which anything may have been acknowledged."""
+    _late: set[int] = field(default_factory=set)
+    """Buckets of which something came here when their owner had our word for them already."""
     _begun: dict[int, int] = field(default_factory=dict)
     """The last epoch of each bucket that we have served it under."""
-    _vouched: set[int] = field(default_factory=set)
-    """Buckets that we claim anew, of which somebody who would know says that nobody has served them after us."""
     _owners: list[NodeId | None] = field(default_factory=list)
     weights: Mapping[NodeId, int] = field(default_factory=dict)
     """What the table was made from: who takes part, and with what weight."""
+    _parting: tuple[NodeId, ...] = ()
+    """Who is there, and takes part no more."""
     _mine: frozenset[int] = frozenset()
     """The buckets of which we are the owner."""
     _asked: dict[NodeId, set[int]] = field(default_factory=dict)
@@ -129,8 +144,15 @@ class Ownership:
         """Returns all masters that hold the bucket by the ring, its owner first."""
         return self.table[bucket] if self.table else (self.me,)
 
+    def followers(self, bucket: int) -> tuple[NodeId, ...]:
+        """Returns the masters besides the owner that are sent all that is acknowledged under an epoch of the bucket:
+        its other holders and, where those that stay are too few to hold it, those that leave, till they are gone.
+        """
+        holders = self.holders(bucket)
+        return holders[1:] if len(holders) >= self.copies else (*holders[1:], *self._parting)
+
     def serves(self, bucket: int) -> bool:
-        if not self._serving[bucket] or self.paused or (self.patient and self.lacks[bucket]):
+        if not self.states.serves(bucket) or self.paused or (self.patient and self.lacks[bucket]):
             return False
         return self.consent is None or (bucket not in self.unconfirmed and self.consent())
 
@@ -141,7 +163,7 @@ class Ownership:
 
     def in_service(self, bucket: int) -> bool:
         """Tells whether all that there is of a bucket of ours has come, so that it is served."""
-        return bool(self._serving[bucket])
+        return self.states.serves(bucket)
 
     def recall(self, standings: Mapping[int, Standing]) -> None:
         """Takes in the standings that an earlier run had."""
@@ -162,7 +184,7 @@ class Ownership:
         if self.counters[bucket] > ours.epoch:
             # Somebody served it under that epoch.
             self._since.pop(bucket, None)
-            if self._serving[bucket]:
+            if self.states.serves(bucket):
                 # Ours has to be another.
                 self.counters[bucket] = min(self.counters[bucket] + 1, COUNTER_MAX)
 
@@ -191,24 +213,46 @@ class Ownership:
             self._since.pop(bucket, None)
             had = self.standing(bucket)
             if had.epoch < epoch <= COUNTER_MAX:
-                follows = self.me in self.holders(bucket)[1:]
+                follows = self.me in self.followers(bucket)
                 self._stand(bucket, (following if follows else left_behind)(had, epoch, max(since, 0)))
+
+    def unheard(self, epochs: Mapping[int, int]) -> frozenset[int]:
+        """Returns those of these buckets of which we have something, and have not heard of the epoch that is served:
+        whoever began it may not have heard what we have.
+        """
+        return frozenset(
+            b for b, epoch in epochs.items() if epoch != self.counters[b] and not self.standing(b).is_nothing
+        )
+
+    def part(self) -> dict[int, Standing]:
+        """Records that we are gone from now on, and are sent no more of what we followed because too few stay. Returns
+        the standings that change.
+        """
+        followed = [b for b in range(BUCKETS) if self.me in self.followers(b) and self.me not in self.holders(b)]
+        changed = {bucket: parted(standing) for bucket, standing in self.standings(followed).items()}
+        for bucket, standing in changed.items():
+            self._stand(bucket, standing)
+        return changed
 
     def dropped(self, buckets: Iterable[int]) -> dict[int, Standing]:
         """Records that our copies of these buckets are about to go, since others have enough. Returns the standings
         that change.
         """
-        changed = {b: dropped(s) for b, s in self.standings(buckets).items() if s != dropped(s)}
+        changed = {b: left for b, had in self.standings(buckets).items() if (left := dropped(had)) != had}
         for bucket, standing in changed.items():
             self._stand(bucket, standing)
         return changed
 
     def standing(self, bucket: int) -> Standing:
         """Returns our standing in a bucket: of which epochs we have everything."""
-        pieces = self.pieces.get(bucket, ()) if self.pieces else ()
-        return Standing(self.counters[bucket], self.lacks[bucket], self.bases[bucket], pieces)
+        if not self.lacks[bucket]:
+            return whole_at(self.counters[bucket])
+        return Standing(self.counters[bucket], self.lacks[bucket], self.bases[bucket], self.pieces.get(bucket, ()))
 
     def standings(self, buckets: Iterable[int]) -> dict[int, Standing]:
+        if self.lacks.tobytes() == _NOTHING:
+            counters = self.counters
+            return {bucket: whole_at(counters[bucket]) for bucket in buckets}
         return {bucket: self.standing(bucket) for bucket in buckets}
 
     def since(self, bucket: int) -> int:
@@ -226,19 +270,19 @@ class Ownership:
         """Returns the buckets that we serve though something of them is missing."""
         if self.lacks.tobytes() == _NOTHING:
             return []  # As it is nearly always, and asked many times a second.
-        return sorted(bucket for bucket in self._mine if self._serving[bucket] and self.lacks[bucket])
+        lacking = compress(range(BUCKETS), self.lacks)
+        return [bucket for bucket in lacking if bucket in self._mine and self.states.serves(bucket)]
 
     def claim_anew(self) -> Change:
         """Claims every bucket of ours again: we stood still for so long that others may serve them, so none is served
         until the others have let go of it.
         """
         self.generation += 1
-        self._vouched.clear()
         mine = self._mine
-        self._stop_serving(mine)
+        claimed = self.states.take(BucketEvent.DOUBTED, mine)
         for node, waiting in self._asked.items():
             if node != self.me:
-                waiting |= mine
+                waiting |= claimed
         return Change(mine, frozenset(), tuple(node for node in self._asked if self._asked[node]), self._ready(mine))
 
     def change(self, members: Iterable[Member], view: int) -> Change:
@@ -248,21 +292,31 @@ class Ownership:
         self._share_out(members)
         self.view = view
         self.generation += 1
-        self._vouched.clear()
         mine = self._mine
         gained, lost = mine - had, had - mine
+        self._pass_on(before, gained, lost)
         if had and not any(before) and len(self.weights) > 1:
             # Whoever was alone may be the one that joins: what it keeps has been another's until now.
             gained = mine
-            self._stop_serving(mine)
-        self._stop_serving(lost)
+            self.states.take(BucketEvent.DOUBTED, mine)
         if self.consent is not None:
             self.unconfirmed = (self.unconfirmed | gained) & mine
         others = tuple(sorted({m.id for m in members} - (set() if self.keeps else {self.me})))
         self._wait_for(others, gained)
-        bereft = frozenset(b for b in gained if before and before[b] is not None and before[b] not in others)
         asked = tuple(node for node in others if self._asked[node])
-        return Change(frozenset(gained), frozenset(lost), asked, self._ready(mine), bereft)
+        return Change(gained, lost, asked, self._ready(mine), _bereft(gained, before, others))
+
+    def _pass_on(self, before: Sequence[NodeId | None], gained: frozenset[int], lost: frozenset[int]) -> None:
+        """Moves buckets to the owners of a new view. ``before``: who they were."""
+        self.states.take(BucketEvent.LOST, lost)
+        self.states.take(BucketEvent.KEPT, self._mine - gained)
+        self.states.take(BucketEvent.GAINED, gained)
+        passed = frozenset(
+            b for b, (was, now) in enumerate(zip(before, self._owners, strict=False)) if was and now and was != now
+        )
+        self.states.take(BucketEvent.PASSED, passed)
+        # The next owner has not asked yet.
+        self._late -= passed | gained
 
     def _share_out(self, members: Sequence[Member]) -> None:
         """Computes the table for these members, and what of it is ours."""
@@ -270,13 +324,9 @@ class Ownership:
         weights = {m.id: m.weight for m in living} or {self.me: 1}
         self.table = table_after(self.ring, self.table, self.weights, weights, self.copies)
         self.weights = weights
+        self._parting = tuple(m.id for m in members if m.id not in weights)
         self._owners = [None if row[0] == self.me else row[0] for row in self.table]
         self._mine = frozenset(b for b, owner in enumerate(self._owners) if owner is None)
-
-    def _stop_serving(self, buckets: Iterable[int]) -> None:
-        """Serves these no more, until all that may serve them have let go."""
-        for bucket in buckets:
-            self._serving[bucket] = 0
 
     def _wait_for(self, others: Collection[NodeId], gained: frozenset[int]) -> None:
         """Waits for these, and nobody else, to let go of what is ours and of what is gained."""
@@ -288,8 +338,8 @@ class Ownership:
         for node in others:
             if node not in self._asked:
                 # A newcomer was not asked for what came to us before it was known: it may be serving that.
-                self._asked[node] = {b for b in self._mine if self.new_here or not self._serving[b]}
-                self._stop_serving(self._asked[node])
+                self._asked[node] = {b for b in self._mine if self.new_here or not self.states.serves(b)}
+                self.states.take(BucketEvent.DOUBTED, self._asked[node])
             self._asked[node] |= gained
 
     def offered(self, node: NodeId, buckets: Iterable[int]) -> bool:
@@ -299,12 +349,14 @@ class Ownership:
         ours = {bucket for bucket in buckets if self._owners and self._owners[bucket] is None}
         if not ours or node not in self._asked:
             return False
-        self._asked[node] |= ours
+        self._asked[node] |= self.states.take(BucketEvent.OFFERED, ours)
         return True
 
     def awaited(self, node: NodeId) -> frozenset[int]:
         """Returns the buckets that ``node`` has not yet let go of."""
-        return frozenset(self._asked.get(node, ()))
+        waiting = frozenset(self._asked.get(node, ()))
+        # Our own copies of what is still being given up are not all there.
+        return waiting - self.states.those(BucketState.RETURNING) if node == self.me else waiting
 
     def released(self, node: NodeId, buckets: Iterable[int]) -> frozenset[int]:
         """Takes in that ``node`` has let go of these and handed over; returns which of them may be served now."""
@@ -317,8 +369,9 @@ class Ownership:
         """Takes in the standings of somebody who has let go. Where the last epoch that it knows is ours, nobody has
         begun another one: it would have been told before, in its own view, which is ours by now.
         """
-        begun = self._begun
-        self._vouched.update(b for b, standing in theirs.items() if standing.epoch == begun.get(b))
+        begun, mine = self._begun, self._mine
+        same = [b for b, standing in theirs.items() if b in mine and standing.epoch == begun.get(b)]
+        self.states.take(BucketEvent.ASSURED, same)
 
     def resumable(self, silent: Collection[NodeId]) -> frozenset[int]:
         """Returns the buckets that we served and may go on with under the same epoch: nobody has served them after us,
@@ -328,43 +381,106 @@ class Ownership:
         for node, waiting in self._asked.items():
             if node not in silent:
                 awaited |= waiting
-        return frozenset(
-            b
-            for b in self._vouched - awaited
-            if self._owners[b] is None and not self._serving[b] and self._begun.get(b) == self.counters[b]
-        )
+        vouched = self.states.those(BucketState.VOUCHED)
+        return frozenset(b for b in vouched - awaited if self._begun.get(b) == self.counters[b])
 
-    def resume(self, buckets: Iterable[int]) -> None:
-        """Goes on with what is resumable. Who has not let go of it is still asked what it knows."""
-        for bucket in buckets:
-            self._serving[bucket] = 1
+    def resume(self, buckets: Iterable[int]) -> frozenset[int]:
+        """Goes on with what is resumable; returns what is served because of that. Who has not let go of it is still
+        asked what it knows.
+        """
+        return self.states.take(BucketEvent.RESUMED, buckets)
 
-    def succeed(self, buckets: Iterable[int]) -> dict[int, int]:
-        """Begins new epochs with what is ready, before anybody hears of them; under which epochs these are served.
+    def succeed(self, ready: Collection[int]) -> dict[int, int]:
+        """Begins new epochs with what is ready still, before anybody hears of them; returns which.
 
         Should somebody else be the owner before all have heard, what they lack is found here: all of it.
         """
-        for bucket in buckets:
-            if not self._serving[bucket]:
-                # Epochs that were begun and never served, because the view changed, are empty.
-                self._since.setdefault(bucket, self.counters[bucket])
-                self.counters[bucket] = min(self.counters[bucket] + 1, COUNTER_MAX)
-        return {bucket: self.counters[bucket] for bucket in buckets}
+        begun = self.states.take(BucketEvent.FREED, self._ready(ready))
+        for bucket in begun:
+            # Epochs that were begun and never served, because the view changed, are empty.
+            self._since.setdefault(bucket, self.counters[bucket])
+            self.counters[bucket] = min(self.counters[bucket] + 1, COUNTER_MAX)
+        return {bucket: self.counters[bucket] for bucket in begun}
 
-    def serve(self, buckets: Iterable[int]) -> None:
-        """Begins to serve what has succeeded."""
-        for bucket in buckets:
-            self._serving[bucket] = 1
+    def serve(self, epochs: Mapping[int, int]) -> frozenset[int]:
+        """Begins to serve what all have heard of under these epochs; returns which buckets that are. Where the view
+        has changed meanwhile, or another epoch has begun, nothing comes of it.
+        """
+        served = self.states.take(BucketEvent.HEARD, self._beginning(epochs))
+        for bucket in served:
             self._begun[bucket] = self.counters[bucket]
             self._since.pop(bucket, None)
             if not self.lacks[bucket]:
                 # Else what somebody has yet may make it whole only together with what came before.
                 self._known.pop(bucket, None)
+        return served
 
-    def ask_again(self, node: NodeId, buckets: Iterable[int]) -> None:
-        """Waits for ``node`` again, which did not hear that we have these now: it may not have let go of them."""
-        if node in self._asked:
-            self._asked[node].update(b for b in buckets if self._owners[b] is None and not self._serving[b])
+    def ask_again(self, nodes: Collection[NodeId], epochs: Mapping[int, int]) -> frozenset[int]:
+        """Waits again for these, who did not hear of epochs of ours: they may not have let go. Returns the buckets that
+        they are asked for.
+        """
+        missed = self.states.take(BucketEvent.MISSED, self._beginning(epochs))
+        for node in nodes:
+            if node in self._asked:
+                self._asked[node] |= missed
+        return missed
+
+    def _beginning(self, epochs: Mapping[int, int]) -> list[int]:
+        """Returns the buckets of which exactly these epochs are beginning."""
+        begins = self.states.among(epochs, BucketState.BEGINNING)
+        return [bucket for bucket in begins if self.counters[bucket] == epochs[bucket]]
+
+    # -- buckets that leave -------------------------------------------------------------------
+
+    def may_have(self, claimer: NodeId, buckets: Collection[int]) -> bool:
+        """Tells whether these are another's in our view, too, and nothing of them is just being given up."""
+        if not self._owners or any(self._owners[bucket] != claimer for bucket in buckets):
+            return False
+        return not self.states.among(buckets, BucketState.GIVING)
+
+    def let_go(self, buckets: Iterable[int]) -> None:
+        """Records that their owner has our word that it may have these."""
+        self.states.take(BucketEvent.ASKED, buckets)
+
+    def promised(self, claimer: NodeId, buckets: Iterable[int] = range(BUCKETS)) -> frozenset[int]:
+        """Returns those of the buckets that ``claimer`` owns, and has our word for."""
+        told = self.states.those(BucketState.AGREED, BucketState.LET_GO)
+        return frozenset(bucket for bucket in buckets if bucket in told and self._owners[bucket] == claimer)
+
+    def taken(self, claimer: NodeId, buckets: Iterable[int]) -> frozenset[int]:
+        """Takes in that ``claimer`` says that it has everything of these. Returns those that are to be given up here:
+        it has our word for them, and they did not come back to us since.
+        """
+        return self.states.take(BucketEvent.TAKEN, self.promised(claimer, buckets))
+
+    def given_up(self, buckets: Iterable[int], *, done: bool = True) -> frozenset[int]:
+        """Takes in that these were given up, or could not be. Returns those that have come back meanwhile, so that
+        we are asked for our own copies.
+        """
+        back = self.states.take(BucketEvent.GIVEN if done else BucketEvent.SPARED, buckets)
+        late = self.states.among(self._late, BucketState.AWAY)
+        self.states.take(BucketEvent.FOUND, late)
+        self._late -= late
+        return back
+
+    def vacant(self, buckets: Iterable[int]) -> None:
+        """Records of buckets that were ours that nothing of them was ever here: nobody need take it."""
+        self.states.take(BucketEvent.VACANT, self.states.among(buckets, BucketState.LEFT_OVER))
+
+    def found(self, buckets: Collection[int]) -> None:
+        """Records that something of these, which are others', is here that their owners may not have. What was ours,
+        and its owner has our word for, it is to claim once more when it has taken it: it may have pulled already.
+        """
+        self._late |= self.states.among(buckets, BucketState.LET_GO, BucketState.GIVING)
+        kept = BucketState.AWAY, BucketState.AGREED, BucketState.LEFT_OVER
+        self.states.take(BucketEvent.FOUND, self.states.among(buckets, *kept))
+
+    @property
+    def left_over(self) -> frozenset[int]:
+        """The buckets that were ours, and that nobody has taken from us yet."""
+        return self.states.those(BucketState.LEFT_OVER, BucketState.LET_GO, BucketState.GIVING)
+
+    # -- sums ---------------------------------------------------------------------------------
 
     @property
     def complete(self) -> bool:
@@ -375,7 +491,7 @@ class Ownership:
     def syncing(self) -> int:
         """The number of our buckets that are not served yet."""
         # What is not ours is not served.
-        return len(self._mine) - self._serving.count(1)
+        return len(self._mine) - self.states.count(BucketState.SERVED)
 
     @property
     def owned(self) -> int:
@@ -383,9 +499,14 @@ class Ownership:
 
     def _ready(self, buckets: Iterable[int]) -> frozenset[int]:
         """Returns those of the buckets that nobody has to let go of any more, and that are not served yet."""
-        free = {b for b in buckets if not self._serving[b] and self._owners[b] is None}
+        free = set(self.states.among(buckets, BucketState.CLAIMED, BucketState.VOUCHED, BucketState.BEGINNING))
         for waiting in self._asked.values():
             if not free:
                 break
             free -= waiting
         return frozenset(free)
+
+
+def _bereft(gained: Iterable[int], before: Sequence[NodeId | None], living: Collection[NodeId]) -> frozenset[int]:
+    """Returns those of the gained buckets whose owner is gone."""
+    return frozenset(b for b in gained if before and before[b] is not None and before[b] not in living)

@@ -43,6 +43,17 @@ class Standing(NamedTuple):
         """The spans of epochs of which all facts are there."""
         return ((0, self.base), *self.pieces, (self.lack, self.epoch))
 
+    @property
+    def is_nothing(self) -> bool:
+        """Tells whether no epoch is there, as far as is known."""
+        return self.lack == self.epoch and not self.base and not self.pieces
+
+
+@lru_cache(REMEMBERED_MAX)
+def whole_at(epoch: int) -> Standing:
+    """Returns the standing of one that lacks nothing up to this epoch, as most do of nearly every bucket."""
+    return Standing(epoch)
+
 
 def standing_of(epoch: int, spans: Iterable[Span]) -> Standing:
     """Returns the standing of one that has the epochs of these spans, and knows of no later epoch than this one."""
@@ -81,6 +92,15 @@ def left_behind(had: Standing, epoch: int, since: int) -> Standing:
     return standing_of(epoch, (*had.spans, (min(since, epoch - 1), epoch - 1)))
 
 
+def parted(had: Standing) -> Standing:
+    """Returns the standing of one that has followed the last epoch until now, and is sent no more of it."""
+    return standing_of(had.epoch, ((before, min(last, had.epoch - 1)) for before, last in had.spans))
+
+
+@lru_cache(REMEMBERED_MAX)
 def dropped(had: Standing) -> Standing:
-    """Returns the standing of one that has given away all facts of a bucket."""
-    return Standing(had.epoch, had.epoch)
+    """Returns the standing of one that has nothing of a bucket, and knows that others have. Who never heard of an epoch
+    of it lacks the first.
+    """
+    epoch = max(had.epoch, 1)
+    return Standing(epoch, epoch)

@@ -17,7 +17,7 @@ from p2pcrawl.frontier.database.integrity import OPENING_S, Nonsense, look_throu
 from p2pcrawl.frontier.database.log_integrity import broken_log
 from p2pcrawl.frontier.database.tables import FRONTIER, READ_AS_UPGRADED, Layout
 from p2pcrawl.model.errors import ConfigurationError, DamagedError, DiskFullError, StorageError
-from p2pcrawl.private.folders import close_file, make_folder, new_file, private
+from p2pcrawl.private.folders import close_file, make_folder, new_file, private, sync_folder
 
 FILE = FRONTIER.file
 LOCK = "lock"
@@ -104,6 +104,9 @@ def _prepare(connection: sqlite3.Connection, path: Path, layout: Layout) -> None
     execute("PRAGMA cache_size=-65536")
     execute("PRAGMA wal_autocheckpoint=8000")
     execute("PRAGMA temp_store=MEMORY")
+    # Behind what is written into the log that a crash has left, the rest of a torn transaction would lie on. Beside the
+    # next one that is torn, it looks like damage.
+    execute("PRAGMA wal_checkpoint(TRUNCATE)")
     while version < layout.format:
         with Transaction(connection):
             for statement in layout.upgrades[version]:
@@ -129,8 +132,9 @@ def _make(path: Path, layout: Layout) -> None:
             connection.execute(f"PRAGMA user_version={layout.format}")
     finally:
         connection.close()
-    # Durable with the first commit: SQLite syncs the folder when it has made the log in it.
     os.replace(new, path)
+    # Or a power cut may leave its log without it.
+    sync_folder(path.parent)
 
 
 def _check_size(path: Path) -> None:

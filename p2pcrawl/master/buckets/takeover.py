@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from time import monotonic
 
 from p2pcrawl.core.buckets.bitmaps import bitmap_of, buckets_of
@@ -55,6 +55,8 @@ PULL_ROWS = 2_000
 DEMOTE_ROWS = 1_000
 
 Served = Callable[[frozenset[int]], Awaitable[None]]
+_Share = tuple[NodeId, frozenset[int]]
+"""Somebody, and the buckets of which it is told something."""
 
 
 class Takeover:
@@ -80,13 +82,9 @@ class Takeover:
         self._asking: dict[NodeId, asyncio.Future[Released]] = {}
         """Claims that are not answered yet."""
         self._beginnings = Tasks()
-        self._let_go_of: dict[NodeId, frozenset[int]] = {}
-        """What each claimer may tell us to give up."""
         self._handing: Counter[NodeId] = Counter()
         """How many they have taken since they began to."""
         self._journal = neighbours.ground.journal
-        self._unclaimed: frozenset[int] = frozenset()
-        """Buckets that we had and that nobody has taken from us yet."""
         self._offering = Offering(neighbours, handover)
         self._taking = Taking(neighbours)
         self.given = 0
@@ -95,13 +93,9 @@ class Takeover:
     # -- what is ours now ---------------------------------------------------------------------
 
     def view_changed(self, change: Change, gone: Collection[NodeId]) -> None:
-        for node in gone:
-            self._let_go_of.pop(node, None)
-        for node, buckets in list(self._let_go_of.items()):
-            self._let_go_of[node] = buckets - change.gained
-        # What a newcomer called its own, before it heard of the others, is nothing that they could claim.
-        new = not self._admission.knows_jobs and self._holdings.new
-        self._unclaimed = (self._unclaimed - change.gained) | (frozenset() if new else change.lost)
+        if not self._admission.knows_jobs and self._holdings.new:
+            # What a newcomer called its own, before it heard of the others, is nothing that they could claim.
+            self._ownership.vacant(change.lost)
         self._offering.view_changed()
         if gone and change.gained:
             noted = self._journal.note(Notable.TAKEOVER, buckets=len(change.gained), peers=sorted(gone))
@@ -117,15 +111,15 @@ class Takeover:
         """
         self._budgets.came_over({b for b in range(BUCKETS) if self._ownership.in_service(b)})
         # Those go on with what they have, and may have taken this view before us.
-        self._offering.offer_now(self._unclaimed)
+        self._offering.offer_now(self.left_over)
 
     def claim(self, change: Change) -> None:
         """Begins to take over what a change has made ours, or what is claimed anew."""
         for call in self._asking.values():
             # A claim holds in one view: who waits to come to it need not answer any more.
             call.cancel()
-        if change.ready:
-            self._beginnings.start(self._begin_with(change.ready))
+        if begun := self._ownership.succeed(change.ready):
+            self._beginnings.start(self._begin_with(begun))
         for node in change.ask:
             self._claim_from(node)
 
@@ -137,18 +131,29 @@ class Takeover:
     @property
     def unclaimed(self) -> bool:
         """True while we still have something that is not ours."""
-        return bool(self._unclaimed)
+        return bool(self.left_over)
+
+    def keep_unheard(self, epochs: Mapping[int, int]) -> bool:
+        """Keeps what is here of buckets that others serve under epochs of which we never heard, and offers it. Returns
+        whether there is any.
+
+        We were taken for dead meanwhile, and did not notice, or stood still: whoever took over did not ask us, and may
+        have found nobody else who knew.
+        """
+        unheard = self._ownership.unheard(epochs)
+        self._ownership.found(unheard)
+        return bool(unheard)
 
     @property
     def left_over(self) -> frozenset[int]:
         """The buckets that it is of."""
-        return self._unclaimed
+        return self._ownership.left_over
 
     async def offer_unclaimed(self) -> None:
         """Offers what is not ours to its owners: one whose own view did not change does not know that there is
         something to claim.
         """
-        await self._offering.offer_due(self._unclaimed)
+        await self._offering.offer_due(self.left_over)
 
     async def close(self) -> None:
         await self._offering.close()
@@ -196,8 +201,8 @@ class Takeover:
         """
         if self._ownership.generation != generation:
             return False
-        if ready := self._ownership.released(node, portion):
-            await self._begin(ready)
+        if begun := self._ownership.succeed(self._ownership.released(node, portion)):
+            await self._begin(begun)
         return True
 
     async def resume(self) -> None:
@@ -206,50 +211,67 @@ class Takeover:
         silent = {member.id for member in self._peers.members() if member.status is Status.SUSPECT}
         if silent and (buckets := self._ownership.resumable(silent)):
             log.info("%d buckets are served again without a word of %d who are silent", len(buckets), len(silent))
-            self._ownership.resume(buckets)
-            await self._served(buckets)
+            await self._served(self._ownership.resume(buckets))
 
-    async def _begin_with(self, ready: frozenset[int]) -> None:
+    async def _begin_with(self, begun: Mapping[int, int]) -> None:
         """Serves what nobody has to let go of."""
         try:
-            await self._begin(ready)
+            await self._begin(begun)
         except P2PCrawlError as error:
             # Standings could not be written down, which ends the master; whoever keeps its books is told.
             log.debug("nothing is served: %s", error)
 
-    async def _begin(self, ready: frozenset[int]) -> None:
+    async def _begin(self, epochs: Mapping[int, int]) -> None:
         """Serves what everybody has handed over, once everybody knows under which epoch: from then on each knows
-        whether it lacks what comes, or is sent it. Those that do not answer are asked again from the beginning."""
-        generation = self._ownership.generation
-        self._ownership.succeed(ready)
+        whether it lacks what comes, or is sent it. Those that do not answer are asked again from the beginning.
+
+        Who is sent what comes hears of it first. Should we die with our disk in between, nobody takes an epoch for
+        lost of which there was nothing: whoever knows that he lacks it is not the only one that knows of it.
+        """
+        generation, begun = self._ownership.generation, frozenset(epochs)
         # Before anybody knows that it lacks something, it is on disk here that we do not.
-        await self._holdings.note(self._ownership.standings(ready))
+        await self._holdings.note(self._ownership.standings(begun))
         if self._ownership.generation != generation:
             # The buckets may be others' by now, who have not pulled what would be forgotten at our word.
             return
-        others = self._peers.others()
-        told = await asyncio.gather(*(self._announce_served(m.id, ready) for m in others), return_exceptions=True)
-        if self._ownership.generation != generation:
-            return
-        missed = [m for m, answer in zip(others, told, strict=True) if isinstance(answer, BaseException)]
-        if not missed:
+        empty: list[_Share] = []
+        for shares in self._audiences(begun):
+            announced = (self._announce_served(node, {b: epochs[b] for b in share}) for node, share in shares)
+            told = await asyncio.gather(*announced, return_exceptions=True)
+            if self._ownership.generation != generation:
+                return
+            answered = list(zip(shares, told, strict=True))
+            if missed := [node for (node, _), said in answered if isinstance(said, BaseException)]:
+                self._ownership.ask_again(missed, epochs)
+                for node in missed:
+                    self._claim_from(node)
+                return
+            empty += (share for share, said in answered if said)
+        if served := self._ownership.serve(epochs):
             # Everybody has let go of them: nobody but us has copies made from now on.
-            for member, empty in zip(others, told, strict=True):
-                if empty is True:
-                    self._excess.emptied(member.id, ready)
-            self._ownership.serve(ready)
-            await self._served(ready)
-        for member in missed:
-            self._ownership.ask_again(member.id, ready)
-            self._claim_from(member.id)
+            for node, buckets in empty:
+                self._excess.emptied(node, buckets & served)
+            await self._served(served)
 
-    async def _announce_served(self, node: NodeId, buckets: frozenset[int]) -> bool:
-        """Tells a master that its buckets are served here; returns whether it holds nothing of them that it is not to
-        hold. Raises P2PCrawlError without a yes.
+    def _audiences(self, begun: frozenset[int]) -> tuple[list[_Share], list[_Share]]:
+        """Parts all others that are to hear of new epochs in two, with the buckets of which each is to hear: those that
+        follow these, and those that do not.
         """
-        epochs = [self._ownership.counters[bucket] for bucket in sorted(buckets)]
-        since = [self._ownership.since(bucket) for bucket in sorted(buckets)]
-        request = Taken(0, bitmap_of(buckets), epochs, self._ownership.view, since)
+        following: list[_Share] = []
+        lacking: list[_Share] = []
+        for member in self._peers.others():
+            follows = frozenset(bucket for bucket in begun if member.id in self._ownership.followers(bucket))
+            following += [(member.id, follows)] if follows else []
+            lacking += [(member.id, begun - follows)] if begun - follows else []
+        return following, lacking
+
+    async def _announce_served(self, node: NodeId, epochs: Mapping[int, int]) -> bool:
+        """Tells a master under which epochs its buckets are served here; returns whether it holds nothing of them that
+        it is not to hold. Raises P2PCrawlError without a yes.
+        """
+        buckets = sorted(epochs)
+        since = [self._ownership.since(bucket) for bucket in buckets]
+        request = Taken(0, bitmap_of(buckets), [epochs[bucket] for bucket in buckets], self._ownership.view, since)
         return (await self._peers.ask(node, request)).empty
 
     async def _take_over(self, node: NodeId, buckets: frozenset[int], generation: int) -> bool:
@@ -285,7 +307,7 @@ class Takeover:
             # It may have asked their hosts a moment ago, and what was open there has ended.
             self._budgets.elsewhere.let_go(node, served)
             self._bench.came_over(served, monotonic())
-            await self._announce_served(node, served)
+            await self._announce_served(node, {bucket: self._ownership.counters[bucket] for bucket in served})
             # The former owner may have had copies of them made anywhere.
             self._excess.moved(served)
             await self._served(frozenset())
@@ -306,17 +328,16 @@ class Takeover:
     async def let_go(self, claim: Claim, claimer: NodeId) -> Released:
         """Answers a claim."""
         buckets, generation = buckets_of(claim.buckets), self._ownership.generation
-        if claim.view != self._ownership.view or any(self._ownership.owner(b) is None for b in buckets):
+        if claim.view != self._ownership.view or not self._ownership.may_have(claimer, buckets):
             return Released(0, False)
         if not await self._handover.can_release(buckets):
             return Released(0, False)
         # What says that a page is done must not go ahead of the links that the page led to.
         await self._copier.safe()
         sizes = await self._sizes_of(buckets)
-        if self._ownership.generation != generation:
+        if self._ownership.generation != generation or not self._ownership.may_have(claimer, buckets):
             return Released(0, False)
-        # The claimer may have claimed other buckets before, and be about to say that it has taken all of them.
-        self._let_go_of[claimer] = self._let_go_of.get(claimer, frozenset()) | buckets
+        self._ownership.let_go(buckets)
         by_bucket = self._ownership.standings(sorted(buckets))
         standings = list(by_bucket.values())
         rows = [sizes[bucket] for bucket in sorted(buckets)] if sizes else []
@@ -349,29 +370,47 @@ class Takeover:
         """Makes what we had of these buckets copies, or drops it: the claimer has everything."""
         if request.view != self._ownership.view:
             raise LinkError("buckets are taken in the view in which they were claimed")
-        released = self._let_go_of.get(claimer, frozenset())
         taken = sorted(buckets_of(request.buckets))
         if not len(request.counters) == len(request.since) == len(taken):
             raise LinkError("as many epochs as buckets are needed")
-        free = released.intersection(taken)
-        self._let_go_of[claimer] = released - free
-        if self._admission.knows_jobs:
-            # Whoever is to hold them: till others do, the claimer has the only other copy.
-            await self._demote(free)
-            await self._handover.forget(free)
-        self.given += len(free)
-        self._told(claimer, len(free & self._unclaimed))
+        ours = self.left_over
+        free = self._ownership.taken(claimer, taken)
         epochs = dict(zip(taken, zip(request.counters, request.since, strict=True), strict=True))
-        self._ownership.handed_over({bucket: epochs[bucket] for bucket in free})
-        await self._holdings.note(self._ownership.standings(free))
-        self._unclaimed -= free
+        # Also of those that were given up before: not everybody was told then, and the epoch is another one now.
+        theirs = {bucket: epochs[bucket] for bucket in taken if self._ownership.owner(bucket) == claimer}
+        await self._give_up(free, theirs)
+        self.given += len(free)
+        self._told(claimer, len(free & ours))
         strange = [bucket for bucket in taken if self._peers.me not in self._ownership.holders(bucket)]
         return Forgotten(0, not await self._holdings.has_rows(strange))
+
+    async def _give_up(self, free: frozenset[int], epochs: Mapping[int, tuple[int, int]]) -> None:
+        """Makes what is here of these buckets copies, and writes down under which epochs all these go on. Whoever is
+        not told that it was done says it again."""
+        done, generation = False, self._ownership.generation
+
+        def still() -> bool:
+            return self._ownership.generation == generation
+
+        try:
+            if self._admission.knows_jobs:
+                # Whoever is to hold them: till others do, the claimer has the only other copy.
+                await self._demote(free)
+                # Nothing goes in another view: more may have come in since.
+                await self._handover.forget(free, still)
+            if not still():
+                raise LinkError("the view has changed while buckets were given up")
+            self._ownership.handed_over(epochs)
+            await self._holdings.note(self._ownership.standings(epochs))
+            done = True
+        finally:
+            if self._ownership.given_up(free, done=done):
+                self._claim_from(self._peers.me)
 
     def _told(self, claimer: NodeId, buckets: int) -> None:
         """Notes that another master has taken all that it claimed of ours."""
         self._handing[claimer] += buckets
-        if not self._let_go_of[claimer] and (count := self._handing.pop(claimer)):
+        if not self._ownership.promised(claimer) and (count := self._handing.pop(claimer)):
             noted = self._journal.note(Notable.HANDOVER, buckets=count, peer=claimer)
             log.info("%d buckets are handed over to %s", count, claimer[:8], extra=noted)
 

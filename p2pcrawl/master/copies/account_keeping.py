@@ -77,6 +77,9 @@ class AccountKeeping:
             await asyncio.sleep(TELL_S)
             try:
                 await self.tell()
+            except P2PCrawlError as error:
+                # A disk that fails, or is full, ends the master by what needs it more than this does.
+                log.warning("what was counted cannot be told now: %s", error)
             except Exception:
                 log.exception("telling what was counted failed; it goes on")
 
@@ -88,7 +91,8 @@ class AccountKeeping:
             news, self._fresh = self._fresh, set()
         else:
             news, self._fresh, self._lives = set(self._keys()), set(), lives
-        self._owe([*news, *(self._key(job) for job in self._jobs.shown)], lives)
+        # In order: which keeper is told first is of no account, but must not hang on the order of a set.
+        self._owe([*sorted(news), *(self._key(job) for job in self._jobs.shown)], lives)
         self._owed = {node: keys for node, keys in self._owed.items() if node in lives and keys}
         await asyncio.gather(*(self._bring(node, sorted(keys)) for node, keys in self._owed.items()))
 

@@ -121,7 +121,7 @@ class Copier:
 
     def note(self, note: WireHostNote) -> None:
         """Sends what whoever owns this host next must know."""
-        for node in self.copying.holders(note.bucket):
+        for node in self.copying.followers(note.bucket):
             self._to_fill(node).notes[note.key] = note
         self.flush()
 
@@ -170,8 +170,8 @@ class Copier:
         await self._tasks.close()
 
     def _line_up(self, row: CopyRow, transfer: _Transfer) -> int:
-        """Lines a row up for its holders, and returns to how many it goes."""
-        nodes, size = self.copying.holders(row.bucket), row.size
+        """Lines a row up for those that follow its bucket, and returns to how many it goes."""
+        nodes, size = self.copying.followers(row.bucket), row.size
         for node in nodes:
             self._to_fill(node).rows.append((row, size, transfer))
         self._under_way += len(nodes)

@@ -68,9 +68,20 @@ class Excess:
             opened = self._openings.known({row.job for row in rows})
             await self._peers.ask(node, Copy(0, rows, notes, opened))
         finally:
-            if any(node not in self._ownership.holders(row.bucket) for row in rows):
+            if any(node not in self._entitled(row.bucket) for row in rows):
                 # The node was a holder when these were lined up, and may have been told to drop them before they came.
                 self.restarted(node)
+
+    def _word(self, view: int, buckets: Collection[int], *, few: bool = False) -> DropCopies:
+        """Makes the word to drop copies of these. ``view``: the one in which it was judged who has enough; we may be in
+        another by now.
+        """
+        epochs = [self._ownership.counters[bucket] for bucket in sorted(buckets)]
+        return DropCopies(0, view, bitmap_of(buckets), few, epochs)
+
+    def _entitled(self, bucket: int) -> tuple[NodeId, ...]:
+        """Returns those to whom copies of a bucket may come without having to be dropped."""
+        return *self._ownership.holders(bucket), *self._copying.followers(bucket)
 
     async def drop_surplus(self) -> None:
         """Tells the others, when everything of ours is synced, and again when buckets have moved."""
@@ -92,12 +103,10 @@ class Excess:
             empty = self._empty_of.get(member.id, set()) if trusted else set()
             free = [b for b in complete if b not in empty and member.id not in self._ownership.holders(b)]
             moves = self._moves
-            answer = (
-                await self._peers.ask(member.id, DropCopies(0, view, bitmap_of(free))) if free else Dropped(0, True)
-            )
+            answer = await self._peers.ask(member.id, self._word(view, free)) if free else Dropped(0, True)
             few = self._copying.owned() - complete if member.leaving else ()
             if few and answer.agreed:
-                answer = await self._peers.ask(member.id, DropCopies(0, view, bitmap_of(few), few=True))
+                answer = await self._peers.ask(member.id, self._word(view, few, few=True))
             if answer.agreed and self._moves == moves:
                 self.dropped_for[member.id] = view
                 self.emptied(member.id, free)

@@ -210,14 +210,31 @@ class Holdings:
     async def drop(self, buckets: Collection[int]) -> None:
         await self._in_thread(self._store.drop, buckets)
 
+    async def give_up(self, buckets: Collection[int], standings: Mapping[int, Standing]) -> None:
+        """Stores the standings that are left without the copies of these buckets, then deletes the copies. In one go:
+        what comes in between would be acknowledged, or compared, and be gone.
+        """
+        newer = self._newer(standings)
+
+        def both() -> None:
+            # First: whoever asks what we have of them is not to be told of what is gone.
+            self._store.set_standings(newer)
+            self._store.drop(buckets)
+
+        await self._in_thread(both)
+
     async def note(self, standings: Mapping[int, Standing]) -> None:
         """Stores standings, durably when this returns. An epoch that is known here is not forgotten for an older
         one.
         """
+        await self._in_thread(self._store.set_standings, self._newer(standings))
+
+    def _newer(self, standings: Mapping[int, Standing]) -> dict[int, Standing]:
+        """Takes in those of these standings that are no older than what is known here, and returns them."""
         here = self.standings
         newer = {b: s for b, s in standings.items() if b not in here or s.epoch >= here[b].epoch}
-        self.standings.update(newer)
-        await self._in_thread(self._store.set_standings, newer)
+        here.update(newer)
+        return newer
 
     @property
     def count(self) -> int:

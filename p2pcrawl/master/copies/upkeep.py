@@ -20,7 +20,7 @@ from p2pcrawl.master.copies.holdings import Holdings
 from p2pcrawl.master.copies.syncing import PATROL_S, Syncing
 from p2pcrawl.master.jobs.loading import Loading
 from p2pcrawl.master.neighbours.host_notes import HostNotes
-from p2pcrawl.model.cluster.node import Member
+from p2pcrawl.model.cluster.node import Member, NodeId
 from p2pcrawl.model.errors import LinkError, P2PCrawlError
 from p2pcrawl.overlay.peers import Peers
 from p2pcrawl.wire.messages.peer_messages import DropCopies, Dropped, Noted, Whole, WireHostNote
@@ -54,8 +54,10 @@ class Upkeep:
         self._syncing = syncing
         self._loading = loading
         self._host_notes = host_notes
-        self._living: list[tuple[float, int]] = []
-        """How many masters there were lately."""
+        self._living: list[tuple[float, frozenset[NodeId]]] = []
+        """The masters that there were lately."""
+        self._leavers: frozenset[NodeId] = frozenset()
+        """Of these: who goes, or has gone, in order, and will not be back soon."""
         self._copy_at = 0.0
         self._holders: tuple[int, int, list[tuple[bytes, bytes]]] = (0, 0, [])
         """What determines who holds copies of ours, as it was when they were last told apart."""
@@ -79,14 +81,15 @@ class Upkeep:
         self._excess.holders_changed(living)
         self.sync()
 
-    def hold_back(self, living: int) -> None:
-        """Waits with copying anew if more than half have vanished at once, unless they come back before.
-
-        ``living``: how many there are now.
+    def hold_back(self, members: list[Member]) -> None:
+        """Waits with copying anew if more than half have vanished at once, unless they come back before. Who leaves in
+        order waits for it to be copied, and does not count.
         """
-        now = monotonic()
-        self._living = [(at, count) for at, count in self._living if now - at < STABLE_S] + [(now, living)]
-        if 2 * living < max(count for _, count in self._living):
+        now, living = monotonic(), frozenset(m.id for m in members if not m.leaving)
+        self._living = [(at, those) for at, those in self._living if now - at < STABLE_S] + [(now, living)]
+        lately = frozenset().union(*(those for _, those in self._living))
+        self._leavers = ((self._leavers & lately) | {m.id for m in members if m.leaving}) - living
+        if 2 * len(living) < max(len(those - self._leavers) for _, those in self._living):
             log.warning("more than half of the masters are gone: nothing is copied anew for %.0f s", STABLE_S)
             self._copy_at = now + STABLE_S
         else:
@@ -148,14 +151,12 @@ class Upkeep:
 
     async def drop(self, request: DropCopies, left_over: frozenset[int]) -> Dropped:
         """Drops copies of which an owner says that enough others hold them. ``left_over``: it may not have what we know
-        of them.
+        of them, so they stay till it has taken that, and says so again.
         """
         if request.view != self._ownership.view:
             return Dropped(0, False)
         buckets = buckets_of(request.buckets)
         if not request.few:
-            free = [b for b in buckets if self._peers.me not in self._ownership.holders(b)]
-            # First: whoever asks what we have of them is not to be told of what is gone.
-            await self._holdings.note(self._ownership.dropped(b for b in free if b not in left_over))
-            await self._holdings.drop(free)
+            free = [b for b in buckets - left_over if self._peers.me not in self._ownership.holders(b)]
+            await self._holdings.give_up(free, self._ownership.dropped(free))
         return Dropped(0, request.view == self._ownership.view)

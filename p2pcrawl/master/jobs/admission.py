@@ -142,6 +142,8 @@ class Admission:
         if job.state != RUNNING:
             self._lifecycle.save_state(job)
         self._lifecycle.open(job)
+        if job.state != RUNNING:
+            await self._stored()
         return job
 
     async def mirror(self, spec: JobSpec, control: Control) -> str:

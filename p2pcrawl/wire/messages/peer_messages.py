@@ -509,7 +509,7 @@ class Whole(PeerRequest[Noted], tag=51):
 
 
 class Dropped(PeerReply, tag=54):
-    """``agreed`` False: the receiver's view differs; ask again."""
+    """``agreed`` False: the receiver's view differs, or it has something that the owner may lack; ask again."""
 
     agreed: bool
 
@@ -521,6 +521,8 @@ class DropCopies(PeerRequest[Dropped], tag=53):
     buckets: bytes
     few: bool = False
     """Fewer live than there should be copies, and all of them have these: the receiver leaves, and keeps its own."""
+    counters: list[int] = []
+    """The epochs under which the sender serves them, in their order."""
 
 
 class Merge(PeerRequest[Settled], tag=55):

@@ -160,6 +160,30 @@ def test_last_transaction_that_was_torn_by_a_power_cut_is_no_damage(tmp_path: Pa
     assert records(killed) == 6
 
 
+def torn(folder: Path, name: str, links: int) -> Path:
+    """A folder as a power cut leaves it in the middle of a commit, of whose frames the first one was not written."""
+    store = Store(folder)
+    store.commit(batch_of([link(f"http://{name}.example/")]))
+    before = (folder / LOG).read_bytes()
+    store.commit(batch_of([link(f"http://{name}.example/{number}") for number in range(links)]))
+    cut = folder.with_name(name)
+    shutil.copytree(folder, cut, ignore=shutil.ignore_patterns("*-shm"))
+    store.close()
+    after = (cut / LOG).read_bytes().ljust(len(before))
+    flip(cut / LOG, next(at for at in range(len(after)) if after[at : at + 1] != before[at : at + 1]))
+    return cut
+
+
+def test_second_power_cut_in_the_middle_of_a_commit_is_no_damage_beside_the_first(tmp_path: Path) -> None:
+    store_with_job(tmp_path / "live").close()
+
+    first = torn(tmp_path / "live", "first", links=1000)
+    second = torn(first, "second", links=1)
+
+    assert broken_log(second / FILE) == ""
+    assert records(second) == 3
+
+
 @pytest.mark.parametrize("size", [0, 10, 32, 40])
 def test_log_of_which_nothing_can_be_told_is_no_damage(tmp_path: Path, size: int) -> None:
     killed = crashed(tmp_path)

@@ -384,6 +384,20 @@ async def test_page_that_is_held_for_its_links_holds_its_own_bucket(tmp_path: Pa
         assert await houses[0].master.handover.can_release({bucket})
 
 
+async def test_newcomer_that_says_that_it_has_heard_of_a_jobs_end_has_that_on_its_disk(tmp_path: Path) -> None:
+    async with town_of(tmp_path, "1", "2", answer=Web(count=20, hosts=5)) as (town, houses):
+        town.views = {houses[0].id: [houses[0].id], houses[1].id: [houses[1].id]}
+        town.look()
+        await eventually(lambda: all(h.cluster.ownership.owned == BUCKETS for h in houses))
+        await submit(houses[0])
+        await finished([houses[0]])
+        newcomer, job = houses[1].master, houses[0].master.jobs[77]
+
+        await newcomer.admission.mirror(job.spec, job.control)
+
+        assert [state for *_, state, _ in await newcomer.recorder.run(Store.jobs)] == ["finished"]
+
+
 async def test_done_record_that_arrives_for_a_queued_one_is_not_fetched_again(tmp_path: Path) -> None:
     """Two halves of a healed partition knew the same page; one had fetched it."""
     web = Web(count=80, hosts=20)

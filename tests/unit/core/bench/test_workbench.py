@@ -468,3 +468,18 @@ def test_abandoned_queue_leaves_memory_with_its_retries_and_no_other_does() -> N
     assert bench.hot.members == {20, 30}
     assert [t.candidate.record for t in bench.take(10.0, lambda seat, suspect: 1, 9, CAPACITY)] == [30]
     assert [t.candidate.record for t in bench.take(60.0, lambda seat, suspect: 1, 9, CAPACITY)] == [20]
+
+
+def test_queue_whose_part_in_memory_has_ended_elsewhere_goes_on_with_what_is_on_disk() -> None:
+    bench = bench_of(memory=4)
+    frontier = Frontier(bench)
+    frontier.cycle([candidate(record) for record in range(1, 20)], limit=0)
+    elsewhere = [record for record in range(1, 20) if record in bench.hot.members]
+
+    for queue in frontier.disk.values():
+        for record in elsewhere:
+            del queue[record]
+    bench.withdraw(elsewhere)
+    frontier.drain(cycles=100)
+
+    assert len(frontier.done) == 19 - len(elsewhere)

@@ -8,8 +8,8 @@ from p2pcrawl.model.cluster.node import Address, Member, NodeId, Status
 ME, B, C = (NodeId(letter * 40) for letter in "abc")
 
 
-def member(node: NodeId, boot: bytes = b"boot----", store: bytes = bytes(16)) -> Member:
-    return Member(node, Address("127.0.0.1:7117"), 1, Status.ALIVE, 1, boot, store)
+def member(node: NodeId, boot: bytes = b"boot----", store: bytes = bytes(16), leaving: bool = False) -> Member:
+    return Member(node, Address("127.0.0.1:7117"), 1, Status.ALIVE, 1, boot, store, leaving=leaving)
 
 
 def copying(*nodes: NodeId, copies: int = 2, known: int = 0) -> Copying:
@@ -133,3 +133,25 @@ def test_lone_master_has_all_the_copies_that_there_can_be() -> None:
 
     assert it.complete() == {1, 2}
     assert not it.provisional(1)
+
+
+def test_who_leaves_is_sent_changes_while_too_few_stay_and_counts_for_nothing() -> None:
+    it = Copying(ME, 3)
+
+    it.change([member(ME), member(B), member(C, leaving=True)], {1: (B,)}, 2)
+
+    assert it.followers(1) == (B, C)
+    assert it.holders(1) == (B,)
+    assert bring(it, C, 1) == frozenset()
+    bring(it, B, 1)
+    assert it.provisional(1)
+    assert it.lacking() == 0
+    assert it.followers(2) == ()
+
+
+def test_who_leaves_is_sent_nothing_that_enough_hold() -> None:
+    it = Copying(ME, 2)
+
+    it.change([member(ME), member(B), member(C, leaving=True)], {1: (B,)}, 2)
+
+    assert it.followers(1) == (B,)

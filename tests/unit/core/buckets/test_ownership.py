@@ -31,17 +31,13 @@ def owned(o: Ownership) -> set[int]:
 def view(o: Ownership, seen: list[Member], number: int) -> Change:
     """A new view; what nobody has to let go of is served."""
     change = o.change(seen, number)
-    o.succeed(change.ready)
-    o.serve(change.ready)
+    o.serve(o.succeed(change.ready))
     return change
 
 
 def let_go(o: Ownership, node: NodeId, buckets: Iterable[int]) -> frozenset[int]:
     """Lets one go of buckets. Returns what is served because of that."""
-    ready = o.released(node, buckets)
-    o.succeed(ready)
-    o.serve(ready)
-    return ready
+    return o.serve(o.succeed(o.released(node, buckets)))
 
 
 def test_master_alone_owns_and_serves_everything_at_once() -> None:
@@ -295,22 +291,68 @@ def test_who_did_not_hear_that_we_have_a_bucket_is_asked_again() -> None:
     change = o.change(members(*IDS[:2]), 1)
     ready = o.released(IDS[1], change.gained)
     assert ready == change.gained
+    epochs = o.succeed(ready)
     assert not any(o.serves(b) for b in ready)
 
-    o.ask_again(IDS[1], ready)
+    o.ask_again([IDS[1]], epochs)
 
     assert o.awaited(IDS[1]) == ready
     assert o.released(IDS[1], ready) == ready
 
 
+def test_answer_to_an_epoch_that_another_has_followed_serves_nothing() -> None:
+    """Somebody offers the bucket, lets go of it with a later epoch, and only then all have heard of the one before."""
+    o = Ownership(IDS[0])
+    bucket = min(o.change(members(*IDS[:2]), 1).gained)
+    first = o.succeed(o.released(IDS[1], [bucket]))
+
+    o.offered(IDS[1], [bucket])
+    o.join_standing(bucket, Standing(7))
+    second = o.succeed(o.released(IDS[1], [bucket]))
+
+    assert o.serve(first) == frozenset()
+    assert o.ask_again([IDS[1]], first) == frozenset()
+    assert o.serve(second) == {bucket}
+    assert o.counters[bucket] == 8
+
+
+def test_what_comes_back_while_it_is_given_up_is_not_taken_in_before_that_is_done() -> None:
+    o = Ownership(IDS[0], keeps=True)
+    o.change(members(*IDS[:1]), 1)
+    bucket = min(o.change(members(*IDS[:2]), 2).lost)
+    o.let_go([bucket])
+    assert o.taken(IDS[1], [bucket]) == {bucket}
+
+    assert not o.may_have(IDS[1], [bucket])
+    o.change(members(*IDS[:1]), 3)
+    before = o.awaited(IDS[0])
+
+    assert o.given_up([bucket]) == {bucket}
+    assert (bucket in before, bucket in o.awaited(IDS[0])) == (False, True)
+
+
+def test_word_that_was_given_to_one_owner_is_none_to_the_next() -> None:
+    o = Ownership(IDS[0])
+    o.change(members(*IDS[:1]), 1)
+    bucket = min(b for b in o.change(members(*IDS[:2]), 2).lost)
+    o.let_go([bucket])
+    assert o.promised(IDS[1]) == {bucket}
+
+    o.change(members(IDS[0], *IDS[2:6]), 3)
+    owner = o.owner_id(bucket)
+
+    assert o.taken(IDS[1], [bucket]) == o.taken(owner, [bucket]) == frozenset()
+    assert owner == IDS[0] or o.left_over >= {bucket}
+
+
 def test_claim_that_a_new_view_interrupts_makes_nobody_lack_what_never_was() -> None:
     """A heard that N would serve its bucket; before N did, the next view gave it to X."""
     a, n, x = (Ownership(i) for i in IDS[:3])
-    bucket = 7
+    bucket = min(n.change(members(*IDS[:2]), 1).gained)
     a.synced(bucket, 2)
     n.join_standing(bucket, a.standings([bucket])[bucket])
 
-    told = n.succeed([bucket])
+    told = n.succeed(n.released(a.me, [bucket]))
     a.handed_over({bucket: (told[bucket], n.since(bucket))})
     for other in (a, n):
         x.join_standing(bucket, other.standings([bucket])[bucket])
@@ -347,15 +389,16 @@ def test_newcomer_stops_serving_what_one_that_it_did_not_know_may_serve() -> Non
     assert all(o.serves(b) for b in owned(o))
 
 
+@settings(max_examples=20, deadline=None)
 @given(st.lists(standings, max_size=8))
 def test_epoch_never_falls_whatever_is_heard_and_however_often_we_begin_anew(heard: list[Standing]) -> None:
     o = Ownership(IDS[0])
-    o.change(members(*IDS[:2]), 1)
+    o.change(members(IDS[0]), 1)
     epochs = [0]
     for standing in heard:
         o.join_standing(3, standing)
         epochs.append(o.counters[3])
-        o.succeed([3])
+        o.succeed(o.claim_anew().ready)
         epochs.append(o.counters[3])
 
     assert epochs == sorted(epochs)
@@ -373,8 +416,16 @@ def heir(o: Ownership, *others: Ownership) -> int:
     return bucket
 
 
+def begin(o: Ownership, bucket: int) -> dict[int, int]:
+    """Lets all let go of a bucket that is claimed anew; returns the epoch that begins."""
+    o.claim_anew()
+    for id in IDS:
+        ready = o.released(id, [bucket])
+    return o.succeed(ready or {bucket})
+
+
 def tell(o: Ownership, bucket: int, *others: Ownership) -> None:
-    epoch = o.succeed([bucket])[bucket]
+    epoch = begin(o, bucket)[bucket]
     for other in others:
         other.handed_over({bucket: (epoch, o.since(bucket))})
 
@@ -405,9 +456,7 @@ def test_epochs_that_were_begun_and_never_served_are_empty() -> None:
 def test_epoch_that_is_served_is_not_taken_for_an_empty_one() -> None:
     o, *others = (Ownership(id) for id in IDS[:3])
     bucket = heir(o, *others)
-    tell(o, bucket)
-    o.serve([bucket])
-    o.claim_anew()
+    o.serve(begin(o, bucket))
 
     tell(o, bucket, *others)
 
@@ -418,8 +467,7 @@ def test_epoch_that_is_served_is_not_taken_for_an_empty_one() -> None:
 def test_who_is_told_of_an_epoch_that_is_served_already_does_not_follow_it() -> None:
     o, *others = (Ownership(id) for id in IDS[:3])
     bucket = heir(o, *others)
-    o.succeed([bucket])
-    o.serve([bucket])
+    o.serve(begin(o, bucket))
 
     for other in others:
         other.handed_over({bucket: (6, o.since(bucket))})
@@ -433,8 +481,81 @@ def test_who_has_dropped_its_copies_has_nothing_of_the_bucket_any_more() -> None
 
     changed = o.dropped([3, 4, 5])
 
-    assert changed == {3: Standing(5, 5), 4: Standing(6, 6)}
+    assert changed == {3: Standing(5, 5), 4: Standing(6, 6), 5: Standing(1, 1)}
     assert o.standing(3) == Standing(5, 5)
+
+
+def test_who_leaves_follows_as_long_as_those_that_stay_are_too_few() -> None:
+    goer = Ownership(IDS[1])
+    seen = [member(IDS[0]), member(IDS[1], leaving=True)]
+    goer.recall({3: Standing(5)})
+
+    goer.change(seen, 1)
+    goer.handed_over({3: (6, 5)})
+
+    assert goer.followers(3) == (IDS[1],)
+    assert goer.standing(3) == Standing(6)
+
+
+def test_who_leaves_follows_nothing_that_enough_of_those_that_stay_hold() -> None:
+    goer = Ownership(IDS[1])
+    seen = [member(IDS[0]), member(IDS[1], leaving=True), member(IDS[2])]
+    goer.recall({3: Standing(5)})
+
+    goer.change(seen, 1)
+    goer.handed_over({3: (6, 5)})
+
+    assert IDS[1] not in goer.followers(3)
+    assert goer.standing(3) == Standing(6, 6, 5)
+    assert goer.part() == {}
+
+
+def test_who_is_gone_lacks_what_it_followed_because_too_few_stayed() -> None:
+    goer = Ownership(IDS[1])
+    goer.recall({3: Standing(6), 4: Standing(7, 6, 5)})
+    goer.change([member(IDS[0]), member(IDS[1], leaving=True)], 1)
+
+    changed = goer.part()
+
+    assert changed[3] == goer.standing(3) == Standing(6, 6, 5)
+    assert changed[4] == goer.standing(4) == Standing(7, 7, 5)
+
+
+def test_when_all_leave_each_is_a_holder_as_before() -> None:
+    goer = Ownership(IDS[1])
+    goer.change([member(IDS[0], leaving=True), member(IDS[1], leaving=True)], 1)
+
+    assert {goer.followers(b) for b in owned(goer)} == {(IDS[0],)}
+    assert goer.part() == {}
+
+
+def test_what_came_for_a_bucket_that_its_owner_has_our_word_for_is_left_over_once_more() -> None:
+    o = Ownership(IDS[0])
+    view(o, members(IDS[0]), 1)
+    o.change(members(*IDS[:2]), 2)
+    bucket = min(o.left_over)
+    o.let_go([bucket])
+
+    o.found([bucket])
+    free = o.taken(IDS[1], [bucket])
+    o.given_up(free)
+
+    assert free == {bucket}
+    assert bucket in o.left_over
+    o.let_go([bucket])
+    o.given_up(o.taken(IDS[1], [bucket]))
+    assert bucket not in o.left_over
+
+
+def test_what_is_found_of_a_bucket_that_never_was_ours_waits_for_no_further_word_of_its_owner() -> None:
+    o = Ownership(IDS[0])
+    o.change(members(*IDS[:2]), 1)
+    bucket = next(b for b in range(BUCKETS) if o.owner(b) == IDS[1])
+    o.let_go([bucket])
+
+    o.found([bucket])
+
+    assert o.left_over == {bucket}
 
 
 # -- standing still -----------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from p2pcrawl.core.buckets.standings import Standing, dropped, following, joined, left_behind, standing_of
+from p2pcrawl.core.buckets.standings import Standing, dropped, following, joined, left_behind, parted, standing_of
 from p2pcrawl.model.cluster.epoch import PIECES_MAX
 
 LAST = 9
@@ -118,4 +118,15 @@ def test_holder_that_had_everything_and_follows_lacks_nothing() -> None:
 def test_dropped_copies_are_counted_no_more() -> None:
     assert dropped(Standing(6)) == Standing(6, 6)
     assert dropped(Standing(6, 6, 5)) == Standing(6, 6)
-    assert dropped(Standing(0)) == Standing(0)
+
+
+def test_who_never_heard_of_an_epoch_and_hears_that_others_have_enough_is_not_whole() -> None:
+    assert dropped(Standing(0)) == Standing(1, 1)
+    assert joined([dropped(Standing(0)), Standing(4)]) == Standing(4)
+
+
+def test_who_goes_has_nothing_of_the_last_epoch_for_certain_and_what_was_before_it() -> None:
+    assert parted(Standing(6)) == Standing(6, 6, 5)
+    assert parted(Standing(6, 5, 3)) == Standing(6, 6, 3)
+    assert parted(Standing(6, 6, 5)) == Standing(6, 6, 5)
+    assert parted(Standing(0)) == Standing(0)

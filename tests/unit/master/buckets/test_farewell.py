@@ -136,7 +136,8 @@ async def test_only_the_owner_of_a_bucket_confirms_it_and_only_in_this_view(tmp_
         theirs = {b for b in range(BUCKETS) if leaver.ownership.owner(b) == other}
         leaver.farewell._safe.clear()
 
-        await houses[0].serve(DropCopies(0, view, bitmap_of(range(BUCKETS))), other)
+        epochs = list(leaver.ownership.counters)
+        await houses[0].serve(DropCopies(0, view, bitmap_of(range(BUCKETS)), counters=epochs), other)
         assert farewell._safe == theirs
-        await houses[0].serve(DropCopies(0, view + 1, bitmap_of(range(BUCKETS))), houses[2].id)
+        await houses[0].serve(DropCopies(0, view + 1, bitmap_of(range(BUCKETS)), counters=epochs), houses[2].id)
         assert farewell._safe == theirs

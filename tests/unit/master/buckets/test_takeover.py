@@ -13,10 +13,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from p2pcrawl.core.buckets.bitmaps import buckets_of
+from p2pcrawl.core.ring.rendezvous import BUCKETS
 from p2pcrawl.master.buckets import taking
 from p2pcrawl.master.buckets.taking import Taking
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.record import Phase
+from p2pcrawl.model.errors import LinkError
 from p2pcrawl.wire.messages.peer_messages import PullCopies, Row, Taken
 from p2pcrawl.wire.messages.slave_messages import Page, Task
 from tests.unit.master.fake_slaves import page_of
@@ -198,3 +201,45 @@ async def test_rows_that_come_with_a_bucket_hold_up_nobody_who_waits_for_copies(
         held = sum([house.cluster.holdings.count for house in everybody])
         assert mine == await planted(new)
         assert held >= len(urls)
+
+
+async def test_who_follows_an_epoch_has_heard_of_it_before_anybody_who_lacks_it(tmp_path: Path) -> None:
+    async with town_of(tmp_path, "1", "2", "3", answer=answer) as (town, houses):
+        await eventually(lambda: settled(houses))
+        heard: dict[int, list[bool]] = {}
+
+        async def note(town: FakeCluster, source: NodeId, target: NodeId, request: Any) -> None:
+            if isinstance(request, Taken):
+                for bucket in buckets_of(request.buckets):
+                    heard.setdefault(bucket, []).append(target in town.houses[source].cluster.ownership.holders(bucket))
+
+        town.after = note
+        new = await arrive(town, "4", answer)
+        await eventually(lambda: settled([*houses, new]))
+
+    assert len(heard) > 500
+    assert all(followed[0] and followed.count(False) > 1 for followed in heard.values())
+
+
+async def test_all_know_the_epoch_that_is_served_though_some_heard_of_the_one_before(tmp_path: Path) -> None:
+    """Else who follows it does not have it, and whoever lacks it does not know."""
+    async with town_of(tmp_path, "1", "2", "3", answer=answer) as (town, houses):
+        await eventually(lambda: settled(houses))
+        lost: list[NodeId] = []
+
+        async def lose_some(town: FakeCluster, source: NodeId, target: NodeId, request: Any) -> None:
+            if isinstance(request, Taken) and target == houses[1].id and len(lost) < 2:
+                lost.append(target)
+                raise LinkError("lost on the way")
+
+        town.before = lose_some
+        new = await arrive(town, "4", answer)
+        await eventually(lambda: settled([*houses, new]))
+
+        owner = new.cluster.ownership
+        mine = [bucket for bucket in range(BUCKETS) if owner.owner(bucket) is None]
+        assert lost
+        for house in houses:
+            ownership = house.cluster.ownership
+            assert [ownership.counters[b] for b in mine] == [owner.counters[b] for b in mine]
+            assert {b for b in mine if ownership.lacks[b]} == {b for b in mine if house.id not in owner.holders(b)}

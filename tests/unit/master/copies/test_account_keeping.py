@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import time
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace as with_fields
 
 from p2pcrawl.core.accounts import account_of
 from p2pcrawl.core.slices import WorkSlices
 from p2pcrawl.frontier.records.recorder import Recorder
 from p2pcrawl.frontier.records.store import Store
+from p2pcrawl.master.copies import account_keeping
 from p2pcrawl.master.copies.account_keeping import AccountKeeping
 from p2pcrawl.master.copies.holdings import Holdings
 from p2pcrawl.master.jobs.job import DELETED, Job, KnownJobs, job_of
 from p2pcrawl.model.cluster.account import AccountKey
 from p2pcrawl.model.cluster.node import NodeId
 from p2pcrawl.model.crawl.job import JobId, JobSpec, SpiderRef
-from p2pcrawl.model.errors import LinkError
+from p2pcrawl.model.errors import LinkError, StorageError
 from p2pcrawl.wire.messages.ask import PeerReply
 from p2pcrawl.wire.messages.peer_messages import Copied, Copy, WireAccount
 from tests.peers import FakePeers, member
@@ -218,3 +222,31 @@ async def test_deleted_job_takes_its_slices_with_it(tmp_path: Path) -> None:
     assert kept.accounts.own_slices == [] == await kept.recorder.run(Store.slices)
     await kept.recorder.close()
     await kept.holdings.close()
+
+
+async def test_disk_that_fails_is_told_in_a_line_and_not_by_a_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept = Kept(tmp_path)
+    fails = asyncio.Event()
+
+    async def broken() -> None:
+        fails.set()
+        raise StorageError("frontier.db: disk I/O error")
+
+    async def nothing(*_: object) -> list[object]:
+        return []
+
+    monkeypatch.setattr(account_keeping, "TELL_S", 0.0)
+    monkeypatch.setattr(kept.recorder, "run", nothing)
+    monkeypatch.setattr(kept.accounts, "tell", broken)
+
+    with caplog.at_level(logging.WARNING):
+        running = asyncio.create_task(kept.accounts.run())
+        await fails.wait()
+        await asyncio.sleep(0)
+        running.cancel()
+
+    assert {(each.exc_info, each.getMessage()) for each in caplog.records} == {
+        (None, "what was counted cannot be told now: frontier.db: disk I/O error")
+    }

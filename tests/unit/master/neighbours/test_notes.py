@@ -73,8 +73,7 @@ class Office:
 
     def view(self, *ids: NodeId) -> Change:
         change = self.ownership.change([member(i) for i in ids], len(ids))
-        self.ownership.succeed(change.ready)
-        self.ownership.serve(change.ready)
+        self.ownership.serve(self.ownership.succeed(change.ready))
         self.recalls.view_changed(change, [seat.host for seat in self.bench.seats.values()])
         return change
 
